@@ -1,0 +1,24 @@
+# elapse_compile_options: what every target of the project is compiled with.
+# Nothing of it reaches those who link with the library.
+add_library(elapse_compile_options INTERFACE)
+target_compile_features(elapse_compile_options INTERFACE c_std_11)
+target_compile_options(elapse_compile_options INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+    -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith
+    -Wvla -Wundef -Wwrite-strings)
+if(ELAPSE_WERROR)
+    target_compile_options(elapse_compile_options INTERFACE -Werror)
+endif()
+if(ELAPSE_ASSERTIONS)
+    target_compile_definitions(elapse_compile_options INTERFACE ELAPSE__ASSERTIONS)
+endif()
+if(ELAPSE_SANITIZE)
+    target_compile_options(elapse_compile_options INTERFACE
+        -fsanitize=${ELAPSE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(elapse_compile_options INTERFACE -fsanitize=${ELAPSE_SANITIZE})
+endif()
+if(ELAPSE_COVERAGE)
+    target_compile_options(elapse_compile_options INTERFACE
+        -fprofile-instr-generate -fcoverage-mapping)
+    target_link_options(elapse_compile_options INTERFACE -fprofile-instr-generate)
+endif()

@@ -1,0 +1,165 @@
+/*
+ * Elapse: the timer, the node that every structure keeps.
+ *
+ * The caller allocates it, usually inside the thing that has the deadline, and
+ * gets back to that thing with `container_of` or a cast:
+ *
+ *     struct connection {
+ *         struct elapse_timer idle;      // first member: a cast suffices
+ *         int socket;
+ *     };
+ *
+ * Life of a timer:
+ *
+ *                 start                       pop, stop, clear
+ *      idle  ----------------->  pending  ------------------------>  idle
+ *                                 |    ^
+ *                                 +----+ start again: re-armed
+ *
+ * While a timer is pending its memory belongs to the structure: do not move it,
+ * copy over it or free it. From the moment that pop has returned it, or stop or
+ * clear has returned, it is the caller's again, and nothing in the library reads
+ * or writes it any more (promise 12). One timer is in at most one structure at a
+ * time, and is only ever passed to the structure that it is pending in.
+ *
+ * Time is whatever the caller says it is: an unsigned 64-bit count of ticks from
+ * an origin of the caller's choice. The structures read no clock, take no lock,
+ * allocate nothing and print nothing.
+ *
+ * Threads: a structure and the timers in it are one object, to be used by one
+ * thread at a time; different structures are independent.
+ */
+#ifndef ELAPSE_TIMER_H
+#define ELAPSE_TIMER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/attributes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Width of time in bits. Private: only tests build another value. */
+#ifndef ELAPSE__TIME_BITS
+#define ELAPSE__TIME_BITS 64
+#endif
+
+/* The deadline of a timer that is armed and counted, but never due. */
+#define ELAPSE_NEVER (UINT64_MAX >> (64 - ELAPSE__TIME_BITS))
+
+/* The last tick there is: a later `now` is taken as this one. */
+#define ELAPSE_TIME_MAX (ELAPSE_NEVER - 1)
+
+/* Two neighbours in a list. Private. */
+struct elapse__link {
+    struct elapse__link *next;
+    struct elapse__link *previous;
+};
+
+/*
+ * A timer: 32 bytes where a pointer has 64 bits. All fields are private; read
+ * them through the functions below. Memory set to zero is an idle timer.
+ */
+struct elapse_timer {
+    union {
+        struct elapse__link link; /* wheel: neighbours in the slot's list */
+        uint64_t sequence;        /* heap: which arming this is, counted from 0 */
+    } keep;
+    uint64_t deadline; /* ticks; meaningful while pending */
+    uint64_t place;    /* where the structure keeps it; 0: idle */
+};
+
+/*
+ * Makes `timer` idle. Needed once, before the first use, unless its memory is
+ * zero anyway. Must not be called on a pending timer: the structure would keep a
+ * node that does not know of it.
+ * Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
+{
+    timer->keep.link.next = NULL;
+    timer->keep.link.previous = NULL;
+    timer->deadline = 0;
+    timer->place = 0;
+}
+
+/*
+ * True while `timer` is pending: started, and neither popped nor stopped since.
+ * A timer that is due but not yet popped is pending.
+ * Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API inline bool elapse_timer_pending(const struct elapse_timer *timer)
+{
+    return timer->place != 0;
+}
+
+/*
+ * The deadline in ticks of a pending timer, as it was armed: a deadline that
+ * had passed already is given as the time of the start, one armed with a window
+ * as the tick chosen in it. For a timer just popped, and until it is started
+ * again or its memory is reused, the deadline that it was popped for. For any
+ * other idle timer the value means nothing.
+ * Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API inline uint64_t elapse_timer_deadline(const struct elapse_timer *timer)
+{
+    return timer->deadline;
+}
+
+/*
+ * The deadline that lies `delay` ticks after `now`. A sum beyond the last tick
+ * saturates at ELAPSE_NEVER: it does not wrap around to an early one.
+ *
+ *     elapse_wheel_start(&wheel, &timer,
+ *                        elapse_deadline_after(elapse_wheel_now(&wheel), 30));
+ *
+ * Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API inline uint64_t elapse_deadline_after(uint64_t now, uint64_t delay)
+{
+    return now < ELAPSE_NEVER && delay < ELAPSE_NEVER - now ? now + delay : ELAPSE_NEVER;
+}
+
+/*
+ * The deadline that a start with the window [earliest, latest] chooses at the
+ * time `now`: the tick in the window that ends in the most zero bits, so that
+ * timers with overlapping windows tend to share a tick, and a hierarchical wheel
+ * has fewer levels to take them down. `earliest` is first raised to `now`, a
+ * `latest` before `earliest` is taken as `earliest`, and one of ELAPSE_NEVER as
+ * the last tick; `earliest` of ELAPSE_NEVER gives ELAPSE_NEVER.
+ * Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t latest);
+
+/*
+ * What for_each calls with each pending timer. It may stop that very timer, and
+ * free it then; it may change nothing else in the structure. Returning false
+ * ends the walk.
+ */
+typedef bool elapse_visit_function(struct elapse_timer *timer, void *context);
+
+/*
+ * One occupied slot, as dump describes it. In a heap a level is a generation of
+ * the tree: the root is level 0, its children level 1, and the slot is 0.
+ */
+struct elapse_slot {
+    unsigned level;      /* 0 is the finest */
+    unsigned slot;       /* number within the level */
+    uint64_t first_tick; /* first tick that the slot covers */
+    uint64_t last_tick;  /* last tick that the slot covers */
+    uint64_t least;      /* no deadline in it is earlier */
+    size_t count;        /* timers in it */
+};
+
+/* What dump calls with each occupied slot. It must change nothing in the
+ * structure. `slot` is valid during the call only. */
+typedef void elapse_dump_function(const struct elapse_slot *slot, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * Elapse: the version, for the preprocessor and at run time.
+ *
+ * While the major version is 0, each minor version may change the layout of the
+ * structs that callers allocate; the shared library's SONAME changes with it,
+ * and every `init` compares sizes (ELAPSE_ERROR_ABI).
+ */
+#ifndef ELAPSE_VERSION_H
+#define ELAPSE_VERSION_H
+
+#include <elapse/attributes.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ELAPSE_VERSION_MAJOR 0
+#define ELAPSE_VERSION_MINOR 1
+#define ELAPSE_VERSION_PATCH 0
+#define ELAPSE_VERSION_TEXT  "0.1.0"
+
+/*
+ * The version of the library that is running, as "major.minor.patch". It equals
+ * ELAPSE_VERSION_TEXT when header and library are of one version. The text is
+ * static. Any thread, any time. Cost: O(1). Cannot fail. Since 0.1.
+ */
+ELAPSE_API const char *elapse_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

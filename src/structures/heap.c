@@ -1,0 +1,332 @@
+/*
+ * The heap: a 4-ary heap of timers with stored indices.
+ *
+ *                          [0]
+ *            .--------.-----+----.--------.
+ *           [1]      [2]        [3]      [4]         generation 1
+ *         .--+--.  .--+--.    .--+--.  .--+--.
+ *         5 6 7 8  9 ... 12   13 ... 16  17 ... 20   generation 2
+ *
+ * The children of index i are 4i + 1 to 4i + 4, its parent is (i - 1) / 4. Four
+ * children make the tree half as high as two would, and lie side by side in one
+ * cache line of entries.
+ *
+ * Every arming has a number, kept in the timer; it decides between timers of one
+ * deadline, so that they come out in the order of arming. It is read only then.
+ *
+ * Invariants, by the numbers that elapse_heap_check returns:
+ *  1. clock <= ELAPSE_TIME_MAX.
+ *  2. count <= capacity.
+ *  3. The timer of entry i has the place i + 1, and the entry's deadline is the
+ *     timer's.
+ *  4. No entry comes before its parent: by deadline, then by arming number.
+ *  5. Every arming number is less than `sequence`.
+ *
+ * Who changes what:
+ *     settle_up, settle_down   move one entry to where 4 holds, keeping 3
+ *     start                    the last index -> its place; or one place -> another
+ *     remove_at                fills the gap with the last entry (stop, pop)
+ *     compact                  closes the gaps that stops left during for_each
+ *
+ * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; the d-ary form
+ * is D. B. Johnson's, "Priority queues with update and finding minimum spanning
+ * trees", IPL 1975.
+ */
+#include <elapse/heap.h>
+
+#include "assert.h"
+#include "clock.h"
+
+enum { CHILDREN = 4 };
+
+static bool storage_fits(const void *storage, size_t storage_bytes)
+{
+    return storage != NULL && (uintptr_t)storage % _Alignof(struct elapse__heap_entry) == 0 &&
+           storage_bytes >= sizeof(struct elapse__heap_entry);
+}
+
+size_t elapse_heap_storage_bytes(size_t capacity)
+{
+    if (capacity > SIZE_MAX / sizeof(struct elapse__heap_entry))
+        return SIZE_MAX;
+    return capacity * sizeof(struct elapse__heap_entry);
+}
+
+enum elapse_error elapse_heap_init_sized(struct elapse_heap *heap, size_t heap_bytes, void *storage,
+                                         size_t storage_bytes, uint64_t now)
+{
+    if (heap_bytes != sizeof *heap)
+        return ELAPSE_ERROR_ABI;
+    if (!storage_fits(storage, storage_bytes))
+        return ELAPSE_ERROR_STORAGE;
+    *heap = (struct elapse_heap){
+        .clock = elapse__clock_at(now),
+        .entries = storage,
+        .capacity = storage_bytes / sizeof(struct elapse__heap_entry),
+    };
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse_heap_move_storage(struct elapse_heap *heap, void *storage,
+                                           size_t storage_bytes)
+{
+    if (!storage_fits(storage, storage_bytes))
+        return ELAPSE_ERROR_STORAGE;
+    size_t capacity = storage_bytes / sizeof(struct elapse__heap_entry);
+    if (capacity < heap->count)
+        return ELAPSE_ERROR_FULL;
+    struct elapse__heap_entry *entries = storage;
+    for (size_t i = 0; i < heap->count; i++)
+        entries[i] = heap->entries[i];
+    heap->entries = entries;
+    heap->capacity = capacity;
+    return ELAPSE_OK;
+}
+
+/* ---- the tree ---- */
+
+static bool comes_before(struct elapse__heap_entry a, struct elapse__heap_entry b)
+{
+    if (a.deadline != b.deadline)
+        return a.deadline < b.deadline;
+    return a.timer->keep.sequence < b.timer->keep.sequence;
+}
+
+static void put(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+{
+    heap->entries[index] = entry;
+    entry.timer->place = (uint64_t)index + 1;
+}
+
+/* Puts `entry` at `index`, which is free, or as far above as it belongs. */
+static void settle_up(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+{
+    while (index > 0) {
+        size_t parent = (index - 1) / CHILDREN;
+        if (!comes_before(entry, heap->entries[parent]))
+            break;
+        put(heap, index, heap->entries[parent]);
+        heap->moves++;
+        index = parent;
+    }
+    put(heap, index, entry);
+}
+
+/* Puts `entry` at `index`, which is free, or as far below as it belongs. */
+static void settle_down(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+{
+    size_t count = heap->count;
+    ELAPSE__ASSERT(index < count);
+    /* While `index` has children. Written so that it cannot overflow. */
+    while (count > 1 && index <= (count - 2) / CHILDREN) {
+        size_t first = index * CHILDREN + 1;
+        size_t end = count - first < CHILDREN ? count : first + CHILDREN;
+        size_t least = first;
+        for (size_t child = first + 1; child < end; child++) {
+            if (comes_before(heap->entries[child], heap->entries[least]))
+                least = child;
+        }
+        if (!comes_before(heap->entries[least], entry))
+            break;
+        put(heap, index, heap->entries[least]);
+        heap->moves++;
+        index = least;
+    }
+    put(heap, index, entry);
+}
+
+/* Puts `entry` at `index`, which is free, or wherever it belongs instead. */
+static void settle_at(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+{
+    if (index > 0 && comes_before(entry, heap->entries[(index - 1) / CHILDREN]))
+        settle_up(heap, index, entry);
+    else
+        settle_down(heap, index, entry);
+}
+
+/* Takes the timer at `index` out; the last entry fills the gap. */
+static void remove_at(struct elapse_heap *heap, size_t index)
+{
+    ELAPSE__ASSERT(index < heap->count);
+    heap->entries[index].timer->place = 0;
+    heap->count--;
+    if (index < heap->count)
+        settle_at(heap, index, heap->entries[heap->count]);
+}
+
+/* ---- the verbs ---- */
+
+enum elapse_error elapse_heap_start(struct elapse_heap *heap, struct elapse_timer *timer,
+                                    uint64_t deadline)
+{
+    deadline = elapse__stored_deadline(heap->clock, deadline);
+    if (timer->place == 0 && heap->count == heap->capacity)
+        return ELAPSE_ERROR_FULL;
+
+    timer->deadline = deadline;
+    timer->keep.sequence = heap->sequence++;
+    struct elapse__heap_entry entry = {.deadline = deadline, .timer = timer};
+    if (timer->place == 0)
+        settle_up(heap, heap->count++, entry);
+    else
+        settle_at(heap, (size_t)(timer->place - 1), entry);
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse_heap_start_window(struct elapse_heap *heap, struct elapse_timer *timer,
+                                           uint64_t earliest, uint64_t latest)
+{
+    return elapse_heap_start(heap, timer, elapse_deadline_in_window(heap->clock, earliest, latest));
+}
+
+bool elapse_heap_stop(struct elapse_heap *heap, struct elapse_timer *timer)
+{
+    if (timer->place == 0)
+        return false;
+    size_t index = (size_t)(timer->place - 1);
+    ELAPSE__ASSERT(index < heap->count && heap->entries[index].timer == timer);
+    if (heap->walking) {
+        timer->place = 0;
+        heap->entries[index].timer = NULL; /* for_each closes the gap */
+    } else {
+        remove_at(heap, index);
+    }
+    return true;
+}
+
+void elapse_heap_advance(struct elapse_heap *heap, uint64_t now)
+{
+    if (now > heap->clock)
+        heap->clock = elapse__clock_at(now);
+}
+
+struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap)
+{
+    if (heap->count == 0 || heap->entries[0].deadline > heap->clock)
+        return NULL;
+    struct elapse_timer *due = heap->entries[0].timer;
+    ELAPSE__ASSERT(due->deadline == heap->entries[0].deadline);
+    remove_at(heap, 0);
+    return due;
+}
+
+bool elapse_heap_settle(struct elapse_heap *heap, size_t max_moves)
+{
+    (void)heap;
+    (void)max_moves;
+    return true;
+}
+
+uint64_t elapse_heap_next(const struct elapse_heap *heap)
+{
+    return heap->count == 0 ? ELAPSE_NEVER : heap->entries[0].deadline;
+}
+
+uint64_t elapse_heap_remaining(const struct elapse_heap *heap, const struct elapse_timer *timer)
+{
+    return elapse__remaining(heap->clock, timer);
+}
+
+uint64_t elapse_heap_now(const struct elapse_heap *heap)
+{
+    return heap->clock;
+}
+
+size_t elapse_heap_count(const struct elapse_heap *heap)
+{
+    return heap->count;
+}
+
+size_t elapse_heap_capacity(const struct elapse_heap *heap)
+{
+    return heap->capacity;
+}
+
+uint64_t elapse_heap_moves(const struct elapse_heap *heap)
+{
+    return heap->moves;
+}
+
+/* ---- looking at all of it ---- */
+
+/* Closes the gaps among the first `count` entries and makes a heap of the rest,
+ * from the last parent up to the root. */
+static void compact(struct elapse_heap *heap)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < heap->count; i++) {
+        if (heap->entries[i].timer != NULL)
+            put(heap, kept++, heap->entries[i]);
+    }
+    if (kept == heap->count)
+        return;
+    heap->count = kept;
+    for (size_t i = kept; i-- > 0;)
+        settle_down(heap, i, heap->entries[i]);
+}
+
+void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit, void *context)
+{
+    /* A stop that moved other entries about would make the walk miss some and
+     * visit others twice. */
+    heap->walking = true;
+    for (size_t i = 0; i < heap->count; i++) {
+        if (!visit(heap->entries[i].timer, context))
+            break;
+    }
+    heap->walking = false;
+    compact(heap);
+}
+
+void elapse_heap_clear(struct elapse_heap *heap)
+{
+    for (size_t i = 0; i < heap->count; i++)
+        heap->entries[i].timer->place = 0;
+    heap->count = 0;
+}
+
+unsigned elapse_heap_check(const struct elapse_heap *heap)
+{
+    if (heap->clock > ELAPSE_TIME_MAX)
+        return 1;
+    if (heap->count > heap->capacity)
+        return 2;
+    for (size_t i = 0; i < heap->count; i++) {
+        struct elapse__heap_entry entry = heap->entries[i];
+        if (entry.timer == NULL || entry.timer->place != (uint64_t)i + 1 ||
+            entry.timer->deadline != entry.deadline)
+            return 3;
+        if (i > 0 && comes_before(entry, heap->entries[(i - 1) / CHILDREN]))
+            return 4;
+        if (entry.timer->keep.sequence >= heap->sequence)
+            return 5;
+    }
+    return 0;
+}
+
+void elapse_heap_dump(const struct elapse_heap *heap, elapse_dump_function *describe, void *context)
+{
+    size_t begin = 0;
+    for (unsigned generation = 0; begin < heap->count; generation++) {
+        /* The next generation begins where the children of this one's first do. */
+        size_t end = begin * CHILDREN + 1;
+        if (end > heap->count)
+            end = heap->count;
+        struct elapse_slot description = {
+            .level = generation,
+            .first_tick = heap->entries[begin].deadline,
+            .last_tick = heap->entries[begin].deadline,
+            .count = end - begin,
+        };
+        for (size_t i = begin; i < end; i++) {
+            uint64_t deadline = heap->entries[i].deadline;
+            if (deadline < description.first_tick)
+                description.first_tick = deadline;
+            if (deadline > description.last_tick)
+                description.last_tick = deadline;
+        }
+        description.least = description.first_tick;
+        describe(&description, context);
+        begin = end;
+    }
+}

@@ -1,0 +1,168 @@
+/*
+ * The table of structures. Each entry passes on to the structure's own functions,
+ * which take their own type; the instance is a void pointer here only.
+ */
+#include <string.h>
+
+#include <elapse/heap.h>
+#include <elapse/structure.h>
+#include <elapse/wheel.h>
+
+/* ---- wheel ---- */
+
+static size_t wheel_storage_bytes(size_t capacity)
+{
+    (void)capacity;
+    return 0;
+}
+
+static enum elapse_error wheel_init(void *instance, void *storage, size_t storage_bytes,
+                                    uint64_t now)
+{
+    (void)storage;
+    (void)storage_bytes;
+    return elapse_wheel_init(instance, now);
+}
+
+static enum elapse_error wheel_move_storage(void *instance, void *storage, size_t storage_bytes)
+{
+    (void)instance;
+    (void)storage;
+    (void)storage_bytes;
+    return ELAPSE_OK;
+}
+
+static enum elapse_error wheel_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    elapse_wheel_start(instance, timer, deadline);
+    return ELAPSE_OK;
+}
+
+static enum elapse_error wheel_start_window(void *instance, struct elapse_timer *timer,
+                                            uint64_t earliest, uint64_t latest)
+{
+    elapse_wheel_start_window(instance, timer, earliest, latest);
+    return ELAPSE_OK;
+}
+
+/* ---- heap ---- */
+
+static enum elapse_error heap_init(void *instance, void *storage, size_t storage_bytes,
+                                   uint64_t now)
+{
+    return elapse_heap_init(instance, storage, storage_bytes, now);
+}
+
+static enum elapse_error heap_move_storage(void *instance, void *storage, size_t storage_bytes)
+{
+    return elapse_heap_move_storage(instance, storage, storage_bytes);
+}
+
+static enum elapse_error heap_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    return elapse_heap_start(instance, timer, deadline);
+}
+
+static enum elapse_error heap_start_window(void *instance, struct elapse_timer *timer,
+                                           uint64_t earliest, uint64_t latest)
+{
+    return elapse_heap_start_window(instance, timer, earliest, latest);
+}
+
+/* ---- both ---- */
+
+/* Defines, for the structure `kind`, the functions that differ in nothing but the
+ * type of the instance. */
+#define PASS_ON(kind)                                                                            \
+    static bool kind##_stop(void *instance, struct elapse_timer *timer)                          \
+    {                                                                                            \
+        return elapse_##kind##_stop(instance, timer);                                            \
+    }                                                                                            \
+    static void kind##_advance(void *instance, uint64_t now)                                     \
+    {                                                                                            \
+        elapse_##kind##_advance(instance, now);                                                  \
+    }                                                                                            \
+    static struct elapse_timer *kind##_pop(void *instance)                                       \
+    {                                                                                            \
+        return elapse_##kind##_pop(instance);                                                    \
+    }                                                                                            \
+    static bool kind##_settle(void *instance, size_t max_moves)                                  \
+    {                                                                                            \
+        return elapse_##kind##_settle(instance, max_moves);                                      \
+    }                                                                                            \
+    static uint64_t kind##_next(const void *instance)                                            \
+    {                                                                                            \
+        return elapse_##kind##_next(instance);                                                   \
+    }                                                                                            \
+    static uint64_t kind##_remaining(const void *instance, const struct elapse_timer *timer)     \
+    {                                                                                            \
+        return elapse_##kind##_remaining(instance, timer);                                       \
+    }                                                                                            \
+    static uint64_t kind##_now(const void *instance)                                             \
+    {                                                                                            \
+        return elapse_##kind##_now(instance);                                                    \
+    }                                                                                            \
+    static size_t kind##_count(const void *instance)                                             \
+    {                                                                                            \
+        return elapse_##kind##_count(instance);                                                  \
+    }                                                                                            \
+    static uint64_t kind##_moves(const void *instance)                                           \
+    {                                                                                            \
+        return elapse_##kind##_moves(instance);                                                  \
+    }                                                                                            \
+    static void kind##_for_each(void *instance, elapse_visit_function *visit, void *context)     \
+    {                                                                                            \
+        elapse_##kind##_for_each(instance, visit, context);                                      \
+    }                                                                                            \
+    static void kind##_clear(void *instance)                                                     \
+    {                                                                                            \
+        elapse_##kind##_clear(instance);                                                         \
+    }                                                                                            \
+    static unsigned kind##_check(const void *instance)                                           \
+    {                                                                                            \
+        return elapse_##kind##_check(instance);                                                  \
+    }                                                                                            \
+    static void kind##_dump(const void *instance, elapse_dump_function *describe, void *context) \
+    {                                                                                            \
+        elapse_##kind##_dump(instance, describe, context);                                       \
+    }
+
+PASS_ON(wheel)
+PASS_ON(heap)
+
+#define FUNCTIONS(kind)                                                                  \
+    .init = kind##_init, .move_storage = kind##_move_storage, .start = kind##_start,     \
+    .start_window = kind##_start_window, .stop = kind##_stop, .advance = kind##_advance, \
+    .pop = kind##_pop, .settle = kind##_settle, .next = kind##_next,                     \
+    .remaining = kind##_remaining, .now = kind##_now, .count = kind##_count,             \
+    .moves = kind##_moves, .for_each = kind##_for_each, .clear = kind##_clear,           \
+    .check = kind##_check, .dump = kind##_dump
+
+static const struct elapse_structure structures[] = {
+    {
+        .name = "wheel",
+        .instance_bytes = sizeof(struct elapse_wheel),
+        .storage_bytes = wheel_storage_bytes,
+        FUNCTIONS(wheel),
+    },
+    {
+        .name = "heap",
+        .instance_bytes = sizeof(struct elapse_heap),
+        .storage_bytes = elapse_heap_storage_bytes,
+        FUNCTIONS(heap),
+    },
+};
+
+const struct elapse_structure *elapse_structure_at(size_t number)
+{
+    return number < sizeof structures / sizeof structures[0] ? &structures[number] : NULL;
+}
+
+const struct elapse_structure *elapse_structure_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof structures / sizeof structures[0]; i++) {
+        if (strcmp(structures[i].name, name) == 0)
+            return &structures[i];
+    }
+    return NULL;
+}

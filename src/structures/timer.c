@@ -1,0 +1,36 @@
+/*
+ * The timer: what all structures share.
+ */
+#include <elapse/timer.h>
+
+#include "assert.h"
+#include "bits.h"
+#include "clock.h"
+
+_Static_assert(sizeof(void *) != 8 || sizeof(struct elapse_timer) == 32,
+               "a timer is half a cache line where pointers have 64 bits");
+_Static_assert(sizeof(struct elapse_timer) <= 40, "a timer is small everywhere");
+
+extern inline void elapse_timer_init(struct elapse_timer *timer);
+extern inline bool elapse_timer_pending(const struct elapse_timer *timer);
+extern inline uint64_t elapse_timer_deadline(const struct elapse_timer *timer);
+extern inline uint64_t elapse_deadline_after(uint64_t now, uint64_t delay);
+
+uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t latest)
+{
+    if (earliest >= ELAPSE_NEVER)
+        return ELAPSE_NEVER;
+    if (earliest < now)
+        earliest = elapse__clock_at(now);
+    if (latest >= ELAPSE_NEVER)
+        latest = ELAPSE_TIME_MAX;
+    if (latest <= earliest || earliest == 0)
+        return earliest;
+
+    /* Walking up from earliest - 1 to latest, the highest bit that changes is
+     * set last at the tick sought: clear all bits of `latest` below it. */
+    unsigned highest = elapse__highest_bit((earliest - 1) ^ latest);
+    uint64_t chosen = latest & ~((UINT64_C(1) << highest) - 1);
+    ELAPSE__ASSERT(chosen >= earliest && chosen <= latest);
+    return chosen;
+}

@@ -1,0 +1,359 @@
+/*
+ * The hierarchical timing wheel: start, stop, pop.
+ *
+ * A timer lies on the level of the highest digit in which its deadline and the
+ * pointer differ, in the slot of the deadline's digit there. So what lies on a
+ * lower level is due before anything on a higher one, and on one level a lower
+ * slot before a higher. Level 0 has 256 slots of a tick, the others 64:
+ *
+ *                      pointer = 3 | 14 | 200        (digits, highest first)
+ *                                |    |    |
+ *     level 2   [..3..]  . . . . ^    |    |
+ *               slots 4-63 may hold   |    |         deadline 5 |  0 |   0
+ *                  5: o               |    |         -> level 2, slot 5
+ *     level 1              [..14..]...^    |
+ *               slots 15-63 may hold       |         deadline 3 | 20 |   9
+ *                  20: o o                 |         -> level 1, slot 20
+ *     level 0                    [..200..].^
+ *               slots 200-255 may hold               deadline 3 | 14 | 203
+ *                  203: o o o                        -> level 0, slot 203
+ *
+ * Popping takes the first slot of the lowest occupied level. On level 0 all its
+ * timers are due at one tick: they are popped from the oldest on. Higher up the
+ * pointer jumps to the least deadline in the slot, which makes every timer in it
+ * belong on a lower level, and the slot is drained: moved down, one by one.
+ *
+ * Two times: `clock` is what the caller said last, `pointer` is where the slots
+ * are counted from. Advancing sets the clock alone. The pointer follows when a
+ * slot is taken, or when a start opens an empty slot (`catch_up`). A pointer that
+ * trails far behind is only slower: timers then take more steps down.
+ *
+ * Invariants, by the numbers that elapse_wheel_check returns:
+ *  1. pointer <= clock <= ELAPSE_TIME_MAX.
+ *  2. A slot's bit is set exactly while it has timers, and a level's bit while
+ *     one of its slots has.
+ *  3. Every ring is closed in both directions, and the place of each timer in it
+ *     names the ring's slot.
+ *  4. `count` timers are in the rings.
+ *  5. An occupied slot lies ahead of the pointer: its digit is greater than the
+ *     pointer's on that level; on level 0 it may be equal.
+ *  6. A slot's `least` is one of the ticks that the slot covers, and no timer in
+ *     it has an earlier deadline. (A later one it may have, even beyond the slot:
+ *     a timer that was put off stays where it is until its slot's turn.)
+ *  7. `wake` is no later than the `least` of any occupied slot.
+ *  8. `draining` is 0 or a slot above level 0 whose digit is the pointer's, which
+ *     is the exception to 5; `wake` is not after the clock then.
+ *  9. Exactly the timers in the `never` ring are there: deadline ELAPSE_NEVER.
+ *
+ * Who changes what:
+ *     place_timer   idle -> a ring (start)
+ *     unlink_timer  a ring -> idle (start again, stop, pop)
+ *     move_timer    a ring -> another (drain; pop of a timer that was put off)
+ *     catch_up      pointer, as far as no timer's slot changes
+ *     prepare       pointer, draining, wake: takes up the next slot
+ *     drain         moves the timers of one slot
+ *
+ * Order. The rings keep the order of arming. A drain walks from the newest to the
+ * oldest and puts each in front of its new ring. The rings of the lower levels
+ * were empty when the drain began, so order is kept, also when the drain is done
+ * in steps and new timers are appended meanwhile. Two timers with one deadline
+ * are always in one slot: the pointer never moves past the point where a new
+ * timer would lie on a lower level than an older one with the same deadline.
+ *
+ * Putting off. Starting a pending timer at a later deadline stores the deadline
+ * and nothing else. When its slot's turn comes, it is placed by what is stored.
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
+ * SOSP 1987, scheme 7. Theirs visits every slot and moves timers as the clock
+ * goes by; bitmaps, least deadlines and the drain on demand are what differs.
+ */
+#include <string.h>
+
+#include <elapse/wheel.h>
+
+#include "clock.h"
+#include "list.h"
+#include "wheel_geometry.h"
+
+extern inline void elapse_wheel_advance(struct elapse_wheel *wheel, uint64_t now);
+extern inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel);
+extern inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel);
+extern inline size_t elapse_wheel_count(const struct elapse_wheel *wheel);
+extern inline uint64_t elapse_wheel_moves(const struct elapse_wheel *wheel);
+
+enum elapse_error elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t wheel_bytes,
+                                          uint64_t now)
+{
+    if (wheel_bytes != sizeof *wheel)
+        return ELAPSE_ERROR_ABI;
+    memset(wheel, 0, sizeof *wheel);
+    wheel->clock = elapse__clock_at(now);
+    wheel->pointer = wheel->clock;
+    wheel->wake = ELAPSE_NEVER;
+    elapse__ring_init(&wheel->never);
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++)
+        elapse__ring_init(&wheel->slots[slot].timers);
+    return ELAPSE_OK;
+}
+
+/* ---- occupancy ---- */
+
+static void mark_occupied(struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    wheel->levels |= UINT32_C(1) << level;
+    if (level == 0)
+        wheel->level_0_occupied[slot / 64] |= UINT64_C(1) << slot % 64;
+    else
+        wheel->upper_occupied[level - 1] |= UINT64_C(1) << (slot - elapse__wheel_first_slot(level));
+}
+
+static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    if (level == 0) {
+        wheel->level_0_occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+        for (unsigned word = 0; word < ELAPSE__WHEEL_LEVEL_0_WORDS; word++) {
+            if (wheel->level_0_occupied[word] != 0)
+                return;
+        }
+    } else {
+        uint64_t *occupied = &wheel->upper_occupied[level - 1];
+        *occupied &= ~(UINT64_C(1) << (slot - elapse__wheel_first_slot(level)));
+        if (*occupied != 0)
+            return;
+    }
+    wheel->levels &= ~(UINT32_C(1) << level);
+}
+
+/* The first slot of the lowest occupied level; there is one. */
+static unsigned first_slot(const struct elapse_wheel *wheel)
+{
+    ELAPSE__ASSERT(wheel->levels != 0);
+    unsigned level = elapse__lowest_bit(wheel->levels);
+    if (level > 0)
+        return elapse__wheel_first_slot(level) +
+               elapse__lowest_bit(wheel->upper_occupied[level - 1]);
+    unsigned word = 0;
+    while (wheel->level_0_occupied[word] == 0)
+        word++;
+    return word * 64 + elapse__lowest_bit(wheel->level_0_occupied[word]);
+}
+
+/* ---- placing ---- */
+
+/*
+ * Lets the pointer follow the clock as far as every timer keeps its slot: up to
+ * the tick of the first slot if that is on level 0, and otherwise to the last
+ * tick before it. Past that a new timer could land on a lower level than an
+ * older, earlier one.
+ */
+static void catch_up(struct elapse_wheel *wheel)
+{
+    uint64_t limit = wheel->clock;
+    if (wheel->levels != 0) {
+        unsigned slot = first_slot(wheel);
+        uint64_t tick = elapse__wheel_first_tick(wheel->pointer, slot);
+        uint64_t last_before = slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1;
+        limit = last_before < limit ? last_before : limit;
+    }
+    ELAPSE__ASSERT(limit >= wheel->pointer);
+    wheel->pointer = limit;
+}
+
+/* Which end of its new ring a timer joins. */
+enum end { OLDEST, NEWEST };
+
+/* Puts a timer that is in no ring into the ring of `slot`. */
+static void enter_slot(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned slot,
+                       enum end end)
+{
+    struct elapse__wheel_slot *entered = &wheel->slots[slot];
+    if (elapse__ring_empty(&entered->timers)) {
+        mark_occupied(wheel, slot);
+        entered->least = timer->deadline;
+    } else if (timer->deadline < entered->least) {
+        entered->least = timer->deadline;
+    }
+    if (end == NEWEST)
+        elapse__ring_append(&entered->timers, &timer->keep.link);
+    else
+        elapse__ring_prepend(&entered->timers, &timer->keep.link);
+    timer->place = slot + 1;
+}
+
+static void enter_never(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    elapse__ring_append(&wheel->never, &timer->keep.link);
+    timer->place = ELAPSE__WHEEL_NEVER_SLOT + 1;
+}
+
+/* Puts a timer that is in no ring, and whose deadline has not passed, where its
+ * deadline belongs. */
+static void place_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    uint64_t deadline = timer->deadline;
+    if (deadline == ELAPSE_NEVER) {
+        enter_never(wheel, timer);
+        return;
+    }
+    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    if (elapse__ring_empty(&wheel->slots[slot].timers) && wheel->draining == 0) {
+        catch_up(wheel);
+        slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    }
+    enter_slot(wheel, timer, slot, NEWEST);
+    if (deadline < wheel->wake)
+        wheel->wake = deadline;
+}
+
+/* Takes a pending timer out of its ring. Its place still names that ring. */
+static void unlink_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    unsigned slot = elapse__wheel_slot_of(timer);
+    if (elapse__ring_remove(&timer->keep.link) && slot != ELAPSE__WHEEL_NEVER_SLOT)
+        mark_empty(wheel, slot);
+}
+
+void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer, uint64_t deadline)
+{
+    deadline = elapse__stored_deadline(wheel->clock, deadline);
+
+    if (timer->place == 0) {
+        wheel->count++;
+    } else if (deadline > timer->deadline) {
+        timer->deadline = deadline; /* put off: placed when its slot's turn comes */
+        return;
+    } else {
+        unlink_timer(wheel, timer);
+    }
+    timer->deadline = deadline;
+    place_timer(wheel, timer);
+}
+
+void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                               uint64_t earliest, uint64_t latest)
+{
+    elapse_wheel_start(wheel, timer, elapse_deadline_in_window(wheel->clock, earliest, latest));
+}
+
+bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    if (timer->place == 0)
+        return false;
+    ELAPSE__ASSERT(wheel->count > 0);
+    unlink_timer(wheel, timer);
+    timer->place = 0;
+    wheel->count--;
+    return true;
+}
+
+/* ---- popping ---- */
+
+/*
+ * Moves a pending timer to where its deadline, which may have passed, belongs.
+ * The pointer stays: it is at the tick that is being popped, or at the least
+ * deadline of the slot that is being drained. Into slots below `lower_slots`,
+ * which were empty when the drain began, it goes in front; elsewhere behind: it
+ * was put off, and older timers with its deadline may be there already.
+ */
+static void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned lower_slots)
+{
+    wheel->moves++;
+    unlink_timer(wheel, timer);
+    if (timer->deadline == ELAPSE_NEVER) {
+        enter_never(wheel, timer);
+        return;
+    }
+    unsigned slot = elapse__wheel_slot_for(wheel->pointer, timer->deadline);
+    enter_slot(wheel, timer, slot, slot < lower_slots ? OLDEST : NEWEST);
+}
+
+/*
+ * Moves the timers of the slot that is being drained, from the newest to the
+ * oldest, while `*budget` lasts. Returns true when the slot is empty.
+ */
+static bool drain(struct elapse_wheel *wheel, size_t *budget)
+{
+    struct elapse__link *ring = &wheel->slots[wheel->draining].timers;
+    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(wheel->draining));
+
+    while (!elapse__ring_empty(ring)) {
+        if (*budget == 0)
+            return false;
+        --*budget;
+        move_timer(wheel, elapse__ring_timer(ring->previous), lower_slots);
+    }
+    wheel->draining = 0;
+    return true;
+}
+
+/*
+ * Finds the timer that is to be popped next and leaves it in `*due`, NULL if none
+ * is due. Moves what has to be moved for it, while `*budget` lasts; returns false
+ * when it did not suffice.
+ */
+static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_timer **due)
+{
+    *due = NULL;
+    for (;;) {
+        if (wheel->draining != 0 && !drain(wheel, budget))
+            return false;
+        unsigned slot = wheel->levels == 0 ? 0 : first_slot(wheel);
+        uint64_t tick = wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[slot].least;
+        wheel->wake = tick;
+        if (tick > wheel->clock)
+            return true;
+
+        ELAPSE__ASSERT(tick >= wheel->pointer);
+        wheel->pointer = tick;
+        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+            wheel->draining = slot;
+            continue;
+        }
+        struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
+        if (oldest->deadline == tick) {
+            *due = oldest;
+            return true;
+        }
+        /* It was put off. */
+        if (*budget == 0)
+            return false;
+        --*budget;
+        move_timer(wheel, oldest, 0);
+    }
+}
+
+struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
+{
+    struct elapse_timer *due;
+    size_t budget = SIZE_MAX;
+    bool prepared = prepare(wheel, &budget, &due);
+    ELAPSE__ASSERT(prepared);
+    (void)prepared;
+    if (due == NULL)
+        return NULL;
+    ELAPSE__ASSERT(due->deadline <= wheel->clock);
+    unlink_timer(wheel, due);
+    due->place = 0;
+    wheel->count--;
+    return due;
+}
+
+bool elapse_wheel_settle(struct elapse_wheel *wheel, size_t max_moves)
+{
+    struct elapse_timer *due;
+    return prepare(wheel, &max_moves, &due);
+}
+
+uint64_t elapse_wheel_next(const struct elapse_wheel *wheel)
+{
+    if (wheel->draining != 0)
+        return wheel->wake;
+    return wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;
+}
+
+uint64_t elapse_wheel_remaining(const struct elapse_wheel *wheel, const struct elapse_timer *timer)
+{
+    return elapse__remaining(wheel->clock, timer);
+}

@@ -1,0 +1,108 @@
+/*
+ * The geometry of the wheel: which ticks belong to which slot.
+ *
+ * A tick is read as a number whose lowest digit has LEVEL_0_BITS bits and whose
+ * other digits have DIGIT_BITS bits. Slots are numbered through, level by level:
+ *
+ *      level 0              level 1              level 2
+ *      0 ... 255            256 ... 319          320 ... 383         ...
+ *      one tick each        2^8 ticks each       2^14 ticks each
+ *
+ * Nothing here looks at a wheel; `pointer` is the wheel's position.
+ */
+#ifndef ELAPSE__WHEEL_GEOMETRY_H
+#define ELAPSE__WHEEL_GEOMETRY_H
+
+#include <elapse/wheel.h>
+
+#include "assert.h"
+#include "bits.h"
+
+enum {
+    /* Low bits of a timer's place: 1 + the number of its slot. */
+    ELAPSE__WHEEL_PLACE_BITS = 10,
+    ELAPSE__WHEEL_PLACE_MASK = (1 << ELAPSE__WHEEL_PLACE_BITS) - 1,
+    /* Stands for a slot number: the ring of timers that are never due. */
+    ELAPSE__WHEEL_NEVER_SLOT = ELAPSE__WHEEL_PLACE_MASK - 1,
+};
+
+_Static_assert(ELAPSE__WHEEL_SLOTS <= ELAPSE__WHEEL_NEVER_SLOT, "every slot fits in a place");
+_Static_assert(ELAPSE__WHEEL_LEVELS <= 32, "the levels fit in their bitmap");
+_Static_assert(ELAPSE__WHEEL_DIGIT_BITS <= 6, "a level's slots fit in one word");
+_Static_assert(sizeof(struct elapse_wheel) <= 65536, "a wheel takes at most 64 KiB");
+
+/* Bits of a tick below the digit of `level`: its slots cover 2^shift ticks. */
+static inline unsigned elapse__wheel_shift(unsigned level)
+{
+    return level == 0
+               ? 0
+               : ELAPSE__WHEEL_LEVEL_0_BITS + (level - 1) * (unsigned)ELAPSE__WHEEL_DIGIT_BITS;
+}
+
+static inline unsigned elapse__wheel_first_slot(unsigned level)
+{
+    return level == 0
+               ? 0
+               : ELAPSE__WHEEL_LEVEL_0_SLOTS + (level - 1) * (unsigned)ELAPSE__WHEEL_DIGIT_SLOTS;
+}
+
+static inline unsigned elapse__wheel_slots_in(unsigned level)
+{
+    return level == 0 ? ELAPSE__WHEEL_LEVEL_0_SLOTS : ELAPSE__WHEEL_DIGIT_SLOTS;
+}
+
+static inline unsigned elapse__wheel_level(unsigned slot)
+{
+    return slot < ELAPSE__WHEEL_LEVEL_0_SLOTS
+               ? 0
+               : 1 + (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) / ELAPSE__WHEEL_DIGIT_SLOTS;
+}
+
+/* The digit of `tick` on `level`. */
+static inline unsigned elapse__wheel_digit(uint64_t tick, unsigned level)
+{
+    return (unsigned)(tick >> elapse__wheel_shift(level)) & (elapse__wheel_slots_in(level) - 1);
+}
+
+/* The slot of a deadline, seen from `pointer`: on the level of the highest digit
+ * in which the two differ, the one of the deadline's digit there. */
+static inline unsigned elapse__wheel_slot_for(uint64_t pointer, uint64_t deadline)
+{
+    uint64_t difference = pointer ^ deadline;
+    ELAPSE__ASSERT(deadline >= pointer);
+
+    if (difference < ELAPSE__WHEEL_LEVEL_0_SLOTS)
+        return (unsigned)deadline & (ELAPSE__WHEEL_LEVEL_0_SLOTS - 1);
+    unsigned above_level_0 =
+        (elapse__highest_bit(difference) - ELAPSE__WHEEL_LEVEL_0_BITS) / ELAPSE__WHEEL_DIGIT_BITS;
+    unsigned shift = ELAPSE__WHEEL_LEVEL_0_BITS + above_level_0 * ELAPSE__WHEEL_DIGIT_BITS;
+    return ELAPSE__WHEEL_LEVEL_0_SLOTS + above_level_0 * ELAPSE__WHEEL_DIGIT_SLOTS +
+           ((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));
+}
+
+/* The first tick that an occupied slot covers: the pointer's digits above the
+ * slot's level, the slot's own digit, and zeros. */
+static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    unsigned shift = elapse__wheel_shift(level);
+    uint64_t digit_mask = (uint64_t)(elapse__wheel_slots_in(level) - 1) << shift;
+    uint64_t below = (UINT64_C(1) << shift) - 1;
+    uint64_t digit = (uint64_t)(slot - elapse__wheel_first_slot(level)) << shift;
+    return (pointer & ~digit_mask & ~below) | digit;
+}
+
+static inline uint64_t elapse__wheel_last_tick(uint64_t pointer, unsigned slot)
+{
+    unsigned shift = elapse__wheel_shift(elapse__wheel_level(slot));
+    return elapse__wheel_first_tick(pointer, slot) | ((UINT64_C(1) << shift) - 1);
+}
+
+/* The number of the ring that a pending timer is in. */
+static inline unsigned elapse__wheel_slot_of(const struct elapse_timer *timer)
+{
+    ELAPSE__ASSERT(timer->place != 0);
+    return (unsigned)(timer->place & ELAPSE__WHEEL_PLACE_MASK) - 1;
+}
+
+#endif

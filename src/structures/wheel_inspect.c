@@ -1,0 +1,168 @@
+/*
+ * The hierarchical timing wheel: looking at all of it. The invariants that are
+ * checked here are numbered and explained at the head of wheel.c.
+ */
+#include <elapse/wheel.h>
+
+#include "list.h"
+#include "wheel_geometry.h"
+
+static bool slot_occupied(const struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    if (level == 0)
+        return (wheel->level_0_occupied[slot / 64] >> slot % 64 & 1) != 0;
+    return (wheel->upper_occupied[level - 1] >> (slot - elapse__wheel_first_slot(level)) & 1) != 0;
+}
+
+/* Calls `visit` along one ring; false when it asked to end the walk. */
+static bool visit_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
+{
+    struct elapse__link *link = ring->next;
+    while (link != ring) {
+        struct elapse__link *next = link->next; /* the visit may stop the timer */
+        if (!visit(elapse__ring_timer(link), context))
+            return false;
+        link = next;
+    }
+    return true;
+}
+
+void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_function *visit, void *context)
+{
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        if (!visit_ring(&wheel->slots[slot].timers, visit, context))
+            return;
+    }
+    (void)visit_ring(&wheel->never, visit, context);
+}
+
+static bool stop_visited(struct elapse_timer *timer, void *wheel)
+{
+    (void)elapse_wheel_stop(wheel, timer);
+    return true;
+}
+
+void elapse_wheel_clear(struct elapse_wheel *wheel)
+{
+    elapse_wheel_for_each(wheel, stop_visited, wheel);
+    wheel->wake = ELAPSE_NEVER;
+    wheel->draining = 0;
+    ELAPSE__ASSERT(wheel->count == 0);
+}
+
+/* ---- check ---- */
+
+/*
+ * Walks the ring of `slot` and adds its timers to `*count`, giving up beyond the
+ * wheel's own count so that a loop ends. No timer may have a deadline before
+ * `least`. Returns the number of the broken invariant, or 0.
+ */
+static unsigned check_ring(const struct elapse_wheel *wheel, const struct elapse__link *ring,
+                           unsigned slot, uint64_t least, size_t *count)
+{
+    const struct elapse__link *link = ring;
+    for (;;) {
+        if (link->next == NULL || link->next->previous != link)
+            return 3;
+        link = link->next;
+        if (link == ring)
+            return 0;
+        if (++*count > wheel->count)
+            return 4;
+        const struct elapse_timer *timer = elapse__ring_timer(link);
+        if (timer->place == 0 || elapse__wheel_slot_of(timer) != slot)
+            return 3;
+        if (timer->deadline < least)
+            return slot == ELAPSE__WHEEL_NEVER_SLOT ? 9 : 6;
+    }
+}
+
+/* An occupied slot: does it lie ahead, and is its least deadline right? */
+static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    unsigned digit = slot - elapse__wheel_first_slot(level);
+    unsigned pointer_digit = elapse__wheel_digit(wheel->pointer, level);
+    bool may_be_equal = level == 0 || slot == wheel->draining;
+    if (digit < pointer_digit || (digit == pointer_digit && !may_be_equal))
+        return 5;
+    uint64_t least = wheel->slots[slot].least;
+    if (least < elapse__wheel_first_tick(wheel->pointer, slot) ||
+        least > elapse__wheel_last_tick(wheel->pointer, slot))
+        return 6;
+    return wheel->wake > least ? 7 : 0;
+}
+
+static unsigned check_level_bits(const struct elapse_wheel *wheel)
+{
+    uint32_t levels = 0;
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        if (slot_occupied(wheel, slot))
+            levels |= UINT32_C(1) << elapse__wheel_level(slot);
+    }
+    return levels == wheel->levels ? 0 : 2;
+}
+
+static unsigned check_draining(const struct elapse_wheel *wheel)
+{
+    unsigned slot = wheel->draining;
+    if (slot == 0)
+        return 0;
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || slot >= ELAPSE__WHEEL_SLOTS)
+        return 8;
+    unsigned level = elapse__wheel_level(slot);
+    unsigned digit = slot - elapse__wheel_first_slot(level);
+    return digit == elapse__wheel_digit(wheel->pointer, level) && wheel->wake <= wheel->clock ? 0
+                                                                                              : 8;
+}
+
+unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
+{
+    if (wheel->pointer > wheel->clock || wheel->clock > ELAPSE_TIME_MAX)
+        return 1;
+    unsigned broken = check_level_bits(wheel);
+    if (broken == 0)
+        broken = check_draining(wheel);
+
+    size_t count = 0;
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS && broken == 0; slot++) {
+        const struct elapse__wheel_slot *checked = &wheel->slots[slot];
+        if (slot_occupied(wheel, slot) == elapse__ring_empty(&checked->timers))
+            return 2;
+        broken = check_ring(wheel, &checked->timers, slot, checked->least, &count);
+        if (broken == 0 && !elapse__ring_empty(&checked->timers))
+            broken = check_slot(wheel, slot);
+    }
+    if (broken == 0)
+        broken = check_ring(wheel, &wheel->never, ELAPSE__WHEEL_NEVER_SLOT, ELAPSE_NEVER, &count);
+    if (broken == 0 && count != wheel->count)
+        broken = 4;
+    return broken;
+}
+
+/* ---- dump ---- */
+
+void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *describe,
+                       void *context)
+{
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        const struct elapse__wheel_slot *described = &wheel->slots[slot];
+        size_t count = 0;
+        for (const struct elapse__link *link = described->timers.next; link != &described->timers;
+             link = link->next)
+            count++;
+        if (count == 0)
+            continue;
+        unsigned level = elapse__wheel_level(slot);
+        struct elapse_slot description = {
+            .level = level,
+            .slot = slot - elapse__wheel_first_slot(level),
+            .first_tick = elapse__wheel_first_tick(wheel->pointer, slot),
+            .last_tick = elapse__wheel_last_tick(wheel->pointer, slot),
+            .least = described->least,
+            .count = count,
+        };
+        describe(&description, context);
+    }
+}
