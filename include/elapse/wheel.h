@@ -3,7 +3,7 @@
  *
  * Starting, stopping and popping a timer cost O(1), however many are pending and
  * however far their deadlines lie; empty time costs nothing. The wheel needs no
- * memory beyond its own struct (sizeof(struct elapse_wheel), some 24 KiB) and the
+ * memory beyond its own struct (sizeof(struct elapse_wheel), some 40 KiB) and the
  * callers' timers; start, stop, advance and pop allocate nothing and cannot fail.
  *
  * Use:
@@ -47,11 +47,15 @@ extern "C" {
 
 /* Geometry. Private: only tests build other values of these. */
 #ifndef ELAPSE__WHEEL_LEVEL_0_BITS
-#define ELAPSE__WHEEL_LEVEL_0_BITS 8
+#define ELAPSE__WHEEL_LEVEL_0_BITS 7
 #endif
 #ifndef ELAPSE__WHEEL_DIGIT_BITS
 #define ELAPSE__WHEEL_DIGIT_BITS 6
 #endif
+#ifndef ELAPSE__WHEEL_HINT_DISTANCE
+#define ELAPSE__WHEEL_HINT_DISTANCE 16
+#endif
+#define ELAPSE__WHEEL_TRAILS 256
 
 /* What follows from it. Private. Levels above 0 share what level 0 leaves. */
 #define ELAPSE__WHEEL_UPPER_LEVELS                                                     \
@@ -64,11 +68,18 @@ extern "C" {
     (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_DIGIT_SLOTS)
 #define ELAPSE__WHEEL_LEVEL_0_WORDS ((ELAPSE__WHEEL_LEVEL_0_SLOTS + 63) / 64)
 
-/* One slot: the ring of its timers, oldest first, and a lower bound of their
- * deadlines. Private. */
+/* One slot: the ring of its timers, oldest first, a lower bound of their
+ * deadlines, and how many have entered it since it was last empty. Private. */
 struct elapse__wheel_slot {
     struct elapse__link timers;
     uint64_t least;
+    uint64_t entered;
+};
+
+/* Where the timers that entered a slot last lie in memory, to prefetch them; see
+ * src/structures/wheel_hints.h. Private. */
+struct elapse__wheel_trail {
+    uint32_t low[ELAPSE__WHEEL_HINT_DISTANCE];
 };
 
 /*
@@ -88,6 +99,7 @@ struct elapse_wheel {
     uint64_t upper_occupied[ELAPSE__WHEEL_UPPER_LEVELS];
     struct elapse__link never; /* timers with the deadline ELAPSE_NEVER */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
+    struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
 };
 
 /* What elapse_wheel_init calls, with the size that the caller was compiled with. */
@@ -109,6 +121,10 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
     return elapse_wheel_init_sized(wheel, sizeof *wheel, now);
 }
 
+/* What elapse_wheel_start calls unless it only has to put a timer off. */
+ELAPSE_API void elapse_wheel_start_anew(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                        uint64_t deadline);
+
 /*
  * Arms `timer` for the tick `deadline`, or re-arms it if it is pending, in which
  * case the old deadline is forgotten. A deadline that has passed counts as now:
@@ -120,8 +136,17 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
  *
  * Cost: O(1); for a pending timer that is put off to a later deadline, one store.
  */
-ELAPSE_API void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
-                                   uint64_t deadline);
+ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                          uint64_t deadline)
+{
+    /* Whether it is pending is asked first: that can be foretold, while which of
+     * two deadlines is later, in a timer that is idle, often cannot. */
+    if (timer->place != 0 && deadline > timer->deadline && deadline >= wheel->clock &&
+        deadline <= ELAPSE_NEVER)
+        timer->deadline = deadline;
+    else
+        elapse_wheel_start_anew(wheel, timer, deadline);
+}
 
 /*
  * Arms or re-arms `timer` for some tick in [earliest, latest]: the wheel takes

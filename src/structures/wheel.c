@@ -4,9 +4,9 @@
  * A timer lies on the level of the highest digit in which its deadline and the
  * pointer differ, in the slot of the deadline's digit there. So what lies on a
  * lower level is due before anything on a higher one, and on one level a lower
- * slot before a higher. Level 0 has 256 slots of a tick, the others 64:
+ * slot before a higher. Level 0 has 128 slots of a tick, the others 64:
  *
- *                      pointer = 3 | 14 | 200        (digits, highest first)
+ *                      pointer = 3 | 14 | 100        (digits, highest first)
  *                                |    |    |
  *     level 2   [..3..]  . . . . ^    |    |
  *               slots 4-63 may hold   |    |         deadline 5 |  0 |   0
@@ -14,9 +14,9 @@
  *     level 1              [..14..]...^    |
  *               slots 15-63 may hold       |         deadline 3 | 20 |   9
  *                  20: o o                 |         -> level 1, slot 20
- *     level 0                    [..200..].^
- *               slots 200-255 may hold               deadline 3 | 14 | 203
- *                  203: o o o                        -> level 0, slot 203
+ *     level 0                    [..100..].^
+ *               slots 100-127 may hold               deadline 3 | 14 | 103
+ *                  103: o o o                        -> level 0, slot 203
  *
  * Popping takes the first slot of the lowest occupied level. On level 0 all its
  * timers are due at one tick: they are popped from the oldest on. Higher up the
@@ -48,7 +48,7 @@
  * Who changes what:
  *     place_timer   idle -> a ring (start)
  *     unlink_timer  a ring -> idle (start again, stop, pop)
- *     move_timer    a ring -> another (drain; pop of a timer that was put off)
+ *     move_timer    puts into another ring (drain; pop of a timer that was put off)
  *     catch_up      pointer, as far as no timer's slot changes
  *     prepare       pointer, draining, wake: takes up the next slot
  *     drain         moves the timers of one slot
@@ -72,9 +72,13 @@
 #include <elapse/wheel.h>
 
 #include "clock.h"
+#include "cold.h"
 #include "list.h"
 #include "wheel_geometry.h"
+#include "wheel_hints.h"
 
+extern inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                      uint64_t deadline);
 extern inline void elapse_wheel_advance(struct elapse_wheel *wheel, uint64_t now);
 extern inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel);
 extern inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel);
@@ -108,7 +112,8 @@ static void mark_occupied(struct elapse_wheel *wheel, unsigned slot)
         wheel->upper_occupied[level - 1] |= UINT64_C(1) << (slot - elapse__wheel_first_slot(level));
 }
 
-static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
+/* Out of line: a slot is emptied far less often than a timer leaves one. */
+static ELAPSE__COLD void mark_empty(struct elapse_wheel *wheel, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
     if (level == 0) {
@@ -161,25 +166,24 @@ static void catch_up(struct elapse_wheel *wheel)
     wheel->pointer = limit;
 }
 
-/* Which end of its new ring a timer joins. */
-enum end { OLDEST, NEWEST };
-
-/* Puts a timer that is in no ring into the ring of `slot`. */
-static void enter_slot(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned slot,
-                       enum end end)
+/* Makes an empty slot ready for its first timer. */
+static void open_slot(struct elapse_wheel *wheel, unsigned slot, uint64_t deadline)
 {
-    struct elapse__wheel_slot *entered = &wheel->slots[slot];
-    if (elapse__ring_empty(&entered->timers)) {
-        mark_occupied(wheel, slot);
-        entered->least = timer->deadline;
-    } else if (timer->deadline < entered->least) {
-        entered->least = timer->deadline;
-    }
-    if (end == NEWEST)
-        elapse__ring_append(&entered->timers, &timer->keep.link);
-    else
-        elapse__ring_prepend(&entered->timers, &timer->keep.link);
-    timer->place = slot + 1;
+    mark_occupied(wheel, slot);
+    wheel->slots[slot].least = deadline;
+    wheel->slots[slot].entered = 0;
+}
+
+/* Before `slot` is opened for a deadline is the time to catch up, and thereby to
+ * find a slot on a lower level for it. Returns the slot, which is occupied. */
+static ELAPSE__COLD unsigned find_and_open_slot(struct elapse_wheel *wheel, uint64_t deadline)
+{
+    if (wheel->draining == 0)
+        catch_up(wheel);
+    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    if (elapse__ring_empty(&wheel->slots[slot].timers))
+        open_slot(wheel, slot, deadline);
+    return slot;
 }
 
 static void enter_never(struct elapse_wheel *wheel, struct elapse_timer *timer)
@@ -190,21 +194,23 @@ static void enter_never(struct elapse_wheel *wheel, struct elapse_timer *timer)
 
 /* Puts a timer that is in no ring, and whose deadline has not passed, where its
  * deadline belongs. */
-static void place_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
+static void place_timer(struct elapse_wheel *wheel, struct elapse_timer *timer, uint64_t deadline)
 {
-    uint64_t deadline = timer->deadline;
+    timer->deadline = deadline;
     if (deadline == ELAPSE_NEVER) {
         enter_never(wheel, timer);
         return;
     }
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    if (elapse__ring_empty(&wheel->slots[slot].timers) && wheel->draining == 0) {
-        catch_up(wheel);
-        slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    }
-    enter_slot(wheel, timer, slot, NEWEST);
+    if (elapse__ring_empty(&wheel->slots[slot].timers))
+        slot = find_and_open_slot(wheel, deadline);
+    struct elapse__wheel_slot *entered = &wheel->slots[slot];
+    if (deadline < entered->least)
+        entered->least = deadline;
     if (deadline < wheel->wake)
         wheel->wake = deadline;
+    elapse__ring_append(&entered->timers, &timer->keep.link);
+    timer->place = elapse__place_on_trail(wheel, slot, timer);
 }
 
 /* Takes a pending timer out of its ring. Its place still names that ring. */
@@ -215,20 +221,19 @@ static void unlink_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
         mark_empty(wheel, slot);
 }
 
-void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer, uint64_t deadline)
+void elapse_wheel_start_anew(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                             uint64_t deadline)
 {
     deadline = elapse__stored_deadline(wheel->clock, deadline);
-
     if (timer->place == 0) {
         wheel->count++;
     } else if (deadline > timer->deadline) {
-        timer->deadline = deadline; /* put off: placed when its slot's turn comes */
+        timer->deadline = deadline; /* due, and put off to now */
         return;
     } else {
         unlink_timer(wheel, timer);
     }
-    timer->deadline = deadline;
-    place_timer(wheel, timer);
+    place_timer(wheel, timer, deadline);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -251,22 +256,41 @@ bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
 /* ---- popping ---- */
 
 /*
- * Moves a pending timer to where its deadline, which may have passed, belongs.
- * The pointer stays: it is at the tick that is being popped, or at the least
- * deadline of the slot that is being drained. Into slots below `lower_slots`,
- * which were empty when the drain began, it goes in front; elsewhere behind: it
+ * Puts a timer that was just taken out of a ring where its deadline, which may
+ * have passed, belongs. The pointer stays: it is at the tick that is being popped,
+ * or at the least deadline of the slot that is being drained.
+ *
+ * `trails` are those of the drain, and the slots below `lower_slots` were empty
+ * when it began: into these the timer goes in front. Elsewhere it goes behind: it
  * was put off, and older timers with its deadline may be there already.
  */
-static void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned lower_slots)
+static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                              unsigned lower_slots, struct elapse__scratch_trails *trails)
 {
-    wheel->moves++;
-    unlink_timer(wheel, timer);
-    if (timer->deadline == ELAPSE_NEVER) {
+    uint64_t deadline = timer->deadline;
+    if (deadline == ELAPSE_NEVER) {
         enter_never(wheel, timer);
         return;
     }
-    unsigned slot = elapse__wheel_slot_for(wheel->pointer, timer->deadline);
-    enter_slot(wheel, timer, slot, slot < lower_slots ? OLDEST : NEWEST);
+    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    struct elapse__wheel_slot *entered = &wheel->slots[slot];
+    if (elapse__ring_empty(&entered->timers))
+        open_slot(wheel, slot, deadline);
+    else if (deadline < entered->least)
+        entered->least = deadline;
+
+    if (slot >= lower_slots) {
+        elapse__ring_append(&entered->timers, &timer->keep.link);
+        timer->place = elapse__place_on_trail(wheel, slot, timer);
+        return;
+    }
+    elapse__ring_prepend(&entered->timers, &timer->keep.link);
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+        timer->place = elapse__place_on_trail(wheel, slot, timer);
+    } else {
+        timer->place = slot + 1;
+        elapse__leave_scratch_trail(trails, wheel, slot, timer);
+    }
 }
 
 /*
@@ -275,15 +299,33 @@ static void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer, u
  */
 static bool drain(struct elapse_wheel *wheel, size_t *budget)
 {
-    struct elapse__link *ring = &wheel->slots[wheel->draining].timers;
-    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(wheel->draining));
+    unsigned drained = wheel->draining;
+    struct elapse__link *ring = &wheel->slots[drained].timers;
+    struct elapse__link *link = ring->previous;
+    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(drained));
+    size_t left = *budget;
+    struct elapse__scratch_trails trails;
+    memset(trails.entered, 0, sizeof trails.entered);
 
-    while (!elapse__ring_empty(ring)) {
-        if (*budget == 0)
-            return false;
-        --*budget;
-        move_timer(wheel, elapse__ring_timer(ring->previous), lower_slots);
+    if (link == ring) { /* all were stopped in the meantime */
+        wheel->draining = 0;
+        return true;
     }
+    elapse__prefetch_trail(wheel, drained, elapse__ring_timer(link));
+    for (; link != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(link);
+        elapse__prefetch_hinted(timer);
+        link = link->previous;
+        move_timer(wheel, timer, lower_slots, &trails);
+    }
+    /* The ring is closed once, behind the last that moved. */
+    ring->previous = link;
+    link->next = ring;
+    wheel->moves += *budget - left;
+    *budget = left;
+    if (link != ring)
+        return false;
+    mark_empty(wheel, drained);
     wheel->draining = 0;
     return true;
 }
@@ -312,6 +354,7 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
             continue;
         }
         struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
+        elapse__prefetch_hinted(oldest);
         if (oldest->deadline == tick) {
             *due = oldest;
             return true;
@@ -320,7 +363,9 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
         if (*budget == 0)
             return false;
         --*budget;
-        move_timer(wheel, oldest, 0);
+        wheel->moves++;
+        unlink_timer(wheel, oldest);
+        move_timer(wheel, oldest, 0, NULL);
     }
 }
 

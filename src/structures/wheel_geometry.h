@@ -5,8 +5,8 @@
  * other digits have DIGIT_BITS bits. Slots are numbered through, level by level:
  *
  *      level 0              level 1              level 2
- *      0 ... 255            256 ... 319          320 ... 383         ...
- *      one tick each        2^8 ticks each       2^14 ticks each
+ *      0 ... 127            128 ... 191          192 ... 255         ...
+ *      one tick each        2^7 ticks each       2^13 ticks each
  *
  * Nothing here looks at a wheel; `pointer` is the wheel's position.
  */

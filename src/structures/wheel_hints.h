@@ -1,0 +1,123 @@
+/*
+ * Prefetching: how a walk along a ring overlaps its cache misses.
+ *
+ * Timers lie all over memory, and each names only its neighbours: walking a long
+ * ring would wait for one cache miss after the other. So every timer carries, in
+ * the upper bits of its `place`, a hint: the address of the timer that the walk
+ * will come to HINT_DISTANCE (16) steps later. The walk prefetches it and goes on.
+ *
+ *      place   |  address / 8 of the timer 16 steps ahead  |  slot number + 1  |
+ *               63                                       10 9                 0
+ *
+ * A hint is only ever prefetched, never read through or written through. It may
+ * be stale, it may name memory that was freed: then it costs its 16 steps' speed,
+ * nothing else.
+ *
+ * Which timer will be 16 steps ahead?
+ *
+ *  - A ring above level 0 is drained from the newest to the oldest. A timer that
+ *    is appended will be followed, 16 steps later, by the one that was appended
+ *    16 before it. A small ring of addresses, the trail, remembers those.
+ *  - A ring on level 0 is popped from the oldest on. A timer that a drain puts in
+ *    front will be followed by the one put in front 16 before it: a trail too.
+ *  - A timer that a drain puts in front of a ring above level 0 will be followed
+ *    by the one put in front 16 *after* it, which is not known yet. So the later
+ *    one's address is written into the earlier one. That is a write to another
+ *    timer, and allowed only because this very walk has touched it: the addresses
+ *    come from a scratch trail on the stack, which ends with the call, and never
+ *    from one that outlives it, whose timers may have been freed since.
+ *
+ * Trails are shared by slots whose numbers are equal modulo 256. They keep the
+ * low 32 bits of address / 8 and take the rest from the timer at hand: a trail is
+ * then one cache line, and right for timers within one aligned 32 GiB.
+ *
+ * What it gives is measured in docs/decisions/0002-prefetch-hints.md.
+ */
+#ifndef ELAPSE__WHEEL_HINTS_H
+#define ELAPSE__WHEEL_HINTS_H
+
+#include <elapse/wheel.h>
+
+#include "wheel_geometry.h"
+
+/* Timers are aligned to 8 bytes: the low 3 bits of an address say nothing. */
+enum { ADDRESS_SHIFT = 3 };
+
+static inline uint64_t elapse__hint(const struct elapse_timer *timer)
+{
+    return (uint64_t)(uintptr_t)timer >> ADDRESS_SHIFT << ELAPSE__WHEEL_PLACE_BITS;
+}
+
+/* Asks for both cache lines of a timer that straddles two. */
+static inline void elapse__prefetch_address(uint64_t address)
+{
+    const char *timer = (const char *)(uintptr_t)address;
+    __builtin_prefetch(timer, 1);
+    __builtin_prefetch(timer + sizeof(struct elapse_timer) - 1, 1);
+}
+
+static inline void elapse__prefetch_hinted(const struct elapse_timer *timer)
+{
+    elapse__prefetch_address(timer->place >> ELAPSE__WHEEL_PLACE_BITS << ADDRESS_SHIFT);
+}
+
+static inline uint32_t *elapse__trail_seat(struct elapse_wheel *wheel, unsigned slot,
+                                           uint64_t number)
+{
+    return &wheel->trails[slot % ELAPSE__WHEEL_TRAILS].low[number % ELAPSE__WHEEL_HINT_DISTANCE];
+}
+
+/* Address / 8 of a timer near `timer`, from its low 32 bits. */
+static inline uint64_t elapse__near(const struct elapse_timer *timer, uint32_t low)
+{
+    return ((uint64_t)(uintptr_t)timer >> ADDRESS_SHIFT & ~(uint64_t)UINT32_MAX) | low;
+}
+
+/* Notes in the slot's trail that `timer` enters it, and returns the place of a
+ * timer that does, with the hint that the trail gives. */
+static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsigned slot,
+                                              const struct elapse_timer *timer)
+{
+    uint32_t *seat = elapse__trail_seat(wheel, slot, wheel->slots[slot].entered++);
+    uint32_t earlier = *seat;
+    *seat = (uint32_t)((uintptr_t)timer >> ADDRESS_SHIFT);
+    return elapse__near(timer, earlier) << ELAPSE__WHEEL_PLACE_BITS | (slot + 1);
+}
+
+/* Asks for the first timers of a walk along the ring of `slot`, to which no hint
+ * leads. `near` is one of them. */
+static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned slot,
+                                          const struct elapse_timer *near)
+{
+    uint64_t entered = wheel->slots[slot].entered;
+    for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE && i < entered; i++)
+        elapse__prefetch_address(elapse__near(near, *elapse__trail_seat(wheel, slot, i))
+                                 << ADDRESS_SHIFT);
+}
+
+/* The trails of one walk of a drain, by the slot's number within its level. */
+struct elapse__scratch_trails {
+    struct elapse_timer *seats[ELAPSE__WHEEL_DIGIT_SLOTS][ELAPSE__WHEEL_HINT_DISTANCE];
+    uint16_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
+};
+
+/* Notes that the walk puts `timer` in front of the ring of `slot`, above level 0,
+ * and writes its address into the timer that the walk put there 16 before. */
+static inline void elapse__leave_scratch_trail(struct elapse__scratch_trails *trails,
+                                               struct elapse_wheel *wheel, unsigned slot,
+                                               struct elapse_timer *timer)
+{
+    unsigned digit = (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) % ELAPSE__WHEEL_DIGIT_SLOTS;
+    unsigned number = trails->entered[digit]++;
+    struct elapse_timer **seat = &trails->seats[digit][number % ELAPSE__WHEEL_HINT_DISTANCE];
+    if (number >= ELAPSE__WHEEL_HINT_DISTANCE) {
+        uint64_t slot_of_earlier = (*seat)->place & ELAPSE__WHEEL_PLACE_MASK;
+        (*seat)->place = slot_of_earlier | elapse__hint(timer);
+    } else {
+        /* The first to enter are the first to be walked: see prefetch_trail. */
+        (void)elapse__place_on_trail(wheel, slot, timer);
+    }
+    *seat = timer;
+}
+
+#endif
