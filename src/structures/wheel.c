@@ -304,13 +304,13 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
     struct elapse__link *link = ring->previous;
     unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(drained));
     size_t left = *budget;
-    struct elapse__scratch_trails trails;
-    memset(trails.entered, 0, sizeof trails.entered);
 
-    if (link == ring) { /* all were stopped in the meantime */
+    if (link == ring) { /* the last was popped, or all were stopped */
         wheel->draining = 0;
         return true;
     }
+    struct elapse__scratch_trails trails;
+    memset(trails.entered, 0, sizeof trails.entered);
     elapse__prefetch_trail(wheel, drained, elapse__ring_timer(link));
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
@@ -331,6 +331,19 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
 }
 
 /*
+ * The one timer left in the slot that is being drained, if it is due at the
+ * pointer: nothing is due before it, so it can be popped from where it is. NULL
+ * otherwise. Timers that are few and far between need no move at all by this.
+ */
+static struct elapse_timer *last_in_drain(const struct elapse_wheel *wheel)
+{
+    const struct elapse__link *ring = &wheel->slots[wheel->draining].timers;
+    struct elapse_timer *timer = elapse__ring_timer(ring->next);
+    bool one_is_left = ring->next == ring->previous && !elapse__ring_empty(ring);
+    return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;
+}
+
+/*
  * Finds the timer that is to be popped next and leaves it in `*due`, NULL if none
  * is due. Moves what has to be moved for it, while `*budget` lasts; returns false
  * when it did not suffice.
@@ -339,8 +352,13 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
 {
     *due = NULL;
     for (;;) {
-        if (wheel->draining != 0 && !drain(wheel, budget))
-            return false;
+        if (wheel->draining != 0) {
+            *due = last_in_drain(wheel);
+            if (*due != NULL)
+                return true;
+            if (!drain(wheel, budget))
+                return false;
+        }
         unsigned slot = wheel->levels == 0 ? 0 : first_slot(wheel);
         uint64_t tick = wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[slot].least;
         wheel->wake = tick;

@@ -85,12 +85,13 @@ static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsign
 }
 
 /* Asks for the first timers of a walk along the ring of `slot`, to which no hint
- * leads. `near` is one of them. */
+ * leads. `near` is one of them. A ring that was never long is not worth it. */
 static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned slot,
                                           const struct elapse_timer *near)
 {
-    uint64_t entered = wheel->slots[slot].entered;
-    for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE && i < entered; i++)
+    if (wheel->slots[slot].entered < ELAPSE__WHEEL_HINT_DISTANCE)
+        return;
+    for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE; i++)
         elapse__prefetch_address(elapse__near(near, *elapse__trail_seat(wheel, slot, i))
                                  << ADDRESS_SHIFT);
 }
