@@ -289,8 +289,10 @@ ELAPSE_API unsigned elapse_wheel_check(const struct elapse_wheel *wheel);
 
 /*
  * Calls `describe(slot, context)` for each occupied slot, from the finest level
- * to the coarsest and within a level by number. Timers armed for ELAPSE_NEVER
- * are in no slot and are not described.
+ * to the coarsest and within a level by number. A timer that was put off is still
+ * in the slot of its earlier deadline. Timers armed for ELAPSE_NEVER come last, in
+ * a slot of a level of their own that covers ELAPSE_NEVER alone. The counts add
+ * up to elapse_wheel_count.
  * Cost: O(slots + timers).
  */
 ELAPSE_API void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *describe,

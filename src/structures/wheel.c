@@ -41,8 +41,8 @@
  *     it has an earlier deadline. (A later one it may have, even beyond the slot:
  *     a timer that was put off stays where it is until its slot's turn.)
  *  7. `wake` is no later than the `least` of any occupied slot.
- *  8. `draining` is 0 or a slot above level 0 whose digit is the pointer's, which
- *     is the exception to 5; `wake` is not after the clock then.
+ *  8. `draining` is 0 or an occupied slot above level 0 whose digit is the
+ *     pointer's, which is the exception to 5; `wake` is not after the clock then.
  *  9. Exactly the timers in the `never` ring are there: deadline ELAPSE_NEVER.
  *
  * Who changes what:
@@ -115,6 +115,8 @@ static void mark_occupied(struct elapse_wheel *wheel, unsigned slot)
 /* Out of line: a slot is emptied far less often than a timer leaves one. */
 static ELAPSE__COLD void mark_empty(struct elapse_wheel *wheel, unsigned slot)
 {
+    if (slot == wheel->draining)
+        wheel->draining = 0;
     unsigned level = elapse__wheel_level(slot);
     if (level == 0) {
         wheel->level_0_occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
@@ -305,10 +307,8 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
     unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(drained));
     size_t left = *budget;
 
-    if (link == ring) { /* the last was popped, or all were stopped */
-        wheel->draining = 0;
-        return true;
-    }
+    ELAPSE__ASSERT(link != ring);
+
     struct elapse__scratch_trails trails;
     memset(trails.entered, 0, sizeof trails.entered);
     elapse__prefetch_trail(wheel, drained, elapse__ring_timer(link));
@@ -326,7 +326,6 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
     if (link != ring)
         return false;
     mark_empty(wheel, drained);
-    wheel->draining = 0;
     return true;
 }
 
@@ -339,7 +338,7 @@ static struct elapse_timer *last_in_drain(const struct elapse_wheel *wheel)
 {
     const struct elapse__link *ring = &wheel->slots[wheel->draining].timers;
     struct elapse_timer *timer = elapse__ring_timer(ring->next);
-    bool one_is_left = ring->next == ring->previous && !elapse__ring_empty(ring);
+    bool one_is_left = ring->next == ring->previous;
     return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;
 }
 

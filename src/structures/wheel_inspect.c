@@ -47,8 +47,7 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 {
     elapse_wheel_for_each(wheel, stop_visited, wheel);
     wheel->wake = ELAPSE_NEVER;
-    wheel->draining = 0;
-    ELAPSE__ASSERT(wheel->count == 0);
+    ELAPSE__ASSERT(wheel->count == 0 && wheel->draining == 0);
 }
 
 /* ---- check ---- */
@@ -109,7 +108,8 @@ static unsigned check_draining(const struct elapse_wheel *wheel)
     unsigned slot = wheel->draining;
     if (slot == 0)
         return 0;
-    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || slot >= ELAPSE__WHEEL_SLOTS)
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || slot >= ELAPSE__WHEEL_SLOTS ||
+        !slot_occupied(wheel, slot))
         return 8;
     unsigned level = elapse__wheel_level(slot);
     unsigned digit = slot - elapse__wheel_first_slot(level);
@@ -143,16 +143,19 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
 
 /* ---- dump ---- */
 
+static size_t ring_length(const struct elapse__link *ring)
+{
+    size_t length = 0;
+    for (const struct elapse__link *link = ring->next; link != ring; link = link->next)
+        length++;
+    return length;
+}
+
 void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *describe,
                        void *context)
 {
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
-        const struct elapse__wheel_slot *described = &wheel->slots[slot];
-        size_t count = 0;
-        for (const struct elapse__link *link = described->timers.next; link != &described->timers;
-             link = link->next)
-            count++;
-        if (count == 0)
+        if (!slot_occupied(wheel, slot))
             continue;
         unsigned level = elapse__wheel_level(slot);
         struct elapse_slot description = {
@@ -160,8 +163,18 @@ void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *d
             .slot = slot - elapse__wheel_first_slot(level),
             .first_tick = elapse__wheel_first_tick(wheel->pointer, slot),
             .last_tick = elapse__wheel_last_tick(wheel->pointer, slot),
-            .least = described->least,
-            .count = count,
+            .least = wheel->slots[slot].least,
+            .count = ring_length(&wheel->slots[slot].timers),
+        };
+        describe(&description, context);
+    }
+    if (!elapse__ring_empty(&wheel->never)) {
+        struct elapse_slot description = {
+            .level = ELAPSE__WHEEL_LEVELS,
+            .first_tick = ELAPSE_NEVER,
+            .last_tick = ELAPSE_NEVER,
+            .least = ELAPSE_NEVER,
+            .count = ring_length(&wheel->never),
         };
         describe(&description, context);
     }

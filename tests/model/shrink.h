@@ -1,0 +1,30 @@
+/*
+ * Runs that can be repeated elsewhere: recorded where a crash cannot reach them, and
+ * shrunk to the shortest sequence of operations that still fails.
+ */
+#ifndef ELAPSE_TESTS_SHRINK_H
+#define ELAPSE_TESTS_SHRINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trial.h"
+
+enum { RUN_OPERATIONS = 2048 };
+
+struct run_record {
+    uint64_t seed;
+    struct trial_options options;
+    bool check_each;
+    size_t count;
+    struct operation operations[RUN_OPERATIONS];
+};
+
+/* A record in memory that a child process shares with its parent. */
+struct run_record *record_share(void);
+
+/* Shrinks the failing run `record` in place, then prints and repeats it. */
+void record_shrink(struct run_record *record);
+
+#endif

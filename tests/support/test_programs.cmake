@@ -1,0 +1,44 @@
+# How the test programs are built.
+
+set(ELAPSE_TEST_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
+
+# elapse_test_program(NAME LIBRARY SOURCE...): a program linked with LIBRARY, and with
+# what the programs share, compiled once for each library because it depends on the
+# geometry.
+function(elapse_test_program name library)
+    if(NOT TARGET ${library}-test-support)
+        add_library(${library}-test-support STATIC
+            ${ELAPSE_TEST_SUPPORT_DIR}/oracle.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/operation.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/released.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/trial.c)
+        target_include_directories(${library}-test-support PUBLIC ${ELAPSE_TEST_SUPPORT_DIR})
+        target_compile_definitions(${library}-test-support PUBLIC _DEFAULT_SOURCE)
+        target_link_libraries(${library}-test-support PUBLIC ${library} elapse_compile_options)
+        set_target_properties(${library}-test-support PROPERTIES C_EXTENSIONS OFF)
+    endif()
+    add_executable(${name} ${ARGN})
+    target_link_libraries(${name} PRIVATE ${library}-test-support)
+    set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
+endfunction()
+
+# elapse_geometry_library(NAME DEFINITION...): the structures, compiled again with
+# other values of the private parameters.
+function(elapse_geometry_library name)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/structures/*.c)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
+    target_compile_definitions(${name} PUBLIC ${ARGN})
+    target_link_libraries(${name} PRIVATE elapse_compile_options)
+    set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
+endfunction()
+
+# elapse_randomised_test(NAME TIMEOUT LABEL PROGRAM ARGUMENT...): a test that reports
+# a crash found by a sanitizer as a signal, so that the program can shrink it.
+function(elapse_randomised_test name timeout label)
+    add_test(NAME ${name} COMMAND ${ARGN})
+    set_tests_properties(${name} PROPERTIES
+        LABELS ${label}
+        TIMEOUT ${timeout}
+        ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1")
+endfunction()

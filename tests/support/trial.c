@@ -1,0 +1,446 @@
+/*
+ * Trials: every operation on the structure and on the oracle, and the comparison.
+ */
+#include "trial.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/wheel.h>
+
+#include "released.h"
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct trial *trial, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(trial->failure, sizeof trial->failure, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+static void *need_memory(size_t bytes)
+{
+    void *memory = calloc(1, bytes > 0 ? bytes : 1);
+
+    if (memory == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(2);
+    }
+    return memory;
+}
+
+void trial_open(struct trial *trial, const struct trial_options *options)
+{
+    const struct elapse_structure *structure = options->structure;
+    size_t bytes = structure->storage_bytes(options->capacity);
+    bool is_wheel = strcmp(structure->name, "wheel") == 0;
+
+    memset(trial, 0, sizeof *trial);
+    trial->structure = structure;
+    trial->in_order = !is_wheel;
+    trial->always_exact = !is_wheel;
+    trial->bounded_moves = is_wheel;
+    trial->capacity = bytes > 0 ? options->capacity : SIZE_MAX;
+    trial->timer_count = options->timers;
+    trial->instance = need_memory(structure->instance_bytes);
+    trial->storage = need_memory(bytes);
+    trial->timers = need_memory(options->timers * sizeof *trial->timers);
+    trial->check_each = true;
+    for (size_t i = 0; i < options->timers; i++)
+        timer_release(&trial->timers[i]);
+    if (structure->init(trial->instance, trial->storage, bytes, options->origin) != ELAPSE_OK)
+        fail(trial, "init failed");
+    oracle_init(&trial->oracle, options->origin);
+}
+
+void trial_close(struct trial *trial)
+{
+    for (size_t i = 0; i < trial->timer_count; i++)
+        timer_uncover(&trial->timers[i]);
+    free(trial->timers);
+    free(trial->storage);
+    free(trial->instance);
+}
+
+static bool is_pending(const struct trial *trial, size_t timer)
+{
+    return oracle_find(&trial->oracle, timer) != NULL;
+}
+
+static bool claim(struct trial *trial, size_t timer)
+{
+    if (!timer_claim(&trial->timers[timer]))
+        return fail(trial, "timer %zu was written to while it was the caller's", timer);
+    return true;
+}
+
+/* Promise 10: never late, and exact unless a timer was stopped or moved. */
+static bool examine_next(struct trial *trial)
+{
+    uint64_t next = trial->structure->next(trial->instance);
+    uint64_t least = oracle_next(&trial->oracle);
+
+    if (next > least)
+        return fail(trial, "next is %" PRIu64 ", late: %" PRIu64 " is pending", next, least);
+    if (next != least && (trial->always_exact || trial->disturbances == 0))
+        return fail(trial, "next is %" PRIu64 ", not exactly %" PRIu64, next, least);
+    return true;
+}
+
+/* What holds after every operation. */
+static bool examine(struct trial *trial)
+{
+    const struct elapse_structure *structure = trial->structure;
+    unsigned broken;
+
+    if (trial->failure[0] != '\0')
+        return false;
+    if (structure->count(trial->instance) != trial->oracle.count)
+        return fail(trial, "count is %zu, not %zu", structure->count(trial->instance),
+                    trial->oracle.count);
+    if (structure->now(trial->instance) != trial->oracle.now)
+        return fail(trial, "now is %" PRIu64 ", not %" PRIu64, structure->now(trial->instance),
+                    trial->oracle.now);
+    if (!examine_next(trial))
+        return false;
+    if (trial->popped_all && structure->next(trial->instance) <= trial->oracle.now)
+        return fail(trial, "next asks for a pop right after a loop that popped all");
+    broken = trial->check_each ? structure->check(trial->instance) : 0;
+    if (broken != 0)
+        return fail(trial, "check found invariant %u broken", broken);
+    return true;
+}
+
+static bool grow(struct trial *trial)
+{
+    size_t capacity = 2 * trial->capacity;
+    size_t bytes = trial->structure->storage_bytes(capacity);
+    void *storage = need_memory(bytes);
+
+    if (trial->structure->move_storage(trial->instance, storage, bytes) != ELAPSE_OK) {
+        free(storage);
+        return fail(trial, "could not move to larger storage");
+    }
+    free(trial->storage);
+    trial->storage = storage;
+    trial->capacity = capacity;
+    return true;
+}
+
+static enum elapse_error start_once(struct trial *trial, const struct operation *operation)
+{
+    struct elapse_timer *timer = &trial->timers[operation->timer];
+
+    if (operation->kind == OPERATION_START_WINDOW)
+        return trial->structure->start_window(trial->instance, timer, operation->first,
+                                              operation->second);
+    return trial->structure->start(trial->instance, timer, operation->first);
+}
+
+static bool apply_start(struct trial *trial, const struct operation *operation)
+{
+    const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
+    struct elapse_timer *timer = &trial->timers[operation->timer];
+    uint64_t deadline = operation->first;
+    enum elapse_error error;
+
+    if (operation->kind == OPERATION_START_WINDOW)
+        deadline = oracle_in_window(trial->oracle.now, operation->first, operation->second);
+    deadline = oracle_effective(&trial->oracle, deadline);
+    if (before == NULL && !claim(trial, operation->timer))
+        return false;
+    error = start_once(trial, operation);
+    if (error == ELAPSE_ERROR_FULL && before == NULL && trial->oracle.count == trial->capacity) {
+        if (elapse_timer_pending(timer))
+            return fail(trial, "a timer is pending though its start failed");
+        if (!grow(trial))
+            return false;
+        error = start_once(trial, operation);
+    }
+    if (error != ELAPSE_OK)
+        return fail(trial, "start failed: %s", elapse_error_text(error));
+    trial->starts++;
+    trial->put_offs += before != NULL && deadline > before->deadline;
+    trial->disturbances += before != NULL && deadline != before->deadline;
+    oracle_start(&trial->oracle, operation->timer, deadline);
+    if (!elapse_timer_pending(timer) || elapse_timer_deadline(timer) != deadline)
+        return fail(trial, "timer %u is not pending for %" PRIu64 " after its start",
+                    operation->timer, deadline);
+    return true;
+}
+
+static bool apply_stop(struct trial *trial, unsigned timer)
+{
+    bool expected = is_pending(trial, timer);
+    bool stopped;
+
+    if (!expected && !claim(trial, timer))
+        return false;
+    stopped = trial->structure->stop(trial->instance, &trial->timers[timer]);
+    if (stopped != expected || elapse_timer_pending(&trial->timers[timer]))
+        return fail(trial, "stop of timer %u returned %d, which is wrong, or left it pending",
+                    timer, stopped);
+    trial->disturbances += stopped;
+    oracle_stop(&trial->oracle, timer);
+    timer_release(&trial->timers[timer]);
+    return true;
+}
+
+/* Pops once. `*popped` says whether there was something to pop. */
+static bool apply_pop(struct trial *trial, bool *popped)
+{
+    uint64_t moves = trial->structure->moves(trial->instance);
+    struct elapse_timer *timer = trial->structure->pop(trial->instance);
+    size_t number;
+
+    *popped = timer != NULL;
+    if (trial->settled && trial->bounded_moves && trial->structure->moves(trial->instance) != moves)
+        return fail(trial, "pop moved timers after settle had said that it need not");
+    if (timer == NULL) {
+        if (oracle_due(&trial->oracle))
+            return fail(trial, "pop returned NULL, but timer %zu is due",
+                        trial->oracle.entries[0].timer);
+        return true;
+    }
+    number = (size_t)(timer - trial->timers);
+    if (number >= trial->timer_count)
+        return fail(trial, "pop returned a timer that was never started");
+    if (!oracle_may_pop(&trial->oracle, number, trial->in_order))
+        return fail(trial, "popped timer %zu, which is not the next in order", number);
+    if (elapse_timer_pending(timer) ||
+        elapse_timer_deadline(timer) != oracle_find(&trial->oracle, number)->deadline)
+        return fail(trial, "timer %zu was popped with a wrong deadline or pending", number);
+    oracle_stop(&trial->oracle, number);
+    timer_release(timer);
+    return true;
+}
+
+static bool apply_pop_all(struct trial *trial, size_t *count)
+{
+    bool popped = true;
+
+    *count = 0;
+    while (popped) {
+        if (!apply_pop(trial, &popped))
+            return false;
+        trial->settled = false;
+        *count += popped;
+    }
+    trial->popped_all = true;
+    return true;
+}
+
+/* Promise 6: settle moves no more than it may, and gets on. */
+static bool apply_settle(struct trial *trial, uint64_t max_moves, bool *settled)
+{
+    uint64_t moves = trial->structure->moves(trial->instance);
+
+    *settled = trial->structure->settle(trial->instance, (size_t)max_moves);
+    moves = trial->structure->moves(trial->instance) - moves;
+    if (trial->bounded_moves && moves > max_moves)
+        return fail(trial, "settle %" PRIu64 " moved %" PRIu64, max_moves, moves);
+    trial->settled = *settled;
+    return true;
+}
+
+static bool apply_settle_all(struct trial *trial, uint64_t max_moves)
+{
+    /* Generous: each call either moves a timer or passes an empty slot. */
+    size_t calls = ELAPSE__WHEEL_SLOTS + 2 * trial->oracle.count * ELAPSE__WHEEL_LEVELS;
+    bool settled = false;
+
+    while (!settled) {
+        if (calls-- == 0)
+            return fail(trial, "settle %" PRIu64 " does not come to an end", max_moves);
+        if (!apply_settle(trial, max_moves, &settled) || !examine(trial))
+            return false;
+    }
+    return true;
+}
+
+/* Promise 10: after following next, the answer is strictly later. */
+static bool apply_follow_next(struct trial *trial)
+{
+    uint64_t next = trial->structure->next(trial->instance);
+    bool asleep = next > trial->oracle.now;
+    size_t popped;
+
+    if (next == ELAPSE_NEVER)
+        return true;
+    trial->structure->advance(trial->instance, next);
+    oracle_advance(&trial->oracle, next);
+    if (!apply_pop_all(trial, &popped))
+        return false;
+    if (trial->structure->next(trial->instance) <= next)
+        return fail(trial, "next is not later than %" PRIu64 ", to which it was followed", next);
+    trial->empty_wakes += asleep && popped == 0;
+    if (trial->empty_wakes > trial->disturbances)
+        return fail(trial, "more empty wake-ups than timers stopped or moved");
+    return true;
+}
+
+struct visits {
+    struct trial *trial;
+    uint64_t divisor; /* stop what it divides; 0: stop nothing */
+    size_t count;
+    bool seen[ORACLE_CAPACITY];
+};
+
+static bool visit(struct elapse_timer *timer, void *context)
+{
+    struct visits *visits = context;
+    struct trial *trial = visits->trial;
+    size_t number = (size_t)(timer - trial->timers);
+
+    if (number >= trial->timer_count || visits->seen[number] || !is_pending(trial, number))
+        return fail(trial, "for_each visited a timer twice, or one that is not pending");
+    visits->seen[number] = true;
+    visits->count++;
+    if (visits->divisor != 0 && number % visits->divisor == 0)
+        return apply_stop(trial, (unsigned)number);
+    return true;
+}
+
+static bool apply_for_each(struct trial *trial, uint64_t divisor)
+{
+    size_t expected = trial->oracle.count;
+    struct visits visits = {.trial = trial, .divisor = divisor};
+
+    trial->structure->for_each(trial->instance, visit, &visits);
+    if (trial->failure[0] != '\0')
+        return false;
+    if (visits.count != expected)
+        return fail(trial, "for_each visited %zu of %zu", visits.count, expected);
+    return true;
+}
+
+static void add_described(const struct elapse_slot *slot, void *context)
+{
+    size_t *described = context;
+
+    *described += slot->count;
+}
+
+static bool apply_inspect(struct trial *trial)
+{
+    const struct elapse_structure *structure = trial->structure;
+    size_t described = 0;
+
+    for (size_t i = 0; i < trial->oracle.count; i++) {
+        const struct oracle_entry *entry = &trial->oracle.entries[i];
+        const struct elapse_timer *timer = &trial->timers[entry->timer];
+        uint64_t remaining =
+            entry->deadline == ELAPSE_NEVER ? ELAPSE_NEVER : entry->deadline - trial->oracle.now;
+
+        if (entry->deadline < trial->oracle.now)
+            remaining = 0;
+        if (structure->remaining(trial->instance, timer) != remaining)
+            return fail(trial, "remaining of timer %zu is wrong", entry->timer);
+        if (!elapse_timer_pending(timer) || elapse_timer_deadline(timer) != entry->deadline)
+            return fail(trial, "timer %zu lost its deadline", entry->timer);
+    }
+    if (!apply_for_each(trial, 0))
+        return false;
+    structure->dump(trial->instance, add_described, &described);
+    if (described != trial->oracle.count)
+        return fail(trial, "dump described %zu of %zu", described, trial->oracle.count);
+    return structure->check(trial->instance) == 0 || fail(trial, "check found damage");
+}
+
+static bool apply_clear(struct trial *trial)
+{
+    trial->structure->clear(trial->instance);
+    while (trial->oracle.count > 0) {
+        size_t timer = trial->oracle.entries[0].timer;
+
+        if (elapse_timer_pending(&trial->timers[timer]))
+            return fail(trial, "timer %zu is pending after clear", timer);
+        timer_release(&trial->timers[timer]);
+        oracle_stop(&trial->oracle, timer);
+        trial->disturbances++;
+    }
+    return true;
+}
+
+static bool apply_one(struct trial *trial, const struct operation *operation)
+{
+    size_t popped;
+    bool ignored;
+
+    switch (operation->kind) {
+    case OPERATION_START:
+    case OPERATION_START_WINDOW:
+        return apply_start(trial, operation);
+    case OPERATION_STOP:
+        return apply_stop(trial, operation->timer);
+    case OPERATION_ADVANCE:
+        trial->structure->advance(trial->instance, operation->first);
+        oracle_advance(&trial->oracle, operation->first);
+        return true;
+    case OPERATION_POP:
+        return apply_pop(trial, &ignored);
+    case OPERATION_POP_ALL:
+        return apply_pop_all(trial, &popped);
+    case OPERATION_SETTLE:
+        return apply_settle(trial, operation->first, &ignored);
+    case OPERATION_SETTLE_ALL:
+        return apply_settle_all(trial, operation->first);
+    case OPERATION_FOLLOW_NEXT:
+        return apply_follow_next(trial);
+    case OPERATION_INSPECT:
+        return apply_inspect(trial);
+    case OPERATION_STOP_VISITED:
+        return apply_for_each(trial, operation->first);
+    case OPERATION_CLEAR:
+        return apply_clear(trial);
+    case OPERATION_KINDS:
+        break;
+    }
+    return fail(trial, "no such operation");
+}
+
+bool trial_apply(struct trial *trial, const struct operation *operation)
+{
+    bool keeps_settled = operation->kind == OPERATION_POP || operation->kind == OPERATION_INSPECT ||
+                         operation->kind == OPERATION_SETTLE;
+
+    trial->popped_all = false;
+    if (!keeps_settled && operation->kind != OPERATION_POP_ALL)
+        trial->settled = false;
+    if (!apply_one(trial, operation))
+        return false;
+    if (operation->kind == OPERATION_POP)
+        trial->settled = false;
+    return examine(trial);
+}
+
+bool trial_drain(struct trial *trial)
+{
+    const struct operation follow = {.kind = OPERATION_FOLLOW_NEXT};
+
+    /* Each step pops something or is an empty wake-up, and those are bounded. */
+    while (trial->structure->next(trial->instance) != ELAPSE_NEVER) {
+        if (!trial_apply(trial, &follow))
+            return false;
+    }
+    if (oracle_next(&trial->oracle) != ELAPSE_NEVER)
+        return fail(trial, "next is NEVER too early");
+    if (trial->bounded_moves && trial->structure->moves(trial->instance) >
+                                    ELAPSE__WHEEL_UPPER_LEVELS * trial->starts + trial->put_offs)
+        return fail(trial, "more moves than one a level for each arming");
+    return true;
+}
+
+bool trial_finish(struct trial *trial)
+{
+    const struct operation clear = {.kind = OPERATION_CLEAR};
+    const struct operation inspect = {.kind = OPERATION_INSPECT};
+
+    return trial_drain(trial) && trial_apply(trial, &inspect) && trial_apply(trial, &clear) &&
+           trial_apply(trial, &inspect);
+}

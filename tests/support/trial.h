@@ -1,0 +1,64 @@
+/*
+ * A trial: one structure, run in step with the oracle. Each operation is done on
+ * both, and whatever the structure answers is held against the promises. Timers that
+ * are not pending are released, so that no trial goes by without promise 12.
+ */
+#ifndef ELAPSE_TESTS_TRIAL_H
+#define ELAPSE_TESTS_TRIAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/structure.h>
+#include <elapse/timer.h>
+
+#include "operation.h"
+#include "oracle.h"
+
+struct trial_options {
+    const struct elapse_structure *structure;
+    uint64_t origin;
+    size_t timers;   /* up to ORACLE_CAPACITY */
+    size_t capacity; /* of the storage at first; it doubles when it is full */
+};
+
+struct trial {
+    const struct elapse_structure *structure;
+    void *instance;
+    void *storage;
+    size_t capacity;
+    size_t timer_count;
+    struct elapse_timer *timers;
+    /* What the structure promises beyond the wheel: order among all timers, next
+     * exact always. What the wheel alone promises: a bound of its moves. */
+    bool in_order;
+    bool always_exact;
+    bool bounded_moves;
+
+    bool check_each; /* call check after each operation */
+    bool settled;    /* settle has just said that the next pop moves nothing */
+    bool popped_all; /* the last operation popped until NULL */
+    uint64_t starts;
+    uint64_t put_offs;
+    uint64_t disturbances; /* timers stopped, or moved to another deadline */
+    uint64_t empty_wakes;  /* times that next was slept for in vain */
+    char failure[200];     /* what went wrong; empty: nothing */
+    struct oracle oracle;  /* last: the entries behind count mean nothing */
+};
+
+/* Makes a trial of a fresh structure. Ends the program when memory is short. */
+void trial_open(struct trial *trial, const struct trial_options *options);
+
+void trial_close(struct trial *trial);
+
+/* Does one operation. False: the structure broke a promise; `failure` says how. */
+bool trial_apply(struct trial *trial, const struct operation *operation);
+
+/* Follows next until nothing will ever be due. */
+bool trial_drain(struct trial *trial);
+
+/* Drains it, inspects it, and clears what is left. */
+bool trial_finish(struct trial *trial);
+
+#endif
