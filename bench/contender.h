@@ -1,0 +1,43 @@
+/*
+ * A contender: a structure, or a floor, that runs the workloads.
+ */
+#ifndef BENCH_CONTENDER_H
+#define BENCH_CONTENDER_H
+
+#include "workload.h"
+
+/* Runs a workload once and writes its figures. Those it does not write are NAN. */
+typedef void workload_function(struct workspace *workspace, double *figures);
+
+struct contender {
+    const char *name;
+    const char *title;
+    size_t node_bytes;
+    bool floor;                        /* runs always; the others by choice */
+    workload_function *run[WORKLOADS]; /* NULL: it cannot run this one */
+    size_t most_timers[WORKLOADS];     /* beyond, it would take minutes; 0: no limit */
+};
+
+/* The library's structures, those kept to compare with, and the floors. */
+enum {
+    CONTENDER_FLOOR, /* the floor that ratios are given to */
+    CONTENDER_CHAIN,
+    CONTENDER_STREAM,
+    CONTENDER_WHEEL,
+    CONTENDER_HEAP,
+    CONTENDER_TEXTBOOK,
+    CONTENDER_LIST,
+    CONTENDERS
+};
+
+extern const struct contender floor_independent;
+extern const struct contender floor_chain;
+extern const struct contender floor_stream;
+extern const struct contender contender_wheel;
+extern const struct contender contender_heap;
+extern const struct contender contender_textbook;
+extern const struct contender contender_list;
+
+extern const struct contender *const contenders[CONTENDERS];
+
+#endif

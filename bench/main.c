@@ -1,0 +1,90 @@
+/*
+ * elapse-bench: runs the workloads and shows the figures.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "measure.h"
+#include "report.h"
+
+/* The median of many readings in a row. */
+static uint64_t measure_clock_cost_ns(void)
+{
+    enum { READINGS = 1001 };
+    static uint64_t costs_ns[READINGS];
+    for (size_t i = 0; i < READINGS; i++) {
+        uint64_t began = clock_ns();
+        costs_ns[i] = clock_ns() - began;
+    }
+    /* An insertion sort: few readings, nearly all the same. */
+    for (size_t i = 1; i < READINGS; i++) {
+        uint64_t moved = costs_ns[i];
+        size_t place = i;
+        for (; place > 0 && costs_ns[place - 1] > moved; place--)
+            costs_ns[place] = costs_ns[place - 1];
+        costs_ns[place] = moved;
+    }
+    return costs_ns[READINGS / 2];
+}
+
+static void show_progress(enum workload workload, size_t timers, unsigned repetition,
+                          unsigned repetitions)
+{
+    char text[21];
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%-5s %6s  %u of %u ", workload_descriptions[workload].name,
+                count_text(timers, text), repetition + 1, repetitions);
+}
+
+/* All repetitions of one workload at one size. Contenders take turns, so that
+ * what slows the machine down for a while hits them all. */
+static void run_workload(struct results *results, struct workspace *workspace, size_t size,
+                         enum workload workload)
+{
+    size_t timers = results_timers(results, size, workload);
+    for (unsigned repetition = 0; repetition < results->options.repetitions; repetition++) {
+        show_progress(workload, timers, repetition, results->options.repetitions);
+        for (size_t i = 0; i < CONTENDERS; i++) {
+            if (!results->options.contenders[i] || !feasible(contenders[i], workload, timers))
+                continue;
+            double figures[FIGURES_MOST];
+            for (size_t figure = 0; figure < FIGURES_MOST; figure++)
+                figures[figure] = (double)NAN;
+            contenders[i]->run[workload](workspace, figures);
+            results_put(results, size, workload, i, repetition, figures);
+        }
+    }
+}
+
+static void run_all(struct results *results)
+{
+    for (size_t size = 0; size < results->options.size_count; size++) {
+        struct workspace *workspace = workspace_new(results->options.sizes[size]);
+        for (enum workload workload = 0; workload < WORKLOADS; workload++) {
+            if (results->options.workloads[workload] && size < results_sizes(results, workload))
+                run_workload(results, workspace, size, workload);
+        }
+        workspace_free(workspace);
+    }
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%30s\r", "");
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct options options = options_read(argument_count, arguments);
+    struct results *results = results_new(&options);
+    bool shown = true;
+
+    results->clock_cost_ns = measure_clock_cost_ns();
+    run_all(results);
+    report_table(results, stdout);
+    if (options.csv_path != NULL)
+        shown = report_csv(results, options.csv_path) && shown;
+    if (options.plots_directory != NULL)
+        shown = report_plots(results, options.plots_directory) && shown;
+    results_free(results);
+    return shown && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,61 @@
+/*
+ * What every measurement needs: the clock, the random generator that all
+ * workloads draw from, and barriers that keep the compiler from removing work.
+ */
+#ifndef BENCH_MEASURE_H
+#define BENCH_MEASURE_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t clock_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static inline double ns_each(uint64_t began, uint64_t ended, uint64_t operations)
+{
+    return (double)(ended - began) / (double)operations;
+}
+
+/* splitmix64, by Sebastiano Vigna: one addition and a mix, so that the generator
+ * costs little beside what is measured. */
+struct generator {
+    uint64_t state;
+};
+
+enum { GENERATOR_SEED = 12345 };
+
+static inline uint64_t generator_draw(struct generator *generator)
+{
+    uint64_t mixed = generator->state += UINT64_C(0x9e3779b97f4a7c15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ mixed >> 31;
+}
+
+__extension__ typedef unsigned __int128 uint128;
+
+/* A number in [0, bound). */
+static inline uint64_t below(struct generator *generator, uint64_t bound)
+{
+    return (uint64_t)((uint128)generator_draw(generator) * bound >> 64);
+}
+
+/* Makes the compiler forget what it knows of memory, as code between two calls
+ * in a real program would. Costs no instruction. */
+static inline void forget_memory(void)
+{
+    __asm__ volatile("" ::: "memory");
+}
+
+/* Makes the compiler produce `value`, whatever becomes of it. */
+static inline uint64_t keep(uint64_t value)
+{
+    __asm__ volatile("" : "+r"(value));
+    return value;
+}
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * The plots: one SVG file for each figure, drawn by gnuplot.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report.h"
+
+/* How a contender is drawn, the same in every plot. The colours are those of Okabe
+ * and Ito, which most people with a colour deficiency can tell apart. */
+static const char *const line_styles[CONTENDERS] = {
+    [CONTENDER_FLOOR] = "lc rgb '#000000' lw 1.5 dt 2 pt 1",
+    [CONTENDER_CHAIN] = "lc rgb '#777777' lw 1.5 dt 3 pt 2",
+    [CONTENDER_STREAM] = "lc rgb '#aaaaaa' lw 1.5 dt 4 pt 3",
+    [CONTENDER_WHEEL] = "lc rgb '#0072b2' lw 3 pt 7",
+    [CONTENDER_HEAP] = "lc rgb '#d55e00' lw 2 pt 5",
+    [CONTENDER_TEXTBOOK] = "lc rgb '#009e73' lw 2 pt 9",
+    [CONTENDER_LIST] = "lc rgb '#cc79a7' lw 2 pt 11",
+};
+
+static void print_setting(const struct results *results, FILE *gnuplot)
+{
+    struct machine machine;
+    machine_describe(&machine);
+    fprintf(
+        gnuplot,
+        "set terminal svg size 860,540 dynamic font 'Helvetica,13' background '#ffffff'\n"
+        "set encoding utf8\n"
+        "set bmargin 6\n"
+        "set border 3\n"
+        "set tics nomirror out\n"
+        "set key outside right top Left reverse samplen 2\n"
+        "set grid ytics lc rgb '#dddddd' lt 1\n"
+        "set label 1 '%s; %s' at screen 0.015,0.065 font ',10' textcolor rgb '#555555' noenhanced\n"
+        "set label 2 '%s %s; medians of %u repetitions, bars from least to most' "
+        "at screen 0.015,0.03 font ',10' textcolor rgb '#555555' noenhanced\n",
+        machine.processor, machine.system, machine.compiler, machine.flags,
+        results->options.repetitions);
+}
+
+/* Times span orders of magnitude, counts do not. */
+static void print_scale(bool times, FILE *gnuplot)
+{
+    if (!times) {
+        fputs("unset logscale y\nset yrange [0:*]\nset ytics autofreq\n", gnuplot);
+        return;
+    }
+    fputs("set logscale y\nset yrange [*:*]\nset ytics (", gnuplot);
+    for (int exponent = -1; exponent <= 9; exponent++) {
+        static const char *const units[] = {"ns", "µs", "ms", "s"};
+        int thousands = exponent < 0 ? 0 : exponent / 3;
+        for (int step = 1; step <= 5; step = step == 1 ? 2 : step + 3) {
+            double tick_ns = step * pow(10, exponent);
+            fprintf(gnuplot, "%s'%g %s' %g", exponent == -1 && step == 1 ? "" : ",",
+                    tick_ns / pow(1000, thousands), units[thousands], tick_ns);
+        }
+    }
+    fputs(")\n", gnuplot);
+}
+
+/* "w1s-last-ticks" for the figure "last ticks" of W1s. */
+static void print_file_name(const char *directory, const char *workload, const char *figure,
+                            FILE *gnuplot)
+{
+    fprintf(gnuplot, "set output '%s/", directory);
+    for (const char *c = workload; *c != '\0'; c++)
+        fputc(tolower((unsigned char)*c), gnuplot);
+    fputc('-', gnuplot);
+    for (const char *c = figure; *c != '\0'; c++)
+        fputc(*c == ' ' ? '-' : *c, gnuplot);
+    fputs(".svg'\n", gnuplot);
+}
+
+static bool contender_has_figure(const struct results *results, enum workload workload,
+                                 size_t contender, size_t figure)
+{
+    for (size_t size = 0; size < results_sizes(results, workload); size++) {
+        if (results_summary(results, size, workload, contender, figure).count != 0)
+            return true;
+    }
+    return false;
+}
+
+/* A block of data for each contender; returns how many blocks. `by_contender`: the
+ * first column is the number of the block instead of the number of timers. */
+static unsigned print_data(const struct results *results, enum workload workload, size_t figure,
+                           bool by_contender, FILE *gnuplot)
+{
+    unsigned blocks = 0;
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (!contender_has_figure(results, workload, i, figure))
+            continue;
+        fprintf(gnuplot, "$contender%zu << end\n", i);
+        for (size_t size = 0; size < results_sizes(results, workload); size++) {
+            struct summary summary = results_summary(results, size, workload, i, figure);
+            if (summary.count != 0)
+                fprintf(gnuplot, "%zu %g %g %g\n",
+                        by_contender ? (size_t)blocks : results_timers(results, size, workload),
+                        summary.median, summary.least, summary.most);
+        }
+        fputs("end\n", gnuplot);
+        blocks++;
+    }
+    return blocks;
+}
+
+static void print_plot_command(const struct results *results, enum workload workload, size_t figure,
+                               const char *style, FILE *gnuplot)
+{
+    const char *separator = "plot ";
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (!contender_has_figure(results, workload, i, figure))
+            continue;
+        fprintf(gnuplot, "%s$contender%zu using 1:2:3:4 with %s %s title '%s'", separator, i, style,
+                line_styles[i], contenders[i]->name);
+        separator = ", ";
+    }
+    fputs("\nunset output\n", gnuplot);
+}
+
+/* Lines over the number of timers. */
+static void plot_lines(const struct results *results, enum workload workload, size_t figure,
+                       FILE *gnuplot)
+{
+    const struct options *options = &results->options;
+    char text[21];
+    if (print_data(results, workload, figure, false, gnuplot) == 0)
+        return;
+    fprintf(gnuplot, "set logscale x\nset xrange [%g:%g]\nset xlabel 'timers'\nset xtics (",
+            (double)options->sizes[0] / 2, (double)options->sizes[options->size_count - 1] * 2);
+    for (size_t size = 0; size < options->size_count; size++)
+        fprintf(gnuplot, "%s'%s' %zu", size == 0 ? "" : ",", count_text(options->sizes[size], text),
+                options->sizes[size]);
+    fputs(")\n", gnuplot);
+    print_plot_command(results, workload, figure, "yerrorlines", gnuplot);
+}
+
+/* One place for each contender, for a workload with a single number of timers. */
+static void plot_points(const struct results *results, enum workload workload, size_t figure,
+                        FILE *gnuplot)
+{
+    unsigned blocks = print_data(results, workload, figure, true, gnuplot);
+    if (blocks == 0)
+        return;
+    fprintf(gnuplot, "unset logscale x\nset xrange [-0.5:%g]\nset xlabel '%zu timers'\nset xtics (",
+            blocks - 0.5, results_timers(results, 0, workload));
+    unsigned block = 0;
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (contender_has_figure(results, workload, i, figure)) {
+            fprintf(gnuplot, "%s'%s' %u", block == 0 ? "" : ",", contenders[i]->name, block);
+            block++;
+        }
+    }
+    fputs(")\n", gnuplot);
+    print_plot_command(results, workload, figure, "yerrorbars", gnuplot);
+}
+
+static void plot_figure(const struct results *results, enum workload workload, size_t figure,
+                        const char *directory, FILE *gnuplot)
+{
+    const struct workload_description *description = &workload_descriptions[workload];
+    const struct figure_description *drawn = &description->figures[figure];
+    bool times = strcmp(drawn->unit, "ns") == 0;
+    print_file_name(directory, description->name, drawn->name, gnuplot);
+    fprintf(gnuplot, "set title '%s, %s: %s' noenhanced\nset ylabel '%s'\n", description->name,
+            description->title, drawn->name, times ? "" : drawn->unit);
+    print_scale(times, gnuplot);
+    if (description->one_size)
+        plot_points(results, workload, figure, gnuplot);
+    else
+        plot_lines(results, workload, figure, gnuplot);
+}
+
+bool report_plots(const struct results *results, const char *directory)
+{
+    if (strpbrk(directory, "'\n") != NULL) {
+        fprintf(stderr, "elapse-bench: %s: not a name that gnuplot takes\n", directory);
+        return false;
+    }
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST) {
+        fprintf(stderr, "elapse-bench: %s: %s\n", directory, strerror(errno));
+        return false;
+    }
+    fflush(stdout);
+    FILE *gnuplot = popen("gnuplot", "w");
+    if (gnuplot == NULL) {
+        fprintf(stderr, "elapse-bench: gnuplot: %s\n", strerror(errno));
+        return false;
+    }
+    print_setting(results, gnuplot);
+    for (enum workload workload = 0; workload < WORKLOADS; workload++) {
+        for (size_t figure = 0; workload_descriptions[workload].figures[figure].name != NULL &&
+                                results->options.workloads[workload];
+             figure++)
+            plot_figure(results, workload, figure, directory, gnuplot);
+    }
+    if (pclose(gnuplot) != 0) {
+        fprintf(stderr, "elapse-bench: gnuplot did not succeed (Debian package gnuplot-nox)\n");
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,164 @@
+/*
+ * The table and the CSV file.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "report.h"
+
+static const char *number_text(double number, char text[32])
+{
+    if (isnan(number))
+        snprintf(text, 32, "-");
+    else if (number < 9.995)
+        snprintf(text, 32, "%.2f", number);
+    else if (number < 99.95)
+        snprintf(text, 32, "%.1f", number);
+    else
+        snprintf(text, 32, "%.0f", number);
+    return text;
+}
+
+static void print_head(const struct results *results, FILE *out)
+{
+    struct machine machine;
+    machine_describe(&machine);
+    fprintf(out, "%s\n%s\n%s %s\n", machine.processor, machine.system, machine.compiler,
+            machine.flags);
+#ifndef __OPTIMIZE__
+    fprintf(out, "This build is not optimised: the figures say nothing.\n");
+#endif
+    fprintf(out,
+            "%u repetitions; reading the clock takes %llu ns, which W4 and 'worst' include\n\n",
+            results->options.repetitions, (unsigned long long)results->clock_cost_ns);
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (results->options.contenders[i])
+            fprintf(out, "%-10s %2zu bytes a node; %s\n", contenders[i]->name,
+                    contenders[i]->node_bytes, contenders[i]->title);
+    }
+}
+
+/* Prints the contenders' rows for one figure at one size. */
+static void print_rows(const struct results *results, size_t size, enum workload workload,
+                       size_t figure, FILE *out)
+{
+    const struct workload_description *description = &workload_descriptions[workload];
+    char what[64];
+    char timers[21];
+    snprintf(what, sizeof what, "%s, %s", description->figures[figure].name,
+             description->figures[figure].unit);
+    count_text(results_timers(results, size, workload), timers);
+
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        char median[32], least[32], most[32], ratio[32];
+        struct summary summary = results_summary(results, size, workload, i, figure);
+        if (summary.count != 0) {
+            fprintf(out, "%-6s %-20s %6s  %-9s %10s %10s %10s %8s\n", description->name, what,
+                    timers, contenders[i]->name, number_text(summary.median, median),
+                    number_text(summary.least, least), number_text(summary.most, most),
+                    number_text(results_floor_ratio(results, size, workload, i, figure), ratio));
+        } else if (results->options.contenders[i] && !contenders[i]->floor &&
+                   contenders[i]->run[workload] == NULL) {
+            fprintf(out, "%-6s %-20s %6s  %-9s %10s\n", description->name, what, timers,
+                    contenders[i]->name, "infeasible");
+        }
+    }
+}
+
+/* Which workloads a contender was not given at the largest size, and from where. */
+static void print_left_out(const struct results *results, size_t contender, FILE *out)
+{
+    const struct options *options = &results->options;
+    const char *separator = "";
+    for (enum workload workload = 0; workload < WORKLOADS; workload++) {
+        char most[21];
+        size_t limit = contenders[contender]->most_timers[workload];
+        if (!options->contenders[contender] || !options->workloads[workload] || limit == 0 ||
+            options->sizes[options->size_count - 1] <= limit)
+            continue;
+        if (separator[0] == '\0')
+            fprintf(out, "\nLeft out, as it would take minutes: %s with more timers than ",
+                    contenders[contender]->name);
+        fprintf(out, "%s%s in %s", separator, count_text(limit, most),
+                workload_descriptions[workload].name);
+        separator = ", ";
+    }
+    if (separator[0] != '\0')
+        fputc('\n', out);
+}
+
+void report_table(const struct results *results, FILE *out)
+{
+    print_head(results, out);
+    fprintf(out, "\n%-6s %-20s %6s  %-9s %10s %10s %10s %8s\n", "", "figure", "timers", "contender",
+            "median", "least", "most", "x floor");
+    for (enum workload workload = 0; workload < WORKLOADS; workload++) {
+        if (!results->options.workloads[workload])
+            continue;
+        const struct workload_description *description = &workload_descriptions[workload];
+        fprintf(out, "\n%s: %s\n", description->name, description->title);
+        for (size_t figure = 0; description->figures[figure].name != NULL; figure++) {
+            for (size_t size = 0; size < results_sizes(results, workload); size++)
+                print_rows(results, size, workload, figure, out);
+        }
+    }
+    for (size_t i = 0; i < CONTENDERS; i++)
+        print_left_out(results, i, out);
+}
+
+/* ---- CSV ---- */
+
+static void print_csv_number(double number, FILE *out)
+{
+    if (isnan(number))
+        fputc(',', out);
+    else
+        fprintf(out, ",%.4f", number);
+}
+
+static void print_csv_rows(const struct results *results, size_t size, enum workload workload,
+                           const struct machine *machine, FILE *out)
+{
+    const struct workload_description *description = &workload_descriptions[workload];
+    for (size_t figure = 0; description->figures[figure].name != NULL; figure++) {
+        for (size_t i = 0; i < CONTENDERS; i++) {
+            struct summary summary = results_summary(results, size, workload, i, figure);
+            if (summary.count == 0)
+                continue;
+            fprintf(out, "%s,%s,%s,%zu,%s,%zu,%u", description->name,
+                    description->figures[figure].name, description->figures[figure].unit,
+                    results_timers(results, size, workload), contenders[i]->name,
+                    contenders[i]->node_bytes, summary.count);
+            print_csv_number(summary.median, out);
+            print_csv_number(summary.least, out);
+            print_csv_number(summary.most, out);
+            print_csv_number(results_floor_ratio(results, size, workload, i, figure), out);
+            fprintf(out, ",\"%s\",\"%s\",\"%s\",\"%s\"\n", machine->processor, machine->system,
+                    machine->compiler, machine->flags);
+        }
+    }
+}
+
+bool report_csv(const struct results *results, const char *path)
+{
+    struct machine machine;
+    machine_describe(&machine);
+    FILE *out = fopen(path, "w");
+    if (out == NULL) {
+        fprintf(stderr, "elapse-bench: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    fputs("workload,figure,unit,timers,contender,node_bytes,repetitions,median,least,most,"
+          "floor_ratio,processor,system,compiler,flags\n",
+          out);
+    for (enum workload workload = 0; workload < WORKLOADS; workload++) {
+        for (size_t size = 0; size < results_sizes(results, workload); size++)
+            print_csv_rows(results, size, workload, &machine, out);
+    }
+    if (fclose(out) != 0) {
+        fprintf(stderr, "elapse-bench: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    return true;
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs the unit tests of preset developer, built already, under valgrind. Several at
+# once; what one prints is shown only if it fails.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Called for each program, by the last line of this file.
+if (($# == 1)); then
+    if output=$(valgrind --quiet --leak-check=full --error-exitcode=99 "$1" 2>&1); then
+        echo "ok      ${1##*/}"
+        exit 0
+    fi
+    printf 'FAILED  %s\n%s\n' "${1##*/}" "$output"
+    exit 1
+fi
+
+mapfile -t programs < <(find build/developer/tests/unit -maxdepth 1 -type f -executable | sort)
+if ((${#programs[@]} == 0)); then
+    echo "There is no unit test in build/developer/tests/unit; run ./dev test --quick first." >&2
+    exit 1
+fi
+printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "$(nproc)" scripts/memcheck.sh

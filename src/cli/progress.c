@@ -1,0 +1,46 @@
+/*
+ * The progress line.
+ */
+#include "progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "text.h"
+
+static const uint64_t first_after_ns = 1000000000;
+static const uint64_t repeat_after_ns = 250000000;
+
+void progress_begin(struct progress *progress)
+{
+    progress->on_terminal = isatty(STDERR_FILENO) == 1;
+    progress->shown = false;
+    progress->next_ns = clock_ns() + first_after_ns;
+}
+
+void progress_update(struct progress *progress, const char *trace, uint64_t operations,
+                     uint64_t pending, double part)
+{
+    char percent[16] = "";
+
+    if (!progress->on_terminal || clock_ns() < progress->next_ns)
+        return;
+    if (part >= 0)
+        snprintf(percent, sizeof percent, ", %.0f %% read", part * 100);
+    /* Back to the first column, and clear to the end of the line. */
+    fprintf(stderr, "\r\033[K%s: %s operations, %s pending%s", quote_string(trace).text,
+            group_digits(operations).text, group_digits(pending).text, percent);
+    fflush(stderr);
+    progress->shown = true;
+    progress->next_ns = clock_ns() + repeat_after_ns;
+}
+
+void progress_end(struct progress *progress)
+{
+    if (!progress->shown)
+        return;
+    fputs("\r\033[K", stderr);
+    fflush(stderr);
+    progress->shown = false;
+}

@@ -1,0 +1,41 @@
+/*
+ * The table of records, by uthash.
+ */
+#include "records.h"
+
+#include <string.h>
+
+struct record *record_find(const struct record_table *table, const char *key, size_t length)
+{
+    struct record *found;
+
+    HASH_FIND(hh, table->first, key, length, found);
+    return found;
+}
+
+struct record *record_new(struct record_table *table, struct record *older, const char *key,
+                          size_t length)
+{
+    struct record *record = allocate(sizeof *record + length);
+
+    memset(record, 0, sizeof *record);
+    record->key_length = length;
+    memcpy(record->key, key, length);
+    if (older != NULL)
+        record_forget(table, older);
+    HASH_ADD_KEYPTR(hh, table->first, record->key, length, record);
+    record->is_latest = true;
+    return record;
+}
+
+void record_forget(struct record_table *table, struct record *record)
+{
+    if (record->is_latest)
+        HASH_DEL(table->first, record);
+    record->is_latest = false;
+}
+
+void record_table_clear(struct record_table *table)
+{
+    HASH_CLEAR(hh, table->first);
+}

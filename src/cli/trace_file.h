@@ -1,0 +1,28 @@
+/*
+ * A trace's bytes out of a file or standard input, plain or compressed by gzip.
+ */
+#ifndef ELAPSE_CLI_TRACE_FILE_H
+#define ELAPSE_CLI_TRACE_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <zlib.h>
+
+struct trace_file {
+    gzFile stream;
+    uint64_t bytes; /* size of the file as it lies on disk; 0: not known */
+};
+
+/* Opens `path`, "-" being standard input. Returns NULL, or what went wrong. */
+const char *trace_file_open(struct trace_file *file, const char *path);
+
+/* A trace_read_function; its context is a struct trace_file. */
+ptrdiff_t trace_file_read(void *context, char *buffer, size_t bytes, const char **error);
+
+/* How much of the file has been read, from 0 to 1; below 0: not known. */
+double trace_file_progress(const struct trace_file *file);
+
+void trace_file_close(struct trace_file *file);
+
+#endif

@@ -1,0 +1,128 @@
+/*
+ * The structure under test.
+ */
+#include "subject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How many structures have had their turn, this one included. */
+static size_t turns;
+
+bool subject_turn(void)
+{
+    return elapse_structure_at(turns++) != NULL;
+}
+
+const char *subject_name(void)
+{
+    return elapse_structure_at(turns - 1)->name;
+}
+
+bool subject_is_wheel(void)
+{
+    return strcmp(subject_name(), "wheel") == 0;
+}
+
+struct subject *subject_new(uint64_t now)
+{
+    struct subject *subject = malloc(sizeof *subject);
+    size_t bytes;
+
+    assert_non_null(subject);
+    subject->structure = elapse_structure_at(turns - 1);
+    bytes = subject->structure->storage_bytes(SUBJECT_CAPACITY);
+    subject->instance = malloc(subject->structure->instance_bytes);
+    subject->storage = malloc(bytes + 1);
+    assert_non_null(subject->instance);
+    assert_non_null(subject->storage);
+    assert_int_equal(subject->structure->init(subject->instance, subject->storage, bytes, now),
+                     ELAPSE_OK);
+    return subject;
+}
+
+void subject_free(struct subject *subject)
+{
+    assert_int_equal(subject->structure->check(subject->instance), 0);
+    free(subject->storage);
+    free(subject->instance);
+    free(subject);
+}
+
+void start(struct subject *subject, struct elapse_timer *timer, uint64_t deadline)
+{
+    assert_int_equal(subject->structure->start(subject->instance, timer, deadline), ELAPSE_OK);
+    assert_true(elapse_timer_pending(timer));
+}
+
+void start_window(struct subject *subject, struct elapse_timer *timer, uint64_t earliest,
+                  uint64_t latest)
+{
+    assert_int_equal(subject->structure->start_window(subject->instance, timer, earliest, latest),
+                     ELAPSE_OK);
+    assert_true(elapse_timer_pending(timer));
+}
+
+bool stop(struct subject *subject, struct elapse_timer *timer)
+{
+    bool stopped = subject->structure->stop(subject->instance, timer);
+
+    assert_false(elapse_timer_pending(timer));
+    return stopped;
+}
+
+void advance(struct subject *subject, uint64_t now)
+{
+    subject->structure->advance(subject->instance, now);
+}
+
+struct elapse_timer *pop(struct subject *subject)
+{
+    return subject->structure->pop(subject->instance);
+}
+
+uint64_t next(const struct subject *subject)
+{
+    return subject->structure->next(subject->instance);
+}
+
+size_t count(const struct subject *subject)
+{
+    return subject->structure->count(subject->instance);
+}
+
+void expect_pop(struct subject *subject, const struct elapse_timer *timer)
+{
+    assert_ptr_equal(pop(subject), timer);
+    assert_false(elapse_timer_pending(timer));
+}
+
+void expect_no_pop(struct subject *subject)
+{
+    assert_null(pop(subject));
+}
+
+size_t pop_all(struct subject *subject)
+{
+    const struct elapse_timer *timer;
+    uint64_t before = 0;
+    size_t popped = 0;
+
+    while ((timer = pop(subject)) != NULL) {
+        uint64_t deadline = elapse_timer_deadline(timer);
+
+        assert_false(elapse_timer_pending(timer));
+        assert_true(deadline <= subject->structure->now(subject->instance));
+        assert_true(deadline >= before);
+        before = deadline;
+        popped++;
+        assert_true(popped <= SUBJECT_CAPACITY);
+    }
+    return popped;
+}
+
+size_t follow_next(struct subject *subject)
+{
+    advance(subject, next(subject));
+    return pop_all(subject);
+}

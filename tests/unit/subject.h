@@ -1,0 +1,59 @@
+/*
+ * The structure under test, whichever it is. A test program runs all of its tests
+ * once for each structure; the functions here act on the one whose turn it is.
+ */
+#ifndef ELAPSE_TESTS_SUBJECT_H
+#define ELAPSE_TESTS_SUBJECT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elapse/structure.h>
+
+enum { SUBJECT_CAPACITY = 4096 };
+
+struct subject {
+    const struct elapse_structure *structure;
+    void *instance;
+    void *storage;
+};
+
+/* Turns to the next structure; false after the last. */
+bool subject_turn(void);
+
+/* The name of the structure whose turn it is. */
+const char *subject_name(void);
+bool subject_is_wheel(void);
+
+/* A fresh instance with room for SUBJECT_CAPACITY timers. Each test makes its own. */
+struct subject *subject_new(uint64_t now);
+
+/* Fails the test if check finds damage. */
+void subject_free(struct subject *subject);
+
+/* The verbs. Those that should not fail here fail the test if they do. */
+void start(struct subject *subject, struct elapse_timer *timer, uint64_t deadline);
+void start_window(struct subject *subject, struct elapse_timer *timer, uint64_t earliest,
+                  uint64_t latest);
+bool stop(struct subject *subject, struct elapse_timer *timer);
+void advance(struct subject *subject, uint64_t now);
+struct elapse_timer *pop(struct subject *subject);
+uint64_t next(const struct subject *subject);
+size_t count(const struct subject *subject);
+
+/* Fails the test unless exactly this timer, or none, is popped now. */
+void expect_pop(struct subject *subject, const struct elapse_timer *timer);
+void expect_no_pop(struct subject *subject);
+
+/* Pops until NULL; how many came. Fails the test if one is early or pending, if the
+ * deadlines decrease, or if it goes on beyond SUBJECT_CAPACITY. */
+size_t pop_all(struct subject *subject);
+
+/* Advances to next and pops until NULL. */
+size_t follow_next(struct subject *subject);
+
+#endif
