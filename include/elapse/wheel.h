@@ -3,7 +3,7 @@
  *
  * Starting, stopping and popping a timer cost O(1), however many are pending and
  * however far their deadlines lie; empty time costs nothing. The wheel needs no
- * memory beyond its own struct (sizeof(struct elapse_wheel), some 40 KiB) and the
+ * memory beyond its own struct (sizeof(struct elapse_wheel), some 56 KiB) and the
  * callers' timers; start, stop, advance and pop allocate nothing and cannot fail.
  *
  * Use:
@@ -79,7 +79,7 @@ struct elapse__wheel_slot {
 /* Where the timers that entered a slot last lie in memory, to prefetch them; see
  * src/structures/wheel_hints.h. Private. */
 struct elapse__wheel_trail {
-    uint32_t low[ELAPSE__WHEEL_HINT_DISTANCE];
+    uint64_t hints[ELAPSE__WHEEL_HINT_DISTANCE];
 };
 
 /*
@@ -97,7 +97,6 @@ struct elapse_wheel {
     uint64_t moves;    /* timers moved to another slot since init */
     uint64_t level_0_occupied[ELAPSE__WHEEL_LEVEL_0_WORDS];
     uint64_t upper_occupied[ELAPSE__WHEEL_UPPER_LEVELS];
-    struct elapse__link never; /* timers with the deadline ELAPSE_NEVER */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
     struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
 };
@@ -121,9 +120,12 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
     return elapse_wheel_init_sized(wheel, sizeof *wheel, now);
 }
 
-/* What elapse_wheel_start calls unless it only has to put a timer off. */
-ELAPSE_API void elapse_wheel_start_anew(struct elapse_wheel *wheel, struct elapse_timer *timer,
+/* What elapse_wheel_start calls for a timer that is idle, and for one that is
+ * pending and not just put off. */
+ELAPSE_API void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         uint64_t deadline);
+ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                           uint64_t deadline);
 
 /*
  * Arms `timer` for the tick `deadline`, or re-arms it if it is pending, in which
@@ -139,13 +141,12 @@ ELAPSE_API void elapse_wheel_start_anew(struct elapse_wheel *wheel, struct elaps
 ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                           uint64_t deadline)
 {
-    /* Whether it is pending is asked first: that can be foretold, while which of
-     * two deadlines is later, in a timer that is idle, often cannot. */
-    if (timer->place != 0 && deadline > timer->deadline && deadline >= wheel->clock &&
-        deadline <= ELAPSE_NEVER)
-        timer->deadline = deadline;
+    if (timer->place == 0)
+        elapse_wheel_start_idle(wheel, timer, deadline);
+    else if (deadline > timer->deadline && deadline >= wheel->clock && deadline <= ELAPSE_NEVER)
+        timer->deadline = deadline; /* put off: placed when its slot's turn comes */
     else
-        elapse_wheel_start_anew(wheel, timer, deadline);
+        elapse_wheel_start_earlier(wheel, timer, deadline);
 }
 
 /*
@@ -159,13 +160,31 @@ ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct ela
 ELAPSE_API void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                           uint64_t earliest, uint64_t latest);
 
+/* What elapse_wheel_stop calls when it has taken the last timer out of a slot. */
+ELAPSE_API void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place);
+
 /*
  * Disarms `timer`. Returns true if it was pending: it will not be popped (also
  * when it was due already), and its memory is the caller's. Returns false, and
  * does nothing, if it was idle.
  * Cost: O(1).
  */
-ELAPSE_API bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer);
+ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    struct elapse__link *next = timer->keep.link.next;
+    struct elapse__link *previous = timer->keep.link.previous;
+    uint64_t place = timer->place;
+
+    if (place == 0)
+        return false;
+    previous->next = next;
+    next->previous = previous;
+    timer->place = 0;
+    wheel->count--;
+    if (next == previous)
+        elapse_wheel_close_slot(wheel, place);
+    return true;
+}
 
 /*
  * Tells the wheel that it is `now`. Nothing is popped or moved by it: timers with
@@ -290,9 +309,7 @@ ELAPSE_API unsigned elapse_wheel_check(const struct elapse_wheel *wheel);
 /*
  * Calls `describe(slot, context)` for each occupied slot, from the finest level
  * to the coarsest and within a level by number. A timer that was put off is still
- * in the slot of its earlier deadline. Timers armed for ELAPSE_NEVER come last, in
- * a slot of a level of their own that covers ELAPSE_NEVER alone. The counts add
- * up to elapse_wheel_count.
+ * in the slot of its earlier deadline. The counts add up to elapse_wheel_count.
  * Cost: O(slots + timers).
  */
 ELAPSE_API void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *describe,

@@ -43,11 +43,10 @@
  *  7. `wake` is no later than the `least` of any occupied slot.
  *  8. `draining` is 0 or an occupied slot above level 0 whose digit is the
  *     pointer's, which is the exception to 5; `wake` is not after the clock then.
- *  9. Exactly the timers in the `never` ring are there: deadline ELAPSE_NEVER.
  *
  * Who changes what:
- *     place_timer   idle -> a ring (start)
- *     unlink_timer  a ring -> idle (start again, stop, pop)
+ *     enter_slot    idle -> a ring (start)
+ *     unlink_timer  a ring -> idle (pop; stop does the same in the header)
  *     move_timer    puts into another ring (drain; pop of a timer that was put off)
  *     catch_up      pointer, as far as no timer's slot changes
  *     prepare       pointer, draining, wake: takes up the next slot
@@ -59,6 +58,9 @@
  * in steps and new timers are appended meanwhile. Two timers with one deadline
  * are always in one slot: the pointer never moves past the point where a new
  * timer would lie on a lower level than an older one with the same deadline.
+ *
+ * ELAPSE_NEVER is a deadline like another, in a slot of the highest level; the
+ * clock, which ends a tick before it, never reaches it.
  *
  * Putting off. Starting a pending timer at a later deadline stores the deadline
  * and nothing else. When its slot's turn comes, it is placed by what is stored.
@@ -79,6 +81,7 @@
 
 extern inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                       uint64_t deadline);
+extern inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer);
 extern inline void elapse_wheel_advance(struct elapse_wheel *wheel, uint64_t now);
 extern inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel);
 extern inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel);
@@ -94,7 +97,6 @@ enum elapse_error elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t whe
     wheel->clock = elapse__clock_at(now);
     wheel->pointer = wheel->clock;
     wheel->wake = ELAPSE_NEVER;
-    elapse__ring_init(&wheel->never);
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++)
         elapse__ring_init(&wheel->slots[slot].timers);
     return ELAPSE_OK;
@@ -176,83 +178,77 @@ static void open_slot(struct elapse_wheel *wheel, unsigned slot, uint64_t deadli
     wheel->slots[slot].entered = 0;
 }
 
-/* Before `slot` is opened for a deadline is the time to catch up, and thereby to
- * find a slot on a lower level for it. Returns the slot, which is occupied. */
-static ELAPSE__COLD unsigned find_and_open_slot(struct elapse_wheel *wheel, uint64_t deadline)
+/* Puts a timer into a slot that has been opened, as the newest. */
+static inline void enter_slot(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned slot)
 {
+    struct elapse__wheel_slot *entered = &wheel->slots[slot];
+    if (timer->deadline < entered->least)
+        entered->least = timer->deadline;
+    elapse__ring_append(&entered->timers, &timer->keep.link);
+    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
+}
+
+/* Places a timer whose slot, as the pointer stands, is empty. Before that is opened
+ * is the time to catch up, and thereby to find one on a lower level. */
+static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    uint64_t deadline = timer->deadline;
     if (wheel->draining == 0)
         catch_up(wheel);
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
     if (elapse__ring_empty(&wheel->slots[slot].timers))
         open_slot(wheel, slot, deadline);
-    return slot;
-}
-
-static void enter_never(struct elapse_wheel *wheel, struct elapse_timer *timer)
-{
-    elapse__ring_append(&wheel->never, &timer->keep.link);
-    timer->place = ELAPSE__WHEEL_NEVER_SLOT + 1;
-}
-
-/* Puts a timer that is in no ring, and whose deadline has not passed, where its
- * deadline belongs. */
-static void place_timer(struct elapse_wheel *wheel, struct elapse_timer *timer, uint64_t deadline)
-{
-    timer->deadline = deadline;
-    if (deadline == ELAPSE_NEVER) {
-        enter_never(wheel, timer);
-        return;
-    }
-    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    if (elapse__ring_empty(&wheel->slots[slot].timers))
-        slot = find_and_open_slot(wheel, deadline);
-    struct elapse__wheel_slot *entered = &wheel->slots[slot];
-    if (deadline < entered->least)
-        entered->least = deadline;
+    enter_slot(wheel, timer, slot);
     if (deadline < wheel->wake)
         wheel->wake = deadline;
-    elapse__ring_append(&entered->timers, &timer->keep.link);
-    timer->place = elapse__place_on_trail(wheel, slot, timer);
 }
 
 /* Takes a pending timer out of its ring. Its place still names that ring. */
 static void unlink_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
 {
-    unsigned slot = elapse__wheel_slot_of(timer);
-    if (elapse__ring_remove(&timer->keep.link) && slot != ELAPSE__WHEEL_NEVER_SLOT)
-        mark_empty(wheel, slot);
+    if (elapse__ring_remove(&timer->keep.link))
+        elapse_wheel_close_slot(wheel, timer->place);
 }
 
-void elapse_wheel_start_anew(struct elapse_wheel *wheel, struct elapse_timer *timer,
+ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
+{
+    mark_empty(wheel, elapse__wheel_slot_of(place));
+}
+
+ELAPSE__COLD void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                             uint64_t deadline)
+{
+    deadline = elapse__stored_deadline(wheel->clock, deadline);
+    if (deadline > timer->deadline) {
+        timer->deadline = deadline; /* it is due, and put off to now */
+        return;
+    }
+    (void)elapse_wheel_stop(wheel, timer);
+    elapse_wheel_start_idle(wheel, timer, deadline);
+}
+
+/* The rare case is a call at the end, for whose sake nothing need be saved. */
+void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                              uint64_t deadline)
 {
     deadline = elapse__stored_deadline(wheel->clock, deadline);
-    if (timer->place == 0) {
-        wheel->count++;
-    } else if (deadline > timer->deadline) {
-        timer->deadline = deadline; /* due, and put off to now */
+    wheel->count++;
+    timer->deadline = deadline;
+    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    if (elapse__ring_empty(&wheel->slots[slot].timers)) {
+        start_in_empty_slot(wheel, timer);
         return;
-    } else {
-        unlink_timer(wheel, timer);
     }
-    place_timer(wheel, timer, deadline);
+    /* No deadline is before `wake` unless it is before its slot's `least`. */
+    if (deadline < wheel->slots[slot].least && deadline < wheel->wake)
+        wheel->wake = deadline;
+    enter_slot(wheel, timer, slot);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                uint64_t earliest, uint64_t latest)
 {
     elapse_wheel_start(wheel, timer, elapse_deadline_in_window(wheel->clock, earliest, latest));
-}
-
-bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
-{
-    if (timer->place == 0)
-        return false;
-    ELAPSE__ASSERT(wheel->count > 0);
-    unlink_timer(wheel, timer);
-    timer->place = 0;
-    wheel->count--;
-    return true;
 }
 
 /* ---- popping ---- */
@@ -270,10 +266,6 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
                               unsigned lower_slots, struct elapse__scratch_trails *trails)
 {
     uint64_t deadline = timer->deadline;
-    if (deadline == ELAPSE_NEVER) {
-        enter_never(wheel, timer);
-        return;
-    }
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
     struct elapse__wheel_slot *entered = &wheel->slots[slot];
     if (elapse__ring_empty(&entered->timers))
@@ -283,12 +275,12 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
 
     if (slot >= lower_slots) {
         elapse__ring_append(&entered->timers, &timer->keep.link);
-        timer->place = elapse__place_on_trail(wheel, slot, timer);
+        timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
         return;
     }
     elapse__ring_prepend(&entered->timers, &timer->keep.link);
     if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-        timer->place = elapse__place_on_trail(wheel, slot, timer);
+        timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
     } else {
         timer->place = slot + 1;
         elapse__leave_scratch_trail(trails, wheel, slot, timer);
@@ -311,10 +303,10 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
 
     struct elapse__scratch_trails trails;
     memset(trails.entered, 0, sizeof trails.entered);
-    elapse__prefetch_trail(wheel, drained, elapse__ring_timer(link));
+    elapse__prefetch_trail(wheel, drained);
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
-        elapse__prefetch_hinted(timer);
+        elapse__prefetch(timer->place);
         link = link->previous;
         move_timer(wheel, timer, lower_slots, &trails);
     }
@@ -371,7 +363,7 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
             continue;
         }
         struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
-        elapse__prefetch_hinted(oldest);
+        elapse__prefetch(oldest->place);
         if (oldest->deadline == tick) {
             *due = oldest;
             return true;

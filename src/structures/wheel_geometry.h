@@ -22,11 +22,9 @@ enum {
     /* Low bits of a timer's place: 1 + the number of its slot. */
     ELAPSE__WHEEL_PLACE_BITS = 10,
     ELAPSE__WHEEL_PLACE_MASK = (1 << ELAPSE__WHEEL_PLACE_BITS) - 1,
-    /* Stands for a slot number: the ring of timers that are never due. */
-    ELAPSE__WHEEL_NEVER_SLOT = ELAPSE__WHEEL_PLACE_MASK - 1,
 };
 
-_Static_assert(ELAPSE__WHEEL_SLOTS <= ELAPSE__WHEEL_NEVER_SLOT, "every slot fits in a place");
+_Static_assert(ELAPSE__WHEEL_SLOTS < ELAPSE__WHEEL_PLACE_MASK, "every slot fits in a place");
 _Static_assert(ELAPSE__WHEEL_LEVELS <= 32, "the levels fit in their bitmap");
 _Static_assert(ELAPSE__WHEEL_DIGIT_BITS <= 6, "a level's slots fit in one word");
 _Static_assert(sizeof(struct elapse_wheel) <= 65536, "a wheel takes at most 64 KiB");
@@ -98,11 +96,11 @@ static inline uint64_t elapse__wheel_last_tick(uint64_t pointer, unsigned slot)
     return elapse__wheel_first_tick(pointer, slot) | ((UINT64_C(1) << shift) - 1);
 }
 
-/* The number of the ring that a pending timer is in. */
-static inline unsigned elapse__wheel_slot_of(const struct elapse_timer *timer)
+/* The number of the slot that a pending timer's place names. */
+static inline unsigned elapse__wheel_slot_of(uint64_t place)
 {
-    ELAPSE__ASSERT(timer->place != 0);
-    return (unsigned)(timer->place & ELAPSE__WHEEL_PLACE_MASK) - 1;
+    ELAPSE__ASSERT(place != 0);
+    return (unsigned)(place & ELAPSE__WHEEL_PLACE_MASK) - 1;
 }
 
 #endif

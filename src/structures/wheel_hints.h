@@ -27,9 +27,8 @@
  *    come from a scratch trail on the stack, which ends with the call, and never
  *    from one that outlives it, whose timers may have been freed since.
  *
- * Trails are shared by slots whose numbers are equal modulo 256. They keep the
- * low 32 bits of address / 8 and take the rest from the timer at hand: a trail is
- * then one cache line, and right for timers within one aligned 32 GiB.
+ * Trails are shared by slots whose numbers are equal modulo 256, which those of
+ * the levels up to 2 are not.
  *
  * What it gives is measured in docs/decisions/0002-prefetch-hints.md.
  */
@@ -48,52 +47,40 @@ static inline uint64_t elapse__hint(const struct elapse_timer *timer)
     return (uint64_t)(uintptr_t)timer >> ADDRESS_SHIFT << ELAPSE__WHEEL_PLACE_BITS;
 }
 
-/* Asks for both cache lines of a timer that straddles two. */
-static inline void elapse__prefetch_address(uint64_t address)
+/* Asks for the timer that a hint or a place names: for both cache lines, should it
+ * straddle two. */
+static inline void elapse__prefetch(uint64_t hint)
 {
-    const char *timer = (const char *)(uintptr_t)address;
-    __builtin_prefetch(timer, 1);
-    __builtin_prefetch(timer + sizeof(struct elapse_timer) - 1, 1);
+    uintptr_t address = (uintptr_t)(hint >> ELAPSE__WHEEL_PLACE_BITS << ADDRESS_SHIFT);
+    __builtin_prefetch((const void *)address, 1);
+    __builtin_prefetch((const void *)(address + sizeof(struct elapse_timer) - 1), 1);
 }
 
-static inline void elapse__prefetch_hinted(const struct elapse_timer *timer)
-{
-    elapse__prefetch_address(timer->place >> ELAPSE__WHEEL_PLACE_BITS << ADDRESS_SHIFT);
-}
-
-static inline uint32_t *elapse__trail_seat(struct elapse_wheel *wheel, unsigned slot,
+static inline uint64_t *elapse__trail_seat(struct elapse_wheel *wheel, unsigned slot,
                                            uint64_t number)
 {
-    return &wheel->trails[slot % ELAPSE__WHEEL_TRAILS].low[number % ELAPSE__WHEEL_HINT_DISTANCE];
+    return &wheel->trails[slot % ELAPSE__WHEEL_TRAILS].hints[number % ELAPSE__WHEEL_HINT_DISTANCE];
 }
 
-/* Address / 8 of a timer near `timer`, from its low 32 bits. */
-static inline uint64_t elapse__near(const struct elapse_timer *timer, uint32_t low)
-{
-    return ((uint64_t)(uintptr_t)timer >> ADDRESS_SHIFT & ~(uint64_t)UINT32_MAX) | low;
-}
-
-/* Notes in the slot's trail that `timer` enters it, and returns the place of a
- * timer that does, with the hint that the trail gives. */
+/* Notes in the slot's trail that `timer`, as the `number`th, enters it, and returns
+ * the place of a timer that does, with the hint that the trail gives. */
 static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsigned slot,
-                                              const struct elapse_timer *timer)
+                                              uint64_t number, const struct elapse_timer *timer)
 {
-    uint32_t *seat = elapse__trail_seat(wheel, slot, wheel->slots[slot].entered++);
-    uint32_t earlier = *seat;
-    *seat = (uint32_t)((uintptr_t)timer >> ADDRESS_SHIFT);
-    return elapse__near(timer, earlier) << ELAPSE__WHEEL_PLACE_BITS | (slot + 1);
+    uint64_t *seat = elapse__trail_seat(wheel, slot, number);
+    uint64_t earlier = *seat;
+    *seat = elapse__hint(timer);
+    return earlier | (slot + 1);
 }
 
 /* Asks for the first timers of a walk along the ring of `slot`, to which no hint
- * leads. `near` is one of them. A ring that was never long is not worth it. */
-static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned slot,
-                                          const struct elapse_timer *near)
+ * leads. A ring that was never long is not worth it. */
+static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned slot)
 {
     if (wheel->slots[slot].entered < ELAPSE__WHEEL_HINT_DISTANCE)
         return;
     for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE; i++)
-        elapse__prefetch_address(elapse__near(near, *elapse__trail_seat(wheel, slot, i))
-                                 << ADDRESS_SHIFT);
+        elapse__prefetch(*elapse__trail_seat(wheel, slot, i));
 }
 
 /* The trails of one walk of a drain, by the slot's number within its level. */
@@ -116,7 +103,7 @@ static inline void elapse__leave_scratch_trail(struct elapse__scratch_trails *tr
         (*seat)->place = slot_of_earlier | elapse__hint(timer);
     } else {
         /* The first to enter are the first to be walked: see prefetch_trail. */
-        (void)elapse__place_on_trail(wheel, slot, timer);
+        (void)elapse__place_on_trail(wheel, slot, wheel->slots[slot].entered++, timer);
     }
     *seat = timer;
 }

@@ -34,7 +34,6 @@ void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_function *vi
         if (!visit_ring(&wheel->slots[slot].timers, visit, context))
             return;
     }
-    (void)visit_ring(&wheel->never, visit, context);
 }
 
 static bool stop_visited(struct elapse_timer *timer, void *wheel)
@@ -70,10 +69,10 @@ static unsigned check_ring(const struct elapse_wheel *wheel, const struct elapse
         if (++*count > wheel->count)
             return 4;
         const struct elapse_timer *timer = elapse__ring_timer(link);
-        if (timer->place == 0 || elapse__wheel_slot_of(timer) != slot)
+        if (timer->place == 0 || elapse__wheel_slot_of(timer->place) != slot)
             return 3;
         if (timer->deadline < least)
-            return slot == ELAPSE__WHEEL_NEVER_SLOT ? 9 : 6;
+            return 6;
     }
 }
 
@@ -134,8 +133,6 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
         if (broken == 0 && !elapse__ring_empty(&checked->timers))
             broken = check_slot(wheel, slot);
     }
-    if (broken == 0)
-        broken = check_ring(wheel, &wheel->never, ELAPSE__WHEEL_NEVER_SLOT, ELAPSE_NEVER, &count);
     if (broken == 0 && count != wheel->count)
         broken = 4;
     return broken;
@@ -165,16 +162,6 @@ void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *d
             .last_tick = elapse__wheel_last_tick(wheel->pointer, slot),
             .least = wheel->slots[slot].least,
             .count = ring_length(&wheel->slots[slot].timers),
-        };
-        describe(&description, context);
-    }
-    if (!elapse__ring_empty(&wheel->never)) {
-        struct elapse_slot description = {
-            .level = ELAPSE__WHEEL_LEVELS,
-            .first_tick = ELAPSE_NEVER,
-            .last_tick = ELAPSE_NEVER,
-            .least = ELAPSE_NEVER,
-            .count = ring_length(&wheel->never),
         };
         describe(&description, context);
     }

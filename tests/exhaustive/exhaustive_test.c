@@ -3,7 +3,7 @@
  * on a wheel so small that short sequences cross all of its borders: time of 8 bits,
  * slots of 1, 4, 16 and 64 ticks.
  *
- * Usage: exhaustive_test LENGTH TIMERS
+ * Usage: exhaustive_test LENGTH TIMERS ORIGIN
  *
  * The tree of sequences is walked depth first. Before each step the memory of the
  * structure, the timers and the oracle is saved, and put back after it: each
@@ -213,18 +213,19 @@ static bool explore_from(struct search *search, uint64_t origin)
 
 int main(int count, char **arguments)
 {
-    static const uint64_t origins[] = {0, 100, 250};
     static struct search search;
     const struct elapse_structure *wheel = elapse_structure_at(0);
-    bool good = true;
+    uint64_t origin = ELAPSE_NEVER;
+    bool good;
 
-    if (count == 3) {
+    if (count == 4) {
         search.length = strtoul(arguments[1], NULL, 10);
         search.timers = strtoul(arguments[2], NULL, 10);
+        origin = strtoull(arguments[3], NULL, 10);
     }
     if (search.length == 0 || search.length >= LENGTH_LIMIT || search.timers == 0 ||
-        search.timers > TIMERS) {
-        fprintf(stderr, "usage: %s LENGTH TIMERS\n", arguments[0]);
+        search.timers > TIMERS || origin > ELAPSE_TIME_MAX) {
+        fprintf(stderr, "usage: %s LENGTH TIMERS ORIGIN\n", arguments[0]);
         return 2;
     }
     for (size_t i = 0; i <= search.length; i++) {
@@ -232,10 +233,8 @@ int main(int count, char **arguments)
         if (search.snapshots[i].instance == NULL)
             return 2;
     }
-    for (size_t i = 0; i < sizeof origins / sizeof *origins && good; i++) {
-        search.trial.structure = wheel;
-        good = explore_from(&search, origins[i]);
-    }
+    search.trial.structure = wheel;
+    good = explore_from(&search, origin);
     for (size_t i = 0; i <= search.length; i++)
         free(search.snapshots[i].instance);
     printf("%" PRIu64 " steps, %zu letters\n", search.steps, search.alphabet.count);

@@ -2,6 +2,7 @@
  * The model test: random operations on a structure, in step with the oracle.
  *
  * Usage: model_test [--structure NAME] [--seed N] [--operations N] [--checked N]
+ *                   [--shrink no]
  *
  * Runs until N operations are done, each run with a seed of its own: the first with
  * the one given, the next with the one after it. In the first --checked of the
@@ -26,6 +27,7 @@ struct plan {
     uint64_t seed;
     uint64_t operations;
     uint64_t checked;
+    bool shrink;
 };
 
 static bool run_one(struct run_record *record)
@@ -95,6 +97,8 @@ static bool parse(int count, char **arguments, struct plan *plan)
             good = parse_number(value, &plan->operations);
         else if (strcmp(arguments[i], "--checked") == 0)
             good = parse_number(value, &plan->checked);
+        else if (strcmp(arguments[i], "--shrink") == 0)
+            plan->shrink = strcmp(value, "no") != 0;
         else
             good = false;
         if (!good || plan->structure == NULL)
@@ -108,13 +112,16 @@ int main(int count, char **arguments)
     struct plan plan = {.structure = elapse_structure_at(0),
                         .seed = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid(),
                         .operations = 1000000,
-                        .checked = UINT64_MAX};
+                        .checked = UINT64_MAX,
+                        .shrink = true};
     struct run_record *record = record_share();
     int status = 0;
     pid_t child;
 
     if (!parse(count, arguments, &plan)) {
-        fprintf(stderr, "usage: %s [--structure NAME] [--seed N] [--operations N] [--checked N]\n",
+        fprintf(stderr,
+                "usage: %s [--structure NAME] [--seed N] [--operations N] [--checked N] "
+                "[--shrink no]\n",
                 arguments[0]);
         return 2;
     }
@@ -130,7 +137,8 @@ int main(int count, char **arguments)
     if (status != 0) {
         fprintf(stderr, "Replay: --structure %s --seed %" PRIu64 "\n", plan.structure->name,
                 record->seed);
-        record_shrink(record);
+        if (plan.shrink)
+            record_shrink(record);
     }
     fflush(NULL);
     /* The child did the work: a coverage count written here would replace its own. */

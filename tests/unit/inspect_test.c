@@ -207,28 +207,63 @@ static void dump_describes_each_pending_timer_once_in_its_range(void **state)
     subject_free(subject);
 }
 
+struct never_slot {
+    size_t total;
+    struct elapse_slot last;
+};
+
 static void add_count(const struct elapse_slot *slot, void *context)
 {
-    size_t *total = context;
+    struct never_slot *seen = context;
 
-    *total += slot->count;
+    seen->total += slot->count;
+    seen->last = *slot;
 }
 
-/* Timers armed for ELAPSE_NEVER are in no slot of a wheel, however they came there. */
+/* In a wheel they are in its last slot; but one that was put off is still
+ * in the slot of its earlier deadline. */
 static void dump_of_timers_armed_for_never(void **state)
 {
-    struct elapse_timer timers[3] = {0};
+    struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
-    size_t total = 0;
+    struct never_slot seen = {0};
 
     (void)state;
     start(subject, &timers[0], ELAPSE_NEVER);
     start(subject, &timers[1], 100);
     start(subject, &timers[2], 100);
     start(subject, &timers[2], ELAPSE_NEVER);
-    subject->structure->dump(subject->instance, add_count, &total);
-    assert_int_equal(total, subject_is_wheel() ? 1 : 3);
+    start(subject, &timers[3], ELAPSE_NEVER);
+    subject->structure->dump(subject->instance, add_count, &seen);
+    assert_int_equal(seen.total, 4);
+    assert_true(seen.last.last_tick == ELAPSE_NEVER);
+    if (subject_is_wheel()) {
+        assert_true(seen.last.least == ELAPSE_NEVER);
+        assert_true(seen.last.count >= 2);
+    }
     subject_free(subject);
+}
+
+/* Put off to ELAPSE_NEVER, it goes there when the slot of its earlier deadline is due. */
+static void dump_of_a_timer_put_off_to_never_after_its_first_deadline(void **state)
+{
+    static const uint64_t deadlines[] = {5, 1000, UINT64_C(1) << 40};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        struct elapse_timer timer = {0};
+        struct subject *subject = subject_new(0);
+        struct never_slot seen = {0};
+
+        start(subject, &timer, deadlines[i]);
+        start(subject, &timer, ELAPSE_NEVER);
+        advance(subject, deadlines[i]);
+        expect_no_pop(subject);
+        subject->structure->dump(subject->instance, add_count, &seen);
+        assert_int_equal(seen.total, 1);
+        assert_true(next(subject) == ELAPSE_NEVER);
+        subject_free(subject);
+    }
 }
 
 static void remaining_is_what_is_left(void **state)
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test(clear_stops_all_and_leaves_the_time),
         cmocka_unit_test(dump_describes_each_pending_timer_once_in_its_range),
         cmocka_unit_test(dump_of_timers_armed_for_never),
+        cmocka_unit_test(dump_of_a_timer_put_off_to_never_after_its_first_deadline),
         cmocka_unit_test(remaining_is_what_is_left),
         cmocka_unit_test(count_follows_every_change),
     };

@@ -231,7 +231,7 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
         expect_damage(&damage);
     }
     for (unsigned level = 0; level < ELAPSE__WHEEL_UPPER_LEVELS; level++) {
-        for (unsigned slot = 0; slot < 64; slot++) {
+        for (unsigned slot = 0; slot < ELAPSE__WHEEL_DIGIT_SLOTS; slot++) {
             wheel->upper_occupied[level] ^= UINT64_C(1) << slot;
             expect_damage(&damage);
         }
@@ -262,10 +262,6 @@ static void check_finds_a_slot_whose_least_is_late_or_whose_list_is_lost(void **
         expect_damage(&damage);
     }
     assert_int_equal(occupied, 6);
-    wheel->never.next = wheel->never.previous = &wheel->never;
-    expect_damage(&damage);
-    wheel->never.previous = &wheel->never;
-    expect_damage(&damage);
 }
 
 static void check_finds_each_timer_that_is_damaged(void **state)
@@ -277,7 +273,7 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     for (size_t i = 0; i < 12; i++) {
         struct elapse_timer *timer = &damage.timers[i];
         struct elapse_timer sound = *timer;
-        struct elapse_timer *other = &damage.timers[i == 5 ? 4 : 5];
+        struct elapse_timer *other = &damage.timers[i == 5 || i == 6 ? 4 : 5];
 
         timer->place = 0;
         assert_int_not_equal(elapse_wheel_check(&damage.wheel), 0);

@@ -1,0 +1,172 @@
+/*
+ * Fuzzing the structures: bytes become operations, which the wheel and the heap both
+ * do, each in step with an oracle and so with each other. A promise that is broken
+ * ends the process, as libFuzzer wants it.
+ *
+ * The first bytes choose the origin and how many timers there are. Then each
+ * operation is a byte for its kind and timer, and up to nine for a tick: a byte that
+ * says how far away and from what, and the distance.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial.h"
+
+enum { TIMERS = 16, STRUCTURES = 2 };
+
+struct input {
+    const uint8_t *bytes;
+    size_t left;
+};
+
+static uint8_t take(struct input *input)
+{
+    if (input->left == 0)
+        return 0;
+    input->left--;
+    return *input->bytes++;
+}
+
+static uint64_t take_number(struct input *input, unsigned bytes)
+{
+    uint64_t number = 0;
+
+    while (bytes-- > 0)
+        number = number << 8 | take(input);
+    return number;
+}
+
+/* A tick before or after a time or a deadline, in as few bytes as its distance needs. */
+static uint64_t take_tick(struct input *input, const struct oracle *oracle)
+{
+    uint8_t form = take(input);
+    uint64_t from = oracle->now;
+    uint64_t distance;
+
+    if (form == 0xFF)
+        return ELAPSE_NEVER;
+    if ((form & 0x80) != 0 && oracle->count > 0)
+        from = oracle->entries[(form >> 4 & 7) % oracle->count].deadline;
+    distance = take_number(input, form & 7);
+    if ((form & 8) != 0)
+        return distance < from ? from - distance : 0;
+    return distance < ELAPSE_NEVER - from ? from + distance : ELAPSE_NEVER;
+}
+
+static struct operation take_operation(struct input *input, const struct oracle *oracle)
+{
+    uint8_t choice = take(input);
+    struct operation operation = {.kind = OPERATION_START, .timer = choice % TIMERS};
+
+    switch (choice / TIMERS) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+    case 4:
+    case 5:
+        operation.first = take_tick(input, oracle);
+        break;
+    case 6:
+        operation.kind = OPERATION_START_WINDOW;
+        operation.first = take_tick(input, oracle);
+        operation.second = take_tick(input, oracle);
+        break;
+    case 7:
+    case 8:
+        operation.kind = OPERATION_STOP;
+        break;
+    case 9:
+    case 10:
+        operation.kind = OPERATION_ADVANCE;
+        operation.first = take_tick(input, oracle);
+        break;
+    case 11:
+        operation.kind = OPERATION_POP;
+        break;
+    case 12:
+        operation.kind = OPERATION_SETTLE;
+        operation.first = operation.timer % 4;
+        break;
+    case 13:
+        operation.kind = OPERATION_FOLLOW_NEXT;
+        break;
+    case 14:
+        operation.kind = OPERATION_POP_ALL;
+        break;
+    default:
+        operation.kind = OPERATION_INSPECT + operation.timer % 3;
+        operation.first = 2;
+        break;
+    }
+    return operation;
+}
+
+static void expect(bool good, const struct trial *trial)
+{
+    if (good)
+        return;
+    fprintf(stderr, "%s: %s\n", trial->structure->name, trial->failure);
+    abort();
+}
+
+/* Both have the same deadlines pending. */
+static void expect_the_same(const struct trial *one, const struct trial *other)
+{
+    bool same = one->oracle.count == other->oracle.count;
+
+    for (size_t i = 0; same && i < one->oracle.count; i++)
+        same = one->oracle.entries[i].deadline == other->oracle.entries[i].deadline;
+    if (same)
+        return;
+    fprintf(stderr, "the structures differ\n");
+    abort();
+}
+
+/* Both have the same timers pending. They need not: of two timers with one deadline
+ * the wheel may have popped the other one (promise 4), and from then on the same
+ * operations do not mean the same. Nor do they once the times differ, because the
+ * next of the wheel was early and was followed (promise 10). */
+static bool are_alike(const struct trial *one, const struct trial *other)
+{
+    for (size_t i = 0; i < one->oracle.count; i++) {
+        if (oracle_find(&other->oracle, one->oracle.entries[i].timer) == NULL)
+            return false;
+    }
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = {.bytes = data, .left = size};
+    struct trial trials[STRUCTURES];
+    struct trial_options options = {.timers = TIMERS, .capacity = 2};
+    bool alike = true;
+
+    options.origin = take_number(&input, take(&input) % 9);
+    if (options.origin % 2 == 1)
+        options.origin = ELAPSE_NEVER - options.origin;
+    for (size_t i = 0; i < STRUCTURES; i++) {
+        options.structure = elapse_structure_at(i);
+        trial_open(&trials[i], &options);
+    }
+    while (input.left > 0) {
+        struct operation operation = take_operation(&input, &trials[0].oracle);
+
+        for (size_t i = 0; i < STRUCTURES; i++)
+            expect(trial_apply(&trials[i], &operation), &trials[i]);
+        alike = alike && trials[0].oracle.now == trials[1].oracle.now;
+        if (alike)
+            expect_the_same(&trials[0], &trials[1]);
+        alike = alike && are_alike(&trials[0], &trials[1]);
+    }
+    for (size_t i = 0; i < STRUCTURES; i++) {
+        expect(trial_finish(&trials[i]), &trials[i]);
+        trial_close(&trials[i]);
+    }
+    return 0;
+}

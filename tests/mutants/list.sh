@@ -1,0 +1,212 @@
+# shellcheck shell=bash
+# The mutants. Each call plants one fault:
+#
+#     mutant NAME FILE ORIGINAL REPLACEMENT
+#
+# ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
+# so that it does not, the script says so: then plant the same fault in the new code.
+
+# ---- the wheel: levels, cascades, order ----
+
+mutant cascade_skipped src/structures/wheel.c \
+    '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+            wheel->draining = slot;
+            continue;
+        }' \
+    ''
+mutant drain_reverses_order src/structures/wheel.c \
+    'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
+    'elapse__ring_append(&entered->timers, &timer->keep.link);'
+mutant start_appends_in_front src/structures/wheel.c \
+    '        entered->least = timer->deadline;
+    elapse__ring_append(' \
+    '        entered->least = timer->deadline;
+    elapse__ring_prepend('
+mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
+    'limit = last_before < limit ? last_before : limit;' \
+    '(void)last_before;'
+mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
+    'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
+    'tick'
+mutant pointer_catches_up_during_a_drain src/structures/wheel.c \
+    '    if (wheel->draining == 0)
+        catch_up(wheel);' \
+    '    catch_up(wheel);'
+mutant slot_one_too_low src/structures/wheel_geometry.h \
+    '((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));' \
+    '((unsigned)((deadline - 1) >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));'
+
+# ---- the wheel: deadlines and times ----
+
+mutant deadline_rounded_down src/structures/wheel.c \
+    '    wheel->count++;
+    timer->deadline = deadline;' \
+    '    wheel->count++;
+    if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
+        deadline--;
+    timer->deadline = deadline;'
+mutant past_deadline_kept src/structures/clock.h \
+    'return deadline > clock ? deadline : clock;' \
+    'return deadline;'
+mutant earlier_deadline_only_stored include/elapse/wheel.h \
+    'deadline > timer->deadline && deadline >= wheel->clock &&' \
+    'deadline >= wheel->clock &&'
+mutant put_off_to_now_forgotten src/structures/wheel.c \
+    '    if (deadline > timer->deadline) {
+        timer->deadline = deadline;
+        return;' \
+    '    if (deadline > timer->deadline) {
+        return;'
+mutant put_off_timer_popped_early src/structures/wheel.c \
+    'if (oldest->deadline == tick) {' \
+    'if (true) {'
+mutant last_of_a_drain_popped_early src/structures/wheel.c \
+    'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
+    'return one_is_left ? timer : NULL;'
+mutant never_is_placed_in_a_slot src/structures/wheel.c \
+    '    if (deadline == ELAPSE_NEVER) {
+        enter_never(wheel, timer);
+        return;
+    }
+    if (wheel->draining == 0)' \
+    '    if (wheel->draining == 0)'
+mutant never_is_cascaded src/structures/wheel.c \
+    '    if (deadline == ELAPSE_NEVER) {
+        enter_never(wheel, timer);
+        return;
+    }
+    unsigned slot' \
+    '    unsigned slot'
+mutant never_joins_a_slot src/structures/wheel.c \
+    'elapse__ring_empty(&wheel->slots[slot].timers) || deadline == ELAPSE_NEVER' \
+    'elapse__ring_empty(&wheel->slots[slot].timers)'
+mutant time_goes_backwards include/elapse/wheel.h \
+    'if (now > wheel->clock)' \
+    'if (now != wheel->clock)'
+mutant time_not_clamped include/elapse/wheel.h \
+    'wheel->clock = now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;' \
+    'wheel->clock = now;'
+mutant due_one_tick_late include/elapse/wheel.h \
+    'return wheel->clock < wheel->wake ? NULL' \
+    'return wheel->clock <= wheel->wake ? NULL'
+
+# ---- the wheel: occupancy, least, wake ----
+
+mutant level_0_bit_not_cleared src/structures/wheel.c \
+    'wheel->level_0_occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);' \
+    ''
+mutant upper_bit_not_cleared src/structures/wheel.c \
+    '*occupied &= ~(UINT64_C(1) << (slot - elapse__wheel_first_slot(level)));' \
+    ''
+mutant level_bit_cleared_too_soon src/structures/wheel.c \
+    '        if (*occupied != 0)
+            return;' \
+    ''
+mutant least_not_lowered_by_start src/structures/wheel.c \
+    '    if (timer->deadline < entered->least)
+        entered->least = timer->deadline;' \
+    ''
+mutant least_not_lowered_by_cascade src/structures/wheel.c \
+    '    else if (deadline < entered->least)
+        entered->least = deadline;' \
+    ''
+mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
+    '    if (deadline < wheel->wake)
+        wheel->wake = deadline;' \
+    ''
+mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
+    'if (deadline < wheel->slots[slot].least && deadline < wheel->wake)' \
+    'if (false)'
+mutant next_is_stale_between_pops src/structures/wheel.c \
+    'return wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;' \
+    'return wheel->wake;'
+
+# ---- the wheel: settle, stop, memory ----
+
+mutant settle_forgets_the_rest src/structures/wheel.c \
+    '    if (link != ring)
+        return false;
+    mark_empty(wheel, drained);' \
+    '    mark_empty(wheel, drained);'
+mutant settle_says_done_too_soon src/structures/wheel.c \
+    '            if (!drain(wheel, budget))
+                return false;' \
+    '            if (!drain(wheel, budget))
+                return true;'
+mutant settle_exceeds_its_budget src/structures/wheel.c \
+    '        if (*budget == 0)
+            return false;
+        --*budget;' \
+    ''
+mutant drain_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
+    '    if (slot == wheel->draining)
+        wheel->draining = 0;' \
+    ''
+mutant stopped_timer_stays_pending include/elapse/wheel.h \
+    '    timer->place = 0;
+    wheel->count--;' \
+    '    wheel->count--;'
+mutant popped_timer_stays_pending src/structures/wheel.c \
+    '    due->place = 0;
+' \
+    ''
+mutant emptied_slot_stays_open include/elapse/wheel.h \
+    '    if (next == previous)
+        elapse_wheel_close_slot(wheel, place);' \
+    '    (void)place;'
+mutant hints_outlive_the_call src/structures/wheel.c \
+    '    struct elapse__scratch_trails trails;
+    memset(trails.entered, 0, sizeof trails.entered);' \
+    '    static struct elapse__scratch_trails trails;'
+mutant for_each_reads_a_released_timer src/structures/wheel_inspect.c \
+    '        link = next;' \
+    '        link = link->next;'
+mutant check_does_not_count src/structures/wheel_inspect.c \
+    '    if (broken == 0 && count != wheel->count)
+        broken = 4;' \
+    ''
+mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
+    'return wheel->wake > least ? 7 : 0;' \
+    'return 0;'
+
+# ---- windows ----
+
+mutant window_chooses_another_tick src/structures/timer.c \
+    '(earliest - 1) ^ latest' \
+    'earliest ^ latest'
+mutant window_ignores_now src/structures/timer.c \
+    '    if (earliest < now)
+        earliest = elapse__clock_at(now);' \
+    '    (void)now;'
+
+# ---- the heap ----
+
+mutant heap_never_sifts_up src/structures/heap.c \
+    'if (index > 0 && comes_before(entry, heap->entries[(index - 1) / CHILDREN]))' \
+    'if (false)'
+mutant heap_sifts_down_the_wrong_way src/structures/heap.c \
+    'if (!comes_before(heap->entries[least], entry))' \
+    'if (comes_before(heap->entries[least], entry))'
+mutant heap_overlooks_the_last_child src/structures/heap.c \
+    'count - first < CHILDREN ? count : first + CHILDREN' \
+    'count - first < CHILDREN ? count : first + CHILDREN - 1'
+mutant heap_ignores_the_sequence src/structures/heap.c \
+    'return a.timer->keep.sequence < b.timer->keep.sequence;' \
+    'return false;'
+mutant heap_keeps_the_old_sequence src/structures/heap.c \
+    'timer->keep.sequence = heap->sequence++;' \
+    'timer->keep.sequence = timer->place == 0 ? heap->sequence++ : timer->keep.sequence;'
+mutant heap_pops_late src/structures/heap.c \
+    'heap->entries[0].deadline > heap->clock' \
+    'heap->entries[0].deadline >= heap->clock'
+mutant heap_takes_one_too_many src/structures/heap.c \
+    'timer->place == 0 && heap->count == heap->capacity' \
+    'timer->place == 0 && heap->count > heap->capacity'
+mutant heap_walk_leaves_holes src/structures/heap.c \
+    '    heap->walking = false;
+    compact(heap);' \
+    '    heap->walking = false;'
+mutant heap_moves_into_too_little src/structures/heap.c \
+    '    if (capacity < heap->count)
+        return ELAPSE_ERROR_FULL;' \
+    ''
