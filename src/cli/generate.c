@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,16 +135,19 @@ static enum exit_status generate_orders(const struct orders *orders)
     return finish_output();
 }
 
-/* A whole decimal number from `least` to `most`. */
-static bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+/* Reads the value of an option: a whole decimal number from `least` to `most`. */
+static enum exit_status read_number(const char *program, const char *option, uint64_t least,
+                                    uint64_t most, uint64_t *number)
 {
-    char *end;
+    char *end = optarg;
 
-    if (*text < '0' || *text > '9')
-        return false;
     errno = 0;
-    *number = strtoull(text, &end, 10);
-    return errno == 0 && *end == '\0' && *number >= least && *number <= most;
+    if (*optarg >= '0' && *optarg <= '9')
+        *number = strtoull(optarg, &end, 10);
+    if (end != optarg && *end == '\0' && errno == 0 && *number >= least && *number <= most)
+        return STATUS_OK;
+    return usage_error(program, "%s: %s is not a whole number from %" PRIu64 " to %" PRIu64, option,
+                       quote_string(optarg).text, least, most);
 }
 
 enum exit_status generate_command(int argc, char **argv)
@@ -156,31 +160,30 @@ enum exit_status generate_command(int argc, char **argv)
         {NULL, 0, NULL, 0},
     };
     struct orders orders = {.count = ORDERS_DEFAULT, .paid_percent = PAID_DEFAULT, .seed = 1};
+    enum exit_status status = STATUS_OK;
     uint64_t number = 0;
     int option;
 
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-        bool is_valid = true;
         switch (option) {
         case 'h':
             return print_help();
         case 'n':
-            is_valid = parse_number(optarg, 1, ORDERS_MAX, &number);
+            status = read_number(argv[0], "--orders", 1, ORDERS_MAX, &number);
             orders.count = (uint32_t)number;
             break;
         case 'p':
-            is_valid = parse_number(optarg, 0, 100, &number);
+            status = read_number(argv[0], "--paid", 0, 100, &number);
             orders.paid_percent = (uint32_t)number;
             break;
         case 's':
-            is_valid = parse_number(optarg, 0, UINT64_MAX, &orders.seed);
+            status = read_number(argv[0], "--seed", 0, UINT64_MAX, &orders.seed);
             break;
         default:
             return usage_hint(argv[0]);
         }
-        if (!is_valid)
-            return usage_error(argv[0], "not a whole number in the range of its option: %s",
-                               quote_string(optarg).text);
+        if (status != STATUS_OK)
+            return status;
     }
     if (optind == argc)
         return usage_error(argv[0], "what to generate is missing: orders");

@@ -8,9 +8,11 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,20 +41,32 @@ static struct unit unit_for(uint64_t span_us)
     return (struct unit){"us", 1};
 }
 
-/* Text between double quotes, with nothing in it that gnuplot would interpret. */
+/* Text between double quotes, with nothing in it that gnuplot would interpret, and
+ * nothing that XML cannot hold. */
 static void print_quoted(FILE *script, const char *text)
 {
     fputc('"', script);
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
+        size_t length = character_length(text);
         if (*text == '"' || *text == '\\' || *text == '`')
             fputc('\'', script);
+        else if (length == 0 || (unsigned char)*text < 0x20)
+            fputc('?', script);
         else
-            fputc((unsigned char)*text < 0x20 ? '?' : *text, script);
+            fwrite(text, 1, length, script);
+        text += length > 0 ? length : 1;
     }
     fputc('"', script);
 }
 
-static void print_head(FILE *script, const char *path, const struct report *report)
+/* An axis of counts from 0 to `most`, with a little room above it. */
+static void print_count_axis(FILE *script, uint64_t most)
+{
+    fprintf(script, "set yrange [0:%g]\nset format y '%%.0f'\nset ytics %s\n",
+            most > 0 ? (double)most * 1.05 : 1.0, most < 5 ? "1" : "autofreq");
+}
+
+static void print_head(FILE *script, const struct report *report)
 {
     char caption[400];
 
@@ -61,9 +75,7 @@ static void print_head(FILE *script, const char *path, const struct report *repo
              group_digits(report->figures->operations).text,
              group_digits(report->figures->fired).text);
     fputs("set terminal svg size 900,720 font 'sans-serif,13' background rgb 'white'\n", script);
-    fputs("set output ", script);
-    print_quoted(script, path);
-    fputs("\nset encoding utf8\n"
+    fputs("set encoding utf8\n"
           "set multiplot layout 2,1 margins 0.13,0.96,0.10,0.89 spacing 0.0,0.16\n"
           "set border 3 lc rgb '#606060'\nset tics nomirror out\n"
           "set grid ytics lc rgb '#dddddd' lw 1\nset key off\n",
@@ -73,27 +85,34 @@ static void print_head(FILE *script, const char *path, const struct report *repo
     fputc('\n', script);
 }
 
-static void print_pending(FILE *script, const struct samples *samples)
+static void print_pending(FILE *script, const struct samples *samples, uint64_t peak)
 {
-    struct unit unit = unit_for(samples->last_us - samples->first_us);
+    uint64_t span_us = samples->last_us - samples->first_us;
+    struct unit unit = unit_for(span_us);
     double step = (double)samples->interval_us / unit.us;
+    double right = span_us > 0 ? (double)span_us / unit.us : 1;
 
     fprintf(script,
             "set title 'Pending timers over time'\nset xlabel 'time, %s'\nset ylabel 'pending'\n"
-            "set format y '%%.0f'\nset xrange [0:*]\nset yrange [0:*]\n"
-            "plot '-' using 1:2 with filledcurves x1 fc rgb '#cfe3f5', "
-            "'-' using 1:2 with lines lw 2 lc rgb '#1f6fb5'\n",
-            unit.name);
+            "set xrange [0:%.9g]\n",
+            unit.name, right);
+    print_count_axis(script, peak);
+    fputs("plot '-' using 1:2 with filledcurves x1 fc rgb '#cfe3f5', "
+          "'-' using 1:2 with lines lw 2 lc rgb '#1f6fb5'\n",
+          script);
     for (int curve = 0; curve < 2; curve++) {
         for (size_t i = 0; i < samples->intervals; i++)
             fprintf(script, "%.9g %" PRIu64 "\n", (double)i * step, samples->most[i]);
-        fputs("e\n", script);
+        fprintf(script, "%.9g %" PRIu64 "\ne\n", right,
+                samples->intervals > 0 ? samples->last[samples->intervals - 1] : 0);
     }
 }
 
-/* The bins that are not empty: [*first, *end). */
-static void find_bins(const struct samples *samples, unsigned *first, unsigned *end)
+/* The bins that are not empty: [*first, *end). Returns what the fullest one counts. */
+static uint64_t find_bins(const struct samples *samples, unsigned *first, unsigned *end)
 {
+    uint64_t most = 0;
+
     *first = SAMPLES_BINS;
     *end = 0;
     for (unsigned bin = 0; bin < SAMPLES_BINS; bin++) {
@@ -102,7 +121,9 @@ static void find_bins(const struct samples *samples, unsigned *first, unsigned *
         if (*first == SAMPLES_BINS)
             *first = bin;
         *end = bin + 1;
+        most = samples->delays[bin] > most ? samples->delays[bin] : most;
     }
+    return most;
 }
 
 /* The axis is the bins' number, that is the logarithm; these are its marks. */
@@ -112,10 +133,11 @@ static void print_delay_marks(FILE *script, double low, double high)
         const char *name;
         double bin; /* 10 times the decimal logarithm of the delay in us */
     } marks[] = {
-        {"1 us", 0},       {"10 us", 10},      {"100 us", 20},      {"1 ms", 30},
-        {"10 ms", 40},     {"100 ms", 50},     {"1 s", 60},         {"10 s", 70},
-        {"1 min", 77.782}, {"10 min", 87.782}, {"1 h", 95.563},     {"10 h", 105.563},
-        {"4 d", 115.386},  {"30 d", 124.136},  {"1 year", 134.989},
+        {"1 us", 0},         {"10 us", 10},         {"100 us", 20},     {"1 ms", 30},
+        {"10 ms", 40},       {"100 ms", 50},        {"1 s", 60},        {"10 s", 70},
+        {"1 min", 77.782},   {"5 min", 84.771},     {"30 min", 92.553}, {"2 h", 98.573},
+        {"12 h", 106.355},   {"3 d", 114.136},      {"14 d", 120.826},  {"90 d", 128.908},
+        {"1 year", 134.988}, {"10 years", 144.988},
     };
     const char *separator = "";
 
@@ -133,22 +155,23 @@ static void print_delays(FILE *script, const struct samples *samples)
 {
     unsigned first;
     unsigned end;
+    uint64_t most = find_bins(samples, &first, &end);
 
-    find_bins(samples, &first, &end);
     if (end == 0) {
         first = 60;
         end = 61;
     }
     /* A margin wide enough that a mark stands on either side of a lone bin. */
-    double low = first > 6 ? first - 6.0 : 0;
-    double high = end + 6.0;
+    double low = first > 8 ? first - 8.0 : 0;
+    double high = end + 8.0;
     fputs("unset label 1\nset title 'Delays asked for, ten bins a decade", script);
     if (samples->zero_delays > 0)
         fprintf(script, "; %s of zero left out", group_digits(samples->zero_delays).text);
     fputs("'\nset xlabel 'delay'\nset ylabel 'starts and restarts'\n"
           "set style fill solid 0.75\nset boxwidth 0.9\n",
           script);
-    fprintf(script, "set xrange [%g:%g]\nset yrange [0:*]\n", low, high);
+    fprintf(script, "set xrange [%g:%g]\n", low, high);
+    print_count_axis(script, most);
     print_delay_marks(script, low, high);
     fputs("plot '-' using ($1+0.5):2 with boxes lc rgb '#1f6fb5'\n", script);
     for (unsigned bin = first; bin < end; bin++)
@@ -158,9 +181,9 @@ static void print_delays(FILE *script, const struct samples *samples)
 
 /* ---- gnuplot ---- */
 
-/* Starts gnuplot with its standard input on a pipe; returns the end to write to,
- * or NULL with errno set. */
-static FILE *start_gnuplot(pid_t *process)
+/* Starts gnuplot with its standard input on a pipe and its standard output on
+ * `picture`; returns the end to write to, or NULL with errno set. */
+static FILE *start_gnuplot(pid_t *process, int picture)
 {
     char name[] = "gnuplot";
     char *arguments[] = {name, NULL};
@@ -171,6 +194,7 @@ static FILE *start_gnuplot(pid_t *process)
         return NULL;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
     int error = posix_spawnp(process, name, &actions, NULL, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
@@ -192,18 +216,19 @@ static bool gnuplot_succeeded(pid_t process)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-static enum exit_status draw(const char *path, const struct report *report,
+/* The picture goes into a descriptor: gnuplot would read a name in its own way. */
+static enum exit_status draw(int picture, const struct report *report,
                              const struct samples *samples)
 {
     pid_t process;
-    FILE *script = start_gnuplot(&process);
+    FILE *script = start_gnuplot(&process, picture);
 
     if (script == NULL) {
         print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s", strerror(errno));
         return STATUS_FAILED;
     }
-    print_head(script, path, report);
-    print_pending(script, samples);
+    print_head(script, report);
+    print_pending(script, samples, report->figures->peak_pending);
     print_delays(script, samples);
     bool written = fclose(script) == 0;
     if (!gnuplot_succeeded(process) || !written) {
@@ -213,19 +238,44 @@ static enum exit_status draw(const char *path, const struct report *report,
     return STATUS_OK;
 }
 
+/* A file is replaced once the picture is whole; a device, a pipe or a symbolic link
+ * is written to as it is. */
+static bool is_replaceable(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+}
+
+static enum exit_status draw_into(const char *path, const struct report *report,
+                                  const struct samples *samples)
+{
+    int picture = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (picture < 0) {
+        print_error("%s: %s", path, strerror(errno));
+        return STATUS_FAILED;
+    }
+    /* Should gnuplot die early, writing to it must fail and not end the program. */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    sigaction(SIGPIPE, &ignore, &before);
+    enum exit_status status = draw(picture, report, samples);
+    sigaction(SIGPIPE, &before, NULL);
+    close(picture);
+    return status;
+}
+
 enum exit_status plot_write(const char *path, const struct report *report,
                             const struct samples *samples)
 {
     char *unfinished;
 
+    if (!is_replaceable(path))
+        return draw_into(path, report, samples);
     if (asprintf(&unfinished, "%s.unfinished", path) < 0)
         out_of_memory();
-    /* Should gnuplot die early, writing to it must fail and not end the program. */
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    sigaction(SIGPIPE, &ignore, &before);
-    enum exit_status status = draw(unfinished, report, samples);
-    sigaction(SIGPIPE, &before, NULL);
+    enum exit_status status = draw_into(unfinished, report, samples);
     if (status == STATUS_OK && rename(unfinished, path) != 0) {
         print_error("%s: %s", path, strerror(errno));
         status = STATUS_FAILED;

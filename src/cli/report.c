@@ -4,7 +4,6 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "duration.h"
@@ -61,52 +60,23 @@ void report_human(const struct report *report)
     print_occupancy(figures);
 }
 
-/* Length of the UTF-8 character that `text` begins with; 0 if it is none. */
-static size_t character_length(const unsigned char *text)
-{
-    static const struct {
-        unsigned char mask;
-        unsigned char lead;
-        uint32_t least; /* smaller ones must be written with fewer bytes */
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-    for (size_t length = 1; length <= sizeof forms / sizeof forms[0]; length++) {
-        unsigned char mask = forms[length - 1].mask;
-        if ((text[0] & mask) != forms[length - 1].lead)
-            continue;
-        uint32_t character = text[0] & (unsigned char)~mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((text[i] & 0xc0) != 0x80)
-                return 0;
-            character = character << 6 | (text[i] & 0x3f);
-        }
-        bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
-        bool is_valid =
-            character >= forms[length - 1].least && character <= 0x10ffff && !is_surrogate;
-        return is_valid ? length : 0;
-    }
-    return 0;
-}
-
 /* A file name can be any bytes; those that are no UTF-8 become U+FFFD. */
 static void print_json_string(const char *string)
 {
-    const unsigned char *text = (const unsigned char *)string;
-
     putchar('"');
-    while (*text != '\0') {
-        size_t length = character_length(text);
+    while (*string != '\0') {
+        size_t length = character_length(string);
         if (length == 0) {
             fputs("\\ufffd", stdout);
             length = 1;
-        } else if (*text == '"' || *text == '\\') {
-            printf("\\%c", *text);
-        } else if (*text < 0x20) {
-            printf("\\u%04x", *text);
+        } else if (*string == '"' || *string == '\\') {
+            printf("\\%c", *string);
+        } else if ((unsigned char)*string < 0x20) {
+            printf("\\u%04x", (unsigned)*string);
         } else {
-            fwrite(text, 1, length, stdout);
+            fwrite(string, 1, length, stdout);
         }
-        text += length;
+        string += length;
     }
     putchar('"');
 }

@@ -3,6 +3,8 @@
  */
 #include "text.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,4 +51,31 @@ struct grouped group_digits(unsigned long long number)
     }
     *out = '\0';
     return grouped;
+}
+
+size_t character_length(const char *string)
+{
+    const unsigned char *text = (const unsigned char *)string;
+    static const struct {
+        unsigned char mask;
+        unsigned char lead;
+        uint32_t least; /* smaller ones must be written with fewer bytes */
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+    for (size_t length = 1; length <= sizeof forms / sizeof forms[0]; length++) {
+        unsigned char mask = forms[length - 1].mask;
+        if ((text[0] & mask) != forms[length - 1].lead)
+            continue;
+        uint32_t character = text[0] & (unsigned char)~mask;
+        for (size_t i = 1; i < length; i++) {
+            if ((text[i] & 0xc0) != 0x80)
+                return 0;
+            character = character << 6 | (text[i] & 0x3f);
+        }
+        bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
+        bool is_valid =
+            character >= forms[length - 1].least && character <= 0x10ffff && !is_surrogate;
+        return is_valid ? length : 0;
+    }
+    return 0;
 }

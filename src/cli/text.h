@@ -28,4 +28,8 @@ struct grouped {
 /* A number for people: 1234567 becomes 1,234,567. */
 struct grouped group_digits(unsigned long long number);
 
+/* Length in bytes of the UTF-8 character that the string begins with; 0: it begins
+ * with none. */
+size_t character_length(const char *string);
+
 #endif

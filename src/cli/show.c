@@ -1,0 +1,316 @@
+/*
+ * elapse show: a timing wheel, drawn.
+ *
+ * The command line is read here; show_model looks at the wheel, show_draw draws
+ * it, and show_path and show_step tell what happens in it as time goes by.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <elapse/timer.h>
+
+#include "command.h"
+#include "duration.h"
+#include "message.h"
+#include "random.h"
+#include "show_canvas.h"
+#include "show_draw.h"
+#include "show_model.h"
+#include "show_path.h"
+#include "show_step.h"
+#include "text.h"
+
+#define RANDOM_MAX        100000
+#define RANDOM_DELAY_BITS 20
+#define PAUSE_DEFAULT_NS  UINT64_C(800000000)
+#define PAUSE_MAX_NS      UINT64_C(3600000000000)
+
+/* Three levels; slots with one timer and with several; one timer, 30050, that
+ * company takes down level by level. */
+static const uint64_t default_delays[] = {3,    50,    100,   200,   1000,  1010,
+                                          5000, 28000, 30000, 30050, 300000};
+
+enum { DEFAULT_COUNT = sizeof default_delays / sizeof default_delays[0] };
+
+enum show_option {
+    OPTION_NOW = 256,
+    OPTION_RANDOM,
+    OPTION_SEED,
+    OPTION_ALL,
+    OPTION_ASCII,
+    OPTION_PATH,
+    OPTION_STEP,
+    OPTION_EVERY,
+    OPTION_UNTIL,
+    OPTION_PAUSE,
+};
+
+struct show_request {
+    const char *program;
+    uint64_t now;
+    uint64_t random_count; /* 0: not asked for */
+    uint64_t seed;
+    bool has_seed;
+    bool all_slots;
+    bool ascii_only;
+    bool path;
+    bool step;
+    const char *step_option; /* the first one given that needs --step, or NULL */
+    struct show_steps steps;
+
+    uint64_t *deadlines;
+    size_t count;
+};
+
+static enum exit_status print_help(void)
+{
+    fputs("Usage: elapse show [OPTION]... [TIMER]...\n"
+          "       elapse show --path [OPTION]... TIMER...\n"
+          "       elapse show --step [OPTION]... [TIMER]...\n"
+          "\n"
+          "Draws a timing wheel: its levels, their slots, and the timers in them. A TIMER is\n"
+          "a delay in ticks, or @TICK for a deadline. Without any, a few are made up.\n"
+          "\n"
+          "Options:\n"
+          "  --now T          the tick at which the timers are started (default 0)\n"
+          "  --random N       N timers with random delays, 1 to 100000, as many short as long\n"
+          "  --seed S         another seed gives other delays (default 1)\n"
+          "  --all            list every occupied slot\n"
+          "  --ascii          plain ASCII on a terminal too; NO_COLOR=1 goes without colour\n"
+          "  --help           show this\n"
+          "\n"
+          "  --path           show the way of each timer down the levels until it fires\n"
+          "\n"
+          "  --step           play it, from wake-up to wake-up\n"
+          "  --every TICKS    with --step: from one tick to another, so far apart\n"
+          "  --until TICK     with --step: no further than this tick\n"
+          "  --pause TIME     with --step, between pictures on a terminal (default 800ms)\n"
+          "\n"
+          "Examples:\n"
+          "  elapse show\n"
+          "  elapse show 5 200 20000\n"
+          "  elapse show --path 20000\n"
+          "  elapse show --step --pause 2s\n",
+          stdout);
+    return finish_output();
+}
+
+/* ---- the command line ---- */
+
+/* A whole decimal number up to `most`. */
+static bool parse_number(const char *text, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value > most)
+        return false;
+    *number = value;
+    return true;
+}
+
+static bool parse_pause(const char *text, uint64_t *pause_ns)
+{
+    uint64_t duration_ns;
+
+    if (duration_parse(text, &duration_ns) != NULL || duration_ns > PAUSE_MAX_NS)
+        return false;
+    *pause_ns = duration_ns;
+    return true;
+}
+
+/* What is wrong with the option's value, or NULL. */
+static const char *apply_option(struct show_request *request, int option, const char *value)
+{
+    switch (option) {
+    case OPTION_NOW:
+        return parse_number(value, ELAPSE_TIME_MAX, &request->now) ? NULL : "--now takes a tick";
+    case OPTION_RANDOM:
+        return parse_number(value, RANDOM_MAX, &request->random_count) && request->random_count > 0
+                   ? NULL
+                   : "--random takes a number from 1 to 100000";
+    case OPTION_SEED:
+        request->has_seed = true;
+        return parse_number(value, UINT64_MAX, &request->seed) ? NULL : "--seed takes a number";
+    case OPTION_EVERY:
+        request->step_option = "--every";
+        return parse_number(value, ELAPSE_TIME_MAX, &request->steps.every_ticks) &&
+                       request->steps.every_ticks > 0
+                   ? NULL
+                   : "--every takes a number of ticks from 1";
+    case OPTION_UNTIL:
+        request->step_option = "--until";
+        return parse_number(value, ELAPSE_TIME_MAX, &request->steps.until) ? NULL
+                                                                           : "--until takes a tick";
+    case OPTION_PAUSE:
+        request->step_option = "--pause";
+        return parse_pause(value, &request->steps.pause_ns)
+                   ? NULL
+                   : "--pause takes a duration up to 1h, such as 200ms or 1.5s";
+    case OPTION_ALL:
+        request->all_slots = true;
+        return NULL;
+    case OPTION_ASCII:
+        request->ascii_only = true;
+        return NULL;
+    case OPTION_PATH:
+        request->path = true;
+        return NULL;
+    default:
+        request->step = true;
+        return NULL;
+    }
+}
+
+/* The options that do not go together. */
+static enum exit_status check_options(const struct show_request *request, int timer_count)
+{
+    const char *program = request->program;
+
+    if (request->path && request->step)
+        return usage_error(program, "--path and --step do not go together");
+    if (request->step_option != NULL && !request->step)
+        return usage_error(program, "%s needs --step", request->step_option);
+    if (request->all_slots && (request->path || request->step))
+        return usage_error(program, "--all goes neither with --path nor with --step");
+    if (request->has_seed && request->random_count == 0)
+        return usage_error(program, "--seed needs --random");
+    if (request->random_count > 0 && timer_count > 0)
+        return usage_error(program, "give timers or --random, not both");
+    if (request->path && timer_count == 0 && request->random_count == 0)
+        return usage_error(program, "--path needs a timer");
+    return STATUS_OK;
+}
+
+/* A delay that is as likely to have few bits as many. */
+static uint64_t random_delay(struct random *random)
+{
+    uint64_t most_significant = UINT64_C(1) << random_below(random, RANDOM_DELAY_BITS);
+
+    return most_significant | (random_next(random) & (most_significant - 1));
+}
+
+/* TIMERs are read into deadlines; others are drawn, or those by default taken. */
+static enum exit_status choose_deadlines(struct show_request *request, int count, char **timers)
+{
+    struct random random = {request->seed};
+
+    request->count = count > 0                   ? (size_t)count
+                     : request->random_count > 0 ? (size_t)request->random_count
+                                                 : DEFAULT_COUNT;
+    request->deadlines = allocate(request->count * sizeof *request->deadlines);
+    for (size_t i = 0; i < request->count; i++) {
+        uint64_t delay = 0;
+        if (count > 0) {
+            const char *text = timers[i];
+            bool is_deadline = *text == '@';
+            if (!parse_number(text + is_deadline, UINT64_MAX, &delay))
+                return usage_error(request->program,
+                                   "a timer is a delay in ticks, or @ and a tick, not %s",
+                                   quote_string(text).text);
+            if (is_deadline) {
+                request->deadlines[i] = delay;
+                continue;
+            }
+        } else {
+            delay = request->random_count > 0 ? random_delay(&random) : default_delays[i];
+        }
+        request->deadlines[i] = elapse_deadline_after(request->now, delay);
+    }
+    return STATUS_OK;
+}
+
+/* ---- the pictures ---- */
+
+static enum exit_status show_picture(const struct show_request *request,
+                                     const struct show_look *look, const struct show_wheel *show)
+{
+    struct show_canvas canvas;
+    struct show_snapshot snapshot = {.now = 0};
+
+    show_snapshot_take(&snapshot, show);
+    canvas_begin(&canvas, look);
+    draw_wheel(&canvas, show, &snapshot, request->all_slots);
+    canvas_end_line(&canvas);
+    draw_legend(&canvas);
+    canvas_print(&canvas);
+    show_snapshot_free(&snapshot);
+    return finish_output();
+}
+
+static enum exit_status show_paths(const struct show_request *request, const struct show_look *look)
+{
+    enum exit_status status = STATUS_OK;
+
+    for (size_t i = 0; i < request->count && status == STATUS_OK; i++) {
+        if (i > 0)
+            putchar('\n');
+        status = show_path(look, request->now, request->deadlines[i]);
+        if (status == STATUS_OK)
+            status = finish_output();
+    }
+    return status;
+}
+
+static enum exit_status show_requested(const struct show_request *request)
+{
+    struct show_look look = show_look_of_output(request->ascii_only);
+
+    if (request->path)
+        return show_paths(request, &look);
+    struct show_wheel *show = show_wheel_new(request->now, request->deadlines, request->count);
+    if (show == NULL)
+        return STATUS_FAILED;
+    enum exit_status status = request->step ? show_step(&look, &request->steps, show)
+                                            : show_picture(request, &look, show);
+    show_wheel_free(show);
+    return status;
+}
+
+enum exit_status show_command(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"now", required_argument, NULL, OPTION_NOW},
+        {"random", required_argument, NULL, OPTION_RANDOM},
+        {"seed", required_argument, NULL, OPTION_SEED},
+        {"all", no_argument, NULL, OPTION_ALL},
+        {"ascii", no_argument, NULL, OPTION_ASCII},
+        {"path", no_argument, NULL, OPTION_PATH},
+        {"step", no_argument, NULL, OPTION_STEP},
+        {"every", required_argument, NULL, OPTION_EVERY},
+        {"until", required_argument, NULL, OPTION_UNTIL},
+        {"pause", required_argument, NULL, OPTION_PAUSE},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
+    };
+    struct show_request request = {
+        .program = argv[0],
+        .seed = 1,
+        .steps = {.until = ELAPSE_NEVER, .pause_ns = PAUSE_DEFAULT_NS},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+        if (option == 'h')
+            return print_help();
+        if (option == '?')
+            return usage_hint(argv[0]);
+        const char *fault = apply_option(&request, option, optarg);
+        if (fault != NULL)
+            return usage_error(argv[0], "%s, not %s", fault, quote_string(optarg).text);
+    }
+    enum exit_status status = check_options(&request, argc - optind);
+    if (status == STATUS_OK)
+        status = choose_deadlines(&request, argc - optind, argv + optind);
+    if (status == STATUS_OK)
+        status = show_requested(&request);
+    free(request.deadlines);
+    return status;
+}

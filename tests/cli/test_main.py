@@ -1,0 +1,77 @@
+"""elapse: finding the command, help and version."""
+
+import re
+import unittest
+
+import support
+
+COMMANDS = ("replay", "generate")
+
+
+class Main(support.ProgramTest):
+    def test_no_command(self):
+        self.assert_usage_error("elapse", says=("command is missing",))
+
+    def test_unknown_commands(self):
+        for name in ("play", "Replay", "", "replays"):
+            with self.subTest(name=name):
+                self.assert_usage_error("elapse", name, says=("unknown command", f"'{name}'"))
+                self.assert_usage_error("elapse", "help", name, says=("unknown", f"'{name}'"))
+        self.assert_usage_error("elapse", "two\nlines\x1b", says=(r"'two\x0alines\x1b'",))
+
+    def test_unknown_options(self):
+        for option in ("--versio", "--json", "-v", "-"):
+            with self.subTest(option=option):
+                self.assert_usage_error("elapse", option, says=("unknown option", f"'{option}'"))
+
+    def test_help(self):
+        output = self.succeed("--help")
+        self.assertTrue(output.startswith("Usage: elapse "), output)
+        for name in (*COMMANDS, "help", "--version"):
+            self.assertIn(name, output)
+        self.assertEqual(self.succeed("-h"), output)
+        self.assertEqual(self.succeed("help"), output)
+
+    def test_help_of_a_command(self):
+        options = {"replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
+                   "generate": ("orders", "--orders", "--paid", "--seed")}
+        for name in COMMANDS:
+            with self.subTest(command=name):
+                output = self.succeed("help", name)
+                self.assertTrue(output.startswith(f"Usage: elapse {name} "), output)
+                for words in (*options[name], "--help", "Example:"):
+                    self.assertIn(words, output)
+                self.assertEqual(self.succeed(name, "--help"), output)
+
+    def test_help_fits_a_terminal(self):
+        for arguments in (("--help",), *((name, "--help") for name in COMMANDS)):
+            for line in self.succeed(*arguments).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_version(self):
+        project = (support.SOURCE_ROOT / "CMakeLists.txt").read_text()
+        version = re.search(r"^project\(elapse VERSION (\S+)", project, re.MULTILINE).group(1)
+        self.assertEqual(self.succeed("--version"), f"elapse {version}\n")
+
+    def test_an_output_that_is_full(self):
+        for arguments in (("--help",), ("--version",), ("help", "replay")):
+            with open("/dev/full", "wb") as full:
+                outcome = self.run_program(*arguments, stdout=full)
+            self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
+            self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
+
+
+class Manual(unittest.TestCase):
+    """The man page tells of every command, option and structure."""
+
+    def test_it_tells_of_everything(self):
+        page = (support.SOURCE_ROOT / "docs/man/elapse.1").read_text()
+        for option in ("structure", "tick", "json", "plot", "orders", "paid", "seed", "help",
+                       "version"):
+            self.assertIn(f"Fl Fl {option}", page)
+        for name in (*COMMANDS, *support.STRUCTURES):
+            self.assertRegex(page, rf"(?m)^\.[SI]s? .*{name}|^\.It (Cm|Ic) .*{name}|Cm {name}")
+
+
+if __name__ == "__main__":
+    support.main()
