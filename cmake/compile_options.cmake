@@ -1,7 +1,8 @@
 # elapse_compile_options: what every target of the project is compiled with.
 # Nothing of it reaches those who link with the library.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_STANDARD_REQUIRED ON)
 add_library(elapse_compile_options INTERFACE)
-target_compile_features(elapse_compile_options INTERFACE c_std_11)
 target_compile_options(elapse_compile_options INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
     -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith

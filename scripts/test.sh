@@ -7,13 +7,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 usual_steps()
 {
-    step 120 'developer: warnings are errors, assertions trap' \
+    step 180 'developer: warnings are errors, assertions trap' \
         cmake --workflow --preset developer
     [[ $mode == quick ]] && return
-    step 120 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
+    step 90 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
     step 60 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
     step 60 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
-    step 90 'coverage: every branch of the structures' scripts/coverage.sh
+    step 60 'coverage: every branch of the structures' scripts/coverage.sh
     if [[ -x tests/mutants/run ]]; then
         step 90 'mutants: each planted fault is found' tests/mutants/run
     fi

@@ -66,7 +66,7 @@ extern "C" {
 #define ELAPSE__WHEEL_DIGIT_SLOTS   (1 << ELAPSE__WHEEL_DIGIT_BITS)
 #define ELAPSE__WHEEL_SLOTS \
     (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_DIGIT_SLOTS)
-#define ELAPSE__WHEEL_LEVEL_0_WORDS ((ELAPSE__WHEEL_LEVEL_0_SLOTS + 63) / 64)
+#define ELAPSE__WHEEL_WORDS ((ELAPSE__WHEEL_SLOTS + 63) / 64)
 
 /* One slot: the ring of its timers, oldest first, a lower bound of their
  * deadlines, and how many have entered it since it was last empty. Private. */
@@ -88,15 +88,14 @@ struct elapse__wheel_trail {
  * destroy; forgetting it (with its timers) is enough. All fields are private.
  */
 struct elapse_wheel {
-    uint64_t clock;    /* the last time that the caller gave */
-    uint64_t wake;     /* no pending timer is due before this tick */
-    uint64_t pointer;  /* the wheel's own position, which trails the clock */
-    uint32_t levels;   /* bit l: level l has an occupied slot */
-    uint32_t draining; /* number of the slot that is half drained; 0: none */
-    size_t count;      /* pending timers */
-    uint64_t moves;    /* timers moved to another slot since init */
-    uint64_t level_0_occupied[ELAPSE__WHEEL_LEVEL_0_WORDS];
-    uint64_t upper_occupied[ELAPSE__WHEEL_UPPER_LEVELS];
+    uint64_t clock;                         /* the last time that the caller gave */
+    uint64_t wake;                          /* no pending timer is due before this tick */
+    uint64_t pointer;                       /* the wheel's own position, which trails the clock */
+    uint32_t occupied_words;                /* bit w: occupied[w] is not 0 */
+    uint32_t draining;                      /* number of the slot that is half drained; 0: none */
+    size_t count;                           /* pending timers */
+    uint64_t moves;                         /* timers moved to another slot since init */
+    uint64_t occupied[ELAPSE__WHEEL_WORDS]; /* bit s % 64 of word s / 64: slot s has timers */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
     struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
 };

@@ -81,7 +81,7 @@ static enum exit_status help_command(int argc, char **argv)
     return run_command(command, 2, argv);
 }
 
-int main(int argc, char **argv)
+static enum exit_status run_program(int argc, char **argv)
 {
     if (argc < 2)
         return usage_error("elapse", "a command is missing");
@@ -100,4 +100,9 @@ int main(int argc, char **argv)
     if (command == NULL)
         return unknown_command(name);
     return run_command(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    return (int)run_program(argc, argv);
 }

@@ -30,8 +30,8 @@
  *
  * Invariants, by the numbers that elapse_wheel_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
- *  2. A slot's bit is set exactly while it has timers, and a level's bit while
- *     one of its slots has.
+ *  2. A slot's bit in `occupied` is set exactly while it has timers, and a word's
+ *     bit in `occupied_words` while one of its slots has.
  *  3. Every ring is closed in both directions, and the place of each timer in it
  *     names the ring's slot.
  *  4. `count` timers are in the rings.
@@ -45,8 +45,7 @@
  *     pointer's, which is the exception to 5; `wake` is not after the clock then.
  *
  * Who changes what:
- *     enter_slot    idle -> a ring (start)
- *     unlink_timer  a ring -> idle (pop; stop does the same in the header)
+ *     enter_slot    idle -> a ring (start; stop is in the header)
  *     move_timer    puts into another ring (drain; pop of a timer that was put off)
  *     catch_up      pointer, as far as no timer's slot changes
  *     prepare       pointer, draining, wake: takes up the next slot
@@ -106,47 +105,33 @@ enum elapse_error elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t whe
 
 static void mark_occupied(struct elapse_wheel *wheel, unsigned slot)
 {
-    unsigned level = elapse__wheel_level(slot);
-    wheel->levels |= UINT32_C(1) << level;
-    if (level == 0)
-        wheel->level_0_occupied[slot / 64] |= UINT64_C(1) << slot % 64;
-    else
-        wheel->upper_occupied[level - 1] |= UINT64_C(1) << (slot - elapse__wheel_first_slot(level));
+    wheel->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
+    wheel->occupied_words |= UINT32_C(1) << slot / 64;
 }
 
-/* Out of line: a slot is emptied far less often than a timer leaves one. */
-static ELAPSE__COLD void mark_empty(struct elapse_wheel *wheel, unsigned slot)
+static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
 {
+    uint64_t *word = &wheel->occupied[slot / 64];
+    *word &= ~(UINT64_C(1) << slot % 64);
+    if (*word == 0)
+        wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);
     if (slot == wheel->draining)
         wheel->draining = 0;
-    unsigned level = elapse__wheel_level(slot);
-    if (level == 0) {
-        wheel->level_0_occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
-        for (unsigned word = 0; word < ELAPSE__WHEEL_LEVEL_0_WORDS; word++) {
-            if (wheel->level_0_occupied[word] != 0)
-                return;
-        }
-    } else {
-        uint64_t *occupied = &wheel->upper_occupied[level - 1];
-        *occupied &= ~(UINT64_C(1) << (slot - elapse__wheel_first_slot(level)));
-        if (*occupied != 0)
-            return;
-    }
-    wheel->levels &= ~(UINT32_C(1) << level);
 }
 
-/* The first slot of the lowest occupied level; there is one. */
+/* The slot to be popped from next: slots are numbered level by level, so that the
+ * lowest number is the first slot of the lowest level. There is one. */
 static unsigned first_slot(const struct elapse_wheel *wheel)
 {
-    ELAPSE__ASSERT(wheel->levels != 0);
-    unsigned level = elapse__lowest_bit(wheel->levels);
-    if (level > 0)
-        return elapse__wheel_first_slot(level) +
-               elapse__lowest_bit(wheel->upper_occupied[level - 1]);
-    unsigned word = 0;
-    while (wheel->level_0_occupied[word] == 0)
-        word++;
-    return word * 64 + elapse__lowest_bit(wheel->level_0_occupied[word]);
+    ELAPSE__ASSERT(wheel->occupied_words != 0);
+    unsigned word = elapse__lowest_bit(wheel->occupied_words);
+    return word * 64 + elapse__lowest_bit(wheel->occupied[word]);
+}
+
+/* No pending timer is due before this tick. */
+static uint64_t least_of_all(const struct elapse_wheel *wheel)
+{
+    return wheel->occupied_words == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;
 }
 
 /* ---- placing ---- */
@@ -160,7 +145,7 @@ static unsigned first_slot(const struct elapse_wheel *wheel)
 static void catch_up(struct elapse_wheel *wheel)
 {
     uint64_t limit = wheel->clock;
-    if (wheel->levels != 0) {
+    if (wheel->occupied_words != 0) {
         unsigned slot = first_slot(wheel);
         uint64_t tick = elapse__wheel_first_tick(wheel->pointer, slot);
         uint64_t last_before = slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1;
@@ -196,18 +181,13 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     if (wheel->draining == 0)
         catch_up(wheel);
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    if (elapse__ring_empty(&wheel->slots[slot].timers))
-        open_slot(wheel, slot, deadline);
+    /* Had it timers, they would have lain in the slot found first, or have kept the
+     * pointer from coming this far. */
+    ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
+    open_slot(wheel, slot, deadline);
     enter_slot(wheel, timer, slot);
     if (deadline < wheel->wake)
         wheel->wake = deadline;
-}
-
-/* Takes a pending timer out of its ring. Its place still names that ring. */
-static void unlink_timer(struct elapse_wheel *wheel, struct elapse_timer *timer)
-{
-    if (elapse__ring_remove(&timer->keep.link))
-        elapse_wheel_close_slot(wheel, timer->place);
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
@@ -350,12 +330,12 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
             if (!drain(wheel, budget))
                 return false;
         }
-        unsigned slot = wheel->levels == 0 ? 0 : first_slot(wheel);
-        uint64_t tick = wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[slot].least;
+        uint64_t tick = least_of_all(wheel);
         wheel->wake = tick;
         if (tick > wheel->clock)
             return true;
 
+        unsigned slot = first_slot(wheel);
         ELAPSE__ASSERT(tick >= wheel->pointer);
         wheel->pointer = tick;
         if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
@@ -373,7 +353,8 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
             return false;
         --*budget;
         wheel->moves++;
-        unlink_timer(wheel, oldest);
+        if (elapse__ring_remove(&oldest->keep.link))
+            mark_empty(wheel, slot);
         move_timer(wheel, oldest, 0, NULL);
     }
 }
@@ -388,7 +369,12 @@ struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
     if (due == NULL)
         return NULL;
     ELAPSE__ASSERT(due->deadline <= wheel->clock);
-    unlink_timer(wheel, due);
+    /* With the slot's last timer the next wake-up is known: as a rule it spares the
+     * call that would find nothing due. */
+    if (elapse__ring_remove(&due->keep.link)) {
+        mark_empty(wheel, elapse__wheel_slot_of(due->place));
+        wheel->wake = least_of_all(wheel);
+    }
     due->place = 0;
     wheel->count--;
     return due;
@@ -404,7 +390,7 @@ uint64_t elapse_wheel_next(const struct elapse_wheel *wheel)
 {
     if (wheel->draining != 0)
         return wheel->wake;
-    return wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;
+    return least_of_all(wheel);
 }
 
 uint64_t elapse_wheel_remaining(const struct elapse_wheel *wheel, const struct elapse_timer *timer)

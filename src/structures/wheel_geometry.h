@@ -25,8 +25,7 @@ enum {
 };
 
 _Static_assert(ELAPSE__WHEEL_SLOTS < ELAPSE__WHEEL_PLACE_MASK, "every slot fits in a place");
-_Static_assert(ELAPSE__WHEEL_LEVELS <= 32, "the levels fit in their bitmap");
-_Static_assert(ELAPSE__WHEEL_DIGIT_BITS <= 6, "a level's slots fit in one word");
+_Static_assert(ELAPSE__WHEEL_WORDS <= 32, "the words of the bitmap have a bitmap");
 _Static_assert(sizeof(struct elapse_wheel) <= 65536, "a wheel takes at most 64 KiB");
 
 /* Bits of a tick below the digit of `level`: its slots cover 2^shift ticks. */

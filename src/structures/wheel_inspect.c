@@ -9,10 +9,7 @@
 
 static bool slot_occupied(const struct elapse_wheel *wheel, unsigned slot)
 {
-    unsigned level = elapse__wheel_level(slot);
-    if (level == 0)
-        return (wheel->level_0_occupied[slot / 64] >> slot % 64 & 1) != 0;
-    return (wheel->upper_occupied[level - 1] >> (slot - elapse__wheel_first_slot(level)) & 1) != 0;
+    return (wheel->occupied[slot / 64] >> slot % 64 & 1) != 0;
 }
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
@@ -92,14 +89,14 @@ static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
     return wheel->wake > least ? 7 : 0;
 }
 
-static unsigned check_level_bits(const struct elapse_wheel *wheel)
+static unsigned check_words(const struct elapse_wheel *wheel)
 {
-    uint32_t levels = 0;
-    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
-        if (slot_occupied(wheel, slot))
-            levels |= UINT32_C(1) << elapse__wheel_level(slot);
+    uint32_t words = 0;
+    for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
+        if (wheel->occupied[word] != 0)
+            words |= UINT32_C(1) << word;
     }
-    return levels == wheel->levels ? 0 : 2;
+    return words == wheel->occupied_words ? 0 : 2;
 }
 
 static unsigned check_draining(const struct elapse_wheel *wheel)
@@ -120,7 +117,7 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
 {
     if (wheel->pointer > wheel->clock || wheel->clock > ELAPSE_TIME_MAX)
         return 1;
-    unsigned broken = check_level_bits(wheel);
+    unsigned broken = check_words(wheel);
     if (broken == 0)
         broken = check_draining(wheel);
 

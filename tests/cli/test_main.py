@@ -1,7 +1,6 @@
 """elapse: finding the command, help and version."""
 
 import re
-import unittest
 
 import support
 
@@ -61,16 +60,26 @@ class Main(support.ProgramTest):
             self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
 
 
-class Manual(unittest.TestCase):
-    """The man page tells of every command, option and structure."""
+class Manual(support.ProgramTest):
+    """The man page tells of all there is."""
+
+    PAGE = support.SOURCE_ROOT / "docs/man/elapse.1"
 
     def test_it_tells_of_everything(self):
-        page = (support.SOURCE_ROOT / "docs/man/elapse.1").read_text()
-        for option in ("structure", "tick", "json", "plot", "orders", "paid", "seed", "help",
-                       "version"):
-            self.assertIn(f"Fl Fl {option}", page)
+        page = self.PAGE.read_text()
+        for option in ("structure", "tick", "json", "plot", "orders", "paid", "seed"):
+            self.assertRegex(page, rf"(?m)^\.It Fl Fl {option}\b")
         for name in (*COMMANDS, *support.STRUCTURES):
-            self.assertRegex(page, rf"(?m)^\.[SI]s? .*{name}|^\.It (Cm|Ic) .*{name}|Cm {name}")
+            self.assertRegex(page, rf"(?m)^\.Cm {name}\b")
+        for field in self.replay("-", stdin=support.HEADER):
+            self.assertRegex(page, rf"(?m)^\.It .*\b{field}\b")
+        self.assertIn(f".Dl {support.HEADER}", page)
+
+    def test_its_example_is_a_trace(self):
+        example = re.search(r"(?s)\.Bd -literal -offset indent\n(time_us.*?)\.Ed",
+                            self.PAGE.read_text()).group(1)
+        self.assert_figures(self.replay("-", stdin=example), started=1, restarted=1, stopped=1,
+                            pending=0)
 
 
 if __name__ == "__main__":

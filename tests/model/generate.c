@@ -69,6 +69,9 @@ static uint64_t draw_deadline(struct random_source *source, const struct run_cha
     if (random_one_in(source, character->far_one_in)) {
         static const uint64_t ends[] = {ELAPSE_NEVER, ELAPSE_TIME_MAX, ELAPSE_TIME_MAX - 1, 0};
 
+        /* Where time has fewer bits, a deadline beyond them is as good as never. */
+        if (TIME_BITS < 64 && random_one_in(source, 4))
+            return ELAPSE_NEVER + random_below(source, 50);
         if (random_one_in(source, 2))
             return ends[random_below(source, sizeof ends / sizeof *ends)];
         return random_next(source) & ELAPSE_NEVER;
@@ -143,9 +146,10 @@ static struct operation draw_start(struct random_source *source,
     operation.first = draw_deadline(source, character, oracle);
     if (random_one_in(source, 8)) {
         operation.kind = OPERATION_START_WINDOW;
-        operation.second = random_one_in(source, 3)
-                               ? draw_deadline(source, character, oracle)
-                               : saturate(operation.first, random_of_bits(source, TIME_BITS / 2));
+        operation.second =
+            random_one_in(source, 3)
+                ? draw_deadline(source, character, oracle)
+                : saturate(operation.first & ELAPSE_NEVER, random_of_bits(source, TIME_BITS / 2));
     }
     return operation;
 }

@@ -52,34 +52,19 @@ mutant earlier_deadline_only_stored include/elapse/wheel.h \
     'deadline > timer->deadline && deadline >= wheel->clock &&' \
     'deadline >= wheel->clock &&'
 mutant put_off_to_now_forgotten src/structures/wheel.c \
-    '    if (deadline > timer->deadline) {
-        timer->deadline = deadline;
-        return;' \
-    '    if (deadline > timer->deadline) {
-        return;'
+    'timer->deadline = deadline; /* it is due, and put off to now */' \
+    ''
+mutant moved_timer_not_taken_out src/structures/wheel.c \
+    '    (void)elapse_wheel_stop(wheel, timer);
+    elapse_wheel_start_idle' \
+    '    wheel->count--;
+    elapse_wheel_start_idle'
 mutant put_off_timer_popped_early src/structures/wheel.c \
     'if (oldest->deadline == tick) {' \
     'if (true) {'
 mutant last_of_a_drain_popped_early src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left ? timer : NULL;'
-mutant never_is_placed_in_a_slot src/structures/wheel.c \
-    '    if (deadline == ELAPSE_NEVER) {
-        enter_never(wheel, timer);
-        return;
-    }
-    if (wheel->draining == 0)' \
-    '    if (wheel->draining == 0)'
-mutant never_is_cascaded src/structures/wheel.c \
-    '    if (deadline == ELAPSE_NEVER) {
-        enter_never(wheel, timer);
-        return;
-    }
-    unsigned slot' \
-    '    unsigned slot'
-mutant never_joins_a_slot src/structures/wheel.c \
-    'elapse__ring_empty(&wheel->slots[slot].timers) || deadline == ELAPSE_NEVER' \
-    'elapse__ring_empty(&wheel->slots[slot].timers)'
 mutant time_goes_backwards include/elapse/wheel.h \
     'if (now > wheel->clock)' \
     'if (now != wheel->clock)'

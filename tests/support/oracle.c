@@ -29,6 +29,8 @@ const struct oracle_entry *oracle_find(const struct oracle *oracle, size_t timer
 
 uint64_t oracle_effective(const struct oracle *oracle, uint64_t deadline)
 {
+    if (deadline >= ELAPSE_NEVER)
+        return ELAPSE_NEVER;
     return deadline < oracle->now ? oracle->now : deadline;
 }
 
@@ -88,7 +90,7 @@ uint64_t oracle_in_window(uint64_t now, uint64_t earliest, uint64_t latest)
 {
     uint64_t tick = earliest;
 
-    if (earliest == ELAPSE_NEVER)
+    if (earliest >= ELAPSE_NEVER)
         return ELAPSE_NEVER;
     if (earliest < now)
         earliest = now;

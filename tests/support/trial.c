@@ -18,6 +18,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct trial *trial, cons
     va_list arguments;
 
     va_start(arguments, format);
+    /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): the line above does it */
     vsnprintf(trial->failure, sizeof trial->failure, format, arguments);
     va_end(arguments);
     return false;

@@ -252,6 +252,9 @@ static void check_finds_each_field_that_is_damaged(void **state)
     heap->capacity = TIMERS - 1;
     assert_int_not_equal(elapse_heap_check(heap), 0);
     *heap = sound;
+    heap->clock = ELAPSE_NEVER;
+    assert_int_not_equal(elapse_heap_check(heap), 0);
+    *heap = sound;
     heap->sequence = 5;
     assert_int_not_equal(elapse_heap_check(heap), 0);
     *heap = sound;
@@ -263,6 +266,8 @@ static void check_finds_each_field_that_is_damaged(void **state)
         assert_int_not_equal(elapse_heap_check(heap), 0);
         heap->entries[i] = entry;
         heap->entries[i].timer = heap->entries[(i + 1) % TIMERS].timer;
+        assert_int_not_equal(elapse_heap_check(heap), 0);
+        heap->entries[i].timer = NULL;
         assert_int_not_equal(elapse_heap_check(heap), 0);
         heap->entries[i] = entry;
         entry.timer->deadline++;

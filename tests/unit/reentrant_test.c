@@ -193,7 +193,7 @@ static void promise_7_all_stopped_in_a_random_order(void **state)
 {
     enum { TIMERS = 1000 };
     static struct elapse_timer timers[TIMERS];
-    size_t order[TIMERS];
+    size_t order[TIMERS] = {0};
     struct random_source source = {.state = 21};
     struct subject *subject = subject_new(0);
 

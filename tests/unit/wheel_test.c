@@ -222,19 +222,13 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
 
     (void)state;
     make_case(&damage);
-    for (unsigned level = 0; level < ELAPSE__WHEEL_LEVELS; level++) {
-        wheel->levels ^= UINT32_C(1) << level;
+    for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
+        wheel->occupied_words ^= UINT32_C(1) << word;
         expect_damage(&damage);
     }
-    for (unsigned slot = 0; slot < ELAPSE__WHEEL_LEVEL_0_SLOTS; slot++) {
-        wheel->level_0_occupied[slot / 64] ^= UINT64_C(1) << slot % 64;
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        wheel->occupied[slot / 64] ^= UINT64_C(1) << slot % 64;
         expect_damage(&damage);
-    }
-    for (unsigned level = 0; level < ELAPSE__WHEEL_UPPER_LEVELS; level++) {
-        for (unsigned slot = 0; slot < ELAPSE__WHEEL_DIGIT_SLOTS; slot++) {
-            wheel->upper_occupied[level] ^= UINT64_C(1) << slot;
-            expect_damage(&damage);
-        }
     }
 }
 
@@ -294,6 +288,110 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     }
 }
 
+static void check_finds_a_link_that_leads_nowhere(void **state)
+{
+    static struct damage_case damage;
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < 12; i++) {
+        struct elapse__link *next = damage.timers[i].keep.link.next;
+
+        damage.timers[i].keep.link.next = NULL;
+        assert_int_not_equal(elapse_wheel_check(&damage.wheel), 0);
+        damage.timers[i].keep.link.next = next;
+    }
+    for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
+        damage.wheel.slots[i].timers.next = NULL;
+        expect_damage(&damage);
+    }
+}
+
+static void check_finds_a_pointer_past_a_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer near = {0};
+    struct elapse_timer far = {0};
+
+    (void)state;
+    open_wheel(&wheel, 1000);
+    elapse_wheel_start(&wheel, &far, 1300);
+    elapse_wheel_advance(&wheel, 2000);
+    wheel.pointer = 1299; /* in the slot of level 1 that has a timer */
+    assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+    wheel.pointer = 1900; /* behind it */
+    assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+
+    open_wheel(&wheel, 1000);
+    elapse_wheel_start(&wheel, &near, 1003);
+    elapse_wheel_advance(&wheel, 2000);
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    wheel.pointer = 1004;
+    assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+}
+
+static void check_finds_a_least_outside_its_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timer = {0};
+    static const uint64_t deadlines[] = {1003, 1300, 40000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        open_wheel(&wheel, 1000);
+        elapse_timer_init(&timer);
+        elapse_wheel_start(&wheel, &timer, deadlines[i]);
+        /* Put off, it stays in the slot, whose least may be anything up to it. */
+        elapse_wheel_start(&wheel, &timer, 10 * deadlines[i]);
+        assert_int_equal(elapse_wheel_check(&wheel), 0);
+        for (size_t slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+            struct elapse__wheel_slot *damaged = &wheel.slots[slot];
+            uint64_t least = damaged->least;
+
+            if (damaged->timers.next == &damaged->timers)
+                continue;
+            damaged->least = 9 * deadlines[i];
+            wheel.wake = 0;
+            assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+            damaged->least = 500;
+            assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+            damaged->least = least;
+            assert_int_equal(elapse_wheel_check(&wheel), 0);
+        }
+    }
+}
+
+static void check_finds_a_drain_of_the_wrong_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timers[6] = {0};
+    uint32_t draining;
+    uint64_t wake;
+
+    (void)state;
+    open_wheel(&wheel, 0);
+    for (size_t i = 0; i < 6; i++)
+        elapse_wheel_start(&wheel, &timers[i], i < 3 ? 70000 + 200 * i : 7000000);
+    elapse_wheel_advance(&wheel, 71000);
+    assert_false(elapse_wheel_settle(&wheel, 1));
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    draining = wheel.draining;
+    wake = wheel.wake;
+    assert_int_not_equal(draining, 0);
+    /* No slot is right but the one that is being drained: not those of level 0, not
+     * the empty ones, and not another that has timers. */
+    for (uint32_t slot = 1; slot < 2 * ELAPSE__WHEEL_SLOTS; slot++) {
+        wheel.draining = slot;
+        if (slot != draining)
+            assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+    }
+    wheel.draining = draining;
+    wheel.wake = 71001;
+    assert_int_not_equal(elapse_wheel_check(&wheel), 0);
+    wheel.wake = wake;
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -309,6 +407,10 @@ int main(void)
         cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
         cmocka_unit_test(check_finds_a_slot_whose_least_is_late_or_whose_list_is_lost),
         cmocka_unit_test(check_finds_each_timer_that_is_damaged),
+        cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
+        cmocka_unit_test(check_finds_a_pointer_past_a_slot),
+        cmocka_unit_test(check_finds_a_least_outside_its_slot),
+        cmocka_unit_test(check_finds_a_drain_of_the_wrong_slot),
     };
 
     return cmocka_run_group_tests_name("wheel", tests, NULL, NULL);
