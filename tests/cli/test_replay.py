@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -461,20 +462,33 @@ class Plots(support.ProgramTest):
             self.succeed("replay", "--plot", "picture.svg", name)
             self.assertIn(shown, self.assert_picture("picture.svg"))
 
-    def test_a_pipe(self):
+    def test_a_pipe_is_written_to_and_stays_one(self):
         self.write("trace.csv", trace_text("0,start,a,5,"))
-        output = self.succeed("replay", "--json", "--plot", "/dev/stdout", "trace.csv")
-        report, picture = output.split("\n", 1)
-        self.assertEqual(json.loads(report)["operations"], 1)
-        self.assertTrue(xml.etree.ElementTree.fromstring(picture).tag.endswith("}svg"))
-        self.assertEqual(self.files(), ["trace.csv"])
+        pipe = self.directory / "pipe.svg"
+        os.mkfifo(pipe)
+        # Open for both, so that neither side waits; a small picture fits the pipe.
+        descriptor = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, descriptor)
+        self.succeed("replay", "--plot", "pipe.svg", "trace.csv")
+        self.assertTrue(pipe.is_fifo())
+        picture = xml.etree.ElementTree.fromstring(os.read(descriptor, 1 << 16))
+        self.assertTrue(picture.tag.endswith("}svg"))
+        self.assertEqual(self.files(), ["pipe.svg", "trace.csv"])
+
+    def test_a_symbolic_link_is_followed_and_stays_one(self):
+        self.write("trace.csv", trace_text("0,start,a,5,"))
+        (self.directory / "link.svg").symlink_to("picture.svg")
+        self.succeed("replay", "--plot", "link.svg", "trace.csv")
+        self.assertTrue((self.directory / "link.svg").is_symlink())
+        self.assert_picture("picture.svg")
+        self.assertEqual(self.files(), ["link.svg", "picture.svg", "trace.csv"])
 
     def test_a_place_that_cannot_be_written(self):
         self.write("trace.csv", trace_text("0,start,a,5,"))
         for place in ("absent/picture.svg", "trace.csv/picture.svg"):
             outcome = self.run_program("replay", "--plot", place, "trace.csv")
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertRegex(outcome.errors, r"\Aelapse: .*" + place.replace(".", r"\.") + ".*\n\\Z")
+            self.assertRegex(outcome.errors, rf"\Aelapse: .*{re.escape(place)}.*\n\Z")
         self.assertEqual(self.files(), ["trace.csv"])
 
     def test_a_bad_trace_leaves_the_old_picture(self):

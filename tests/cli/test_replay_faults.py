@@ -53,7 +53,7 @@ class Lines(support.ProgramTest):
         self.assert_bad_line("10,cancel,a,-5,", "delay_us is negative", "'-5'")
 
     def test_numbers_above_the_greatest(self):
-        for number in (TIME_US_MAX + 1, 2**64, 2**64 + 10, 10**20, 10**30):
+        for number in (TIME_US_MAX + 1, 2**64, 2**64 + 10, 2**64 * 10 + 7, 10**20, 10**30):
             for name, line in (("time_us", f"{number},start,a,5,"),
                                ("delay_us", f"10,start,a,{number},")):
                 self.assert_bad_line(line, f"{name} is above {TIME_US_MAX}", str(number))

@@ -77,15 +77,15 @@ mutant due_one_tick_late include/elapse/wheel.h \
 
 # ---- the wheel: occupancy, least, wake ----
 
-mutant level_0_bit_not_cleared src/structures/wheel.c \
-    'wheel->level_0_occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);' \
+mutant bit_not_cleared src/structures/wheel.c \
+    '*word &= ~(UINT64_C(1) << slot % 64);' \
     ''
-mutant upper_bit_not_cleared src/structures/wheel.c \
-    '*occupied &= ~(UINT64_C(1) << (slot - elapse__wheel_first_slot(level)));' \
-    ''
-mutant level_bit_cleared_too_soon src/structures/wheel.c \
-    '        if (*occupied != 0)
-            return;' \
+mutant word_bit_not_cleared src/structures/wheel.c \
+    'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
+    ';'
+mutant word_bit_cleared_too_soon src/structures/wheel.c \
+    '    if (*word == 0)
+' \
     ''
 mutant least_not_lowered_by_start src/structures/wheel.c \
     '    if (timer->deadline < entered->least)
@@ -102,9 +102,9 @@ mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
 mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
     'if (deadline < wheel->slots[slot].least && deadline < wheel->wake)' \
     'if (false)'
-mutant next_is_stale_between_pops src/structures/wheel.c \
-    'return wheel->levels == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;' \
-    'return wheel->wake;'
+mutant wake_forgotten_after_a_pop src/structures/wheel.c \
+    'wheel->wake = least_of_all(wheel);' \
+    'wheel->wake = ELAPSE_NEVER;'
 
 # ---- the wheel: settle, stop, memory ----
 
