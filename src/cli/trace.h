@@ -74,7 +74,7 @@ enum trace_result trace_next(struct trace_reader *reader, struct trace_operation
 
 /* Gives the line read last as the place of a fault that the caller found in it:
  * writes `reader->error` as printf would, and returns TRACE_ERROR. */
-__attribute__((format(printf, 2, 3))) enum trace_result
-trace_fault(struct trace_reader *reader, const char *format, ...);
+__attribute__((format(printf, 2, 3))) enum trace_result trace_fault(struct trace_reader *reader,
+                                                                    const char *format, ...);
 
 #endif
