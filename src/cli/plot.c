@@ -190,6 +190,8 @@ static FILE *start_gnuplot(pid_t *process, int picture)
     posix_spawn_file_actions_t actions;
     int ends[2];
 
+    /* In the C locale gnuplot warns that it cannot write a degree sign. */
+    setenv("LC_ALL", "C.UTF-8", 1);
     if (pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
     posix_spawn_file_actions_init(&actions);
