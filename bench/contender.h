@@ -21,6 +21,7 @@ struct contender {
 /* The library's structures, those kept to compare with, and the floors. */
 enum {
     CONTENDER_FLOOR, /* the floor that ratios are given to */
+    CONTENDER_STORE,
     CONTENDER_CHAIN,
     CONTENDER_STREAM,
     CONTENDER_WHEEL,
@@ -31,6 +32,7 @@ enum {
 };
 
 extern const struct contender floor_independent;
+extern const struct contender floor_store;
 extern const struct contender floor_chain;
 extern const struct contender floor_stream;
 extern const struct contender contender_wheel;

@@ -13,6 +13,7 @@
  * and Ito, which most people with a colour deficiency can tell apart. */
 static const char *const line_styles[CONTENDERS] = {
     [CONTENDER_FLOOR] = "lc rgb '#000000' lw 1.5 dt 2 pt 1",
+    [CONTENDER_STORE] = "lc rgb '#777777' lw 1.5 dt 4 pt 8",
     [CONTENDER_CHAIN] = "lc rgb '#777777' lw 1.5 dt 3 pt 2",
     [CONTENDER_STREAM] = "lc rgb '#aaaaaa' lw 1.5 dt 4 pt 3",
     [CONTENDER_WHEEL] = "lc rgb '#0072b2' lw 3 pt 7",

@@ -9,10 +9,10 @@
 #include "results.h"
 
 const struct contender *const contenders[CONTENDERS] = {
-    [CONTENDER_FLOOR] = &floor_independent, [CONTENDER_CHAIN] = &floor_chain,
-    [CONTENDER_STREAM] = &floor_stream,     [CONTENDER_WHEEL] = &contender_wheel,
-    [CONTENDER_HEAP] = &contender_heap,     [CONTENDER_TEXTBOOK] = &contender_textbook,
-    [CONTENDER_LIST] = &contender_list,
+    [CONTENDER_FLOOR] = &floor_independent,     [CONTENDER_STORE] = &floor_store,
+    [CONTENDER_CHAIN] = &floor_chain,           [CONTENDER_STREAM] = &floor_stream,
+    [CONTENDER_WHEEL] = &contender_wheel,       [CONTENDER_HEAP] = &contender_heap,
+    [CONTENDER_TEXTBOOK] = &contender_textbook, [CONTENDER_LIST] = &contender_list,
 };
 
 /* The samples of one figure lie side by side. */
