@@ -45,7 +45,7 @@
  *     pointer's, which is the exception to 5; `wake` is not after the clock then.
  *
  * Who changes what:
- *     enter_slot    idle -> a ring (start; stop is in the header)
+ *     start_idle    idle -> a ring (stop, in the header, goes back)
  *     move_timer    puts into another ring (drain; pop of a timer that was put off)
  *     catch_up      pointer, as far as no timer's slot changes
  *     prepare       pointer, draining, wake: takes up the next slot
@@ -163,14 +163,22 @@ static void open_slot(struct elapse_wheel *wheel, unsigned slot, uint64_t deadli
     wheel->slots[slot].entered = 0;
 }
 
-/* Puts a timer into a slot that has been opened, as the newest. */
-static inline void enter_slot(struct elapse_wheel *wheel, struct elapse_timer *timer, unsigned slot)
+/*
+ * The slot of this number. The empty statement hides from the compiler how its
+ * address came about: it would work it out anew for every field (a stop and start
+ * took 5.0 ns and take 4.6).
+ */
+static inline struct elapse__wheel_slot *slot_at(struct elapse_wheel *wheel, unsigned slot)
 {
-    struct elapse__wheel_slot *entered = &wheel->slots[slot];
-    if (timer->deadline < entered->least)
-        entered->least = timer->deadline;
-    elapse__ring_append(&entered->timers, &timer->keep.link);
-    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
+    struct elapse__wheel_slot *at = &wheel->slots[slot];
+    __asm__("" : "+r"(at));
+    return at;
+}
+
+static void lower_wake(struct elapse_wheel *wheel, uint64_t deadline)
+{
+    if (deadline < wheel->wake)
+        wheel->wake = deadline;
 }
 
 /* Places a timer whose slot, as the pointer stands, is empty. Before that is opened
@@ -185,9 +193,9 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
      * pointer from coming this far. */
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
     open_slot(wheel, slot, deadline);
-    enter_slot(wheel, timer, slot);
-    if (deadline < wheel->wake)
-        wheel->wake = deadline;
+    lower_wake(wheel, deadline);
+    elapse__ring_append(&wheel->slots[slot].timers, &timer->keep.link);
+    timer->place = elapse__place_on_trail(wheel, slot, wheel->slots[slot].entered++, timer);
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
@@ -215,14 +223,17 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
     wheel->count++;
     timer->deadline = deadline;
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    if (elapse__ring_empty(&wheel->slots[slot].timers)) {
+    struct elapse__wheel_slot *entered = slot_at(wheel, slot);
+    if (elapse__ring_empty(&entered->timers)) {
         start_in_empty_slot(wheel, timer);
         return;
     }
-    /* No deadline is before `wake` unless it is before its slot's `least`. */
-    if (deadline < wheel->slots[slot].least && deadline < wheel->wake)
-        wheel->wake = deadline;
-    enter_slot(wheel, timer, slot);
+    if (deadline < entered->least) {
+        entered->least = deadline;
+        lower_wake(wheel, deadline); /* it is no later than any slot's `least` */
+    }
+    elapse__ring_append(&entered->timers, &timer->keep.link);
+    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
