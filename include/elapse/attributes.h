@@ -4,6 +4,12 @@
 #ifndef ELAPSE_ATTRIBUTES_H
 #define ELAPSE_ATTRIBUTES_H
 
+/* The headers define inline functions as C99 and C++ do; in the old GNU way each
+ * file that includes them would define them anew. */
+#ifdef __GNUC_GNU_INLINE__
+#error "Elapse needs the inline functions of C99: compile as C99 or later"
+#endif
+
 /* A function that the library offers; everything without this mark is hidden
  * from users of the shared library. */
 #if defined(__GNUC__)

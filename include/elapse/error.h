@@ -20,9 +20,10 @@ enum elapse_error {
     /* The struct that the caller was compiled with has another size than the
      * one in the library: header and library are of different versions. */
     ELAPSE_ERROR_ABI = 1,
-    /* The storage given is missing, too small or not aligned for a pointer. */
+    /* The storage given is missing, too small, or not aligned for a uint64_t and
+     * a pointer. */
     ELAPSE_ERROR_STORAGE = 2,
-    /* All places are taken; the timer was not started and is as it was. */
+    /* There are more timers than places. Nothing has changed. */
     ELAPSE_ERROR_FULL = 3,
 };
 

@@ -50,7 +50,8 @@ struct elapse_heap {
     struct elapse__heap_entry *entries; /* the caller's storage */
     size_t count;                       /* pending timers */
     size_t capacity;                    /* places in the storage */
-    bool walking;                       /* for_each is under way: stop leaves a hole */
+    size_t gaps;                        /* left by stop in for_each, which closes them */
+    bool walking;                       /* for_each is under way */
 };
 
 /*
@@ -70,8 +71,8 @@ elapse_heap_init_sized(struct elapse_heap *heap, size_t heap_bytes, void *storag
  * `storage_bytes` bytes at `storage`, which stay the caller's to free once the
  * heap is not used any more. Its capacity is as many timers as fit.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_heap in header and
- * library differ; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned as
- * malloc would, or too small for one timer. The heap may not be used then.
+ * library differ; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned
+ * for a uint64_t and a pointer, or too small for one timer. The heap may not be used then.
  * Cost: O(1).
  */
 ELAPSE_MUST_CHECK static inline enum elapse_error

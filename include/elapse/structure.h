@@ -28,7 +28,9 @@ extern "C" {
 #endif
 
 /*
- * A kind of structure. `instance` is memory of instance_bytes bytes, aligned as
+ * A kind of structure, since 0.1. The functions mean, cost and allow what is said
+ * of their namesakes in wheel.h and heap.h; what returns an error must be checked.
+ * `instance` is memory of instance_bytes bytes, aligned as
  * malloc does; where a comment says "storage" it is memory for the places of the
  * timers, which stays the caller's to free.
  */
@@ -36,15 +38,17 @@ struct elapse_structure {
     const char *name;      /* "wheel", "heap" */
     size_t instance_bytes; /* what the struct itself takes */
 
-    /* Bytes of storage for `capacity` timers; 0 for a structure that needs none
-     * and is never full; SIZE_MAX when it cannot be had. */
+    /* Bytes of storage for `capacity` timers, which is not 0; 0 for a structure that
+     * needs none and is never full; SIZE_MAX when it cannot be had. */
     size_t (*storage_bytes)(size_t capacity);
 
     /* Errors: ELAPSE_ERROR_STORAGE where storage is needed and not right. */
     enum elapse_error (*init)(void *instance, void *storage, size_t storage_bytes, uint64_t now);
 
     /* Takes other, usually larger storage, every timer staying pending; the old
-     * one is the caller's to free. Does nothing where none is needed. */
+     * one is the caller's to free. Does nothing where none is needed.
+     * Errors: ELAPSE_ERROR_STORAGE as for init; ELAPSE_ERROR_FULL when there are
+     * more timers than places. On an error nothing has changed. */
     enum elapse_error (*move_storage)(void *instance, void *storage, size_t storage_bytes);
 
     /* Errors: ELAPSE_ERROR_FULL where storage has an end. */

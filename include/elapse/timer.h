@@ -136,8 +136,8 @@ ELAPSE_API uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, u
 
 /*
  * What for_each calls with each pending timer. It may stop that very timer, and
- * free it then; it may change nothing else in the structure. Returning false
- * ends the walk.
+ * free it then; it may call nothing else on the structure. Returning false ends
+ * the walk.
  */
 typedef bool elapse_visit_function(struct elapse_timer *timer, void *context);
 

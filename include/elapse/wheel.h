@@ -69,7 +69,8 @@ extern "C" {
 #define ELAPSE__WHEEL_WORDS ((ELAPSE__WHEEL_SLOTS + 63) / 64)
 
 /* One slot: the ring of its timers, oldest first, a lower bound of their
- * deadlines, and how many have entered it since it was last empty. Private. */
+ * deadlines, and how many have left an address on its trail since it was last
+ * empty. Private. */
 struct elapse__wheel_slot {
     struct elapse__link timers;
     uint64_t least;
@@ -84,7 +85,7 @@ struct elapse__wheel_trail {
 
 /*
  * The wheel. The caller allocates it, on the stack if it likes, and may not copy
- * or move it after init: lists inside point back into it. There is nothing to
+ * or move it after init: rings inside point back into it. There is nothing to
  * destroy; forgetting it (with its timers) is enough. All fields are private.
  */
 struct elapse_wheel {
@@ -210,8 +211,9 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
  * moved at most once per level for each arming, and once more for each time that
  * it was put off. One call may have to move the population of a whole slot; see
- * settle where that matters. When nothing is due: one comparison, except that
- * after a timer was stopped or put off, one call may find an empty slot.
+ * settle where that matters. When nothing is due: one comparison, except that for
+ * a slot whose least deadline went stale, because its timer was stopped or put
+ * off, there is one wake-up in vain.
  */
 ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel)
 {
@@ -300,7 +302,8 @@ ELAPSE_API void elapse_wheel_clear(struct elapse_wheel *wheel);
  * the first invariant found broken, as numbered at the head of
  * src/structures/wheel.c. A number other than 0 means that memory was overwritten
  * or a rule above was broken: a timer freed, copied or initialised while pending,
- * or used in two structures.
+ * or used in two structures. It follows the pointers it finds, and can crash where
+ * they lead out of memory.
  * Cost: O(slots + timers).
  */
 ELAPSE_API unsigned elapse_wheel_check(const struct elapse_wheel *wheel);

@@ -23,7 +23,7 @@
  *  5. Every arming number is less than `sequence`.
  *
  * Who changes what:
- *     settle_up, settle_down   move one entry to where 4 holds, keeping 3
+ *     sift_up, sift_down   move one entry to where 4 holds, keeping 3
  *     start                    the last index -> its place; or one place -> another
  *     remove_at                fills the gap with the last entry (stop, pop)
  *     compact                  closes the gaps that stops left during for_each
@@ -99,7 +99,7 @@ static void put(struct elapse_heap *heap, size_t index, struct elapse__heap_entr
 }
 
 /* Puts `entry` at `index`, which is free, or as far above as it belongs. */
-static void settle_up(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+static void sift_up(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     while (index > 0) {
         size_t parent = (index - 1) / CHILDREN;
@@ -113,7 +113,7 @@ static void settle_up(struct elapse_heap *heap, size_t index, struct elapse__hea
 }
 
 /* Puts `entry` at `index`, which is free, or as far below as it belongs. */
-static void settle_down(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     size_t count = heap->count;
     ELAPSE__ASSERT(index < count);
@@ -136,12 +136,12 @@ static void settle_down(struct elapse_heap *heap, size_t index, struct elapse__h
 }
 
 /* Puts `entry` at `index`, which is free, or wherever it belongs instead. */
-static void settle_at(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
+static void sift_at(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     if (index > 0 && comes_before(entry, heap->entries[(index - 1) / CHILDREN]))
-        settle_up(heap, index, entry);
+        sift_up(heap, index, entry);
     else
-        settle_down(heap, index, entry);
+        sift_down(heap, index, entry);
 }
 
 /* Takes the timer at `index` out; the last entry fills the gap. */
@@ -151,7 +151,7 @@ static void remove_at(struct elapse_heap *heap, size_t index)
     heap->entries[index].timer->place = 0;
     heap->count--;
     if (index < heap->count)
-        settle_at(heap, index, heap->entries[heap->count]);
+        sift_at(heap, index, heap->entries[heap->count]);
 }
 
 /* ---- the verbs ---- */
@@ -167,9 +167,9 @@ enum elapse_error elapse_heap_start(struct elapse_heap *heap, struct elapse_time
     timer->keep.sequence = heap->sequence++;
     struct elapse__heap_entry entry = {.deadline = deadline, .timer = timer};
     if (timer->place == 0)
-        settle_up(heap, heap->count++, entry);
+        sift_up(heap, heap->count++, entry);
     else
-        settle_at(heap, (size_t)(timer->place - 1), entry);
+        sift_at(heap, (size_t)(timer->place - 1), entry);
     return ELAPSE_OK;
 }
 
@@ -187,7 +187,8 @@ bool elapse_heap_stop(struct elapse_heap *heap, struct elapse_timer *timer)
     ELAPSE__ASSERT(index < heap->count && heap->entries[index].timer == timer);
     if (heap->walking) {
         timer->place = 0;
-        heap->entries[index].timer = NULL; /* for_each closes the gap */
+        heap->entries[index].timer = NULL;
+        heap->gaps++;
     } else {
         remove_at(heap, index);
     }
@@ -258,11 +259,10 @@ static void compact(struct elapse_heap *heap)
         if (heap->entries[i].timer != NULL)
             put(heap, kept++, heap->entries[i]);
     }
-    if (kept == heap->count)
-        return;
     heap->count = kept;
+    heap->gaps = 0;
     for (size_t i = kept; i-- > 0;)
-        settle_down(heap, i, heap->entries[i]);
+        sift_down(heap, i, heap->entries[i]);
 }
 
 void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit, void *context)
@@ -275,7 +275,8 @@ void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit
             break;
     }
     heap->walking = false;
-    compact(heap);
+    if (heap->gaps > 0)
+        compact(heap);
 }
 
 void elapse_heap_clear(struct elapse_heap *heap)

@@ -16,7 +16,7 @@
  *                  20: o o                 |         -> level 1, slot 20
  *     level 0                    [..100..].^
  *               slots 100-127 may hold               deadline 3 | 14 | 103
- *                  103: o o o                        -> level 0, slot 203
+ *                  103: o o o                        -> level 0, slot 103
  *
  * Popping takes the first slot of the lowest occupied level. On level 0 all its
  * timers are due at one tick: they are popped from the oldest on. Higher up the
@@ -45,11 +45,14 @@
  *     pointer's, which is the exception to 5; `wake` is not after the clock then.
  *
  * Who changes what:
- *     start_idle    idle -> a ring (stop, in the header, goes back)
- *     move_timer    puts into another ring (drain; pop of a timer that was put off)
- *     catch_up      pointer, as far as no timer's slot changes
- *     prepare       pointer, draining, wake: takes up the next slot
- *     drain         moves the timers of one slot
+ *     start        idle -> a ring; or only the deadline (putting off)
+ *     stop         a ring -> idle
+ *     pop_due      a ring -> idle; wake, when that was the last of its slot
+ *     move_timer   puts into another ring (drain; pop of a timer that was put off)
+ *     open_slot, mark_empty   the bits of a slot; the latter ends its drain
+ *     catch_up     pointer, as far as no timer's slot changes
+ *     prepare      pointer, draining, wake: takes up the next slot
+ *     drain        moves the timers of one slot
  *
  * Order. The rings keep the order of arming. A drain walks from the newest to the
  * oldest and puts each in front of its new ring. The rings of the lower levels
@@ -58,7 +61,7 @@
  * are always in one slot: the pointer never moves past the point where a new
  * timer would lie on a lower level than an older one with the same deadline.
  *
- * ELAPSE_NEVER is a deadline like another, in a slot of the highest level; the
+ * ELAPSE_NEVER is a deadline like another, in the slot that its digits say; the
  * clock, which ends a tick before it, never reaches it.
  *
  * Putting off. Starting a pending timer at a later deadline stores the deadline
@@ -74,7 +77,7 @@
 
 #include "clock.h"
 #include "cold.h"
-#include "list.h"
+#include "ring.h"
 #include "wheel_geometry.h"
 #include "wheel_hints.h"
 

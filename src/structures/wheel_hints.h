@@ -27,6 +27,9 @@
  *    come from a scratch trail on the stack, which ends with the call, and never
  *    from one that outlives it, whose timers may have been freed since.
  *
+ *  - A timer that is started straight onto level 0 follows those before it, and
+ *    who will follow is not known: its hint points back and does no good.
+ *
  * Trails are shared by slots whose numbers are equal modulo 256, which those of
  * the levels up to 2 are not.
  *
@@ -39,7 +42,8 @@
 
 #include "wheel_geometry.h"
 
-/* Timers are aligned to 8 bytes: the low 3 bits of an address say nothing. */
+/* Where timers are aligned to 8 bytes, the low 3 bits of an address say nothing;
+ * where to less, the cache line is all but always the same without them. */
 enum { ADDRESS_SHIFT = 3 };
 
 static inline uint64_t elapse__hint(const struct elapse_timer *timer)
@@ -86,7 +90,7 @@ static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned s
 /* The trails of one walk of a drain, by the slot's number within its level. */
 struct elapse__scratch_trails {
     struct elapse_timer *seats[ELAPSE__WHEEL_DIGIT_SLOTS][ELAPSE__WHEEL_HINT_DISTANCE];
-    uint16_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
+    uint32_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
 };
 
 /* Notes that the walk puts `timer` in front of the ring of `slot`, above level 0,

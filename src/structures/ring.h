@@ -5,8 +5,8 @@
  *        +--> closing <--> oldest <--> ... <--> newest <--+
  *        +------------------------------------------------+
  */
-#ifndef ELAPSE__LIST_H
-#define ELAPSE__LIST_H
+#ifndef ELAPSE__RING_H
+#define ELAPSE__RING_H
 
 #include <elapse/timer.h>
 
