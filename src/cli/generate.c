@@ -5,7 +5,6 @@
  * half an hour to be paid, and most are. An order's arrival is a start, its
  * payment a cancel, and an order that is not paid fires.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -43,6 +42,7 @@ static enum exit_status print_help(void)
           "\n"
           "Writes a trace to standard output: N orders arrive within 10 s, each to be paid\n"
           "within 30 minutes; those paid are cancelled in time, at random, the others fire.\n"
+          "A replay ends with the last operation: if none is paid, all stay pending.\n"
           "\n"
           "Options:\n"
           "  --orders N       how many orders, 1 to 100000000 (default 1000000)\n"
@@ -60,14 +60,6 @@ static enum exit_status print_help(void)
 static uint64_t arrival_us(const struct orders *orders, uint32_t order)
 {
     return order + 1 == orders->count ? BURST_US + 1 : order * BURST_US / orders->count;
-}
-
-static int compare_payments(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
 }
 
 /*
@@ -92,7 +84,7 @@ static void draw_payments(const struct orders *orders, uint64_t *payments, uint3
         }
         payments[drawn++] = (arrival_us(orders, order) + delay_us) << ORDER_BITS | order;
     }
-    qsort(payments, paid, sizeof *payments, compare_payments);
+    qsort(payments, paid, sizeof *payments, compare_numbers);
 }
 
 /* Starts and payments together, by time, as far as the output takes them. */
@@ -139,12 +131,7 @@ static enum exit_status generate_orders(const struct orders *orders)
 static enum exit_status read_number(const char *program, const char *option, uint64_t least,
                                     uint64_t most, uint64_t *number)
 {
-    char *end = optarg;
-
-    errno = 0;
-    if (*optarg >= '0' && *optarg <= '9')
-        *number = strtoull(optarg, &end, 10);
-    if (end != optarg && *end == '\0' && errno == 0 && *number >= least && *number <= most)
+    if (parse_number(optarg, least, most, number))
         return STATUS_OK;
     return usage_error(program, "%s: %s is not a whole number from %" PRIu64 " to %" PRIu64, option,
                        quote_string(optarg).text, least, most);

@@ -39,7 +39,7 @@ static enum exit_status print_help(void)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         printf("  %-10s %s\n", commands[i].name, commands[i].summary);
     printf("  %-10s %s\n", "help", "show this, or what 'elapse help COMMAND' is about");
-    fputs("\n'elapse COMMAND --help' tells more of a command, 'man elapse' all.\n", stdout);
+    fputs("\n'elapse COMMAND --help' tells more of a command.\n", stdout);
     return finish_output();
 }
 

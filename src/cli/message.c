@@ -10,15 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text.h"
+
 static void print_line(const char *program, const char *format, va_list arguments)
 {
     char line[8192];
 
     vsnprintf(line, sizeof line, format, arguments);
-    for (char *c = line; *c != '\0'; c++) {
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    }
+    mask_control_characters(line);
     fprintf(stderr, "%s: %s\n", program, line);
 }
 

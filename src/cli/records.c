@@ -1,8 +1,9 @@
 /*
- * The table of records, by uthash.
+ * The table of records, by uthash, and the list of all, by utlist.
  */
 #include "records.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct record *record_find(const struct record_table *table, const char *key, size_t length)
@@ -25,6 +26,7 @@ struct record *record_new(struct record_table *table, struct record *older, cons
         record_forget(table, older);
     HASH_ADD_KEYPTR(hh, table->first, record->key, length, record);
     record->is_latest = true;
+    DL_APPEND(table->all, record);
     return record;
 }
 
@@ -35,7 +37,20 @@ void record_forget(struct record_table *table, struct record *record)
     record->is_latest = false;
 }
 
-void record_table_clear(struct record_table *table)
+void record_free(struct record_table *table, struct record *record)
 {
+    record_forget(table, record);
+    DL_DELETE(table->all, record);
+    free(record);
+}
+
+void record_table_free(struct record_table *table)
+{
+    struct record *record;
+    struct record *next;
+
     HASH_CLEAR(hh, table->first);
+    DL_FOREACH_SAFE (table->all, record, next)
+        free(record);
+    table->all = NULL;
 }

@@ -18,6 +18,7 @@
 #define HASH_FUNCTION(key, length, hash) ((hash) = (unsigned)XXH3_64bits((key), (length)))
 #define uthash_fatal(message)            out_of_memory()
 #include <uthash.h>
+#include <utlist.h>
 
 struct record {
     struct elapse_timer timer; /* first: a timer's record is found by a cast */
@@ -34,14 +35,19 @@ struct record {
     bool is_latest; /* in the table: its key has no later record, nor is cancelled */
     uint64_t trace_deadline_us;
 
+    /* Among all records, whether the structure still has them or not. */
+    struct record *prev;
+    struct record *next;
+
     UT_hash_handle hh;
     size_t key_length;
     char key[];
 };
 
-/* The table, empty when it is NULL. */
+/* The table, empty when it is all zero, and the list of the records it has made. */
 struct record_table {
     struct record *first;
+    struct record *all;
 };
 
 /* The latest record of the key, or NULL. */
@@ -54,7 +60,10 @@ struct record *record_new(struct record_table *table, struct record *older, cons
 /* Takes the record out of the table if it is there; its memory stays. */
 void record_forget(struct record_table *table, struct record *record);
 
-/* Empties the table; the records stay. */
-void record_table_clear(struct record_table *table);
+/* Forgets and frees the record. */
+void record_free(struct record_table *table, struct record *record);
+
+/* Empties the table, and frees every record that is left. */
+void record_table_free(struct record_table *table);
 
 #endif

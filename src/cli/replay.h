@@ -58,7 +58,7 @@ struct replay_figures {
 enum replay_status {
     REPLAY_OK,
     REPLAY_BAD_TRACE,        /* see the reader's line and error */
-    REPLAY_BROKEN_STRUCTURE, /* see *fault */
+    REPLAY_BROKEN_STRUCTURE, /* see replay_fault() */
 };
 
 struct replay;

@@ -4,6 +4,7 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 
 #include "duration.h"
@@ -36,12 +37,14 @@ void report_human(const struct report *report)
 {
     const struct replay_figures *figures = report->figures;
     uint64_t armings = figures->started + figures->restarted;
+    char trace[PATH_MAX];
     char rest[64];
 
-    printf("%-12s %s\n", "trace", report->trace);
+    snprintf(trace, sizeof trace, "%s", report->trace);
+    mask_control_characters(trace);
+    printf("%-12s %s\n", "trace", trace);
     printf("%-12s %s\n", "structure", report->structure);
-    if (report->tick_us <= UINT64_MAX / 1000)
-        printf("%-12s %s\n", "tick", duration_format(report->tick_us * 1000).text);
+    printf("%-12s %s\n", "tick", duration_format(report->tick_us * 1000).text);
     print_number("operations", figures->operations, "");
     print_number("  starts", figures->started, "");
     print_number("  restarts", figures->restarted, "");
@@ -55,7 +58,7 @@ void report_human(const struct report *report)
     snprintf(rest, sizeof rest, " (%.3f for each start and restart)",
              armings > 0 ? (double)figures->moves / (double)armings : 0.0);
     print_number("moves", figures->moves, rest);
-    printf("%-12s %15.1f ns per operation\n", "time", figures->ns_per_operation);
+    printf("%-12s %15.1f ns per operation (structure and judging)\n", "time", figures->ns_per_operation);
     printf("%-12s %016" PRIx64 "\n", "digest", figures->digest);
     print_occupancy(figures);
 }

@@ -4,7 +4,6 @@
  * The command line is read here; show_model looks at the wheel, show_draw draws
  * it, and show_path and show_step tell what happens in it as time goes by.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -101,21 +100,6 @@ static enum exit_status print_help(void)
 
 /* ---- the command line ---- */
 
-/* A whole decimal number up to `most`. */
-static bool parse_number(const char *text, uint64_t most, uint64_t *number)
-{
-    char *end;
-
-    if (*text < '0' || *text > '9')
-        return false;
-    errno = 0;
-    uint64_t value = strtoull(text, &end, 10);
-    if (errno != 0 || *end != '\0' || value > most)
-        return false;
-    *number = value;
-    return true;
-}
-
 static bool parse_pause(const char *text, uint64_t *pause_ns)
 {
     uint64_t duration_ns;
@@ -131,23 +115,20 @@ static const char *apply_option(struct show_request *request, int option, const 
 {
     switch (option) {
     case OPTION_NOW:
-        return parse_number(value, ELAPSE_TIME_MAX, &request->now) ? NULL : "--now takes a tick";
+        return parse_number(value, 0, ELAPSE_TIME_MAX, &request->now) ? NULL : "--now takes a tick";
     case OPTION_RANDOM:
-        return parse_number(value, RANDOM_MAX, &request->random_count) && request->random_count > 0
-                   ? NULL
+        return parse_number(value, 1, RANDOM_MAX, &request->random_count) ? NULL
                    : "--random takes a number from 1 to 100000";
     case OPTION_SEED:
         request->has_seed = true;
-        return parse_number(value, UINT64_MAX, &request->seed) ? NULL : "--seed takes a number";
+        return parse_number(value, 0, UINT64_MAX, &request->seed) ? NULL : "--seed takes a number";
     case OPTION_EVERY:
         request->step_option = "--every";
-        return parse_number(value, ELAPSE_TIME_MAX, &request->steps.every_ticks) &&
-                       request->steps.every_ticks > 0
-                   ? NULL
+        return parse_number(value, 1, ELAPSE_TIME_MAX, &request->steps.every_ticks) ? NULL
                    : "--every takes a number of ticks from 1";
     case OPTION_UNTIL:
         request->step_option = "--until";
-        return parse_number(value, ELAPSE_TIME_MAX, &request->steps.until) ? NULL
+        return parse_number(value, 0, ELAPSE_TIME_MAX, &request->steps.until) ? NULL
                                                                            : "--until takes a tick";
     case OPTION_PAUSE:
         request->step_option = "--pause";
@@ -211,7 +192,7 @@ static enum exit_status choose_deadlines(struct show_request *request, int count
         if (count > 0) {
             const char *text = timers[i];
             bool is_deadline = *text == '@';
-            if (!parse_number(text + is_deadline, UINT64_MAX, &delay))
+            if (!parse_number(text + is_deadline, 0, UINT64_MAX, &delay))
                 return usage_error(request->program,
                                    "a timer is a delay in ticks, or @ and a tick, not %s",
                                    quote_string(text).text);

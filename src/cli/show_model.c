@@ -46,14 +46,6 @@ static bool learn_geometry(struct show_geometry *geometry, struct elapse_wheel *
 
 /* ---- the wheel ---- */
 
-static int compare_deadlines(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
 struct show_wheel *show_wheel_new(uint64_t now, uint64_t *deadlines, size_t count)
 {
     struct show_wheel *show = allocate(sizeof *show);
@@ -63,7 +55,7 @@ struct show_wheel *show_wheel_new(uint64_t now, uint64_t *deadlines, size_t coun
         free(show);
         return NULL;
     }
-    qsort(deadlines, count, sizeof *deadlines, compare_deadlines);
+    qsort(deadlines, count, sizeof *deadlines, compare_numbers);
     show->timer_count = count;
     show->timers = allocate((count + 1) * sizeof *show->timers);
     for (size_t i = 0; i < count; i++) {

@@ -1,11 +1,11 @@
 /*
- * Quoting and numbers for messages and reports.
+ * Quoting and numbers for messages, options and reports.
  */
 #include "text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct quoted quote_text(const char *text, size_t length)
@@ -35,6 +35,36 @@ struct quoted quote_text(const char *text, size_t length)
 struct quoted quote_string(const char *string)
 {
     return quote_text(string, strlen(string));
+}
+
+void mask_control_characters(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+    }
+}
+
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value < least || value > most)
+        return false;
+    *number = value;
+    return true;
+}
+
+int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
 }
 
 struct grouped group_digits(unsigned long long number)

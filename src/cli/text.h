@@ -1,10 +1,12 @@
 /*
- * Text that others wrote, made fit to be shown in a message of one line.
+ * Text that others wrote: made fit to be shown in one line, and read as numbers.
  */
 #ifndef ELAPSE_CLI_TEXT_H
 #define ELAPSE_CLI_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* How many bytes of the text are shown before it is cut. */
 #define QUOTED_BYTES_MAX 40
@@ -19,6 +21,16 @@ struct quoted quote_text(const char *text, size_t length);
 
 /* The same for a string that ends in a NUL. */
 struct quoted quote_string(const char *string);
+
+/* Makes every control character, as a file name may have, a '?'. */
+void mask_control_characters(char *text);
+
+/* Reads a whole decimal number from `least` to `most`. Returns false, and leaves
+ * `*number` as it was, if the text is none. */
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);
+
+/* Compares two uint64_t for qsort. */
+int compare_numbers(const void *left, const void *right);
 
 /* Room for any 64-bit number with its thousands apart: 20 digits, 6 commas. */
 struct grouped {

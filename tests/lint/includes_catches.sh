@@ -22,12 +22,12 @@ expect()
 
 touch "$tree/include/elapse/wheel.h"
 expect allowed src/structures/wheel.c '#include <elapse/wheel.h>'
-expect allowed src/structures/wheel.c '#include "list.h"'
+expect allowed src/structures/wheel.c '#include "ring.h"'
 expect allowed src/cli/main.c '#include <stdio.h>'
 expect refused src/structures/wheel.c '#include <stdio.h>'
 expect refused src/structures/wheel.c '#include <elapse/scheduler.h>'
 expect refused src/structures/wheel.c '#include "../cli/text.h"'
-expect refused src/cli/main.c '#include "../structures/list.h"'
-expect refused src/cli/main.c '#include "structures/list.h"'
+expect refused src/cli/main.c '#include "../structures/ring.h"'
+expect refused src/cli/main.c '#include "structures/ring.h"'
 expect refused include/elapse/wheel.h '#include <elapse/scheduler.h>'
-expect refused include/elapse/wheel.h '#include "list.h"'
+expect refused include/elapse/wheel.h '#include "ring.h"'
