@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Promise 5, and that the structures read no clock, take no lock and print nothing.
 # Builds the structures with -ffreestanding and fails when they need any function
 # from outside but the memory and string functions that a freestanding C
 # implementation provides.

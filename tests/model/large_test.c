@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include <elapse/structure.h>
+#include <elapse/wheel.h>
 
 #include "random.h"
 
@@ -26,6 +27,7 @@ struct expectation {
 struct large {
     const struct elapse_structure *structure;
     bool in_order;
+    bool bounded_moves; /* promise 6; that of the wheel alone */
     void *instance;
     void *storage;
     struct elapse_timer *timers;
@@ -34,6 +36,7 @@ struct large {
     size_t due_count;
     size_t count;
     uint64_t armings;
+    uint64_t put_offs;
     uint64_t now;
     struct random_source source;
 };
@@ -67,6 +70,7 @@ static bool start(struct large *large, size_t number)
         return fail("start failed, timer", number);
     expected->any_position =
         !large->in_order && expected->pending && deadline >= expected->deadline;
+    large->put_offs += expected->pending && deadline > expected->deadline;
     large->count += !expected->pending;
     expected->pending = true;
     expected->deadline = deadline;
@@ -125,6 +129,37 @@ static bool advance(struct large *large)
     return true;
 }
 
+/* Promise 6: at most a move a level for each arming, and one for each put-off. */
+static bool moves_are_bounded(const struct large *large)
+{
+    uint64_t moves = large->structure->moves(large->instance);
+    uint64_t bound = ELAPSE__WHEEL_UPPER_LEVELS * large->armings + large->put_offs;
+
+    return !large->bounded_moves || moves <= bound || fail("too many moves", moves);
+}
+
+/* Promise 6: each settle moves no more than it may, and one that asks to be called
+ * again has moved something. With moves bounded, that comes to an end. */
+static bool settle_all(struct large *large)
+{
+    bool settled = false;
+
+    while (!settled) {
+        uint64_t before = large->structure->moves(large->instance);
+        uint64_t moved;
+
+        settled = large->structure->settle(large->instance, MAX_MOVES);
+        moved = large->structure->moves(large->instance) - before;
+        if (moved > MAX_MOVES)
+            return fail("a settle moved more than it may", moved);
+        if (!settled && moved == 0)
+            return fail("settle moved nothing and is not done; now is", large->now);
+        if (!moves_are_bounded(large))
+            return false;
+    }
+    return true;
+}
+
 /* Pops all; the deadlines must be those found due, and arming order hold in each. */
 static bool pop_all(struct large *large, bool settle)
 {
@@ -134,8 +169,8 @@ static bool pop_all(struct large *large, bool settle)
         struct elapse_timer *timer;
         struct expectation *expected;
 
-        while (settle && !large->structure->settle(large->instance, MAX_MOVES))
-            continue;
+        if (settle && !settle_all(large))
+            return false;
         timer = large->structure->pop(large->instance);
         if (timer == NULL)
             return fail("pop returned NULL, but due were still", large->due_count - i);
@@ -153,7 +188,7 @@ static bool pop_all(struct large *large, bool settle)
     }
     if (large->structure->pop(large->instance) != NULL)
         return fail("popped a timer that is not due; now is", large->now);
-    return true;
+    return moves_are_bounded(large);
 }
 
 static bool run(struct large *large)
@@ -177,7 +212,8 @@ static bool prepare(struct large *large)
 {
     size_t bytes = large->structure->storage_bytes(TIMERS);
 
-    large->in_order = strcmp(large->structure->name, "wheel") != 0;
+    large->bounded_moves = strcmp(large->structure->name, "wheel") == 0;
+    large->in_order = !large->bounded_moves;
     large->instance = malloc(large->structure->instance_bytes);
     large->storage = malloc(bytes + 1);
     large->timers = calloc(TIMERS, sizeof *large->timers);

@@ -6,9 +6,9 @@
 # ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
 # so that it does not, the script says so: then plant the same fault in the new code.
 
-# ---- the wheel: levels, cascades, order ----
+# ---- the wheel: levels, drains, order ----
 
-mutant cascade_skipped src/structures/wheel.c \
+mutant drain_skipped src/structures/wheel.c \
     '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
             wheel->draining = slot;
             continue;
@@ -18,10 +18,10 @@ mutant drain_reverses_order src/structures/wheel.c \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
     'elapse__ring_append(&entered->timers, &timer->keep.link);'
 mutant start_appends_in_front src/structures/wheel.c \
-    '        entered->least = timer->deadline;
-    elapse__ring_append(' \
-    '        entered->least = timer->deadline;
-    elapse__ring_prepend('
+    '    }
+    elapse__ring_append(&entered->timers' \
+    '    }
+    elapse__ring_prepend(&entered->timers'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
@@ -88,20 +88,31 @@ mutant word_bit_cleared_too_soon src/structures/wheel.c \
 ' \
     ''
 mutant least_not_lowered_by_start src/structures/wheel.c \
-    '    if (timer->deadline < entered->least)
-        entered->least = timer->deadline;' \
-    ''
-mutant least_not_lowered_by_cascade src/structures/wheel.c \
+    '        entered->least = deadline;
+        lower_wake(wheel, deadline);' \
+    '        lower_wake(wheel, deadline);'
+mutant least_not_lowered_by_drain src/structures/wheel.c \
     '    else if (deadline < entered->least)
         entered->least = deadline;' \
     ''
+mutant least_of_an_emptied_slot_kept src/structures/wheel.c \
+    '    wheel->slots[slot].least = deadline;
+    wheel->slots[slot].entered = 0;' \
+    '    uint64_t least = wheel->slots[slot].least;
+    if (least < elapse__wheel_first_tick(wheel->pointer, slot) || least > deadline)
+        least = deadline;
+    if (least < wheel->wake)
+        wheel->wake = least;
+    wheel->slots[slot].least = least;
+    wheel->slots[slot].entered = 0;'
 mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
-    '    if (deadline < wheel->wake)
-        wheel->wake = deadline;' \
-    ''
+    '    open_slot(wheel, slot, deadline);
+    lower_wake(wheel, deadline);' \
+    '    open_slot(wheel, slot, deadline);'
 mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
-    'if (deadline < wheel->slots[slot].least && deadline < wheel->wake)' \
-    'if (false)'
+    '        entered->least = deadline;
+        lower_wake(wheel, deadline);' \
+    '        entered->least = deadline;'
 mutant wake_forgotten_after_a_pop src/structures/wheel.c \
     'wheel->wake = least_of_all(wheel);' \
     'wheel->wake = ELAPSE_NEVER;'
@@ -154,6 +165,17 @@ mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
     'return wheel->wake > least ? 7 : 0;' \
     'return 0;'
 
+mutant check_tells_a_wrong_number src/structures/wheel_inspect.c \
+    '        if (timer->deadline < least)
+            return 6;' \
+    '        if (timer->deadline < least)
+            return 7;'
+mutant check_of_a_drain_tells_a_wrong_number src/structures/wheel_inspect.c \
+    '        !slot_occupied(wheel, slot))
+        return 8;' \
+    '        !slot_occupied(wheel, slot))
+        return 2;'
+
 # ---- windows ----
 
 mutant window_chooses_another_tick src/structures/timer.c \
@@ -175,10 +197,10 @@ mutant heap_sifts_down_the_wrong_way src/structures/heap.c \
 mutant heap_overlooks_the_last_child src/structures/heap.c \
     'count - first < CHILDREN ? count : first + CHILDREN' \
     'count - first < CHILDREN ? count : first + CHILDREN - 1'
-mutant heap_ignores_the_sequence src/structures/heap.c \
+mutant heap_ignores_the_arming_number src/structures/heap.c \
     'return a.timer->keep.sequence < b.timer->keep.sequence;' \
     'return false;'
-mutant heap_keeps_the_old_sequence src/structures/heap.c \
+mutant heap_keeps_the_old_arming_number src/structures/heap.c \
     'timer->keep.sequence = heap->sequence++;' \
     'timer->keep.sequence = timer->place == 0 ? heap->sequence++ : timer->keep.sequence;'
 mutant heap_pops_late src/structures/heap.c \
@@ -187,11 +209,17 @@ mutant heap_pops_late src/structures/heap.c \
 mutant heap_takes_one_too_many src/structures/heap.c \
     'timer->place == 0 && heap->count == heap->capacity' \
     'timer->place == 0 && heap->count > heap->capacity'
-mutant heap_walk_leaves_holes src/structures/heap.c \
-    '    heap->walking = false;
-    compact(heap);' \
-    '    heap->walking = false;'
+mutant heap_walk_leaves_gaps src/structures/heap.c \
+    '    if (heap->gaps > 0)
+        compact(heap);' \
+    ''
+mutant heap_does_not_count_gaps src/structures/heap.c \
+    '        heap->gaps++;' \
+    ''
 mutant heap_moves_into_too_little src/structures/heap.c \
     '    if (capacity < heap->count)
         return ELAPSE_ERROR_FULL;' \
     ''
+mutant heap_check_tells_a_wrong_number src/structures/heap.c \
+    '            return 4;' \
+    '            return 3;'

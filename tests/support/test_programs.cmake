@@ -11,7 +11,8 @@ function(elapse_test_program name library)
             ${ELAPSE_TEST_SUPPORT_DIR}/oracle.c
             ${ELAPSE_TEST_SUPPORT_DIR}/operation.c
             ${ELAPSE_TEST_SUPPORT_DIR}/released.c
-            ${ELAPSE_TEST_SUPPORT_DIR}/trial.c)
+            ${ELAPSE_TEST_SUPPORT_DIR}/trial.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/trial_inspect.c)
         target_include_directories(${library}-test-support PUBLIC ${ELAPSE_TEST_SUPPORT_DIR})
         target_compile_definitions(${library}-test-support PUBLIC _DEFAULT_SOURCE)
         target_link_libraries(${library}-test-support PUBLIC ${library} elapse_compile_options)

@@ -41,10 +41,12 @@ struct trial {
     bool popped_all; /* the last operation popped until NULL */
     uint64_t starts;
     uint64_t put_offs;
-    uint64_t disturbances; /* timers stopped, or moved to another deadline */
-    uint64_t empty_wakes;  /* times that next was slept for in vain */
-    char failure[200];     /* what went wrong; empty: nothing */
-    struct oracle oracle;  /* last: the entries behind count mean nothing */
+    /* Since the structure was last empty: timers stopped, or moved to another
+     * deadline, and times that next was slept for in vain. */
+    uint64_t disturbances;
+    uint64_t empty_wakes;
+    char failure[200];    /* what went wrong; empty: nothing */
+    struct oracle oracle; /* last: the entries behind count mean nothing */
 };
 
 /* Makes a trial of a fresh structure. Ends the program when memory is short. */
