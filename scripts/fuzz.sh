@@ -13,6 +13,13 @@ scripts/build.sh fuzz
 
 failed=0
 ran=0
+for directory in tests/fuzz/corpus/*/; do
+    name=$(basename "$directory")
+    if [[ ! -x build/fuzz/tests/fuzz/fuzz-$name ]]; then
+        echo "FAILED  $directory belongs to no target: there is no fuzz-$name" >&2
+        failed=1
+    fi
+done
 for target in build/fuzz/tests/fuzz/fuzz-*; do
     [[ -f $target && -x $target ]] || continue
     name=${target##*/fuzz-}

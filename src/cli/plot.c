@@ -41,8 +41,8 @@ static struct unit unit_for(uint64_t span_us)
     return (struct unit){"us", 1};
 }
 
-/* Text between double quotes, with nothing in it that gnuplot would interpret, and
- * nothing that XML cannot hold. */
+/* Text without control characters, between double quotes, with nothing in it that
+ * gnuplot would interpret, and nothing that XML cannot hold. */
 static void print_quoted(FILE *script, const char *text)
 {
     fputc('"', script);
@@ -50,7 +50,7 @@ static void print_quoted(FILE *script, const char *text)
         size_t length = character_length(text);
         if (*text == '"' || *text == '\\' || *text == '`')
             fputc('\'', script);
-        else if (length == 0 || (unsigned char)*text < 0x20)
+        else if (length == 0)
             fputc('?', script);
         else
             fwrite(text, 1, length, script);
@@ -74,6 +74,7 @@ static void print_head(FILE *script, const struct report *report)
              report->trace, report->structure, duration_format(report->tick_us * 1000).text,
              group_digits(report->figures->operations).text,
              group_digits(report->figures->fired).text);
+    mask_control_characters(caption);
     fputs("set terminal svg size 900,720 font 'sans-serif,13' background rgb 'white'\n", script);
     fputs("set encoding utf8\n"
           "set multiplot layout 2,1 margins 0.13,0.96,0.10,0.89 spacing 0.0,0.16\n"
@@ -207,6 +208,12 @@ static FILE *start_gnuplot(pid_t *process, int picture)
     return script;
 }
 
+static enum exit_status no_gnuplot(void)
+{
+    print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s", strerror(errno));
+    return STATUS_FAILED;
+}
+
 static bool gnuplot_succeeded(pid_t process)
 {
     int status;
@@ -218,6 +225,18 @@ static bool gnuplot_succeeded(pid_t process)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/* gnuplot's exit status does not tell of a picture that had no room. */
+static bool is_whole(int picture)
+{
+    static const char end[] = "</svg>";
+    char last[16];
+    off_t bytes = lseek(picture, 0, SEEK_END);
+    off_t begin = bytes < (off_t)sizeof last ? 0 : bytes - (off_t)sizeof last;
+    ssize_t got = pread(picture, last, sizeof last, begin);
+
+    return got > 0 && memmem(last, (size_t)got, end, strlen(end)) != NULL;
+}
+
 /* The picture goes into a descriptor: gnuplot would read a name in its own way. */
 static enum exit_status draw(int picture, const struct report *report,
                              const struct samples *samples)
@@ -225,19 +244,25 @@ static enum exit_status draw(int picture, const struct report *report,
     pid_t process;
     FILE *script = start_gnuplot(&process, picture);
 
-    if (script == NULL) {
-        print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s", strerror(errno));
-        return STATUS_FAILED;
-    }
+    if (script == NULL)
+        return no_gnuplot();
     print_head(script, report);
     print_pending(script, samples, report->figures->peak_pending);
     print_delays(script, samples);
     bool written = fclose(script) == 0;
-    if (!gnuplot_succeeded(process) || !written) {
+    if (!gnuplot_succeeded(process) || !written || !is_whole(picture)) {
         print_error("gnuplot failed to draw the plot");
         return STATUS_FAILED;
     }
     return STATUS_OK;
+}
+
+/* ---- the file ---- */
+
+static enum exit_status file_failed(const char *path)
+{
+    print_error("%s: %s", path, strerror(errno));
+    return STATUS_FAILED;
 }
 
 /* A file is replaced once the picture is whole; a device, a pipe or a symbolic link
@@ -249,41 +274,112 @@ static bool is_replaceable(const char *path)
     return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
 }
 
-static enum exit_status draw_into(const char *path, const struct report *report,
-                                  const struct samples *samples)
+/* Opens a new file in the folder of `path`, whose name is the caller's to free.
+ * Returns its descriptor, or -1 with errno set. */
+static int open_beside(const char *path, char **name)
 {
-    int picture = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (asprintf(name, "%s.XXXXXX", path) < 0)
+        out_of_memory();
+    int file = mkostemp(*name, O_CLOEXEC);
+    if (file < 0)
+        return -1;
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(file, 0666 & ~mask);
+    return file;
+}
 
-    if (picture < 0) {
-        print_error("%s: %s", path, strerror(errno));
+/* Copies the picture and closes the target. On failure errno is set. */
+static bool copy_picture(int picture, int target)
+{
+    char buffer[16384];
+    ssize_t got = 0;
+    bool written = lseek(picture, 0, SEEK_SET) == 0;
+
+    while (written && (got = read(picture, buffer, sizeof buffer)) > 0) {
+        for (ssize_t done = 0; written && done < got;) {
+            ssize_t put = write(target, buffer + done, (size_t)(got - done));
+            written = put > 0;
+            done += put;
+        }
+    }
+    int error = errno;
+    bool closed = close(target) == 0;
+    if (!written || got < 0)
+        errno = error;
+    return written && got == 0 && closed;
+}
+
+static enum exit_status replace_file(const char *path, int picture)
+{
+    char *name;
+    int target = open_beside(path, &name);
+    bool created = target >= 0;
+    bool replaced = created && copy_picture(picture, target) && rename(name, path) == 0;
+    enum exit_status status = replaced ? STATUS_OK : file_failed(path);
+
+    if (created && !replaced)
+        unlink(name);
+    free(name);
+    return status;
+}
+
+static enum exit_status write_into(const char *path, int picture)
+{
+    int target = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    if (target < 0 || !copy_picture(picture, target))
+        return file_failed(path);
+    return STATUS_OK;
+}
+
+enum exit_status plot_check(const char *path)
+{
+    struct stat status;
+    pid_t process;
+    FILE *script = start_gnuplot(&process, STDERR_FILENO);
+
+    if (script == NULL)
+        return no_gnuplot();
+    fclose(script);
+    if (!gnuplot_succeeded(process)) {
+        print_error("gnuplot does not run");
         return STATUS_FAILED;
     }
-    /* Should gnuplot die early, writing to it must fail and not end the program. */
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    sigaction(SIGPIPE, &ignore, &before);
-    enum exit_status status = draw(picture, report, samples);
-    sigaction(SIGPIPE, &before, NULL);
-    close(picture);
-    return status;
+    if (is_replaceable(path)) {
+        char *name;
+        int file = open_beside(path, &name);
+        enum exit_status outcome = file >= 0 ? STATUS_OK : file_failed(path);
+        if (file >= 0) {
+            close(file);
+            unlink(name);
+        }
+        free(name);
+        return outcome;
+    }
+    /* A symbolic link may lead to a file that is still to be made. */
+    if (stat(path, &status) != 0)
+        return errno == ENOENT ? STATUS_OK : file_failed(path);
+    errno = EISDIR;
+    return !S_ISDIR(status.st_mode) && access(path, W_OK) == 0 ? STATUS_OK : file_failed(path);
 }
 
 enum exit_status plot_write(const char *path, const struct report *report,
                             const struct samples *samples)
 {
-    char *unfinished;
+    /* Should a reader die early, writing to it must fail and not end the program. */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    FILE *picture = tmpfile();
 
-    if (!is_replaceable(path))
-        return draw_into(path, report, samples);
-    if (asprintf(&unfinished, "%s.unfinished", path) < 0)
-        out_of_memory();
-    enum exit_status status = draw_into(unfinished, report, samples);
-    if (status == STATUS_OK && rename(unfinished, path) != 0) {
-        print_error("%s: %s", path, strerror(errno));
-        status = STATUS_FAILED;
-    }
-    if (status != STATUS_OK)
-        unlink(unfinished);
-    free(unfinished);
+    if (picture == NULL)
+        return file_failed(path);
+    sigaction(SIGPIPE, &ignore, &before);
+    enum exit_status status = draw(fileno(picture), report, samples);
+    if (status == STATUS_OK)
+        status = is_replaceable(path) ? replace_file(path, fileno(picture))
+                                      : write_into(path, fileno(picture));
+    sigaction(SIGPIPE, &before, NULL);
+    fclose(picture);
     return status;
 }

@@ -46,11 +46,10 @@ void record_free(struct record_table *table, struct record *record)
 
 void record_table_free(struct record_table *table)
 {
-    struct record *record;
-    struct record *next;
-
     HASH_CLEAR(hh, table->first);
-    DL_FOREACH_SAFE (table->all, record, next)
+    while (table->all != NULL) {
+        struct record *record = table->all;
+        DL_DELETE(table->all, record);
         free(record);
-    table->all = NULL;
+    }
 }

@@ -81,7 +81,8 @@ static enum exit_status run(struct replay *replay, struct trace_reader *reader,
     case REPLAY_OK:
         return STATUS_OK;
     case REPLAY_BAD_TRACE:
-        print_error("%s:%" PRIu64 ": %s", name, reader->line, reader->error);
+        print_error("%s:%" PRIu64 ": %s%s", name, reader->line, reader->error,
+                    trace_file_rest_is_damaged(file) ? " (the gzip data is damaged)" : "");
         return STATUS_USAGE;
     case REPLAY_BROKEN_STRUCTURE:
         break;
@@ -89,6 +90,19 @@ static enum exit_status run(struct replay *replay, struct trace_reader *reader,
     print_error("%s:%" PRIu64 ": the structure is broken: %s", name, reader->line,
                 replay_fault(replay));
     return STATUS_FAILED;
+}
+
+/* In virtual time a sound structure is neither early nor late, not by a tick. */
+static enum exit_status judge(const struct report *report)
+{
+    const struct replay_figures *figures = report->figures;
+
+    if (figures->early > 0)
+        print_error("%s: %" PRIu64 " timers fired early", report->trace, figures->early);
+    if (figures->late_ticks_max > 0)
+        print_error("%s: timers were up to %" PRIu64 " ticks late", report->trace,
+                    figures->late_ticks_max);
+    return figures->early > 0 || figures->late_ticks_max > 0 ? STATUS_FAILED : STATUS_OK;
 }
 
 static enum exit_status show(const struct report *report, const struct replay_options *options,
@@ -103,16 +117,23 @@ static enum exit_status show(const struct report *report, const struct replay_op
         samples_finish(samples);
         status = plot_write(options->plot, report, samples);
     }
-    if (report->figures->early > 0) {
-        print_error("%s: %" PRIu64 " timers fired early", report->trace, report->figures->early);
-        return STATUS_FAILED;
+    enum exit_status judgement = judge(report);
+    return status == STATUS_OK ? judgement : status;
+}
+
+/* What would be in the plot's way is better told before a long replay. */
+static enum exit_status prepare_plot(const char *plot, const struct trace_file *file)
+{
+    if (trace_file_is_at(file, plot)) {
+        print_error("%s: --plot would overwrite the trace", plot);
+        return STATUS_USAGE;
     }
-    return status;
+    return plot_check(plot);
 }
 
 static enum exit_status replay_trace(const char *path, const struct replay_options *options)
 {
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path[0] == '\0' ? "''" : path;
     struct trace_file file;
     const char *fault = trace_file_open(&file, path);
 
@@ -122,6 +143,11 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
     }
     struct samples *samples = NULL;
     if (options->plot != NULL) {
+        enum exit_status ready = prepare_plot(options->plot, &file);
+        if (ready != STATUS_OK) {
+            trace_file_close(&file);
+            return ready;
+        }
         samples = allocate(sizeof *samples);
         samples_init(samples);
     }
@@ -211,6 +237,15 @@ static enum exit_status read_option(int option, const char *program, struct repl
     }
 }
 
+static unsigned count_standard_input(char **traces)
+{
+    unsigned count = 0;
+
+    for (; *traces != NULL; traces++)
+        count += strcmp(*traces, "-") == 0;
+    return count;
+}
+
 enum exit_status replay_command(int argc, char **argv)
 {
     struct replay_options options = {.structure = elapse_structure_at(0), .tick_us = 1};
@@ -227,8 +262,13 @@ enum exit_status replay_command(int argc, char **argv)
     }
     if (optind == argc)
         return usage_error(argv[0], "a trace is missing; - is standard input");
+    if (options.plot != NULL && (options.plot[0] == '\0' || strcmp(options.plot, "-") == 0))
+        return usage_error(argv[0], "--plot takes the name of a file, not %s",
+                           quote_string(options.plot).text);
     if (options.plot != NULL && argc - optind > 1)
         return usage_error(argv[0], "--plot takes one trace, and there are %d", argc - optind);
+    if (count_standard_input(argv + optind) > 1)
+        return usage_error(argv[0], "standard input, -, can be read only once");
 
     for (int i = optind; i < argc; i++) {
         enum exit_status one = replay_trace(argv[i], &options);

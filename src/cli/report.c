@@ -58,7 +58,8 @@ void report_human(const struct report *report)
     snprintf(rest, sizeof rest, " (%.3f for each start and restart)",
              armings > 0 ? (double)figures->moves / (double)armings : 0.0);
     print_number("moves", figures->moves, rest);
-    printf("%-12s %15.1f ns per operation (structure and judging)\n", "time", figures->ns_per_operation);
+    printf("%-12s %15.1f ns per operation (structure and judging)\n", "time",
+           figures->ns_per_operation);
     printf("%-12s %016" PRIx64 "\n", "digest", figures->digest);
     print_occupancy(figures);
 }

@@ -5,10 +5,12 @@
  * it, and show_path and show_step tell what happens in it as time goes by.
  */
 #include <getopt.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <elapse/timer.h>
 
@@ -28,10 +30,12 @@
 #define PAUSE_DEFAULT_NS  UINT64_C(800000000)
 #define PAUSE_MAX_NS      UINT64_C(3600000000000)
 
-/* Three levels; slots with one timer and with several; one timer, 30050, that
- * company takes down level by level. */
-static const uint64_t default_delays[] = {3,    50,    100,   200,   1000,  1010,
-                                          5000, 28000, 30000, 30050, 300000};
+/* Three levels; slots with one timer and with several; company that takes others
+ * down, 140 and 200 soon, and one timer, 30050, level by level. */
+static const uint64_t default_delays[] = {3, 130, 140, 200, 1000, 28000, 30000, 30050, 300000};
+
+/* On level 2, so that its way down has three stops. */
+static const uint64_t default_path_delay = 20000;
 
 enum { DEFAULT_COUNT = sizeof default_delays / sizeof default_delays[0] };
 
@@ -68,11 +72,12 @@ struct show_request {
 static enum exit_status print_help(void)
 {
     fputs("Usage: elapse show [OPTION]... [TIMER]...\n"
-          "       elapse show --path [OPTION]... TIMER...\n"
+          "       elapse show --path [OPTION]... [TIMER]...\n"
           "       elapse show --step [OPTION]... [TIMER]...\n"
           "\n"
           "Draws a timing wheel: its levels, their slots, and the timers in them. A TIMER is\n"
-          "a delay in ticks, or @TICK for a deadline. Without any, a few are made up.\n"
+          "a delay in ticks, or @TICK for a deadline. Without any, a few are made up. The last\n"
+          "tick is 18446744073709551614; a timer that would be due later is never due.\n"
           "\n"
           "Options:\n"
           "  --now T          the tick at which the timers are started (default 0)\n"
@@ -110,43 +115,60 @@ static bool parse_pause(const char *text, uint64_t *pause_ns)
     return true;
 }
 
-/* What is wrong with the option's value, or NULL. */
-static const char *apply_option(struct show_request *request, int option, const char *value)
+/* Reads a number for what `form` says ("--now takes a tick"). */
+static enum exit_status read_number(const char *program, const char *form, const char *text,
+                                    uint64_t least, uint64_t most, uint64_t *number)
 {
+    if (parse_number(text, least, most, number))
+        return STATUS_OK;
+    if (*text == '\0' || text[strspn(text, "0123456789")] != '\0')
+        return usage_error(program, "%s, not %s", form, quote_string(text).text);
+    bool is_below = parse_number(text, 0, most, number);
+    return usage_error(program, "%s: %s is %s %" PRIu64, form, quote_string(text).text,
+                       is_below ? "below" : "above", is_below ? least : most);
+}
+
+static enum exit_status apply_option(struct show_request *request, int option, const char *value)
+{
+    const char *program = request->program;
+    struct show_steps *steps = &request->steps;
+
     switch (option) {
     case OPTION_NOW:
-        return parse_number(value, 0, ELAPSE_TIME_MAX, &request->now) ? NULL : "--now takes a tick";
+        return read_number(program, "--now takes a tick", value, 0, ELAPSE_TIME_MAX, &request->now);
     case OPTION_RANDOM:
-        return parse_number(value, 1, RANDOM_MAX, &request->random_count) ? NULL
-                   : "--random takes a number from 1 to 100000";
+        return read_number(program, "--random takes a number from 1 to 100000", value, 1,
+                           RANDOM_MAX, &request->random_count);
     case OPTION_SEED:
         request->has_seed = true;
-        return parse_number(value, 0, UINT64_MAX, &request->seed) ? NULL : "--seed takes a number";
+        return read_number(program, "--seed takes a number", value, 0, UINT64_MAX, &request->seed);
     case OPTION_EVERY:
         request->step_option = "--every";
-        return parse_number(value, 1, ELAPSE_TIME_MAX, &request->steps.every_ticks) ? NULL
-                   : "--every takes a number of ticks from 1";
+        return read_number(program, "--every takes a number of ticks from 1", value, 1,
+                           ELAPSE_TIME_MAX, &steps->every_ticks);
     case OPTION_UNTIL:
         request->step_option = "--until";
-        return parse_number(value, 0, ELAPSE_TIME_MAX, &request->steps.until) ? NULL
-                                                                           : "--until takes a tick";
+        return read_number(program, "--until takes a tick", value, 0, ELAPSE_TIME_MAX,
+                           &steps->until);
     case OPTION_PAUSE:
         request->step_option = "--pause";
-        return parse_pause(value, &request->steps.pause_ns)
-                   ? NULL
-                   : "--pause takes a duration up to 1h, such as 200ms or 1.5s";
+        if (parse_pause(value, &steps->pause_ns))
+            return STATUS_OK;
+        return usage_error(program,
+                           "--pause takes a duration up to 1h, such as 200ms or 1.5s, not %s",
+                           quote_string(value).text);
     case OPTION_ALL:
         request->all_slots = true;
-        return NULL;
+        return STATUS_OK;
     case OPTION_ASCII:
         request->ascii_only = true;
-        return NULL;
+        return STATUS_OK;
     case OPTION_PATH:
         request->path = true;
-        return NULL;
+        return STATUS_OK;
     default:
         request->step = true;
-        return NULL;
+        return STATUS_OK;
     }
 }
 
@@ -165,8 +187,6 @@ static enum exit_status check_options(const struct show_request *request, int ti
         return usage_error(program, "--seed needs --random");
     if (request->random_count > 0 && timer_count > 0)
         return usage_error(program, "give timers or --random, not both");
-    if (request->path && timer_count == 0 && request->random_count == 0)
-        return usage_error(program, "--path needs a timer");
     return STATUS_OK;
 }
 
@@ -178,34 +198,42 @@ static uint64_t random_delay(struct random *random)
     return most_significant | (random_next(random) & (most_significant - 1));
 }
 
+/* Reads a TIMER; one that is due after the last tick is never due. */
+static enum exit_status read_timer(const struct show_request *request, const char *text,
+                                   uint64_t *deadline)
+{
+    bool is_deadline = *text == '@';
+    const char *form =
+        is_deadline ? "@ takes a tick" : "a timer is a delay in ticks, or @ and a tick";
+    uint64_t ticks = 0;
+    enum exit_status status =
+        read_number(request->program, form, text + is_deadline, 0, UINT64_MAX, &ticks);
+    *deadline = is_deadline ? ticks : elapse_deadline_after(request->now, ticks);
+    return status;
+}
+
 /* TIMERs are read into deadlines; others are drawn, or those by default taken. */
 static enum exit_status choose_deadlines(struct show_request *request, int count, char **timers)
 {
     struct random random = {request->seed};
+    const uint64_t *defaults = request->path ? &default_path_delay : default_delays;
+    size_t default_count = request->path ? 1 : DEFAULT_COUNT;
+    enum exit_status status = STATUS_OK;
 
     request->count = count > 0                   ? (size_t)count
                      : request->random_count > 0 ? (size_t)request->random_count
-                                                 : DEFAULT_COUNT;
+                                                 : default_count;
     request->deadlines = allocate(request->count * sizeof *request->deadlines);
-    for (size_t i = 0; i < request->count; i++) {
-        uint64_t delay = 0;
-        if (count > 0) {
-            const char *text = timers[i];
-            bool is_deadline = *text == '@';
-            if (!parse_number(text + is_deadline, 0, UINT64_MAX, &delay))
-                return usage_error(request->program,
-                                   "a timer is a delay in ticks, or @ and a tick, not %s",
-                                   quote_string(text).text);
-            if (is_deadline) {
-                request->deadlines[i] = delay;
-                continue;
-            }
-        } else {
-            delay = request->random_count > 0 ? random_delay(&random) : default_delays[i];
-        }
-        request->deadlines[i] = elapse_deadline_after(request->now, delay);
+    for (size_t i = 0; i < request->count && status == STATUS_OK; i++) {
+        uint64_t *deadline = &request->deadlines[i];
+        if (count > 0)
+            status = read_timer(request, timers[i], deadline);
+        else if (request->random_count > 0)
+            *deadline = elapse_deadline_after(request->now, random_delay(&random));
+        else
+            *deadline = elapse_deadline_after(request->now, defaults[i]);
     }
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- the pictures ---- */
@@ -229,15 +257,20 @@ static enum exit_status show_picture(const struct show_request *request,
 static enum exit_status show_paths(const struct show_request *request, const struct show_look *look)
 {
     enum exit_status status = STATUS_OK;
+    struct show_canvas canvas;
 
     for (size_t i = 0; i < request->count && status == STATUS_OK; i++) {
-        if (i > 0)
-            putchar('\n');
         status = show_path(look, request->now, request->deadlines[i]);
+        putchar('\n');
         if (status == STATUS_OK)
             status = finish_output();
     }
-    return status;
+    if (status != STATUS_OK)
+        return status;
+    canvas_begin(&canvas, look);
+    draw_legend(&canvas);
+    canvas_print(&canvas);
+    return finish_output();
 }
 
 static enum exit_status show_requested(const struct show_request *request)
@@ -283,9 +316,9 @@ enum exit_status show_command(int argc, char **argv)
             return print_help();
         if (option == '?')
             return usage_hint(argv[0]);
-        const char *fault = apply_option(&request, option, optarg);
-        if (fault != NULL)
-            return usage_error(argv[0], "%s, not %s", fault, quote_string(optarg).text);
+        enum exit_status fault = apply_option(&request, option, optarg);
+        if (fault != STATUS_OK)
+            return fault;
     }
     enum exit_status status = check_options(&request, argc - optind);
     if (status == STATUS_OK)

@@ -18,6 +18,9 @@
 #define COLUMNS_MIN     24 /* a strip of eight cells */
 #define COLUMNS_MAX     1000
 
+/* How much deeper a line that goes on begins. */
+#define INDENT 2
+
 static const char *const ascii_glyphs[] = {
     [GLYPH_EMPTY_SLOT] = ".",   [GLYPH_PASSED_SLOT] = " ", [GLYPH_MANY_TIMERS] = "#",
     [GLYPH_POINTER] = "v",      [GLYPH_HORIZONTAL] = "-",  [GLYPH_VERTICAL] = "|",
@@ -62,9 +65,11 @@ void show_look_measure(struct show_look *look)
     struct winsize size = {0};
 
     look->rows = 0;
+    look->is_narrow = false;
     look->columns = columns_wanted();
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
         look->rows = size.ws_row;
+        look->is_narrow = size.ws_col > 0 && size.ws_col < COLUMNS_MIN;
         if (look->columns == 0 || (size.ws_col > 0 && look->columns > size.ws_col))
             look->columns = size.ws_col;
     }
@@ -107,6 +112,44 @@ static void change_style(struct show_canvas *canvas, enum show_style style)
     canvas->style = style;
 }
 
+/* Goes on in another line, which has room for so many columns. */
+static void wrap_line(struct show_canvas *canvas, size_t columns)
+{
+    unsigned indent = canvas->indent;
+
+    if (columns <= canvas->look.columns && indent + columns > canvas->look.columns)
+        indent = canvas->look.columns - (unsigned)columns;
+    change_style(canvas, STYLE_PLAIN);
+    fputc('\n', canvas->stream);
+    canvas->column = 0;
+    canvas->blanks = indent;
+}
+
+/* Makes room for a piece that is not to be broken. */
+static void begin_piece(struct show_canvas *canvas, enum show_style style, size_t columns)
+{
+    if (canvas->column == 0)
+        canvas->indent = canvas->blanks + INDENT;
+    else if (columns > canvas_room(canvas))
+        wrap_line(canvas, columns);
+    while (canvas->blanks > 0 && columns > canvas_room(canvas))
+        canvas->blanks--;
+    fprintf(canvas->stream, "%*s", (int)canvas->blanks, "");
+    canvas->column += canvas->blanks;
+    canvas->blanks = 0;
+    change_style(canvas, style);
+}
+
+/* How much of the text stays together: a word, or half of a range that is wider
+ * than a line. */
+static size_t piece_length(const struct show_canvas *canvas, const char *text)
+{
+    size_t word = strcspn(text, " ");
+    size_t half = strcspn(text, ",") + 1;
+
+    return word > canvas->look.columns && half < word ? half : word;
+}
+
 void canvas_text(struct show_canvas *canvas, enum show_style style, const char *format, ...)
 {
     char text[256];
@@ -116,48 +159,56 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
 
-    size_t length = strlen(text);
-    if (length > canvas_room(canvas))
-        length = canvas_room(canvas);
-    if (length == 0)
-        return;
-    change_style(canvas, style);
-    fwrite(text, 1, length, canvas->stream);
-    canvas->column += (unsigned)length;
+    for (const char *rest = text; *rest != '\0';) {
+        size_t blanks = strspn(rest, " ");
+        canvas->blanks += (unsigned)blanks;
+        rest += blanks;
+        size_t length = piece_length(canvas, rest);
+        if (length == 0)
+            continue;
+        begin_piece(canvas, style, length);
+        fwrite(rest, 1, length, canvas->stream);
+        canvas->column += (unsigned)length;
+        rest += length;
+    }
 }
 
 void canvas_glyph(struct show_canvas *canvas, enum show_style style, enum show_glyph glyph)
 {
-    if (canvas_room(canvas) == 0)
-        return;
-    change_style(canvas, style);
+    begin_piece(canvas, style, 1);
     fputs(canvas->look.is_unicode ? unicode_glyphs[glyph] : ascii_glyphs[glyph], canvas->stream);
     canvas->column++;
 }
 
 void canvas_move_to(struct show_canvas *canvas, unsigned column)
 {
-    if (column > canvas->column)
-        canvas_text(canvas, STYLE_PLAIN, "%*s", (int)(column - canvas->column), "");
+    if (column > canvas->column + canvas->blanks)
+        canvas->blanks = column - canvas->column;
 }
 
 unsigned canvas_room(const struct show_canvas *canvas)
 {
-    return canvas->look.columns - canvas->column;
+    unsigned taken = canvas->column + canvas->blanks;
+
+    return taken < canvas->look.columns ? canvas->look.columns - taken : 0;
 }
 
-bool canvas_list_next(struct show_canvas *canvas, bool is_first, bool is_last,
+bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is_last,
                       unsigned part_columns)
 {
     /* Behind each part but the last, room for " ..." must be left. */
-    unsigned needed = part_columns + (is_first ? 0 : 2) + (is_last ? 0 : 4);
+    unsigned needed = part_columns + (is_last ? 0 : 4);
 
-    if (canvas_room(canvas) < needed) {
+    if (separator == NULL) {
+        if (canvas_room(canvas) < needed && canvas->column > 0)
+            wrap_line(canvas, needed);
+        return true;
+    }
+    if (canvas_room(canvas) < needed + strlen(separator)) {
         canvas_text(canvas, STYLE_PLAIN, " ...");
         return false;
     }
-    if (!is_first)
-        canvas_text(canvas, STYLE_PLAIN, ", ");
+    canvas_text(canvas, STYLE_PLAIN, "%s", separator);
     return true;
 }
 
@@ -166,6 +217,7 @@ void canvas_end_line(struct show_canvas *canvas)
     change_style(canvas, STYLE_PLAIN);
     fputc('\n', canvas->stream);
     canvas->column = 0;
+    canvas->blanks = 0;
 }
 
 void canvas_finish(struct show_canvas *canvas)

@@ -1,6 +1,7 @@
 /*
- * The canvas of "elapse show": lines of text that end where the terminal does,
- * with box drawing and colour where they are wanted, in plain ASCII elsewhere.
+ * The canvas of "elapse show": lines of text that go on in another line where the
+ * terminal ends, with box drawing and colour where they are wanted, in plain ASCII
+ * elsewhere. A line is broken between words, never within a number.
  *
  * Everything is drawn with glyphs and styles; which characters and escape
  * sequences stand for them is known here alone.
@@ -37,7 +38,8 @@ enum show_glyph {
 /* How to draw: what the terminal can do, and what the user wants of it. */
 struct show_look {
     unsigned columns;
-    unsigned rows; /* 0: no end */
+    unsigned rows;  /* 0: no end */
+    bool is_narrow; /* the terminal has fewer columns than these */
     bool is_unicode;
     bool has_colour;
     bool is_animated; /* the output is a terminal on which the cursor can move */
@@ -56,12 +58,15 @@ struct show_canvas {
     char *text;
     size_t bytes;
     unsigned column;
+    unsigned blanks; /* that come before the next word, if it is in this line */
+    unsigned indent; /* of the lines that this one goes on in */
     enum show_style style;
 };
 
 void canvas_begin(struct show_canvas *canvas, const struct show_look *look);
 
-/* Text in ASCII; what does not fit into the line is cut off. */
+/* Text in ASCII. Words for which there is no room go to another line; so a comma
+ * must come with the word that it follows. */
 __attribute__((format(printf, 3, 4))) void
 canvas_text(struct show_canvas *canvas, enum show_style style, const char *format, ...);
 
@@ -73,9 +78,10 @@ void canvas_move_to(struct show_canvas *canvas, unsigned column);
 /* How many columns are left in the line. */
 unsigned canvas_room(const struct show_canvas *canvas);
 
-/* Writes ", " between the parts of a list, or " ..." instead of a part of
- * `part_columns` columns for which there is no room; false then. */
-bool canvas_list_next(struct show_canvas *canvas, bool is_first, bool is_last,
+/* Writes the separator before a part of a list, or " ..." instead of a part of
+ * `part_columns` columns for which there is no room; false then. The first part
+ * has no separator (NULL), and goes to another line if it must. */
+bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is_last,
                       unsigned part_columns);
 
 void canvas_end_line(struct show_canvas *canvas);

@@ -162,55 +162,34 @@ static void draw_heading(struct show_canvas *canvas, const struct show_geometry 
     canvas_end_line(canvas);
 }
 
-/* The first timer, in the order of deadlines, that is due at `tick` or later. */
-static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
+/* "1000", or "1000 (3)" for three timers. */
+static struct show_phrase deadline_text(uint64_t deadline, size_t timers)
 {
-    size_t begin = 0;
-    size_t end = show->timer_count;
+    struct show_phrase phrase = {"never"};
 
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (show->timers[middle].deadline < tick)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
-/* How many pending timers from number `i` on have the deadline of that one, in
- * `*count`. Returns the number of the first that has a later one. */
-static size_t count_same_deadline(const struct show_wheel *show, size_t i, size_t *count)
-{
-    uint64_t deadline = show->timers[i].deadline;
-
-    for (*count = 0; i < show->timer_count && show->timers[i].deadline == deadline; i++)
-        *count += elapse_timer_pending(&show->timers[i].timer);
-    return i;
+    if (deadline != ELAPSE_NEVER)
+        snprintf(phrase.text, sizeof phrase.text, "%" PRIu64, deadline);
+    size_t length = strlen(phrase.text);
+    if (timers > 1)
+        snprintf(phrase.text + length, sizeof phrase.text - length, " (%zu)", timers);
+    return phrase;
 }
 
 static void list_deadlines(struct show_canvas *canvas, const struct show_wheel *show,
                            const struct elapse_slot *slot)
 {
-    size_t i = first_timer_from(show, slot->first_tick);
-    size_t left = slot->count;
+    struct show_deadlines deadlines = show_deadlines_in(show, slot);
+    uint64_t deadline;
+    size_t timers;
+    const char *separator = NULL;
 
-    while (left > 0 && i < show->timer_count) {
-        char text[64] = "never";
-        size_t count;
-        uint64_t deadline = show->timers[i].deadline;
-        i = count_same_deadline(show, i, &count);
-        if (count == 0)
-            continue;
-        int length = 5;
-        if (deadline != ELAPSE_NEVER)
-            length = snprintf(text, sizeof text, "%" PRIu64, deadline);
-        if (count > 1)
-            length += snprintf(text + length, sizeof text - (size_t)length, " (%zu)", count);
-        if (!canvas_list_next(canvas, left == slot->count, left == count, (unsigned)length))
+    while (show_deadlines_next(&deadlines, &deadline, &timers)) {
+        struct show_phrase phrase = deadline_text(deadline, timers);
+        if (!canvas_list_next(canvas, separator, deadlines.left == 0,
+                              (unsigned)strlen(phrase.text)))
             return;
-        canvas_text(canvas, STYLE_PLAIN, "%s", text);
-        left -= count < left ? count : left;
+        canvas_text(canvas, STYLE_PLAIN, "%s", phrase.text);
+        separator = ", ";
     }
 }
 
@@ -243,21 +222,41 @@ static void list_slots(struct show_canvas *canvas, const struct show_wheel *show
     }
 }
 
-/* The occupied slots of a level on one line. */
-static void list_slots_briefly(struct show_canvas *canvas, const struct elapse_slot *slots,
-                               size_t slot_count)
+/* The deadlines of a slot in the line of its level. False: the line is full. */
+static bool list_slot_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                              const struct elapse_slot *slot, bool is_first, bool is_last)
 {
-    for (size_t i = 0; i < slot_count; i++) {
-        char text[96];
-        int length = snprintf(text, sizeof text, "slot %u %s", slots[i].slot,
-                              range_text(slots[i].first_tick, slots[i].last_tick).text);
-        canvas_move_to(canvas, STRIP_LEFT);
-        if (!canvas_list_next(canvas, i == 0, i + 1 == slot_count, (unsigned)length))
-            break;
+    struct show_deadlines deadlines = show_deadlines_in(show, slot);
+    uint64_t deadline;
+    size_t timers;
+    struct show_phrase range = range_text(slot->first_tick, slot->last_tick);
+    const char *separator = is_first ? NULL : "; ";
+    bool is_begun = false;
+
+    while (show_deadlines_next(&deadlines, &deadline, &timers)) {
+        struct show_phrase phrase = deadline_text(deadline, timers);
+        char text[192];
+        int length = is_begun ? snprintf(text, sizeof text, "%s", phrase.text)
+                              : snprintf(text, sizeof text, "slot %u %s: %s", slot->slot,
+                                         range.text, phrase.text);
+        if (!canvas_list_next(canvas, separator, is_last && deadlines.left == 0, (unsigned)length))
+            return false;
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
+        separator = ", ";
+        is_begun = true;
     }
-    if (slot_count == 0)
-        canvas_text(canvas, STYLE_FAINT, "     -");
+    return true;
+}
+
+/* The occupied slots of a level on one line. */
+static void list_slots_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                               const struct elapse_slot *slots, size_t slot_count)
+{
+    bool has_room = true;
+
+    canvas_move_to(canvas, STRIP_LEFT);
+    for (size_t i = 0; i < slot_count && has_room; i++)
+        has_room = list_slot_briefly(canvas, show, &slots[i], i == 0, i + 1 == slot_count);
     canvas_end_line(canvas);
 }
 
@@ -295,11 +294,29 @@ static void draw_empty_levels(struct show_canvas *canvas, const struct show_geom
 
 static void draw_title(struct show_canvas *canvas, const struct show_snapshot *snapshot)
 {
-    canvas_text(canvas, STYLE_STRONG, "A timing wheel at tick %" PRIu64, snapshot->now);
-    canvas_text(canvas, STYLE_PLAIN, ": %s pending", amount_of(snapshot->pending, "timer").text);
-    if (snapshot->next != ELAPSE_NEVER)
-        canvas_text(canvas, STYLE_PLAIN, ", the next due at tick %" PRIu64, snapshot->next);
+    bool has_next = snapshot->next != ELAPSE_NEVER;
+
+    canvas_text(canvas, STYLE_STRONG, "A timing wheel at tick %" PRIu64 ":", snapshot->now);
+    canvas_text(canvas, STYLE_PLAIN, " %s pending%s", amount_of(snapshot->pending, "timer").text,
+                has_next ? "," : "");
+    if (has_next)
+        canvas_text(canvas, STYLE_PLAIN, " the next due at tick %" PRIu64, snapshot->next);
     canvas_end_line(canvas);
+}
+
+/* Draws the empty levels from `first` on, up to the one that is not empty or is
+ * `limit`. Returns its number. */
+static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct show_wheel *show,
+                                       const struct show_snapshot *snapshot, unsigned first,
+                                       unsigned limit)
+{
+    const struct elapse_slot *slots;
+    unsigned level = first + 1;
+
+    while (level < limit && show_slots_of_level(snapshot, level, &slots) == 0)
+        level++;
+    draw_empty_levels(canvas, &show->geometry, first, level - 1, snapshot->now);
+    return level;
 }
 
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
@@ -313,31 +330,42 @@ void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
     while (level < geometry->level_count) {
         size_t slot_count = show_slots_of_level(snapshot, level, &slots);
         canvas_end_line(canvas);
-        if (slot_count > 0) {
-            draw_heading(canvas, geometry, level, slots, slot_count);
-            draw_strip(canvas, geometry, level, snapshot);
-            list_slots(canvas, show, slots, slot_count, all_slots ? SIZE_MAX : SLOTS_LISTED);
-            level++;
-        } else {
-            unsigned first = level;
-            while (level < geometry->level_count &&
-                   show_slots_of_level(snapshot, level, &slots) == 0)
-                level++;
-            draw_empty_levels(canvas, geometry, first, level - 1, snapshot->now);
+        if (slot_count == 0) {
+            level = draw_empty_levels_from(canvas, show, snapshot, level, geometry->level_count);
+            continue;
         }
+        draw_heading(canvas, geometry, level, slots, slot_count);
+        draw_strip(canvas, geometry, level, snapshot);
+        list_slots(canvas, show, slots, slot_count, all_slots ? SIZE_MAX : SLOTS_LISTED);
+        level++;
     }
 }
 
-void draw_wheel_evenly(struct show_canvas *canvas, const struct show_wheel *show,
-                       const struct show_snapshot *snapshot, unsigned level_count)
+void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                        const struct show_snapshot *snapshot, unsigned level_limit)
 {
+    const struct elapse_slot *slots;
+    unsigned level = 0;
+    unsigned left_out = 0;
+
     draw_title(canvas, snapshot);
-    for (unsigned level = 0; level < level_count; level++) {
-        const struct elapse_slot *slots;
+    while (level < level_limit) {
         size_t slot_count = show_slots_of_level(snapshot, level, &slots);
+        if (slot_count == 0) {
+            level = draw_empty_levels_from(canvas, show, snapshot, level, level_limit);
+            continue;
+        }
         draw_heading(canvas, &show->geometry, level, slots, slot_count);
         draw_strip(canvas, &show->geometry, level, snapshot);
-        list_slots_briefly(canvas, slots, slot_count);
+        list_slots_briefly(canvas, show, slots, slot_count);
+        level++;
+    }
+    for (; level < show->geometry.level_count; level++)
+        left_out += show_slots_of_level(snapshot, level, &slots) > 0;
+    if (left_out > 0) {
+        canvas_text(canvas, STYLE_STRONG, "%s more: make the window taller",
+                    amount_of(left_out, "level").text);
+        canvas_end_line(canvas);
     }
 }
 
@@ -351,5 +379,12 @@ void draw_legend(struct show_canvas *canvas)
     canvas_glyph(canvas, STYLE_TIMER, GLYPH_MANY_TIMERS);
     canvas_text(canvas, STYLE_PLAIN, " ten or more, blank: not ahead of ");
     canvas_glyph(canvas, STYLE_POINTER, GLYPH_POINTER);
+    canvas_end_line(canvas);
+    canvas_text(canvas, STYLE_PLAIN, "Beside a row are the numbers of its first and last slot; ");
+    canvas_text(canvas, STYLE_POINTER, ">");
+    canvas_text(canvas, STYLE_PLAIN, " is the row of now.");
+    canvas_end_line(canvas);
+    canvas_text(canvas, STYLE_PLAIN,
+                "[first,last] are ticks; a level covers up to where now's slot above it ends.");
     canvas_end_line(canvas);
 }

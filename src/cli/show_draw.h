@@ -24,15 +24,16 @@
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
                 const struct show_snapshot *snapshot, bool all_slots);
 
-/* The same with every level below `level_count`, be it empty or not, and the
- * occupied slots on one line, so that one picture is as high as the next. */
-void draw_wheel_evenly(struct show_canvas *canvas, const struct show_wheel *show,
-                       const struct show_snapshot *snapshot, unsigned level_count);
+/* The same in fewer lines: the slots of a level on one, and levels from
+ * `level_limit` on left out, which a line tells. */
+void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                        const struct show_snapshot *snapshot, unsigned level_limit);
 
 /* The slots of one level, as a framed strip of cells. */
 void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry, unsigned level,
                 const struct show_snapshot *snapshot);
 
+/* How the pictures are to be read. */
 void draw_legend(struct show_canvas *canvas);
 
 #endif

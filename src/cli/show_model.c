@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "message.h"
+#include "text.h"
 
 /* ---- geometry ---- */
 
@@ -128,6 +129,56 @@ size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
         end++;
     *slots = snapshot->slots + begin;
     return end - begin;
+}
+
+/* ---- deadlines ---- */
+
+/* The first timer, in the order of deadlines, that is due at `tick` or later. */
+static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
+{
+    size_t begin = 0;
+    size_t end = show->timer_count;
+
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (show->timers[middle].deadline < tick)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* How many pending timers from number `i` on have the deadline of that one, in
+ * `*count`. Returns the number of the first that has a later one. */
+static size_t count_same_deadline(const struct show_wheel *show, size_t i, size_t *count)
+{
+    uint64_t deadline = show->timers[i].deadline;
+
+    for (*count = 0; i < show->timer_count && show->timers[i].deadline == deadline; i++)
+        *count += elapse_timer_pending(&show->timers[i].timer);
+    return i;
+}
+
+struct show_deadlines show_deadlines_in(const struct show_wheel *show,
+                                        const struct elapse_slot *slot)
+{
+    return (struct show_deadlines){show, first_timer_from(show, slot->first_tick), slot->count};
+}
+
+bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, size_t *timers)
+{
+    const struct show_wheel *show = deadlines->show;
+
+    *timers = 0;
+    while (*timers == 0) {
+        if (deadlines->left == 0 || deadlines->next == show->timer_count)
+            return false;
+        *deadline = show->timers[deadlines->next].deadline;
+        deadlines->next = count_same_deadline(show, deadlines->next, timers);
+    }
+    deadlines->left -= *timers < deadlines->left ? *timers : deadlines->left;
+    return true;
 }
 
 /* ---- ranges ---- */

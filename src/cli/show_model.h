@@ -76,6 +76,19 @@ const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, uin
 size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
                            const struct elapse_slot **slots);
 
+/* The deadlines in a slot, to be gone through in their order. */
+struct show_deadlines {
+    const struct show_wheel *show;
+    size_t next; /* number of a timer */
+    size_t left; /* timers */
+};
+
+struct show_deadlines show_deadlines_in(const struct show_wheel *show,
+                                        const struct elapse_slot *slot);
+
+/* The next one, and how many timers have it; false if there is none. */
+bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, size_t *timers);
+
 /* All the ticks for which the level has slots, seen from the tick `now`. */
 struct show_range show_level_span(const struct show_level *level, uint64_t now);
 

@@ -43,12 +43,8 @@ static void draw_stop(struct path *path, const struct elapse_slot *slot)
     canvas_text(&path->canvas, STYLE_PLAIN, " %s ",
                 path->wake_ups == 0 ? "starts on" : "comes down to");
     canvas_text(&path->canvas, STYLE_TIMER, "level %u, slot %u", slot->level, slot->slot);
-    struct show_phrase range = range_text(slot->first_tick, slot->last_tick);
-    if (strlen(range.text) >= canvas_room(&path->canvas)) {
-        canvas_end_line(&path->canvas);
-        canvas_text(&path->canvas, STYLE_PLAIN, "      ");
-    }
-    canvas_text(&path->canvas, STYLE_PLAIN, " %s", range.text);
+    canvas_text(&path->canvas, STYLE_PLAIN, " %s",
+                range_text(slot->first_tick, slot->last_tick).text);
     canvas_end_line(&path->canvas);
     draw_strip(&path->canvas, &path->show->geometry, slot->level, &path->snapshot);
 }
@@ -58,12 +54,12 @@ static void draw_firing(struct path *path)
     uint64_t late = path->snapshot.now - followed(path)->deadline;
 
     draw_tick(path);
-    canvas_text(&path->canvas, STYLE_FIRED, " fires");
+    canvas_text(&path->canvas, STYLE_FIRED, " fires,");
     if (late == 0)
-        canvas_text(&path->canvas, STYLE_PLAIN, ", on time");
+        canvas_text(&path->canvas, STYLE_PLAIN, " on time:");
     else
-        canvas_text(&path->canvas, STYLE_PLAIN, ", %s late", amount_of(late, "tick").text);
-    canvas_text(&path->canvas, STYLE_PLAIN, ": after %s and %s",
+        canvas_text(&path->canvas, STYLE_PLAIN, " %s late:", amount_of(late, "tick").text);
+    canvas_text(&path->canvas, STYLE_PLAIN, " after %s and %s",
                 amount_of(path->wake_ups, "wake-up").text, amount_of(path->stops - 1, "move").text);
     canvas_end_line(&path->canvas);
 }
@@ -146,18 +142,17 @@ static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
         draw_text(path, "  A slot of level 0 is one tick: there is no way further down.");
         return true;
     }
-    draw_text(path,
-              "  One wake-up is enough: the wheel knows the least deadline in each slot, and");
-    draw_text(path, "  jumps to it; no level in between has to be visited.");
+    draw_text(path, "  One wake-up is enough: the wheel knows the least deadline in each slot, and "
+                    "jumps to it; no level in between has to be visited.");
     if (start.first_tick == deadline) {
         draw_text(path,
                   "  The deadline is the first tick of its slot, so company changes nothing.");
         return true;
     }
     canvas_end_line(&path->canvas);
-    canvas_text(&path->canvas, STYLE_STRONG, "In company");
+    canvas_text(&path->canvas, STYLE_STRONG, "In company:");
     canvas_text(&path->canvas, STYLE_PLAIN,
-                ": another timer is due at the first tick of each slot on the way");
+                " another timer is due at the first tick of each slot on the way");
     canvas_end_line(&path->canvas);
     return follow_in_new_wheel(path, now, deadline, true, &start);
 }
@@ -167,14 +162,14 @@ enum exit_status show_path(const struct show_look *look, uint64_t now, uint64_t 
     struct path path = {.wake_ups = 0};
 
     canvas_begin(&path.canvas, look);
-    canvas_text(&path.canvas, STYLE_STRONG, "A timer started at tick %" PRIu64, now);
+    canvas_text(&path.canvas, STYLE_STRONG, "A timer started at tick %" PRIu64 ",", now);
     if (deadline == ELAPSE_NEVER)
-        canvas_text(&path.canvas, STYLE_PLAIN, ", never due");
+        canvas_text(&path.canvas, STYLE_PLAIN, " never due");
+    else if (deadline < now)
+        canvas_text(&path.canvas, STYLE_PLAIN,
+                    " due at tick %" PRIu64 ", as tick %" PRIu64 " has passed", now, deadline);
     else
-        canvas_text(&path.canvas, STYLE_PLAIN, ", due at tick %" PRIu64,
-                    deadline > now ? deadline : now);
-    if (deadline < now)
-        canvas_text(&path.canvas, STYLE_PLAIN, ", as tick %" PRIu64 " has passed", deadline);
+        canvas_text(&path.canvas, STYLE_PLAIN, " due at tick %" PRIu64, deadline);
     canvas_end_line(&path.canvas);
     canvas_end_line(&path.canvas);
     bool is_drawn = draw_ways(&path, now, deadline);

@@ -21,8 +21,7 @@ struct player {
     struct show_wheel *show;
     struct show_snapshot before;
     struct show_snapshot now;
-    unsigned level_count; /* levels that are drawn: those with a timer to fire */
-    uint64_t step;        /* number of the picture; 0 is the beginning */
+    uint64_t step; /* number of the picture; 0 is the beginning */
 
     struct show_timer **fired; /* at this step, in the order they came */
     size_t fired_count;
@@ -34,25 +33,38 @@ struct player {
 
 /* ---- what a step did ---- */
 
+/* Why a timer fires out of a slot above level 0, once for each slot. */
+static const char *slot_note(const struct elapse_slot *slot, const struct elapse_slot *previous)
+{
+    if (slot->level == 0 || slot == previous)
+        return "";
+    return slot->count == 1 ? " (alone in its slot: no need to come down)"
+                            : " (the first due in its slot)";
+}
+
 static void draw_fired(struct player *player, struct show_canvas *canvas)
 {
+    const struct elapse_slot *previous = NULL;
+
     canvas_text(canvas, STYLE_FIRED, "  fires       ");
     for (size_t i = 0; i < player->fired_count; i++) {
-        char text[96];
+        char text[160];
+        char late[40] = "";
         const struct show_timer *timer = player->fired[i];
         const struct elapse_slot *slot = show_slot_of(&player->before, timer->deadline);
-        int length =
-            snprintf(text, sizeof text, "%" PRIu64 " from level %u", timer->deadline, slot->level);
-        uint64_t late = player->now.now - timer->deadline;
-        if (late > 0)
-            length +=
-                snprintf(text + length, sizeof text - (size_t)length, " (%" PRIu64 " late)", late);
-        if (!canvas_list_next(canvas, i == 0, i + 1 == player->fired_count, (unsigned)length))
+        uint64_t late_ticks = player->now.now - timer->deadline;
+        if (late_ticks > 0)
+            snprintf(late, sizeof late, " (%" PRIu64 " late)", late_ticks);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from level %u%s%s", timer->deadline,
+                              slot->level, late, slot_note(slot, previous));
+        if (!canvas_list_next(canvas, i == 0 ? NULL : ", ", i + 1 == player->fired_count,
+                              (unsigned)length))
             break;
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
+        previous = slot;
     }
     if (player->fired_count == 0)
-        canvas_text(canvas, STYLE_FAINT, "-");
+        canvas_text(canvas, STYLE_FAINT, "nothing");
     canvas_end_line(canvas);
 }
 
@@ -60,7 +72,7 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
 static void draw_moved(struct player *player, struct show_canvas *canvas)
 {
     const struct show_wheel *show = player->show;
-    bool is_first = true;
+    const char *separator = NULL;
 
     canvas_text(canvas, STYLE_TIMER, "  comes down  ");
     for (size_t i = 0; i < show->timer_count; i++) {
@@ -73,19 +85,18 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
             continue;
         int length = snprintf(text, sizeof text, "%" PRIu64 " from level %u to %u", timer->deadline,
                               from->level, to->level);
-        if (!canvas_list_next(canvas, is_first, false, (unsigned)length)) {
-            is_first = false;
+        if (!canvas_list_next(canvas, separator, false, (unsigned)length))
             break;
-        }
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
-        is_first = false;
+        separator = ", ";
     }
-    if (is_first)
-        canvas_text(canvas, STYLE_FAINT, "-");
+    if (separator == NULL)
+        canvas_text(canvas, STYLE_FAINT, "nothing");
     canvas_end_line(canvas);
 }
 
-static void draw_picture(struct player *player, struct show_canvas *canvas)
+static void draw_picture(struct player *player, struct show_canvas *canvas, unsigned level_limit,
+                         bool has_legend)
 {
     canvas_begin(canvas, &player->look);
     if (player->step == 0)
@@ -95,24 +106,71 @@ static void draw_picture(struct player *player, struct show_canvas *canvas)
                     player->steps.every_ticks == 0 ? "wake-up" : "step", player->step,
                     player->now.now);
     canvas_end_line(canvas);
-    draw_fired(player, canvas);
-    draw_moved(player, canvas);
-    draw_wheel_evenly(canvas, player->show, &player->now, player->level_count);
+    if (player->step > 0) {
+        draw_fired(player, canvas);
+        draw_moved(player, canvas);
+    }
+    draw_wheel_briefly(canvas, player->show, &player->now, level_limit);
+    if (has_legend)
+        draw_legend(canvas);
     canvas_finish(canvas);
 }
 
 /* ---- the terminal ---- */
 
-/* Writes the picture over the last one, as far as the screen is high. */
+/* The highest level with timers below `limit`; 0 if there is none. */
+static unsigned highest_occupied_below(const struct show_snapshot *snapshot, unsigned limit)
+{
+    unsigned highest = 0;
+
+    for (size_t i = 0; i < snapshot->slot_count && snapshot->slots[i].level < limit; i++)
+        highest = snapshot->slots[i].level;
+    return highest;
+}
+
+/* Whether the window is large enough; the cursor takes its last line. */
+static bool fits_window(const struct player *player, const struct show_canvas *canvas)
+{
+    const struct show_look *look = &player->look;
+    size_t lines = 0;
+
+    for (size_t i = 0; i < canvas->bytes; i++)
+        lines += canvas->text[i] == '\n';
+    return !look->is_narrow && (look->rows == 0 || lines < look->rows);
+}
+
+/* Draws as much as the window has room for: without the legend, without the upper
+ * levels, or just why there is nothing. */
+static void draw_fitting_picture(struct player *player, struct show_canvas *canvas)
+{
+    unsigned limit = player->show->geometry.level_count;
+    bool is_whole = true;
+
+    draw_picture(player, canvas, limit, true);
+    while (!fits_window(player, canvas) && limit > 0) {
+        free(canvas->text);
+        limit = is_whole ? limit : highest_occupied_below(&player->now, limit);
+        is_whole = false;
+        draw_picture(player, canvas, limit, false);
+    }
+    if (fits_window(player, canvas))
+        return;
+    free(canvas->text);
+    canvas_begin(canvas, &player->look);
+    canvas_text(canvas, STYLE_STRONG, "%s", player->look.is_narrow ? "Too narrow" : "Too low");
+    canvas_end_line(canvas);
+    canvas_finish(canvas);
+}
+
+/* Writes the picture over the last one. */
 static void print_in_place(struct player *player, const struct show_canvas *canvas)
 {
-    size_t lines_max = player->look.rows > 1 ? player->look.rows - 1 : SIZE_MAX;
     const char *line = canvas->text;
     size_t lines = 0;
 
     if (player->lines_drawn > 0)
         printf("\033[%zuA", player->lines_drawn);
-    for (; *line != '\0' && lines < lines_max; lines++) {
+    for (; *line != '\0'; lines++) {
         const char *end = strchr(line, '\n');
         printf("%.*s\033[K\n", (int)(end - line), line);
         line = end + 1;
@@ -125,10 +183,11 @@ static enum exit_status show_picture(struct player *player)
 {
     struct show_canvas canvas;
 
-    draw_picture(player, &canvas);
     if (player->look.is_animated) {
+        draw_fitting_picture(player, &canvas);
         print_in_place(player, &canvas);
     } else {
+        draw_picture(player, &canvas, player->show->geometry.level_count, player->step == 0);
         fwrite(canvas.text, 1, canvas.bytes, stdout);
         putchar('\n');
     }
@@ -215,9 +274,9 @@ static void print_end(const struct player *player)
     struct show_canvas canvas;
 
     canvas_begin(&canvas, &player->look);
-    canvas_text(&canvas, STYLE_STRONG, "After %s",
+    canvas_text(&canvas, STYLE_STRONG, "After %s:",
                 amount_of(player->step, player->steps.every_ticks == 0 ? "wake-up" : "step").text);
-    canvas_text(&canvas, STYLE_PLAIN, ": %zu fired, %zu still pending, %s",
+    canvas_text(&canvas, STYLE_PLAIN, " %zu fired, %zu still pending, %s",
                 player->show->timer_count - now->pending, now->pending,
                 amount_of(now->moves, "move").text);
     canvas_end_line(&canvas);
@@ -249,11 +308,6 @@ enum exit_status show_step(const struct show_look *look, const struct show_steps
 
     player.fired = allocate((show->timer_count + 1) * sizeof(struct show_timer *));
     show_snapshot_take(&player.now, show);
-    player.level_count = 1;
-    for (size_t i = 0; i < player.now.slot_count; i++) {
-        if (player.now.slots[i].least != ELAPSE_NEVER)
-            player.level_count = player.now.slots[i].level + 1;
-    }
 
     if (player.look.is_animated)
         enter_terminal(&player);

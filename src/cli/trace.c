@@ -59,6 +59,17 @@ static enum trace_result fill(struct trace_reader *reader)
     return TRACE_OPERATION;
 }
 
+/* Whether the line holds what no line of text does. */
+static bool is_binary(struct field line)
+{
+    for (size_t i = 0; i < line.length; i++) {
+        unsigned char byte = (unsigned char)line.text[i];
+        if ((byte < 0x20 && byte != '\t' && byte != '\r') || byte == 0x7f)
+            return true;
+    }
+    return false;
+}
+
 /* The next line without its line end, in `*line`. */
 static enum trace_result next_line(struct trace_reader *reader, struct field *line)
 {
@@ -81,6 +92,9 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
     reader->begin += line->length + (newline != NULL);
     if (line->length > 0 && line->text[line->length - 1] == '\r')
         line->length--;
+    if (reader->line == 1 && is_binary(*line))
+        return trace_fault(reader, "not a trace; of compressed files only gzip is read: %s",
+                           quote_text(line->text, line->length).text);
     if (line->length > TRACE_LINE_BYTES_MAX)
         return trace_fault(reader, "the line is longer than %d bytes: %s", TRACE_LINE_BYTES_MAX,
                            quote_text(line->text, line->length).text);
@@ -99,9 +113,12 @@ static enum trace_result read_header(struct trace_reader *reader)
         return trace_fault(reader, "the trace is empty; its first line must be '%s'", header);
     if (result == TRACE_ERROR)
         return TRACE_ERROR;
-    if (line.length != strlen(header) || memcmp(line.text, header, line.length) != 0)
-        return trace_fault(reader, "the first line must be '%s', not %s", header,
+    if (line.length != strlen(header) || memcmp(line.text, header, line.length) != 0) {
+        bool marked = line.length >= 3 && memcmp(line.text, "\xef\xbb\xbf", 3) == 0;
+        return trace_fault(reader, "the first line must be '%s'%s, not %s", header,
+                           marked ? " without a byte order mark" : "",
                            quote_text(line.text, line.length).text);
+    }
     return TRACE_OPERATION;
 }
 
@@ -182,8 +199,9 @@ static enum trace_result parse_delay(struct trace_reader *reader, struct field f
     if (operation->kind == TRACE_CANCEL)
         return TRACE_OPERATION;
     if (operation->delay_us > TRACE_TIME_US_MAX - operation->time_us)
-        return trace_fault(reader, "the deadline time_us + delay_us is above %" PRIu64 ": %s",
-                           TRACE_TIME_US_MAX, quote_text(field.text, field.length).text);
+        return trace_fault(
+            reader, "the deadline time_us + delay_us is above %" PRIu64 ": %" PRIu64 " + %" PRIu64,
+            TRACE_TIME_US_MAX, operation->time_us, operation->delay_us);
     operation->deadline_us = operation->time_us + operation->delay_us;
     return TRACE_OPERATION;
 }
@@ -198,6 +216,8 @@ enum trace_result trace_next(struct trace_reader *reader, struct trace_operation
     enum trace_result result = next_line(reader, &line);
     if (result != TRACE_OPERATION)
         return result;
+    if (line.length == 0)
+        return trace_fault(reader, "the line is empty");
     size_t count = split(line, fields);
     if (count != 5)
         return trace_fault(reader, "the line has %zu of the 5 fields %s: %s", count, header,

@@ -1,12 +1,17 @@
 """elapse replay: what it counts, and how it reports."""
 
+import fcntl
 import gzip
 import json
 import os
+import pty
 import re
 import shutil
 import signal
+import struct
 import subprocess
+import termios
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -285,6 +290,10 @@ class Reports(support.ProgramTest):
             self.write(os.fsdecode(name), HEADER)
             self.assertEqual(self.replay(name)["trace"].strip("\ufffd"), ".csv")
 
+    def test_control_characters_do_not_reach_the_terminal(self):
+        name = self.write("two\nlines\x1b[31m\x7f.csv", HEADER)
+        self.assertIn("trace        two?lines?[31m?.csv\n", self.succeed("replay", name))
+
     def test_the_report_for_people(self):
         starts = [f"0,start,key-{i},{1000 + i}," for i in range(1234)]
         self.write("trace.csv", trace_text(*starts, "1,cancel,key-0,0,", "2,restart,key-1,1,",
@@ -303,6 +312,35 @@ class Reports(support.ProgramTest):
         taken = int(found["occupancy,"].split()[2].replace(",", ""))
         levels = [line.split() for line in output.splitlines() if line.startswith("  level ")]
         self.assertEqual(sum(int(level[2].replace(",", "")) for level in levels), taken)
+
+
+class Progress(support.ProgramTest):
+    """The line that tells on a terminal how far a long replay is."""
+
+    def test_it_stays_one_line_on_a_narrow_terminal(self):
+        columns = 30
+        terminal, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        with open(terminal, "rb", buffering=0) as shown:
+            process = subprocess.Popen([support.PROGRAM, "replay", "-"], stdin=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, stderr=side)
+            os.close(side)
+            with process:
+                # More than a batch before the line is due, and more than one after it.
+                batch = [f"0,start,{number},5," for number in range(10000)]
+                process.stdin.write(trace_text(*batch).encode())
+                process.stdin.flush()
+                time.sleep(1.2)
+                process.stdin.write("".join(line.replace("start,", "start,x") + "\n"
+                                            for line in batch).encode())
+                process.stdin.close()
+                self.assertEqual(process.wait(timeout=60), 0)
+            text = os.read(terminal, 1 << 16).decode()
+        lines = [line for line in text.split("\r\033[K") if line]
+        self.assertGreater(len(lines), 0)
+        for line in lines:
+            self.assertRegex(line, r"\A'standard input': [\d,]+ op")
+            self.assertEqual(len(line), columns - 1)
 
 
 class Ticks(support.ProgramTest):
@@ -352,6 +390,8 @@ class Options(support.ProgramTest):
     def test_wrong_options(self):
         for arguments, words in (
                 ((), "a trace is missing"), (("--json",), "a trace is missing"),
+                (("-", "trace.csv", "-"), "only once"),
+                (("--plot", "-", "trace.csv"), "'-'"), (("--plot", "", "trace.csv"), "''"),
                 (("--structure", "tree", "trace.csv"), "'tree'"),
                 (("--structure", "", "trace.csv"), "''"),
                 (("--structure", "Wheel", "trace.csv"), "'Wheel'"),
@@ -456,7 +496,7 @@ class Plots(support.ProgramTest):
 
     def test_traces_of_any_name(self):
         for name, shown in ((b"a&b<c>.csv", "a&b<c>.csv"), (b"\xff.csv", "?.csv"),
-                            (b"control\x01.csv", "control?.csv"), (b"100%.csv", "100%.csv"),
+                            (b"control\x01\x7f\n.csv", "control???.csv"), (b"100%.csv", "100%.csv"),
                             (b"`touch broken`.csv", "'touch broken'.csv")):
             self.write(os.fsdecode(name), trace_text("0,start,a,5,"))
             self.succeed("replay", "--plot", "picture.svg", name)
@@ -485,10 +525,12 @@ class Plots(support.ProgramTest):
 
     def test_a_place_that_cannot_be_written(self):
         self.write("trace.csv", trace_text("0,start,a,5,"))
-        for place in ("absent/picture.svg", "trace.csv/picture.svg"):
+        for place in ("absent/picture.svg", "trace.csv/picture.svg", "."):
             outcome = self.run_program("replay", "--plot", place, "trace.csv")
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertRegex(outcome.errors, rf"\Aelapse: .*{re.escape(place)}.*\n\Z")
+            self.assertRegex(outcome.errors, rf"\Aelapse: {re.escape(place)}: .*\n\Z")
+            # It is told before the replay.
+            self.assertEqual(outcome.output, "")
         self.assertEqual(self.files(), ["trace.csv"])
 
     def test_a_bad_trace_leaves_the_old_picture(self):
@@ -498,6 +540,42 @@ class Plots(support.ProgramTest):
         self.assert_fault(outcome, "bad.csv", 1)
         self.assertEqual((self.directory / "picture.svg").read_text(), "old")
         self.assertEqual(self.files(), ["bad.csv", "picture.svg"])
+
+    def test_a_device_that_is_full(self):
+        self.write("trace.csv", trace_text("0,start,a,5,"))
+        outcome = self.run_program("replay", "--plot", "/dev/full", "trace.csv")
+        self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
+        self.assertEqual(outcome.errors, "elapse: /dev/full: No space left on device\n")
+
+    def test_the_trace_is_not_overwritten(self):
+        text = trace_text("0,start,a,5,")
+        self.write("trace.csv", text)
+        (self.directory / "symbolic.svg").symlink_to("trace.csv")
+        (self.directory / "hard.svg").hardlink_to(self.directory / "trace.csv")
+        for plot in ("trace.csv", "./trace.csv", "symbolic.svg", "hard.svg"):
+            for trace in ("trace.csv", "-"):
+                with self.subTest(plot=plot, trace=trace):
+                    with open(self.directory / "trace.csv", "rb") as source:
+                        outcome = self.run_program("replay", "--plot", plot, trace,
+                                                   stdin_file=source)
+                    self.assert_fault(outcome, plot, None, "would overwrite the trace")
+                    self.assertEqual(outcome.output, "")
+                    self.assertEqual((self.directory / "trace.csv").read_text(), text)
+
+    def test_files_beside_the_picture_are_left_alone(self):
+        text = trace_text("0,start,a,5,")
+        self.write("picture.svg.unfinished", text)
+        self.succeed("replay", "--plot", "picture.svg", "picture.svg.unfinished")
+        self.assert_picture("picture.svg")
+        self.assertEqual((self.directory / "picture.svg.unfinished").read_text(), text)
+        self.assertEqual(self.files(), ["picture.svg", "picture.svg.unfinished"])
+
+    def test_the_rights_of_a_picture(self):
+        self.write("trace.csv", trace_text("0,start,a,5,"))
+        before = os.umask(0o027)
+        self.addCleanup(os.umask, before)
+        self.succeed("replay", "--plot", "picture.svg", "trace.csv")
+        self.assertEqual((self.directory / "picture.svg").stat().st_mode & 0o777, 0o640)
 
     def test_without_gnuplot(self):
         self.write("trace.csv", trace_text("0,start,a,5,"))

@@ -1,6 +1,8 @@
 """elapse replay: what it refuses, and how it says so."""
 
+import bz2
 import gzip
+import lzma
 import os
 import unittest
 import zlib
@@ -25,9 +27,13 @@ class Lines(support.ProgramTest):
                 self.assert_bad_trace(HEADER + before + "\n" + line, 3, *says)
 
     def test_the_number_of_fields(self):
-        for line, count in (("", 1), ("10", 1), ("10,start", 2), ("10,start,a", 3),
+        for line, count in (("10", 1), ("10,start", 2), ("10,start,a", 3),
                             ("10,start,a,5", 4), (" ", 1), ("10 start a 5 tag", 1)):
             self.assert_bad_line(line, f"{count} of the 5 fields", f"'{line}'")
+
+    def test_an_empty_line(self):
+        self.assert_bad_line("", "the line is empty")
+        self.assert_bad_trace(HEADER.replace("\n", "\r\n") + "\r\n", 2, "the line is empty")
 
     def test_an_empty_key(self):
         self.assert_bad_line("10,start,,5,tag", "key is empty")
@@ -65,7 +71,7 @@ class Lines(support.ProgramTest):
                 for operation in ("start", "restart"):
                     self.assert_bad_trace(trace_text("0,start,a,18446744073709551614,",
                                                      f"{time},{operation},a,{delay},"), 3,
-                                          "time_us + delay_us", str(TIME_US_MAX), f"'{delay}'")
+                                          "time_us + delay_us", f"{TIME_US_MAX}: {time} + {delay}")
 
     def test_unknown_operations(self):
         for operation in ("", "stop", "Start", "START", "starts", "star", " start", "expire"):
@@ -117,14 +123,17 @@ class Headers(support.ProgramTest):
             with self.subTest(header=header):
                 for after in ("\n", "\n0,start,a,5,\n"):
                     self.assert_bad_trace(header + after, 1, HEADER.strip(), f"'{header}'")
-        self.assert_bad_trace("\ufeff" + trace_text("0,start,a,5,"), 1, r"'\xef\xbb\xbftime_us")
+        self.assert_bad_trace("\ufeff" + trace_text("0,start,a,5,"), 1, "without a byte order mark",
+                              r"'\xef\xbb\xbftime_us")
 
     def test_a_second_header(self):
         self.assert_bad_trace(HEADER + HEADER, 2, "time_us is not a whole number", "'time_us'")
 
     def test_something_else_than_a_trace(self):
-        self.assert_bad_trace(bytes(range(1, 256)) * 10, 1)
-        self.assert_bad_trace(b"\x7fELF\0\0\0\0", 1)
+        text = trace_text("0,start,a,5,").encode()
+        for content in (bytes(range(1, 256)) * 10, b"\x7fELF\0\0\0\0", bytes(100000),
+                        bz2.compress(text), lzma.compress(text)):
+            self.assert_bad_trace(content, 1, "not a trace", "only gzip")
 
 
 class Sequences(support.ProgramTest):
@@ -253,6 +262,21 @@ class Files(support.ProgramTest):
                     outcome = self.run_program("replay", name)
                     self.assertEqual((outcome.status, outcome.output), (2, ""), outcome)
                     self.assertRegex(outcome.errors, r"\Aelapse: bad\.csv:\d+: .+\n\Z")
+
+    def test_a_bad_line_in_damaged_gzip_data_is_told_with_the_damage(self):
+        # More than is read at once, so that the line comes before the damage.
+        text = trace_text("0,start,a,5,", "1,start,a,x,", *map(str, range(400000)))
+        good = gzip.compress(text.encode(), mtime=0)
+        broken = bytearray(good)
+        broken[-8] ^= 1
+        for data, damaged in ((good, False), (bytes(broken), True), (good[:-1], True)):
+            self.write("bad.csv", data)
+            outcome = self.run_program("replay", "bad.csv")
+            self.assert_fault(outcome, "bad.csv", 3, "delay_us is not a whole number")
+            self.assertEqual("(the gzip data is damaged)" in outcome.errors, damaged, outcome)
+
+    def test_an_empty_name(self):
+        self.assert_fault(self.run_program("replay", ""), "''", None, "No such file")
 
     def test_damage_behind_the_last_line_is_told_as_damage(self):
         data = bytearray(self.compressed(10))
