@@ -15,7 +15,7 @@
 #include "message.h"
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_MIN     24 /* a strip of eight cells */
+#define COLUMNS_MIN     20 /* a strip of eight cells; the longest number */
 #define COLUMNS_MAX     1000
 
 /* How much deeper a line that goes on begins. */
@@ -140,14 +140,20 @@ static void begin_piece(struct show_canvas *canvas, enum show_style style, size_
     change_style(canvas, style);
 }
 
-/* How much of the text stays together: a word, or half of a range that is wider
- * than a line. */
+/* How much of the text stays together: a word; of a range that is wider than a
+ * line its half, or, in the narrowest lines, a number or what is beside it. */
 static size_t piece_length(const struct show_canvas *canvas, const char *text)
 {
+    static const char digits[] = "0123456789";
     size_t word = strcspn(text, " ");
-    size_t half = strcspn(text, ",") + 1;
+    size_t half = strcspn(text, ", ") + 1;
 
-    return word > canvas->look.columns && half < word ? half : word;
+    if (word <= canvas->look.columns)
+        return word;
+    if (half < word && half <= canvas->look.columns)
+        return half;
+    size_t number = strspn(text, digits);
+    return number > 0 ? number : strcspn(text, digits);
 }
 
 void canvas_text(struct show_canvas *canvas, enum show_style style, const char *format, ...)

@@ -18,6 +18,12 @@ from support import PROGRAM, STATUS_FAILED, ProgramTest, main
 
 STRIP = re.compile(r"^[> ]\s*(\d+) \|(.*)\| (\d+)$")
 
+LEGEND = """\
+A cell is a slot: . empty, 1-9 timers, # ten or more, blank: not ahead of v
+Beside a row are the numbers of its first and last slot; > is the row of now.
+[first,last] are ticks; a level covers up to where now's slot above it ends.
+"""
+
 
 def strips(text):
     """The cells of each level that is drawn, by level, all its lines in one."""
@@ -73,8 +79,7 @@ level 1   64 slots of 128 ticks   2 timers in 2 slots
 
 levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
 
-A cell is a slot: . empty, 1-9 timers, # ten or more, blank: not ahead of v
-""")
+""" + LEGEND)
 
     def test_timers_lie_on_the_level_and_in_the_slot_known_by_hand(self):
         # deadline: level, slot, first tick, last tick
@@ -156,8 +161,31 @@ A cell is a slot: . empty, 1-9 timers, # ten or more, blank: not ahead of v
         self.assertIn("and 12 slots more; --all", self.shown(*delays))
         self.assertEqual(len(slots(self.shown("--all", *delays))), 20)
 
+    def test_numbers_are_never_cut(self):
+        last = 2**64 - 2
+        numbers = {str(number) for number in (0, 1, 2, 3, 7, 8, 9, 10, 61, 55, 64, 126, 127, 128,
+                                              last, last + 1, 7 * 2**61, 2**61)}
+        for columns in range(20, 90):
+            with self.subTest(columns=columns):
+                text = self.shown(last, columns=columns)
+                told = "".join(line for line in text.splitlines(True) if "|" not in line)
+                self.assertEqual(set(re.findall(r"\d+", told)) - numbers, set())
+                self.assertRegex(text, rf"due\s+at\s+tick\s+{last}\n")
+                self.assertRegex(text, rf"\sdue\s+{last}\n")
+
+    def test_a_line_goes_on_between_words(self):
+        text = self.shown("--now", 2**64 - 3, 1, 2)
+        self.assertTrue(text.startswith(
+            "A timing wheel at tick 18446744073709551613: 2 timers pending, the next due at\n"
+            "  tick 18446744073709551614\n"))
+        self.assertIn("  1 timer  due\n       18446744073709551614\n", text)
+
+    def test_a_list_that_is_too_long_says_so(self):
+        text = self.shown(*range(128, 160))
+        self.assertIn("due 128, 129, 130, 131, 132, 133, 134 ...\n", text)
+
     def test_the_width_is_respected(self):
-        for columns in (24, 40, 72, 80, 200):
+        for columns in (20, 24, 40, 72, 80, 200):
             for arguments in ([], ["--random", "400"], ["--path", "20000"], ["--step"],
                               [2**63, 2**64 - 2]):
                 with self.subTest(columns=columns, arguments=arguments):
@@ -220,6 +248,14 @@ class Path(ShowTest):
                     levels = [stop[1] for stop in stops]
                     self.assertEqual(levels, sorted(set(levels), reverse=True))
 
+    def test_without_a_timer_there_is_one(self):
+        self.assertEqual(self.shown("--path"), self.shown("--path", 20000))
+
+    def test_the_legend_comes_once_at_the_end(self):
+        text = self.shown("--path", 5, 300)
+        self.assertTrue(text.endswith("\n\n" + LEGEND))
+        self.assertEqual(text.count("A cell is a slot"), 1)
+
     def test_one_after_the_other_for_several_timers(self):
         self.assertEqual(self.shown("--path", 5, 300).count("A timer started at tick 0, due"), 2)
 
@@ -237,19 +273,20 @@ class Step(ShowTest):
         frames = []
         for part in self.shown("--step", *arguments, columns=columns).split("\n\n")[:-1]:
             tick = int(re.match(r"-- (?:start|wake-up \d+|step \d+), tick (\d+) --\n", part)[1])
-            fired = re.search(r"^  fires +(.*)$", part, re.M)[1]
-            moved = re.search(r"^  comes down +(.*)$", part, re.M)[1]
-            frames.append((tick, fired, moved, strips(part)))
+            fired = re.search(r"^  fires +(.*)$", part, re.M)
+            moved = re.search(r"^  comes down +(.*)$", part, re.M)
+            frames.append((tick, fired and fired[1], moved and moved[1], strips(part)))
         return frames
 
     def test_each_wake_up_is_a_picture_and_each_firing_is_shown(self):
         frames = self.frames(3, 28000, 30000, 30050)
         self.assertEqual([frame[:3] for frame in frames], [
-            (0, "-", "-"),
-            (3, "3 from level 0", "-"),
-            (28000, "28000 from level 2", "30000 from level 2 to 1, 30050 from level 2 to 1"),
-            (30000, "30000 from level 1", "30050 from level 1 to 0"),
-            (30050, "30050 from level 0", "-"),
+            (0, None, None),
+            (3, "3 from level 0", "nothing"),
+            (28000, "28000 from level 2 (the first due in its slot)",
+             "30000 from level 2 to 1, 30050 from level 2 to 1"),
+            (30000, "30000 from level 1 (the first due in its slot)", "30050 from level 1 to 0"),
+            (30050, "30050 from level 0", "nothing"),
         ])
         self.assertEqual(frames[2][3][1].find("2"), 30000 // 128 % 64)
         self.assertEqual(frames[3][3][0].find("1"), 30050 % 128)
@@ -260,11 +297,36 @@ class Step(ShowTest):
 
     def test_every_goes_by_ticks_and_says_what_is_late(self):
         self.assertEqual([frame[:3] for frame in self.frames("--every", 100, 200, 250)], [
-            (0, "-", "-"),
-            (100, "-", "-"),
-            (200, "200 from level 1", "250 from level 1 to 0"),
-            (300, "250 from level 0 (50 late)", "-"),
+            (0, None, None),
+            (100, "nothing", "nothing"),
+            (200, "200 from level 1 (the first due in its slot)", "250 from level 1 to 0"),
+            (300, "250 from level 0 (50 late)", "nothing"),
         ])
+
+    def test_a_timer_alone_in_its_slot_fires_from_there(self):
+        self.assertEqual(self.frames(300)[1][1],
+                         "300 from level 1 (alone in its slot: no need to come down)")
+
+    def test_why_it_fires_from_above_is_said_once_for_a_slot(self):
+        self.assertEqual(self.frames(300, 300)[1][1],
+                         "300 from level 1 (the first due in its slot), 300 from level 1")
+
+    def test_the_deadlines_in_each_slot_are_listed(self):
+        text = self.shown("--step", 9, 9, 1000, 1010, 1100)
+        self.assertIn("\n     slot 9 [9,9]: 9 (2)\n", text)
+        self.assertIn("\n     slot 7 [896,1023]: 1000, 1010; slot 8 [1024,1151]: 1100\n", text)
+
+    def test_empty_levels_are_one_line(self):
+        self.assertIn("\nlevels 0 to 1   slots of 1 to 128 ticks   empty   covers [0,8191]\nlevel 2",
+                      self.shown("--step", 9000))
+
+    def test_by_default_an_early_wake_up_takes_timers_down(self):
+        self.assertEqual(self.frames()[2][2], "140 from level 1 to 0, 200 from level 1 to 0")
+
+    def test_the_legend_comes_with_the_start_alone(self):
+        text = self.shown("--step", 3, 300)
+        self.assertEqual(text.count(LEGEND), 1)
+        self.assertIn(LEGEND + "\n-- wake-up 1,", text)
 
     def test_every_shows_what_stays_in_the_slot_under_the_pointer(self):
         self.assertIn("v now; nothing in this slot is due yet",
@@ -287,7 +349,7 @@ class Step(ShowTest):
 
     def test_every_timer_fires_once_and_in_order(self):
         fired = []
-        for _, text, _, _ in self.frames("--random", 300, "--seed", 3, columns=1000):
+        for _, text, _, _ in self.frames("--random", 300, "--seed", 3, columns=1000)[1:]:
             self.assertNotIn("...", text)
             fired += [int(number) for number in re.findall(r"(\d+) from", text)]
         self.assertEqual(len(fired), 300)
@@ -299,13 +361,13 @@ class Terminal(unittest.TestCase):
 
     HIDE, RETURN = b"\x1b[?25l", b"\x1b[?25h"
 
-    def start(self, *arguments, **environment):
+    def start(self, *arguments, rows=24, columns=80, **environment):
         try:
             self.terminal, inner = pty.openpty()
         except OSError as error:
             self.skipTest(f"this machine gives no terminal: {error}")
         self.addCleanup(os.close, self.terminal)
-        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         process = subprocess.Popen(
             [PROGRAM, "show", *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner,
             env={"LC_ALL": "C.UTF-8", "TERM": "xterm", **environment})
@@ -328,8 +390,8 @@ class Terminal(unittest.TestCase):
             output += piece
         return output
 
-    def output(self, *arguments, **environment):
-        process = self.start(*arguments, **environment)
+    def output(self, *arguments, **options):
+        process = self.start(*arguments, **options)
         output = self.read_until()
         self.assertEqual(process.wait(), 0)
         return output.decode()
@@ -368,8 +430,35 @@ class Terminal(unittest.TestCase):
         self.assertIn("After 2 wake-ups", output)
 
     def test_a_picture_is_no_higher_than_the_terminal(self):
-        output = self.output("--step", "--pause", "1ms", 3, 2**63)
-        self.assertEqual(set(re.findall(r"\x1b\[(\d+)A", output)), {"23"})
+        for rows in range(2, 40):
+            output = self.output("--step", "--pause", "1ms", 5, 200, 9000, 600000, 40000000,
+                                 rows=rows)
+            for height in re.findall(r"\x1b\[(\d+)A", output):
+                self.assertLess(int(height), rows)
+
+    def first_picture(self, *arguments, **options):
+        output = self.output("--step", "--pause", "1ms", "--ascii", *arguments, NO_COLOR="1",
+                             **options)
+        return output.partition("\x1b[J")[0].replace("\x1b[K", "").replace("\r", "")
+
+    def test_what_is_left_out_of_a_low_window_is_told(self):
+        timers = (5, 200, 9000, 600000, 40000000)
+        for rows, levels, last in [(24, [0, 1, 2], "2 levels more: make the window taller"),
+                                   (28, [0, 1, 2, 3], "1 level more: make the window taller"),
+                                   (5, [], "5 levels more: make the window taller")]:
+            with self.subTest(rows=rows):
+                picture = self.first_picture(*timers, rows=rows)
+                self.assertEqual(sorted(strips(picture)), levels)
+                self.assertEqual(picture.splitlines()[-1], last)
+        self.assertEqual(sorted(strips(self.first_picture(*timers, rows=60))), [0, 1, 2, 3, 4])
+
+    def test_the_legend_is_there_where_it_fits(self):
+        self.assertTrue(self.first_picture(rows=24).endswith(LEGEND))
+        self.assertNotIn("A cell is a slot", self.first_picture(rows=20))
+
+    def test_a_window_too_small_for_any_picture_is_told(self):
+        self.assertIn("Too low\n", self.first_picture(rows=2))
+        self.assertIn("Too narrow\n", self.first_picture(columns=19))
 
     def test_pictures_are_apart_by_the_pause(self):
         begin = time.monotonic()
@@ -400,11 +489,18 @@ class Refused(ProgramTest):
     def test_a_wrong_command_line_is_told(self):
         for arguments, message in [
                 (["x"], "a timer is a delay in ticks, or @ and a tick, not 'x'"),
-                (["@"], "a timer is a delay in ticks, or @ and a tick, not '@'"),
+                (["@"], "@ takes a tick, not ''"),
+                (["@x"], "@ takes a tick, not 'x'"),
                 (["1.5"], "a timer is a delay in ticks, or @ and a tick, not '1.5'"),
-                (["18446744073709551616"], "not '18446744073709551616'"),
-                (["--now", "18446744073709551615"], "--now takes a tick, not"),
-                (["--random", "0"], "--random takes a number from 1 to 100000, not '0'"),
+                (["18446744073709551616"],
+                 "'18446744073709551616' is above 18446744073709551615"),
+                (["@99999999999999999999"],
+                 "@ takes a tick: '99999999999999999999' is above 18446744073709551615"),
+                (["--now", "18446744073709551615"],
+                 "--now takes a tick: '18446744073709551615' is above 18446744073709551614"),
+                (["--now", "1e3"], "--now takes a tick, not '1e3'"),
+                (["--random", "0"],
+                 "--random takes a number from 1 to 100000: '0' is below 1"),
                 (["--random", "100001"], "--random takes a number from 1 to 100000"),
                 (["--random", "3", "5"], "give timers or --random, not both"),
                 (["--seed", "3"], "--seed needs --random"),
@@ -415,7 +511,6 @@ class Refused(ProgramTest):
                 (["--step", "--every", "0"], "--every takes a number of ticks from 1"),
                 (["--step", "--path", "3"], "--path and --step do not go together"),
                 (["--step", "--all"], "--all goes neither with --path nor with --step"),
-                (["--path"], "--path needs a timer"),
                 (["--bogus"], "unrecognized option"),
         ]:
             with self.subTest(arguments=arguments):
