@@ -5,8 +5,9 @@
 #define ELAPSE_ATTRIBUTES_H
 
 /* The headers define inline functions as C99 and C++ do; in the old GNU way each
- * file that includes them would define them anew. */
-#ifdef __GNUC_GNU_INLINE__
+ * file that includes them would define them anew. (Clang names that way in C++
+ * too, and means nothing by it.) */
+#if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus)
 #error "Elapse needs the inline functions of C99: compile as C99 or later"
 #endif
 
