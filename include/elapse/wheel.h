@@ -211,9 +211,9 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
  * moved at most once per level for each arming, and once more for each time that
  * it was put off. One call may have to move the population of a whole slot; see
- * settle where that matters. When nothing is due: one comparison, except that for
- * a slot whose least deadline went stale, because its timer was stopped or put
- * off, there is one wake-up in vain.
+ * settle where that matters. Moving takes some 9 KiB of stack. When nothing is due: one comparison,
+ * except that for a slot whose least deadline went stale, because its timer was stopped or put off,
+ * there is one wake-up in vain.
  */
 ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel)
 {
@@ -230,7 +230,7 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
  *         serve_something_else();
  *     timer = elapse_wheel_pop(&wheel);
  *
- * Cost: O(max_moves).
+ * Cost: O(max_moves), and some 9 KiB of stack.
  */
 ELAPSE_API bool elapse_wheel_settle(struct elapse_wheel *wheel, size_t max_moves);
 

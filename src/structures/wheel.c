@@ -178,6 +178,14 @@ static inline struct elapse__wheel_slot *slot_at(struct elapse_wheel *wheel, uns
     return at;
 }
 
+/* Puts a timer that is in no ring into an open slot, as the newest. */
+static inline void append_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                unsigned slot, struct elapse__wheel_slot *entered)
+{
+    elapse__ring_append(&entered->timers, &timer->keep.link);
+    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
+}
+
 static void lower_wake(struct elapse_wheel *wheel, uint64_t deadline)
 {
     if (deadline < wheel->wake)
@@ -197,8 +205,7 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
     open_slot(wheel, slot, deadline);
     lower_wake(wheel, deadline);
-    elapse__ring_append(&wheel->slots[slot].timers, &timer->keep.link);
-    timer->place = elapse__place_on_trail(wheel, slot, wheel->slots[slot].entered++, timer);
+    append_timer(wheel, timer, slot, &wheel->slots[slot]);
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
@@ -235,8 +242,7 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
         entered->least = deadline;
         lower_wake(wheel, deadline); /* it is no later than any slot's `least` */
     }
-    elapse__ring_append(&entered->timers, &timer->keep.link);
-    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
+    append_timer(wheel, timer, slot, entered);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -268,8 +274,7 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
         entered->least = deadline;
 
     if (slot >= lower_slots) {
-        elapse__ring_append(&entered->timers, &timer->keep.link);
-        timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
+        append_timer(wheel, timer, slot, entered);
         return;
     }
     elapse__ring_prepend(&entered->timers, &timer->keep.link);

@@ -50,12 +50,11 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 
 /*
  * Walks the ring of `slot` and adds its timers to `*count`, giving up beyond the
- * wheel's own count so that a loop ends. No timer may have a deadline before
- * `least`. Returns the number of the broken invariant, or 0.
+ * wheel's own count so that a loop ends. Returns the number of the broken invariant, or 0.
  */
-static unsigned check_ring(const struct elapse_wheel *wheel, const struct elapse__link *ring,
-                           unsigned slot, uint64_t least, size_t *count)
+static unsigned check_ring(const struct elapse_wheel *wheel, unsigned slot, size_t *count)
 {
+    const struct elapse__link *ring = &wheel->slots[slot].timers;
     const struct elapse__link *link = ring;
     for (;;) {
         if (link->next == NULL || link->next->previous != link)
@@ -68,7 +67,7 @@ static unsigned check_ring(const struct elapse_wheel *wheel, const struct elapse
         const struct elapse_timer *timer = elapse__ring_timer(link);
         if (timer->place == 0 || elapse__wheel_slot_of(timer->place) != slot)
             return 3;
-        if (timer->deadline < least)
+        if (timer->deadline < wheel->slots[slot].least)
             return 6;
     }
 }
@@ -126,7 +125,7 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
         const struct elapse__wheel_slot *checked = &wheel->slots[slot];
         if (slot_occupied(wheel, slot) == elapse__ring_empty(&checked->timers))
             return 2;
-        broken = check_ring(wheel, &checked->timers, slot, checked->least, &count);
+        broken = check_ring(wheel, slot, &count);
         if (broken == 0 && !elapse__ring_empty(&checked->timers))
             broken = check_slot(wheel, slot);
     }

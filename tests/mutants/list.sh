@@ -18,10 +18,8 @@ mutant drain_reverses_order src/structures/wheel.c \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
     'elapse__ring_append(&entered->timers, &timer->keep.link);'
 mutant start_appends_in_front src/structures/wheel.c \
-    '    }
-    elapse__ring_append(&entered->timers' \
-    '    }
-    elapse__ring_prepend(&entered->timers'
+    'elapse__ring_append(&entered->timers, &timer->keep.link);' \
+    'elapse__ring_prepend(&entered->timers, &timer->keep.link);'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
@@ -166,9 +164,9 @@ mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
     'return 0;'
 
 mutant check_tells_a_wrong_number src/structures/wheel_inspect.c \
-    '        if (timer->deadline < least)
+    '        if (timer->deadline < wheel->slots[slot].least)
             return 6;' \
-    '        if (timer->deadline < least)
+    '        if (timer->deadline < wheel->slots[slot].least)
             return 7;'
 mutant check_of_a_drain_tells_a_wrong_number src/structures/wheel_inspect.c \
     '        !slot_occupied(wheel, slot))
