@@ -25,6 +25,28 @@ enum elapse_error {
     ELAPSE_ERROR_STORAGE = 2,
     /* There are more timers than places. Nothing has changed. */
     ELAPSE_ERROR_FULL = 3,
+    /* An argument is outside its range, or a combination makes no sense. Nothing
+     * has changed. */
+    ELAPSE_ERROR_ARGUMENT = 4,
+    /* The allocator had no memory. Nothing has changed. */
+    ELAPSE_ERROR_MEMORY = 5,
+    /* The system refused a thread, a file descriptor or a clock. Nothing is left
+     * running. */
+    ELAPSE_ERROR_SYSTEM = 6,
+    /* As many tasks are pending as the scheduler's limit allows. Nothing has
+     * changed. */
+    ELAPSE_ERROR_LIMIT = 7,
+    /* A task with this key is pending already. Nothing has changed. */
+    ELAPSE_ERROR_KEY_PENDING = 8,
+    /* The handle's task has ended or was cancelled, or never was. */
+    ELAPSE_ERROR_GONE = 9,
+    /* The scheduler is closed. Nothing has changed. */
+    ELAPSE_ERROR_CLOSED = 10,
+    /* Not to be called from an action (or a destructor) of this scheduler: it would
+     * wait for itself. Nothing has changed. */
+    ELAPSE_ERROR_IN_ACTION = 11,
+    /* Another thread is inside the same call. Nothing has changed. */
+    ELAPSE_ERROR_BUSY = 12,
 };
 
 /*

@@ -11,6 +11,24 @@ const char *elapse_error_text(enum elapse_error error)
         return "storage is missing, too small or not aligned";
     case ELAPSE_ERROR_FULL:
         return "all places are taken";
+    case ELAPSE_ERROR_ARGUMENT:
+        return "an argument is out of range";
+    case ELAPSE_ERROR_MEMORY:
+        return "out of memory";
+    case ELAPSE_ERROR_SYSTEM:
+        return "the system refused a thread, a file descriptor or a clock";
+    case ELAPSE_ERROR_LIMIT:
+        return "as many tasks are pending as the limit allows";
+    case ELAPSE_ERROR_KEY_PENDING:
+        return "a task with this key is pending";
+    case ELAPSE_ERROR_GONE:
+        return "the task is gone";
+    case ELAPSE_ERROR_CLOSED:
+        return "the scheduler is closed";
+    case ELAPSE_ERROR_IN_ACTION:
+        return "not to be called from an action of the same scheduler";
+    case ELAPSE_ERROR_BUSY:
+        return "another thread is inside the same call";
     }
     return "unknown error";
 }

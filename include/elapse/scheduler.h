@@ -1,0 +1,482 @@
+/*
+ * Elapse: the scheduler. Any thread schedules tasks; their actions run when their
+ * time has come, on worker threads.
+ *
+ * Use:
+ *
+ *     static void expire(void *context, const struct elapse_run *run)
+ *     {
+ *         order_expire(context);
+ *     }
+ *
+ *     struct elapse_scheduler *scheduler;
+ *     struct elapse_handle handle;
+ *     struct elapse_task task = {.action = expire, .context = order};
+ *
+ *     if (elapse_scheduler_new(NULL, &scheduler) != ELAPSE_OK ||
+ *         elapse_scheduler_start(scheduler) != ELAPSE_OK)
+ *         ...;
+ *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS, &handle) != ELAPSE_OK)
+ *         ...;
+ *     ...
+ *     if (elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_REMOVED)
+ *         ...;                               // it has not run and never will
+ *     ...
+ *     (void)elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
+ *     elapse_scheduler_free(scheduler);
+ *
+ * Life of a task:
+ *
+ *                     schedule          due, and a worker takes it         action returns
+ *              (none) --------> pending --------------------------> running --------> gone
+ *                                 | ^                                  |
+ *        cancel: removed -> gone  | |  rescheduled while it ran        |
+ *        reschedule: stays <------+ +----------------------------------+
+ *
+ * "Pending" lasts until the action begins: a task that is due and waits for a
+ * worker is pending, and a cancel removes it. One task never runs twice at once.
+ *
+ * Promises, beyond those of the structures (docs/promises.md has them numbered):
+ * - Never early: no action begins before its deadline.
+ * - Every task that was scheduled ends in exactly one of: its action ran, it was
+ *   removed (by cancel, by a replacement with its key, by closing), or closing
+ *   handed it back.
+ * - Cancel tells the truth, see enum elapse_cancel.
+ * - No code of the user, be it an action, a destructor or a hook, is ever called
+ *   with a lock of the scheduler held.
+ * - No polling: with nothing due no thread of the scheduler wakes up.
+ * - Order: among tasks scheduled by one thread (or with one key's shard), with one
+ *   worker or none, by deadline tick and then in the order of scheduling. There is
+ *   no order across workers, nor across shards.
+ *
+ * It is not durable: what is pending is lost when the process ends.
+ *
+ * What holds for every function below, unless it says otherwise:
+ * - Times are in nanoseconds, and end in _ns. Absolute times are those of the
+ *   scheduler's clock (elapse_scheduler_now_ns; by default CLOCK_MONOTONIC).
+ *   Inside, time goes in ticks (1 ms by default): a deadline is rounded up to the
+ *   next tick. Sums saturate; ELAPSE_NEVER is a deadline that never comes.
+ * - Any thread may call it at any time between new and free, also from inside an
+ *   action or a destructor.
+ * - Pointers must not be NULL unless NULL is given a meaning.
+ * - It has been there since version 0.1.
+ *
+ * Memory: an unkeyed task without destructor takes 64 bytes, in blocks of 64 KiB
+ * that are kept for later tasks until elapse_scheduler_trim; each shard takes some
+ * 64 KiB besides. Threads: one that waits for time to pass, and workers, made when
+ * first needed, up to the number asked for.
+ *
+ * fork: the child has none of the threads and may only exec.
+ */
+#ifndef ELAPSE_SCHEDULER_H
+#define ELAPSE_SCHEDULER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/attributes.h>
+#include <elapse/error.h>
+#include <elapse/timer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ELAPSE_MICROSECOND_NS UINT64_C(1000)
+#define ELAPSE_MILLISECOND_NS UINT64_C(1000000)
+#define ELAPSE_SECOND_NS      UINT64_C(1000000000)
+
+/* A scheduler. Its contents are the library's own. */
+struct elapse_scheduler;
+
+/*
+ * Names one scheduled task of one scheduler, also after that task is gone: a handle
+ * is never taken for another task's. Copy it freely; compare its three numbers.
+ * A handle of zeros names no task.
+ */
+struct elapse_handle {
+    uint32_t index;
+    uint32_t generation;
+    uint32_t shard;
+};
+
+/* What an action is told about its run. Valid during the call only. */
+struct elapse_run {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle handle; /* of the task that runs */
+    uint64_t intended_ns;        /* its deadline, rounded up to a tick */
+    uint64_t actual_ns;          /* when it began, never before intended_ns */
+};
+
+/*
+ * What a task does. It may call every function below except where that says
+ * otherwise; it may block, and then keeps its worker from other tasks. It must
+ * return: leaving it by longjmp, an exception or pthread_exit is undefined.
+ */
+typedef void elapse_action_function(void *context, const struct elapse_run *run);
+
+/* What a task's context is passed to when the task has ended. The rules of an
+ * action hold for it too. */
+typedef void elapse_destroy_function(void *context);
+
+/* What to do when a task is scheduled with the key of one that is pending. */
+enum elapse_key_policy {
+    /* The pending task is removed, and the new one takes its place. */
+    ELAPSE_KEY_REPLACE = 0,
+    /* The pending task stays and its handle is given out; the new one is taken as
+     * ended at once: its context is destroyed. */
+    ELAPSE_KEY_KEEP = 1,
+    /* The new one is refused with ELAPSE_ERROR_KEY_PENDING; the handle given out
+     * is that of the pending one. */
+    ELAPSE_KEY_FAIL = 2,
+};
+
+/* The longest key there may be, in bytes. */
+#define ELAPSE_KEY_BYTES_MAX 65535
+
+/*
+ * What to schedule. Set what is not needed to zero: a designated initialiser does.
+ * The struct is read during the call only.
+ */
+struct elapse_task {
+    /* Called once when the deadline has come. Must not be NULL. */
+    elapse_action_function *action;
+    /* Passed to action and destroy. The scheduler never looks at it. */
+    void *context;
+    /* NULL, or called once when the task has ended, however it ended, but for two
+     * cases: when scheduling failed, and when closing handed the task back, the
+     * context remains the caller's. It is called outside all locks on the thread that
+     * ended the task: the one the action ran on, the one that cancelled or replaced
+     * it, or the one that closed the scheduler. */
+    elapse_destroy_function *destroy;
+    /* Any bytes, which are copied: among the tasks of a scheduler at most one with
+     * these is pending, and at most one running. NULL and 0: no key. A task whose
+     * key's action is running is due only when that has ended. */
+    const void *key;
+    size_t key_bytes;
+    enum elapse_key_policy if_key_pending;
+    /* How much later than its deadline the task may come due if that saves a
+     * wake-up. The tick chosen is then its deadline in all respects. */
+    uint64_t slack_ns;
+};
+
+/* ---- life ---- */
+
+/* Where time comes from. */
+enum elapse_clock {
+    ELAPSE_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC: stands still while suspended */
+    ELAPSE_CLOCK_BOOTTIME = 1,  /* CLOCK_BOOTTIME: goes on while suspended */
+    /* Time is what elapse_scheduler_step is told. There are no threads: step runs
+     * all that is due on the calling thread. For tests and simulations. */
+    ELAPSE_CLOCK_MANUAL = 2,
+};
+
+/* Where memory comes from. Both may be called by any thread, several at a time. */
+struct elapse_allocator {
+    /* `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
+     * are none. */
+    void *(*allocate)(size_t alignment, size_t bytes, void *context);
+    void (*release)(void *memory, size_t bytes, void *context);
+    void *context;
+};
+
+struct elapse_scheduler_options {
+    size_t struct_bytes; /* set by elapse_scheduler_options_init; leave it */
+    enum elapse_clock clock;
+    /* Length of a tick, 1 to 3,600,000,000,000 (an hour). Default 1,000,000. */
+    uint64_t tick_ns;
+    /* Most worker threads, 0 to 4096. Default 10. With 0 the actions run on the
+     * thread that waits for time to pass: a slow one then delays all others. */
+    unsigned workers;
+    /* Tasks that may wait for a worker outside the timing structures, 1 to
+     * 1,048,576. Default 1024. Further due tasks wait where they are. */
+    unsigned queue_tasks;
+    /* Parts with a lock each, 1 to 256; 0 takes one for each processor, at most 16,
+     * or one where time is manual. Threads are spread over them. */
+    unsigned shards;
+    /* Most pending tasks; 0: no limit but memory. A shard holds at most
+     * 67,108,864 tasks, pending and running. */
+    uint64_t pending_max;
+    /* Stack of each thread; 0 takes the system's default. */
+    size_t stack_bytes;
+    /* NULL, or called first on each thread that the scheduler makes, with the name
+     * of that thread; for priorities, processors, tracing. */
+    void (*thread_started)(const char *name, void *context);
+    void *thread_started_context;
+    /* With both functions NULL, the C library's. */
+    struct elapse_allocator allocator;
+};
+
+/* What elapse_scheduler_options_init calls, with the caller's size. */
+ELAPSE_API void elapse_scheduler_options_init_sized(struct elapse_scheduler_options *options,
+                                                    size_t options_bytes);
+
+/* Sets all options to their defaults. Always begin with it. Cannot fail. */
+static inline void elapse_scheduler_options_init(struct elapse_scheduler_options *options)
+{
+    elapse_scheduler_options_init_sized(options, sizeof *options);
+}
+
+/*
+ * Makes a scheduler that has no threads yet and leaves it in `*scheduler`. Tasks
+ * may be scheduled from here on; they run once it is started. `options` NULL: all
+ * defaults.
+ * Errors: ABI (options were initialised by another version), ARGUMENT, MEMORY,
+ * SYSTEM; `*scheduler` is NULL then.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_scheduler_new(const struct elapse_scheduler_options *options,
+                     struct elapse_scheduler **scheduler);
+
+/*
+ * Makes the thread that waits for time, and a first worker if there are to be any;
+ * tasks begin to run. Starting a started scheduler does nothing; nor does starting
+ * one whose clock is manual.
+ * Errors: SYSTEM (nothing is left running; it may be tried again), CLOSED.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_scheduler_start(struct elapse_scheduler *scheduler);
+
+/* What becomes of pending tasks when the scheduler is closed. */
+enum elapse_close {
+    /* They are removed; their contexts are destroyed. */
+    ELAPSE_CLOSE_DROP = 0,
+    /* Those that are due when close is called run first; then as DROP. */
+    ELAPSE_CLOSE_RUN_DUE = 1,
+    /* Each is handed back. */
+    ELAPSE_CLOSE_HAND_BACK = 2,
+};
+
+/*
+ * What closing calls with each task that it hands back, on the closing thread, in no
+ * particular order. `task` is as it was scheduled, without policy and slack; it and
+ * its key are valid during the call only. Its context is the caller's again.
+ */
+typedef void elapse_hand_back_function(const struct elapse_task *task, uint64_t deadline_ns,
+                                       void *hand_back_context);
+
+/*
+ * Closes the scheduler: from here on scheduling and rescheduling are refused. Waits
+ * for the actions that are running (and with RUN_DUE for those that are due), ends
+ * all threads, and then does with the pending tasks what `how` says. Cancelling
+ * stays possible, and says "gone" afterwards. A scheduler that was never started can
+ * be closed too; with RUN_DUE the due tasks then run on the calling thread, as they do where
+ * time is manual.
+ * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another
+ * thread is closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
+ * `how` is unknown.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how,
+                       elapse_hand_back_function *hand_back, void *hand_back_context);
+
+/*
+ * Gives back all memory; closes (DROP) first if that was not done. NULL is ignored.
+ * No other thread may be inside a call on the scheduler, nor begin one. From an action
+ * of the scheduler it must not be called: it answers IN_ACTION and does nothing.
+ */
+ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
+
+/* The time of the scheduler's clock. Cost: reading the clock. Cannot fail. */
+ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *scheduler);
+
+/*
+ * Manual time: sets the time to `now_ns` (an earlier one is ignored) and runs all
+ * that is due on the calling thread, by deadline, until nothing is. A task
+ * that is scheduled meanwhile and due runs too. Returns how many ran, in `*ran`
+ * unless that is NULL. A new manual clock stands at 0.
+ * Errors: ARGUMENT when the clock is not manual; IN_ACTION; BUSY while another
+ * thread steps; CLOSED.
+ */
+ELAPSE_API enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler,
+                                                   uint64_t now_ns, size_t *ran);
+
+/*
+ * The earliest time at which there may be something to do; ELAPSE_NEVER when
+ * there will be nothing. Never later than the first deadline; earlier only if a
+ * task was cancelled or rescheduled. With manual time: what to step to.
+ * Cost: O(shards). Cannot fail.
+ */
+ELAPSE_API uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler);
+
+/*
+ * Gives blocks that hold no task back to the allocator; returns how many bytes. Other
+ * calls go on meanwhile. Cannot fail.
+ */
+ELAPSE_API size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler);
+
+/* ---- tasks ---- */
+
+/*
+ * Schedules `task` for `delay_ns` from now, or for `deadline_ns` on the scheduler's
+ * clock. A deadline that has passed is due at once. The handle is stored in
+ * `*handle` before the action can begin, unless it is NULL; what was there stays when
+ * the call fails (but see ELAPSE_KEY_FAIL). ELAPSE_OK means that the context is in the scheduler's
+ * care; after an error it is the caller's.
+ * Errors: ARGUMENT (no action, a key that is too long), MEMORY, LIMIT, KEY_PENDING,
+ * CLOSED.
+ * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. With
+ * key or destructor, an allocation or two.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                           uint64_t delay_ns, struct elapse_handle *handle);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                        uint64_t deadline_ns, struct elapse_handle *handle);
+
+/* One task of a batch. */
+struct elapse_batch_task {
+    struct elapse_task task;
+    uint64_t deadline_ns;        /* on the scheduler's clock */
+    struct elapse_handle handle; /* out */
+    enum elapse_error error;     /* out: this task's own result */
+};
+
+/*
+ * Schedules `count` tasks, each as elapse_task_schedule_at would, in their order,
+ * but takes each lock once for up to 64 of them. A task that fails does not stop those
+ * after it. Returns ELAPSE_OK if none failed, otherwise the error of the first that did.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
+                           size_t count);
+
+/*
+ * Moves a task to another deadline, earlier or later, `delay_ns` from now or at
+ * `deadline_ns`; the old deadline is forgotten. Its handle, key and context stay; slack is
+ * not applied. A task that is due but has not begun is pending and is moved. One that is
+ * running runs once more, when the new deadline has come and its action has
+ * ended.
+ * Errors: GONE (also when it is running and was cancelled, or another task with its key is
+ * pending meanwhile), LIMIT (running tasks only), CLOSED.
+ * Cost: O(1); reading the clock (`_after` alone), a lock; putting off is one store.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_after(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                             uint64_t delay_ns);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                          uint64_t deadline_ns);
+
+/* What cancelling found. Each answer is the whole truth at the moment the call took
+ * effect, and stays true. */
+enum elapse_cancel {
+    /* It was pending and is removed: its action has not begun and never will.
+     * Exactly one cancel of a task is answered so. */
+    ELAPSE_CANCEL_REMOVED = 0,
+    /* Its action has begun and has not ended (for cancel_wait: not within the
+     * time-out). It will not run again: a reschedule made before is withdrawn, one
+     * made later is refused. */
+    ELAPSE_CANCEL_RUNNING = 1,
+    /* It ended or was removed before (for cancel_wait also: it was running and has
+     * ended), or there never was such a task. Its action neither runs nor will. */
+    ELAPSE_CANCEL_GONE = 2,
+    /* cancel_wait alone: the caller is inside this task's own action, which will not
+     * run again; waiting for it would never end. */
+    ELAPSE_CANCEL_SELF = 3,
+};
+
+/*
+ * Cancels a task. Does not wait. After REMOVED its destructor has been called, on this
+ * thread.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
+                                                 struct elapse_handle handle);
+
+/*
+ * Cancels a task, and if its action is running waits until it has returned, but no longer
+ * than `timeout_ns` (ELAPSE_NEVER: as long as it takes). After REMOVED and GONE nothing
+ * that the action uses is in use by it; a destructor may still be under way on another
+ * thread. The time-out goes by CLOCK_MONOTONIC whatever the scheduler's clock.
+ *
+ * Two tasks that wait for each other wait for ever, and so does one that waits while
+ * it holds a mutex that the action needs; docs/scheduler.md shows both.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
+                                                      struct elapse_handle handle,
+                                                      uint64_t timeout_ns);
+
+/*
+ * Cancels `count` tasks, each as elapse_task_cancel would, but takes each lock once for up to
+ * 64 of them. The answers go to `answers`, unless that is NULL. Returns how
+ * many were removed.
+ */
+ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
+                                           const struct elapse_handle *handles, size_t count,
+                                           enum elapse_cancel *answers);
+
+/*
+ * The pending task with this key, or if none is pending the running one: true, and its
+ * handle in `*handle`. False if there is none.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key,
+                                 size_t key_bytes, struct elapse_handle *handle);
+
+/* Where a task is in its life. */
+enum elapse_task_state {
+    ELAPSE_TASK_GONE = 0,
+    ELAPSE_TASK_PENDING = 1, /* its action has not begun */
+    ELAPSE_TASK_RUNNING = 2, /* it has; it may be rescheduled besides */
+};
+
+/*
+ * The state of a task, which may have changed by the time the caller looks at it.
+ * Unless `deadline_ns` is NULL, it is given the deadline, rounded up to a tick, for which the
+ * task is pending or was begun; ELAPSE_NEVER for a task that is gone.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
+                                                      struct elapse_handle handle,
+                                                      uint64_t *deadline_ns);
+
+/* ---- statistics ---- */
+
+/* Buckets of a histogram: 8 for each doubling. */
+#define ELAPSE_LATENESS_BUCKETS 496
+
+struct elapse_statistics {
+    /* What happened since new. */
+    uint64_t scheduled;   /* tasks accepted, those kept away by KEEP not included */
+    uint64_t rescheduled; /* deadlines moved */
+    uint64_t begun;       /* actions begun */
+    uint64_t removed;     /* by cancel */
+    uint64_t replaced;    /* by another with the same key */
+    uint64_t handed_back; /* by closing */
+    uint64_t dropped;     /* by closing */
+    uint64_t held_back;   /* times that due tasks had to wait because the queue was full */
+    uint64_t refused_threads; /* workers that the system would not make */
+    /* What is. */
+    uint64_t pending; /* tasks whose action has not begun */
+    uint64_t running; /* tasks whose action has not ended */
+    uint64_t workers; /* worker threads made so far */
+    /* How much later than intended actions began. */
+    uint64_t lateness_max_ns;
+    uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
+};
+
+/*
+ * Adds up the counts of all shards, one after the other: while other threads are
+ * busy, counts of different shards are of slightly different moments. Once the
+ * scheduler rests, scheduled + running-and-rescheduled tasks balance.
+ * Cost: O(shards), each lock once. Cannot fail.
+ */
+ELAPSE_API void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
+                                            struct elapse_statistics *statistics);
+
+/*
+ * The lateness that the share `quantile` (0 to 1) of all actions begun did not exceed, to
+ * within an eighth above; 0 if none has begun. Never more than
+ * lateness_max_ns. Reads the struct alone. Cannot fail.
+ */
+ELAPSE_API uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistics,
+                                                  double quantile);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * How a scheduler ends.
+ */
+#include "delivery.h"
+#include "inside.h"
+#include "scheduler.h"
+#include "ticks.h"
+#include "workers.h"
+
+/* Tasks collected within one holding of a lock. */
+enum { TASKS_AT_ONCE = 64 };
+
+static void refuse_from_now_on(struct elapse_scheduler *scheduler)
+{
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        elapse__shard_lock(shard);
+        shard->closed = true;
+        elapse__shard_unlock(shard);
+    }
+}
+
+static void end_clock_thread(struct elapse_scheduler *scheduler)
+{
+    atomic_store(&scheduler->clock_ending, true);
+    elapse__sleeper_kick(&scheduler->sleeper);
+    (void)pthread_join(scheduler->clock_thread, NULL);
+}
+
+/* The clock thread has gone, and nothing new comes in: this thread stands in for it, until
+ * what is due now, and what waited for its key, has run. */
+static void run_what_is_due(struct elapse_scheduler *scheduler)
+{
+    uint64_t tick = elapse__now_tick(scheduler);
+    if (atomic_load(&scheduler->worker_count) == 0) {
+        (void)elapse__run_due_in_order(scheduler, tick);
+        return;
+    }
+    do {
+        (void)elapse__deliver(scheduler, tick);
+        elapse__work_queue_wait_quiet(&scheduler->queue);
+    } while (elapse__earliest_wake(scheduler) <= tick);
+}
+
+/* What is to become of the tasks that are left. */
+struct collection {
+    struct elapse_scheduler *scheduler;
+    elapse_hand_back_function *hand_back; /* NULL: drop */
+    void *hand_back_context;
+};
+
+/* A task that closing has taken out. */
+struct collected {
+    struct elapse_task task;
+    uint64_t deadline_ns;
+    struct elapse__remains remains;
+};
+
+/* Takes a task out, with what it takes to describe it. The lock is held. */
+static struct collected collect(struct elapse__shard *shard, struct elapse__task *task)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    struct collected collected = {
+        .task.action = task->action,
+        .task.context = task->context,
+        .task.destroy = task->extra == NULL ? NULL : task->extra->destroy,
+        .task.key = key == NULL ? NULL : key->data,
+        .task.key_bytes = key == NULL ? 0 : key->bytes,
+        .deadline_ns = elapse__tick_begins_ns(tick, shard->tick_ns),
+    };
+    elapse__shard_remove(shard, task, &collected.remains);
+    return collected;
+}
+
+/* Collects the tasks of one shard, some at a time. None is RUNNING any more. */
+static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
+{
+    const struct elapse_allocator *memory = &collection->scheduler->options.allocator;
+    struct collected collected[TASKS_AT_ONCE];
+    uint32_t index = 0;
+    bool more = true;
+    while (more) {
+        size_t count = 0;
+        elapse__shard_lock(shard);
+        for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < TASKS_AT_ONCE; i++) {
+            struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
+            if (task != NULL && task->state != ELAPSE__TASK_FREE)
+                collected[count++] = collect(shard, task);
+        }
+        if (collection->hand_back != NULL)
+            shard->handed_back += count;
+        else
+            shard->dropped += count;
+        more = index >> ELAPSE__BLOCK_BITS < shard->tasks.block_count;
+        elapse__shard_unlock(shard);
+        for (size_t i = 0; i < count; i++) {
+            if (collection->hand_back != NULL) {
+                collected[i].remains.destroy = NULL;
+                collection->hand_back(&collected[i].task, collected[i].deadline_ns,
+                                      collection->hand_back_context);
+            }
+            elapse__remains_settle(&collected[i].remains, memory);
+        }
+    }
+}
+
+static void collect_all(const struct collection *collection)
+{
+    struct elapse_scheduler *scheduler = collection->scheduler;
+    struct elapse__inside inside;
+    elapse__enter(&inside, scheduler, (struct elapse_handle){0});
+    for (unsigned i = 0; i < scheduler->options.shards; i++)
+        collect_shard(collection, &scheduler->shards[i]);
+    elapse__leave(&inside);
+}
+
+/* Takes over the right to close from whoever has it; OK: this thread closes. */
+static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool *started)
+{
+    *started = elapse__live_on(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING);
+    if (*started || elapse__live_on(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING))
+        return ELAPSE_OK;
+    bool closed = atomic_load(&scheduler->life) == (int)ELAPSE__LIFE_CLOSED;
+    return closed ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_BUSY;
+}
+
+/* Closes, now that no other thread does nor steps. */
+static void close_as(struct elapse_scheduler *scheduler, const struct collection *collection,
+                     enum elapse_close how, bool started)
+{
+    bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL;
+    refuse_from_now_on(scheduler);
+    if (has_threads)
+        end_clock_thread(scheduler);
+    if (how == ELAPSE_CLOSE_RUN_DUE)
+        run_what_is_due(scheduler);
+    if (has_threads)
+        elapse__workers_end(scheduler);
+    collect_all(collection);
+    elapse__sleeper_close(&scheduler->sleeper);
+    atomic_store(&scheduler->life, (int)ELAPSE__LIFE_CLOSED);
+}
+
+enum elapse_error elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how,
+                                         elapse_hand_back_function *hand_back,
+                                         void *hand_back_context)
+{
+    bool hands_back = how == ELAPSE_CLOSE_HAND_BACK;
+    bool started;
+    const struct collection collection = {
+        .scheduler = scheduler,
+        .hand_back = hands_back ? hand_back : NULL,
+        .hand_back_context = hand_back_context,
+    };
+    if (how != ELAPSE_CLOSE_DROP && how != ELAPSE_CLOSE_RUN_DUE && !hands_back)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (hands_back && hand_back == NULL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__is_inside(scheduler))
+        return ELAPSE_ERROR_IN_ACTION;
+    /* A thread that steps runs actions. */
+    if (atomic_exchange(&scheduler->stepping, true))
+        return ELAPSE_ERROR_BUSY;
+    enum elapse_error error = begin_closing(scheduler, &started);
+    if (error == ELAPSE_OK)
+        close_as(scheduler, &collection, how, started);
+    atomic_store(&scheduler->stepping, false);
+    return error;
+}

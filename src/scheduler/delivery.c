@@ -1,0 +1,210 @@
+#include "delivery.h"
+
+#include <sys/prctl.h>
+
+#include "inside.h"
+#include "ticks.h"
+#include "workers.h"
+
+/* Tasks taken out of a shard within one holding of its lock. */
+enum { TASKS_AT_ONCE = 64 };
+
+uint64_t elapse__earliest_wake(const struct elapse_scheduler *scheduler)
+{
+    uint64_t earliest = ELAPSE_NEVER;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        uint64_t wake = atomic_load(&scheduler->shards[i].wake_tick);
+        earliest = wake < earliest ? wake : earliest;
+    }
+    return earliest;
+}
+
+static bool may_be_due(const struct elapse__shard *shard, uint64_t now_tick)
+{
+    return atomic_load(&shard->wake_tick) <= now_tick;
+}
+
+/* ---- running ---- */
+
+/* Calls the action; no lock is held. */
+static void perform(struct elapse_scheduler *scheduler, const struct elapse__begun *begun)
+{
+    struct elapse__inside inside;
+    struct elapse_run run = {
+        .scheduler = scheduler,
+        .handle = begun->handle,
+        .intended_ns = begun->intended_ns,
+        .actual_ns = begun->actual_ns,
+    };
+    elapse__enter(&inside, scheduler, begun->handle);
+    begun->action(begun->context, &run);
+    elapse__leave(&inside);
+}
+
+/* Releases and destroys what remains; no lock is held. */
+static void settle(struct elapse_scheduler *scheduler, const struct elapse__remains *remains)
+{
+    struct elapse__inside inside;
+    elapse__enter(&inside, scheduler, (struct elapse_handle){0});
+    elapse__remains_settle(remains, &scheduler->options.allocator);
+    elapse__leave(&inside);
+}
+
+/*
+ * Begins a task and runs it to its end. The lock of the shard is held at the call and
+ * when it returns, and not in between.
+ */
+static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                struct elapse__task *task)
+{
+    struct elapse__remains remains = {0};
+    struct elapse__begun begun =
+        elapse__shard_begin(shard, task, elapse_scheduler_now_ns(scheduler));
+    elapse__shard_unlock(shard);
+    perform(scheduler, &begun);
+    elapse__shard_lock(shard);
+    elapse__shard_finish(shard, task, &remains);
+    if (remains.extra == NULL)
+        return;
+    elapse__shard_unlock(shard);
+    settle(scheduler, &remains);
+    elapse__shard_lock(shard);
+}
+
+void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    elapse__shard_lock(shard);
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
+        run(scheduler, shard, task);
+    elapse__shard_unlock(shard);
+    /* It may be PENDING again, or have let another task of its key loose. */
+    elapse__announce(scheduler, atomic_load(&shard->wake_tick));
+}
+
+/* Runs up to `most` tasks of a shard. */
+static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                       uint64_t now_tick, size_t most)
+{
+    size_t ran = 0;
+    enum elapse__due due;
+    elapse__shard_lock(shard);
+    do {
+        struct elapse__task *task;
+        due = elapse__shard_take_due(shard, now_tick, &task);
+        if (due == ELAPSE__DUE_TASK) {
+            run(scheduler, shard, task);
+            ran++;
+        } else if (due == ELAPSE__DUE_MORE) {
+            elapse__shard_unlock(shard);
+            elapse__shard_lock(shard);
+        }
+    } while (due != ELAPSE__DUE_NONE && ran < most);
+    elapse__shard_unlock(shard);
+    return ran;
+}
+
+size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick)
+{
+    size_t ran = 0;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        if (may_be_due(&scheduler->shards[i], now_tick))
+            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE);
+    }
+    return ran;
+}
+
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick)
+{
+    size_t ran = 0;
+    for (;;) {
+        struct elapse__shard *first = &scheduler->shards[0];
+        for (unsigned i = 1; i < scheduler->options.shards; i++) {
+            if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
+                first = &scheduler->shards[i];
+        }
+        if (!may_be_due(first, now_tick))
+            return ran;
+        ran += run_some(scheduler, first, now_tick, 1);
+    }
+}
+
+/* ---- delivering to workers ---- */
+
+/* Moves up to TASKS_AT_ONCE due tasks of a shard into the queue; false if it is full. */
+static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                         uint64_t now_tick)
+{
+    struct elapse_handle handles[TASKS_AT_ONCE];
+    unsigned count = 0;
+    unsigned room = elapse__work_queue_room(&scheduler->queue);
+    if (room == 0)
+        return false;
+    if (room > TASKS_AT_ONCE)
+        room = TASKS_AT_ONCE;
+
+    struct elapse__task *task;
+    elapse__shard_lock(shard);
+    while (count < room && elapse__shard_take_due(shard, now_tick, &task) == ELAPSE__DUE_TASK)
+        handles[count++] =
+            (struct elapse_handle){task->index, task->generation, shard->number};
+    elapse__shard_unlock(shard);
+    if (count > 0) {
+        unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);
+        elapse__workers_make(scheduler, without_worker);
+    }
+    return true;
+}
+
+bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick)
+{
+    const unsigned shards = scheduler->options.shards;
+    bool any;
+    do {
+        any = false;
+        for (unsigned i = 0; i < shards; i++) {
+            struct elapse__shard *shard = &scheduler->shards[scheduler->turn];
+            if (may_be_due(shard, now_tick)) {
+                any = true;
+                if (!deliver_some(scheduler, shard, now_tick))
+                    return false;
+            }
+            scheduler->turn = (scheduler->turn + 1) % shards;
+        }
+    } while (any);
+    return true;
+}
+
+/* ---- the clock thread ---- */
+
+/* Sleeps until there may be something to do. While the queue is full, that is when it has
+ * room again and not when something is due. */
+static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full)
+{
+    elapse__sleeper_prepare(&scheduler->sleeper);
+    uint64_t wake = queue_full ? ELAPSE_NEVER : elapse__earliest_wake(scheduler);
+    elapse__sleeper_sleep(&scheduler->sleeper, wake);
+}
+
+void *elapse__clock_main(void *argument)
+{
+    struct elapse_scheduler *scheduler = argument;
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    /* As late as the timer is precise, not 50 microseconds more. */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    while (!atomic_load(&scheduler->clock_ending)) {
+        uint64_t now_tick = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
+        bool queue_full = false;
+        if (scheduler->options.workers == 0) {
+            if (elapse__run_due(scheduler, now_tick) > 0)
+                continue;
+        } else {
+            queue_full = !elapse__deliver(scheduler, now_tick);
+        }
+        if (queue_full)
+            atomic_fetch_add(&scheduler->held_back, 1);
+        sleep_until_needed(scheduler, queue_full);
+    }
+    return NULL;
+}

@@ -1,0 +1,30 @@
+/*
+ * How a due task gets from its shard to a worker, or is run where it is.
+ */
+#ifndef ELAPSE__DELIVERY_H
+#define ELAPSE__DELIVERY_H
+
+#include "scheduler.h"
+
+/* Puts what is due at `now_tick` into the work queue, as much as fits, and makes
+ * workers if they are too few. Returns false if the queue was full before all was in. */
+bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick);
+
+/* Runs what is due at `now_tick` on the calling thread, shard by shard, some of each in
+ * turn. Returns how many ran; 0: nothing is due. */
+size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick);
+
+/* Runs what is due at `now_tick` on the calling thread, by deadline across all shards. Returns
+ * how many ran. */
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick);
+
+/* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
+void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);
+
+/* The earliest tick at which a shard may have something due. */
+uint64_t elapse__earliest_wake(const struct elapse_scheduler *scheduler);
+
+/* What the clock thread does. */
+void *elapse__clock_main(void *scheduler);
+
+#endif

@@ -1,0 +1,152 @@
+#include "key_index.h"
+
+#include <string.h>
+
+void elapse__key_index_init(struct elapse__key_index *index)
+{
+    memset(index, 0, sizeof *index);
+    index->level = ELAPSE__FIRST_BUCKETS;
+    index->segments[0] = index->first;
+}
+
+/* Buckets of a segment above the first. */
+static size_t segment_buckets(unsigned segment)
+{
+    return (size_t)ELAPSE__FIRST_BUCKETS << (segment - 1);
+}
+
+void elapse__key_index_free(struct elapse__key_index *index, const struct elapse_allocator *memory)
+{
+    for (unsigned segment = 1; segment < ELAPSE__KEY_SEGMENTS; segment++)
+        elapse__release(memory, index->segments[segment],
+                        segment_buckets(segment) * sizeof *index->segments[segment]);
+}
+
+/* ---- made and released without the lock ---- */
+
+struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t hash,
+                                     const struct elapse_allocator *memory)
+{
+    struct elapse__key *key = elapse__allocate(memory, _Alignof(struct elapse__key),
+                                               sizeof *key + bytes);
+    if (key == NULL)
+        return NULL;
+    *key = (struct elapse__key){.hash = hash, .bytes = bytes};
+    memcpy(key->data, data, bytes);
+    return key;
+}
+
+void elapse__key_release(struct elapse__key *key, const struct elapse_allocator *memory)
+{
+    if (key != NULL)
+        elapse__release(memory, key, sizeof *key + key->bytes);
+}
+
+struct elapse__key **elapse__key_segment_make(size_t buckets, const struct elapse_allocator *memory)
+{
+    struct elapse__key **segment = elapse__allocate(memory, _Alignof(struct elapse__key *),
+                                                    buckets * sizeof *segment);
+    if (segment != NULL)
+        memset(segment, 0, buckets * sizeof *segment);
+    return segment;
+}
+
+/* ---- buckets ---- */
+
+/* The segment of a bucket: 0 for the first 64, 1 for the next 64, 2 for 128 ... */
+static unsigned segment_of(size_t bucket)
+{
+    size_t number = bucket / ELAPSE__FIRST_BUCKETS;
+    return number == 0 ? 0 : 64 - (unsigned)__builtin_clzll(number);
+}
+
+static struct elapse__key **bucket_at(const struct elapse__key_index *index, size_t bucket)
+{
+    unsigned segment = segment_of(bucket);
+    size_t first = segment == 0 ? 0 : segment_buckets(segment);
+    return &index->segments[segment][bucket - first];
+}
+
+static struct elapse__key **bucket_for(const struct elapse__key_index *index, uint64_t hash)
+{
+    size_t bucket = (size_t)hash & (index->level - 1);
+    if (bucket < index->split)
+        bucket = (size_t)hash & (2 * index->level - 1);
+    return bucket_at(index, bucket);
+}
+
+size_t elapse__key_index_segment_needed(const struct elapse__key_index *index)
+{
+    if (index->count < index->level + index->split)
+        return 0;
+    unsigned segment = segment_of(index->level + index->split);
+    return segment < ELAPSE__KEY_SEGMENTS && index->segments[segment] == NULL
+               ? segment_buckets(segment)
+               : 0;
+}
+
+bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key **segment,
+                            size_t buckets)
+{
+    unsigned number = segment_of(buckets);
+    if (index->segments[number] != NULL)
+        return false;
+    index->segments[number] = segment;
+    return true;
+}
+
+/* Divides the next bucket between itself and a new one. */
+static void split_next(struct elapse__key_index *index)
+{
+    size_t added = index->level + index->split;
+    unsigned segment = segment_of(added);
+    if (segment >= ELAPSE__KEY_SEGMENTS || index->segments[segment] == NULL)
+        return;
+    struct elapse__key **from = bucket_at(index, index->split);
+    struct elapse__key **to = bucket_at(index, added);
+    while (*from != NULL) {
+        struct elapse__key *key = *from;
+        if (((size_t)key->hash & index->level) == 0) {
+            from = &key->next;
+            continue;
+        }
+        *from = key->next;
+        key->next = *to;
+        *to = key;
+    }
+    if (++index->split == index->level) {
+        index->level *= 2;
+        index->split = 0;
+    }
+}
+
+/* ---- keys ---- */
+
+struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
+                                           size_t bytes, uint64_t hash)
+{
+    struct elapse__key *key = *bucket_for(index, hash);
+    while (key != NULL &&
+           (key->hash != hash || key->bytes != bytes || memcmp(key->data, data, bytes) != 0))
+        key = key->next;
+    return key;
+}
+
+void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__key *key)
+{
+    if (index->count >= index->level + index->split)
+        split_next(index);
+    struct elapse__key **bucket = bucket_for(index, key->hash);
+    key->next = *bucket;
+    *bucket = key;
+    index->count++;
+}
+
+void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key)
+{
+    struct elapse__key **link = bucket_for(index, key->hash);
+    while (*link != key)
+        link = &(*link)->next;
+    *link = key->next;
+    index->count--;
+}

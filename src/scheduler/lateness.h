@@ -1,0 +1,27 @@
+/*
+ * Buckets of lateness: below 8 ns one for each nanosecond, above 8 for each
+ * doubling.
+ */
+#ifndef ELAPSE__LATENESS_H
+#define ELAPSE__LATENESS_H
+
+#include <elapse/scheduler.h>
+
+static inline unsigned elapse__lateness_bucket(uint64_t lateness_ns)
+{
+    if (lateness_ns < 8)
+        return (unsigned)lateness_ns;
+    unsigned highest = 63 - (unsigned)__builtin_clzll(lateness_ns);
+    return (highest - 2) * 8 + (unsigned)(lateness_ns >> (highest - 3) & 7);
+}
+
+/* The greatest lateness that belongs into the bucket. */
+static inline uint64_t elapse__lateness_greatest_ns(unsigned bucket)
+{
+    if (bucket < 8)
+        return bucket;
+    unsigned shift = bucket / 8 - 1;
+    return ((UINT64_C(8) + bucket % 8 + 1) << shift) - 1;
+}
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * Scheduling: one task, or many.
+ *
+ * What a task needs is made without the lock: a block for the task table, a copy of
+ * the key, a segment of the key index. Then, under the lock, it is admitted or it is not; when
+ * the table turns out to be full, the lock is released, room is made, and all begins
+ * anew.
+ */
+#include "scheduler.h"
+
+#include "inside.h"
+#include "ticks.h"
+
+/* Tasks of a batch within one holding of a lock. */
+enum { TASKS_AT_ONCE = 64 };
+
+/* ---- the shard of a thread ---- */
+
+struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler)
+{
+    static _Atomic unsigned threads;
+    static _Thread_local unsigned number; /* from 1 */
+    if (number == 0)
+        number = atomic_fetch_add(&threads, 1) + 1;
+    return &scheduler->shards[(number - 1) % scheduler->options.shards];
+}
+
+/* ---- without the lock ---- */
+
+static bool valid(const struct elapse_task *task)
+{
+    bool has_key = task->key_bytes > 0;
+    return task->action != NULL && (task->key != NULL) == has_key &&
+           task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
+           (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
+            task->if_key_pending == ELAPSE_KEY_FAIL);
+}
+
+static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    elapse__release(memory, admission->extra, sizeof *admission->extra);
+    elapse__key_release(admission->key, memory);
+}
+
+/* Makes what the task needs besides its 64 bytes. */
+static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
+                                    struct elapse__admission *admission)
+{
+    const struct elapse_task *task = admission->task;
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    admission->extra =
+        elapse__allocate(memory, _Alignof(struct elapse__task_extra), sizeof *admission->extra);
+    if (admission->extra == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    *admission->extra = (struct elapse__task_extra){.destroy = task->destroy};
+    if (task->key == NULL)
+        return ELAPSE_OK;
+    admission->key = elapse__key_make(task->key, task->key_bytes, admission->key_hash, memory);
+    if (admission->key != NULL)
+        return ELAPSE_OK;
+    discard(scheduler, admission);
+    return ELAPSE_ERROR_MEMORY;
+}
+
+/* Makes an admission out of a description, and finds the shard it is for. */
+static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                                 uint64_t deadline_ns, struct elapse__admission *admission,
+                                 struct elapse__shard **shard)
+{
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    if (!valid(task))
+        return ELAPSE_ERROR_ARGUMENT;
+    *admission = (struct elapse__admission){
+        .task = task,
+        .tick = elapse__tick_of_deadline(deadline_ns, tick_ns),
+    };
+    if (task->slack_ns > 0)
+        admission->latest_tick = elapse_deadline_after(deadline_ns, task->slack_ns) / tick_ns;
+    if (task->key == NULL) {
+        *shard = elapse__shard_of_thread(scheduler);
+        return task->destroy == NULL ? ELAPSE_OK : make_extra(scheduler, admission);
+    }
+    admission->key_hash =
+        elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
+    *shard = elapse__shard_of_key(scheduler, admission->key_hash);
+    return make_extra(scheduler, admission);
+}
+
+/* Lets the task table grow. The lock of the shard is held at the call and when it
+ * returns, and not in between. */
+static enum elapse_error make_room(struct elapse_scheduler *scheduler, struct elapse__shard *shard)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    uint32_t capacity = elapse__task_table_capacity_needed(&shard->tasks);
+    if (capacity == UINT32_MAX)
+        return ELAPSE_ERROR_LIMIT;
+    struct elapse__task_room room;
+    elapse__shard_unlock(shard);
+    bool made = elapse__task_room_make(&room, capacity, memory);
+    elapse__shard_lock(shard);
+    if (!made)
+        return ELAPSE_ERROR_MEMORY;
+    elapse__task_table_grow(&shard->tasks, &room);
+    if (room.tasks == NULL && room.blocks == NULL)
+        return ELAPSE_OK;
+    elapse__shard_unlock(shard);
+    elapse__task_room_release(&room, memory);
+    elapse__shard_lock(shard);
+    return ELAPSE_OK;
+}
+
+/* Lets the key index grow if it wants to. It can do without, so a lack of memory is no
+ * error. The lock is held at the call and when it returns. */
+static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shard *shard)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    size_t buckets = elapse__key_index_segment_needed(&shard->keys);
+    if (buckets == 0)
+        return;
+    elapse__shard_unlock(shard);
+    struct elapse__key **segment = elapse__key_segment_make(buckets, memory);
+    elapse__shard_lock(shard);
+    if (segment == NULL || elapse__key_index_grow(&shard->keys, segment, buckets))
+        return;
+    elapse__shard_unlock(shard);
+    elapse__release(memory, segment, buckets * sizeof *segment);
+    elapse__shard_lock(shard);
+}
+
+/* ---- one task ---- */
+
+/* Admits with the lock held, which it releases in between where room is needed. */
+static enum elapse__admitted admit(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                                   struct elapse__admission *admission, enum elapse_error *error)
+{
+    if (admission->key != NULL)
+        make_segment(scheduler, shard);
+    for (;;) {
+        *error = ELAPSE_OK;
+        enum elapse__admitted admitted = elapse__shard_admit(shard, admission, error);
+        if (admitted != ELAPSE__ADMIT_NO_ROOM)
+            return admitted;
+        *error = make_room(scheduler, shard);
+        if (*error != ELAPSE_OK)
+            return ELAPSE__ADMIT_REFUSED;
+    }
+}
+
+/* What is left to do after the lock: memory, wake-up, destructors. */
+static void conclude(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
+                     enum elapse__admitted admitted)
+{
+    /* Read first: the caller's struct may be gone once a destructor has been called. */
+    elapse_destroy_function *destroy =
+        admitted == ELAPSE__ADMIT_KEPT ? admission->task->destroy : NULL;
+    void *context = admission->task->context;
+    discard(scheduler, admission);
+    if (admitted == ELAPSE__ADMITTED)
+        elapse__announce(scheduler, admission->tick);
+    elapse__remains_settle(&admission->replaced, &scheduler->options.allocator);
+    if (destroy != NULL)
+        destroy(context);
+}
+
+enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
+                                          const struct elapse_task *task, uint64_t deadline_ns,
+                                          struct elapse_handle *handle)
+{
+    struct elapse__admission admission;
+    struct elapse__shard *shard;
+    enum elapse_error error = prepare(scheduler, task, deadline_ns, &admission, &shard);
+    if (error != ELAPSE_OK)
+        return error;
+    elapse__shard_lock(shard);
+    enum elapse__admitted admitted = admit(scheduler, shard, &admission, &error);
+    /* Under the lock: before the action can begin. */
+    if (handle != NULL && (error == ELAPSE_OK || error == ELAPSE_ERROR_KEY_PENDING))
+        *handle = admission.handle;
+    elapse__shard_unlock(shard);
+    conclude(scheduler, &admission, admitted);
+    return error;
+}
+
+enum elapse_error elapse_task_schedule_after(struct elapse_scheduler *scheduler,
+                                             const struct elapse_task *task, uint64_t delay_ns,
+                                             struct elapse_handle *handle)
+{
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    return elapse_task_schedule_at(scheduler, task, elapse_deadline_after(now_ns, delay_ns),
+                                   handle);
+}
+
+/* ---- batches ---- */
+
+/* A task of a batch on its way. */
+struct batched {
+    struct elapse__admission admission;
+    struct elapse__shard *shard; /* NULL: it is done with */
+    enum elapse__admitted admitted;
+};
+
+/* Admits all tasks of the shard of the first of them that has one, in their order. */
+static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
+                        struct batched *batched, size_t count)
+{
+    struct elapse__shard *shard = batched[0].shard;
+    elapse__shard_lock(shard);
+    for (size_t i = 0; i < count; i++) {
+        if (batched[i].shard != shard)
+            continue;
+        batched[i].admitted =
+            admit(scheduler, shard, &batched[i].admission, &tasks[i].error);
+        if (tasks[i].error == ELAPSE_OK || tasks[i].error == ELAPSE_ERROR_KEY_PENDING)
+            tasks[i].handle = batched[i].admission.handle;
+    }
+    elapse__shard_unlock(shard);
+    for (size_t i = 0; i < count; i++) {
+        if (batched[i].shard != shard)
+            continue;
+        batched[i].shard = NULL;
+        conclude(scheduler, &batched[i].admission, batched[i].admitted);
+    }
+}
+
+static void schedule_some(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
+                          size_t count)
+{
+    struct batched batched[TASKS_AT_ONCE];
+    for (size_t i = 0; i < count; i++) {
+        tasks[i].error = prepare(scheduler, &tasks[i].task, tasks[i].deadline_ns,
+                                 &batched[i].admission, &batched[i].shard);
+        if (tasks[i].error != ELAPSE_OK)
+            batched[i].shard = NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (batched[i].shard != NULL)
+            admit_shard(scheduler, &tasks[i], &batched[i], count - i);
+    }
+}
+
+enum elapse_error elapse_task_schedule_batch(struct elapse_scheduler *scheduler,
+                                             struct elapse_batch_task *tasks, size_t count)
+{
+    for (size_t first = 0; first < count; first += TASKS_AT_ONCE) {
+        size_t some = count - first < TASKS_AT_ONCE ? count - first : TASKS_AT_ONCE;
+        schedule_some(scheduler, &tasks[first], some);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (tasks[i].error != ELAPSE_OK)
+            return tasks[i].error;
+    }
+    return ELAPSE_OK;
+}

@@ -1,0 +1,270 @@
+/*
+ * The life of a scheduler: new, start, free; the clock. How it ends: close.c.
+ */
+#include "scheduler.h"
+
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "delivery.h"
+#include "inside.h"
+#include "ticks.h"
+#include "workers.h"
+
+enum {
+    WORKERS_DEFAULT = 10,
+    WORKERS_MAX = 4096,
+    QUEUE_DEFAULT = 1024,
+    QUEUE_MAX = 1 << 20,
+    SHARDS_DEFAULT_MAX = 16,
+    SHARDS_MAX = 256,
+};
+static const uint64_t tick_default_ns = ELAPSE_MILLISECOND_NS;
+static const uint64_t tick_max_ns = 3600 * ELAPSE_SECOND_NS;
+
+/* ---- options ---- */
+
+void elapse_scheduler_options_init_sized(struct elapse_scheduler_options *options,
+                                         size_t options_bytes)
+{
+    memset(options, 0, options_bytes);
+    options->struct_bytes = options_bytes;
+    if (options_bytes != sizeof *options)
+        return; /* new says so */
+    options->tick_ns = tick_default_ns;
+    options->workers = WORKERS_DEFAULT;
+    options->queue_tasks = QUEUE_DEFAULT;
+}
+
+static unsigned default_shards(enum elapse_clock clock)
+{
+    if (clock == ELAPSE_CLOCK_MANUAL)
+        return 1;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < 1)
+        return 1;
+    return processors < SHARDS_DEFAULT_MAX ? (unsigned)processors : SHARDS_DEFAULT_MAX;
+}
+
+/* Checks the options and puts values where defaults were asked for. */
+static enum elapse_error complete(struct elapse_scheduler_options *options)
+{
+    struct elapse_allocator *allocator = &options->allocator;
+    if (options->clock != ELAPSE_CLOCK_MONOTONIC && options->clock != ELAPSE_CLOCK_BOOTTIME &&
+        options->clock != ELAPSE_CLOCK_MANUAL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (options->tick_ns < 1 || options->tick_ns > tick_max_ns || options->workers > WORKERS_MAX ||
+        options->queue_tasks < 1 || options->queue_tasks > QUEUE_MAX ||
+        options->shards > SHARDS_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    if ((allocator->allocate == NULL) != (allocator->release == NULL))
+        return ELAPSE_ERROR_ARGUMENT;
+    if (allocator->allocate == NULL)
+        *allocator = elapse__default_allocator();
+    if (options->shards == 0)
+        options->shards = default_shards(options->clock);
+    if (options->clock == ELAPSE_CLOCK_MANUAL)
+        options->workers = 0;
+    return ELAPSE_OK;
+}
+
+/* ---- time ---- */
+
+static clockid_t system_clock(const struct elapse_scheduler *scheduler)
+{
+    return scheduler->options.clock == ELAPSE_CLOCK_BOOTTIME ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
+}
+
+uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *scheduler)
+{
+    if (scheduler->options.clock == ELAPSE_CLOCK_MANUAL)
+        return atomic_load(&scheduler->manual_now_ns);
+    struct timespec now = {0};
+    (void)clock_gettime(system_clock(scheduler), &now);
+    return (uint64_t)now.tv_sec * ELAPSE_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler)
+{
+    return elapse__tick_begins_ns(elapse__earliest_wake(scheduler), scheduler->options.tick_ns);
+}
+
+enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint64_t now_ns,
+                                        size_t *ran)
+{
+    if (scheduler->options.clock != ELAPSE_CLOCK_MANUAL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__is_inside(scheduler))
+        return ELAPSE_ERROR_IN_ACTION;
+    if (atomic_exchange(&scheduler->stepping, true))
+        return ELAPSE_ERROR_BUSY;
+    enum elapse_error error = ELAPSE_ERROR_CLOSED;
+    if (atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_CLOSING) {
+        error = ELAPSE_OK;
+        /* Nobody else writes it. */
+        if (now_ns > atomic_load(&scheduler->manual_now_ns))
+            atomic_store(&scheduler->manual_now_ns, now_ns);
+        size_t count = elapse__run_due_in_order(scheduler, elapse__now_tick(scheduler));
+        if (ran != NULL)
+            *ran = count;
+    }
+    atomic_store(&scheduler->stepping, false);
+    return error;
+}
+
+/* ---- new and free ---- */
+
+static void release_shards(struct elapse_scheduler *scheduler, unsigned made)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    for (unsigned i = 0; i < made; i++)
+        elapse__shard_free(&scheduler->shards[i], memory);
+    elapse__release(memory, scheduler->shards,
+                    scheduler->options.shards * sizeof *scheduler->shards);
+}
+
+static enum elapse_error make_shards(struct elapse_scheduler *scheduler)
+{
+    const struct elapse_scheduler_options *options = &scheduler->options;
+    uint64_t tick = elapse__now_tick(scheduler);
+    scheduler->shards = elapse__allocate(&options->allocator, _Alignof(struct elapse__shard),
+                                         options->shards * sizeof *scheduler->shards);
+    if (scheduler->shards == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    for (unsigned i = 0; i < options->shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        if (!elapse__shard_init(shard, i, tick, options->tick_ns)) {
+            release_shards(scheduler, i);
+            return ELAPSE_ERROR_SYSTEM;
+        }
+        shard->pending_max = options->pending_max;
+        shard->pending_of_all = &scheduler->pending;
+    }
+    return ELAPSE_OK;
+}
+
+/* Makes what the scheduler consists of; undoes what it made if it fails. */
+static enum elapse_error furnish(struct elapse_scheduler *scheduler)
+{
+    const struct elapse_scheduler_options *options = &scheduler->options;
+    const struct elapse_allocator *memory = &options->allocator;
+    size_t workers_bytes = options->workers * sizeof *scheduler->workers;
+    if (workers_bytes > 0) {
+        scheduler->workers = elapse__allocate(memory, _Alignof(pthread_t), workers_bytes);
+        if (scheduler->workers == NULL)
+            return ELAPSE_ERROR_MEMORY;
+    }
+    enum elapse_error error = make_shards(scheduler);
+    if (error == ELAPSE_OK) {
+        error = ELAPSE_ERROR_MEMORY;
+        if (elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory)) {
+            if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
+                return ELAPSE_OK;
+            error = ELAPSE_ERROR_SYSTEM;
+            elapse__work_queue_free(&scheduler->queue, memory);
+        }
+        release_shards(scheduler, options->shards);
+    }
+    elapse__release(memory, scheduler->workers, workers_bytes);
+    return error;
+}
+
+enum elapse_error elapse_scheduler_new(const struct elapse_scheduler_options *given,
+                                       struct elapse_scheduler **made)
+{
+    struct elapse_scheduler_options options;
+    *made = NULL;
+    if (given != NULL && given->struct_bytes != sizeof options)
+        return ELAPSE_ERROR_ABI;
+    if (given != NULL)
+        options = *given;
+    else
+        elapse_scheduler_options_init(&options);
+    enum elapse_error error = complete(&options);
+    if (error != ELAPSE_OK)
+        return error;
+
+    struct elapse_scheduler *scheduler =
+        elapse__allocate(&options.allocator, ELAPSE__LINE_BYTES, sizeof *scheduler);
+    if (scheduler == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    *scheduler = (struct elapse_scheduler){.options = options};
+    scheduler->hash_secret = elapse__hash_secret_make();
+    error = furnish(scheduler);
+    if (error != ELAPSE_OK) {
+        elapse__release(&options.allocator, scheduler, sizeof *scheduler);
+        return error;
+    }
+    *made = scheduler;
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
+{
+    if (scheduler == NULL)
+        return ELAPSE_OK;
+    if (elapse__is_inside(scheduler))
+        return ELAPSE_ERROR_IN_ACTION;
+    enum elapse_error error = elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
+    if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
+        return error;
+    /* The allocator lives in what is released last. */
+    const struct elapse_allocator memory = scheduler->options.allocator;
+    elapse__sleeper_free(&scheduler->sleeper);
+    elapse__work_queue_free(&scheduler->queue, &memory);
+    release_shards(scheduler, scheduler->options.shards);
+    elapse__release(&memory, scheduler->workers,
+                    scheduler->options.workers * sizeof *scheduler->workers);
+    elapse__release(&memory, scheduler, sizeof *scheduler);
+    return ELAPSE_OK;
+}
+
+/* ---- start ---- */
+
+static bool make_threads(struct elapse_scheduler *scheduler)
+{
+    if (!elapse__sleeper_open(&scheduler->sleeper, system_clock(scheduler)))
+        return false;
+    if (elapse__workers_make(scheduler, scheduler->options.workers > 0) &&
+        elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock",
+                            elapse__clock_main))
+        return true;
+    elapse__workers_end(scheduler);
+    elapse__sleeper_close(&scheduler->sleeper);
+    return false;
+}
+
+enum elapse_error elapse_scheduler_start(struct elapse_scheduler *scheduler)
+{
+    if (!elapse__live_on(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_STARTING)) {
+        int life = atomic_load(&scheduler->life);
+        if (life == (int)ELAPSE__LIFE_STARTED)
+            return ELAPSE_OK;
+        return life == (int)ELAPSE__LIFE_STARTING ? ELAPSE_ERROR_BUSY : ELAPSE_ERROR_CLOSED;
+    }
+    bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
+    bool started = manual || make_threads(scheduler);
+    atomic_store(&scheduler->life, (int)(started ? ELAPSE__LIFE_STARTED : ELAPSE__LIFE_NEW));
+    return started ? ELAPSE_OK : ELAPSE_ERROR_SYSTEM;
+}
+
+/* ---- memory ---- */
+
+size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        bool more = true;
+        for (uint32_t block = 0; more; block++) {
+            elapse__shard_lock(shard);
+            struct elapse__task *tasks = elapse__task_table_shrink(&shard->tasks, block);
+            more = block < shard->tasks.block_count;
+            elapse__shard_unlock(shard);
+            elapse__release(&scheduler->options.allocator, tasks, ELAPSE__BLOCK_BYTES);
+            bytes += tasks == NULL ? 0 : (size_t)ELAPSE__BLOCK_BYTES;
+        }
+    }
+    return bytes;
+}

@@ -1,0 +1,100 @@
+/*
+ * What a scheduler consists of, and who does what:
+ *
+ *      threads of the user           clock thread               workers
+ *      schedule.c, cancel.c          delivery.c                 workers.c
+ *            |                        |   ^     |                 |   ^
+ *            | lock, change           |   |     | put             |   | take
+ *            v                        |   |     +---> work queue -+---+
+ *      shards (shard.c) <--- lock, take due, begin, finish -------+
+ *            |                            |
+ *            +----- wake_at (earlier) ----+ sleeper
+ *
+ * Locks: of a shard, of the sleeper, of the work queue. No thread holds two at once,
+ * and none calls the user's code or the system (but for arming the sleeper's timer,
+ * under the sleeper's own lock) while it holds one.
+ */
+#ifndef ELAPSE__SCHEDULER_H
+#define ELAPSE__SCHEDULER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <elapse/scheduler.h>
+
+#include "key_hash.h"
+#include "memory.h"
+#include "shard.h"
+#include "sleeper.h"
+#include "ticks.h"
+#include "work_queue.h"
+
+enum elapse__life {
+    ELAPSE__LIFE_NEW,
+    ELAPSE__LIFE_STARTING,
+    ELAPSE__LIFE_STARTED,
+    ELAPSE__LIFE_CLOSING,
+    ELAPSE__LIFE_CLOSED,
+};
+
+struct elapse_scheduler {
+    /* Never change after new. */
+    struct elapse_scheduler_options options; /* with nothing left to default */
+    struct elapse__hash_secret hash_secret;
+    struct elapse__shard *shards; /* options.shards of them */
+    pthread_t *workers;           /* room for options.workers */
+
+    _Atomic int life;                  /* enum elapse__life; each change is one exchange */
+    _Atomic uint64_t manual_now_ns;    /* the clock where time is manual */
+    _Atomic bool stepping;             /* a thread is inside step */
+    _Atomic bool clock_ending;         /* the clock thread is to leave */
+    _Atomic uint64_t pending;          /* of all shards; counted only where there is a limit */
+    _Atomic uint64_t refused_threads;
+    _Atomic uint64_t held_back;        /* times that the queue was found full */
+    _Atomic unsigned worker_count;     /* workers made; only whoever puts into the queue makes more */
+    pthread_t clock_thread;            /* while STARTED */
+    unsigned turn;                     /* the shard that delivery begins with; its thread's own */
+    struct elapse__sleeper sleeper;
+    struct elapse__work_queue queue;
+};
+
+/* The shard of the calling thread, which it keeps. */
+struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler);
+
+/* The shard of a key. */
+static inline struct elapse__shard *elapse__shard_of_key(struct elapse_scheduler *scheduler,
+                                                         uint64_t hash)
+{
+    /* The index takes the low bits. */
+    return &scheduler->shards[(hash >> 32) % scheduler->options.shards];
+}
+
+/* The shard that a handle names; NULL if there is none such. */
+static inline struct elapse__shard *elapse__shard_of_handle(struct elapse_scheduler *scheduler,
+                                                            struct elapse_handle handle)
+{
+    return handle.shard < scheduler->options.shards ? &scheduler->shards[handle.shard] : NULL;
+}
+
+/* The change from one stage of life to another is one atomic step; false if it was not
+ * in the first. */
+static inline bool elapse__live_on(struct elapse_scheduler *scheduler, enum elapse__life from,
+                                   enum elapse__life to)
+{
+    int expected = (int)from;
+    return atomic_compare_exchange_strong(&scheduler->life, &expected, (int)to);
+}
+
+static inline uint64_t elapse__now_tick(const struct elapse_scheduler *scheduler)
+{
+    return elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), scheduler->options.tick_ns);
+}
+
+/* Sees to it that a deadline that may be the earliest is not slept through. To be called
+ * after the lock of the shard in which it was started. */
+static inline void elapse__announce(struct elapse_scheduler *scheduler, uint64_t tick)
+{
+    elapse__sleeper_wake_at(&scheduler->sleeper, tick);
+}
+
+#endif

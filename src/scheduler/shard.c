@@ -1,0 +1,365 @@
+#include "shard.h"
+
+#include "lateness.h"
+#include "ticks.h"
+
+/* Timers moved in the wheel within one holding of the lock: some 10 microseconds. */
+enum { MOVES_AT_ONCE = 256 };
+
+bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
+                        uint64_t tick_ns)
+{
+    *shard = (struct elapse__shard){.number = number, .tick_ns = tick_ns};
+    elapse__task_table_init(&shard->tasks);
+    elapse__key_index_init(&shard->keys);
+    atomic_init(&shard->wake_tick, ELAPSE_NEVER);
+    if (elapse_wheel_init(&shard->wheel, now_tick) != ELAPSE_OK)
+        return false;
+
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0)
+        return false;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&shard->ended, &monotonic) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    if (!made)
+        return false;
+    if (pthread_mutex_init(&shard->lock, NULL) == 0)
+        return true;
+    (void)pthread_cond_destroy(&shard->ended);
+    return false;
+}
+
+void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocator *memory)
+{
+    elapse__task_table_free(&shard->tasks, memory);
+    elapse__key_index_free(&shard->keys, memory);
+    (void)pthread_cond_destroy(&shard->ended);
+    (void)pthread_mutex_destroy(&shard->lock);
+}
+
+/* ---- small steps ---- */
+
+/* Counts a task as pending; false if that would be more than the limit. */
+static bool count_pending(struct elapse__shard *shard)
+{
+    if (shard->pending_max != 0 &&
+        atomic_fetch_add(shard->pending_of_all, 1) >= shard->pending_max) {
+        atomic_fetch_sub(shard->pending_of_all, 1);
+        return false;
+    }
+    shard->pending++;
+    return true;
+}
+
+static void uncount_pending(struct elapse__shard *shard)
+{
+    if (shard->pending_max != 0)
+        atomic_fetch_sub(shard->pending_of_all, 1);
+    shard->pending--;
+}
+
+/* Puts the task's timer into the wheel. Whoever lowers wake_tick has to see that the
+ * clock thread wakes up in time; see sleeper.h for the order of these accesses. */
+static void start_timer(struct elapse__shard *shard, struct elapse__task *task, uint64_t tick)
+{
+    task->state = ELAPSE__TASK_PENDING;
+    elapse_wheel_start(&shard->wheel, &task->when.timer, tick);
+    if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
+        atomic_store(&shard->wake_tick, tick);
+}
+
+static struct elapse_handle handle_of(const struct elapse__shard *shard,
+                                      const struct elapse__task *task)
+{
+    return (struct elapse_handle){task->index, task->generation, shard->number};
+}
+
+struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)
+{
+    return elapse__task_table_find(&shard->tasks, handle.index, handle.generation);
+}
+
+/* A key that names no task any more leaves the index. */
+static void drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
+                          struct elapse__remains *remains)
+{
+    if (key->pending != NULL || key->running != NULL)
+        return;
+    elapse__key_index_remove(&shard->keys, key);
+    remains->key = key;
+}
+
+/* Makes a task that is in no wheel and under no key FREE. */
+static void end(struct elapse__shard *shard, struct elapse__task *task,
+                struct elapse__remains *remains)
+{
+    if (task->extra != NULL) {
+        remains->destroy = task->extra->destroy;
+        remains->extra = task->extra;
+    }
+    remains->context = task->context;
+    elapse__task_table_give(&shard->tasks, task);
+}
+
+void elapse__remains_settle(const struct elapse__remains *remains,
+                            const struct elapse_allocator *memory)
+{
+    elapse__key_release(remains->key, memory);
+    elapse__release(memory, remains->extra, sizeof *remains->extra);
+    if (remains->destroy != NULL)
+        remains->destroy(remains->context);
+}
+
+/* ---- schedule ---- */
+
+void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    if (task->state == ELAPSE__TASK_PENDING)
+        (void)elapse_wheel_stop(&shard->wheel, &task->when.timer);
+    uncount_pending(shard);
+    if (key != NULL) {
+        key->pending = NULL;
+        drop_idle_key(shard, key, remains);
+    }
+    end(shard, task, remains);
+}
+
+/* A task that runs is not to run again, even if it was rescheduled. */
+static void withdraw_again(struct elapse__shard *shard, struct elapse__task *task)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    if (!task->again)
+        return;
+    task->again = false;
+    uncount_pending(shard);
+    if (key != NULL)
+        key->pending = NULL;
+}
+
+/*
+ * Makes way for a new task under a key that has a pending one. The key stays in the
+ * index, with nothing pending; the new task takes the old one's place in the count, so
+ * that it cannot be refused now.
+ */
+static void replace(struct elapse__shard *shard, struct elapse__key *key,
+                    struct elapse__remains *remains)
+{
+    struct elapse__task *old = key->pending;
+    key->pending = NULL;
+    shard->replaced++;
+    if (old->state == ELAPSE__TASK_RUNNING) {
+        old->again = false;
+        return;
+    }
+    if (old->state == ELAPSE__TASK_PENDING)
+        (void)elapse_wheel_stop(&shard->wheel, &old->when.timer);
+    end(shard, old, remains);
+}
+
+/* What becomes of a task whose key has a pending one already. */
+static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct elapse__key *key,
+                                          struct elapse__admission *admission,
+                                          enum elapse_error *error)
+{
+    switch (admission->task->if_key_pending) {
+    case ELAPSE_KEY_KEEP:
+        admission->handle = handle_of(shard, key->pending);
+        return ELAPSE__ADMIT_KEPT;
+    case ELAPSE_KEY_FAIL:
+        admission->handle = handle_of(shard, key->pending);
+        *error = ELAPSE_ERROR_KEY_PENDING;
+        return ELAPSE__ADMIT_REFUSED;
+    case ELAPSE_KEY_REPLACE:
+        break;
+    }
+    replace(shard, key, &admission->replaced);
+    return ELAPSE__ADMITTED;
+}
+
+enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
+                                          struct elapse__admission *admission,
+                                          enum elapse_error *error)
+{
+    const struct elapse_task *described = admission->task;
+    struct elapse__key *key = NULL;
+    if (shard->closed) {
+        *error = ELAPSE_ERROR_CLOSED;
+        return ELAPSE__ADMIT_REFUSED;
+    }
+    if (!elapse__task_table_has_room(&shard->tasks))
+        return ELAPSE__ADMIT_NO_ROOM;
+    if (admission->key != NULL)
+        key = elapse__key_index_find(&shard->keys, described->key, described->key_bytes,
+                                     admission->key_hash);
+    if (key != NULL && key->pending != NULL) {
+        enum elapse__admitted beside = admit_beside(shard, key, admission, error);
+        if (beside != ELAPSE__ADMITTED)
+            return beside;
+    } else if (!count_pending(shard)) {
+        *error = ELAPSE_ERROR_LIMIT;
+        return ELAPSE__ADMIT_REFUSED;
+    }
+
+    struct elapse__task *task = elapse__task_table_take(&shard->tasks);
+    task->action = described->action;
+    task->context = described->context;
+    task->extra = admission->extra;
+    task->again = false;
+    task->cancelled = false;
+    task->waited = false;
+    elapse_timer_init(&task->when.timer);
+    admission->extra = NULL;
+    if (admission->key != NULL) {
+        if (key == NULL) {
+            key = admission->key;
+            admission->key = NULL;
+            elapse__key_index_insert(&shard->keys, key);
+        }
+        key->pending = task;
+        task->extra->key = key;
+    }
+    if (admission->latest_tick > admission->tick)
+        admission->tick = elapse_deadline_in_window(elapse_wheel_now(&shard->wheel),
+                                                    admission->tick, admission->latest_tick);
+    start_timer(shard, task, admission->tick);
+    shard->scheduled++;
+    admission->handle = handle_of(shard, task);
+    return ELAPSE__ADMITTED;
+}
+
+/* ---- reschedule, cancel ---- */
+
+static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__task *task,
+                                   uint64_t tick)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    bool superseded = key != NULL && key->pending != NULL && key->pending != task;
+    if (task->cancelled || superseded)
+        return ELAPSE_ERROR_GONE;
+    if (!task->again) {
+        if (!count_pending(shard))
+            return ELAPSE_ERROR_LIMIT;
+        task->again = true;
+        if (key != NULL)
+            key->pending = task;
+    }
+    task->when.again_tick = tick;
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
+                                           uint64_t tick)
+{
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (shard->closed)
+        return ELAPSE_ERROR_CLOSED;
+    if (task == NULL)
+        return ELAPSE_ERROR_GONE;
+    if (task->state == ELAPSE__TASK_RUNNING) {
+        enum elapse_error error = run_again(shard, task, tick);
+        if (error != ELAPSE_OK)
+            return error;
+    } else {
+        start_timer(shard, task, tick);
+    }
+    shard->rescheduled++;
+    return ELAPSE_OK;
+}
+
+enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
+                                        struct elapse__remains *remains)
+{
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (task == NULL)
+        return ELAPSE_CANCEL_GONE;
+    if (task->state == ELAPSE__TASK_RUNNING) {
+        withdraw_again(shard, task);
+        task->cancelled = true;
+        return ELAPSE_CANCEL_RUNNING;
+    }
+    shard->removed++;
+    elapse__shard_remove(shard, task, remains);
+    return ELAPSE_CANCEL_REMOVED;
+}
+
+/* ---- due, begin, finish ---- */
+
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
+                                        struct elapse__task **taken)
+{
+    struct elapse_wheel *wheel = &shard->wheel;
+    elapse_wheel_advance(wheel, now_tick);
+    for (;;) {
+        if (!elapse_wheel_settle(wheel, MOVES_AT_ONCE))
+            return ELAPSE__DUE_MORE;
+        struct elapse_timer *timer = elapse_wheel_pop(wheel);
+        if (timer == NULL) {
+            atomic_store(&shard->wake_tick, elapse_wheel_next(wheel));
+            return ELAPSE__DUE_NONE;
+        }
+        struct elapse__task *task = elapse__task_of(timer);
+        struct elapse__key *key = elapse__key_of(task);
+        if (key == NULL || key->running == NULL) {
+            task->state = ELAPSE__TASK_QUEUED;
+            *taken = task;
+            return ELAPSE__DUE_TASK;
+        }
+        task->state = ELAPSE__TASK_WAITING;
+    }
+}
+
+struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
+                                         uint64_t actual_ns)
+{
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    uint64_t intended_ns = elapse__tick_begins_ns(tick, shard->tick_ns);
+    uint64_t lateness_ns = actual_ns - intended_ns;
+    struct elapse__key *key = elapse__key_of(task);
+    task->state = ELAPSE__TASK_RUNNING;
+    if (key != NULL) {
+        key->pending = NULL;
+        key->running = task;
+    }
+    uncount_pending(shard);
+    shard->running++;
+    shard->begun++;
+    shard->lateness[elapse__lateness_bucket(lateness_ns)]++;
+    if (lateness_ns > shard->lateness_max_ns)
+        shard->lateness_max_ns = lateness_ns;
+    return (struct elapse__begun){
+        .task = task,
+        .action = task->action,
+        .context = task->context,
+        .handle = handle_of(shard, task),
+        .intended_ns = intended_ns,
+        .actual_ns = actual_ns,
+    };
+}
+
+void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    shard->running--;
+    if (key != NULL) {
+        key->running = NULL;
+        struct elapse__task *next = key->pending;
+        if (next != NULL && next->state == ELAPSE__TASK_WAITING)
+            start_timer(shard, next, elapse_timer_deadline(&next->when.timer));
+    }
+    if (task->again) {
+        uint64_t tick = task->when.again_tick;
+        task->again = false;
+        elapse_timer_init(&task->when.timer);
+        start_timer(shard, task, tick);
+        return;
+    }
+    if (task->waited)
+        (void)pthread_cond_broadcast(&shard->ended);
+    if (key != NULL)
+        drop_idle_key(shard, key, remains);
+    end(shard, task, remains);
+}

@@ -1,0 +1,138 @@
+/*
+ * A shard: a lock, and what it guards: a wheel, the tasks in it, their keys, counts.
+ * Every change of a task's state is a function here, called with the lock held; it
+ * neither allocates nor calls anything of the user's. What a task leaves behind when it
+ * ends is collected in an `elapse__remains`, for after the lock.
+ */
+#ifndef ELAPSE__SHARD_H
+#define ELAPSE__SHARD_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <elapse/scheduler.h>
+#include <elapse/wheel.h>
+
+#include "key_index.h"
+#include "task_table.h"
+
+struct elapse__shard {
+    _Alignas(ELAPSE__LINE_BYTES) pthread_mutex_t lock;
+    /* No timer of the wheel is due before this tick. Written with the lock held; the
+     * clock thread reads it without. See sleeper.h. */
+    _Atomic uint64_t wake_tick;
+
+    /* Guarded by `lock`, all that follows. */
+    bool closed;              /* nothing is scheduled any more */
+    uint64_t pending;         /* tasks PENDING, WAITING or QUEUED, or RUNNING and `again` */
+    uint64_t running;         /* tasks RUNNING */
+    pthread_cond_t ended;     /* a task that was `waited` for has ended */
+    struct elapse__task_table tasks;
+    struct elapse_wheel wheel;
+    struct elapse__key_index keys;
+    uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
+    uint64_t lateness_max_ns;
+    uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
+
+    /* Never change. */
+    uint64_t tick_ns;
+    uint32_t number;
+    uint64_t pending_max;              /* 0: no limit */
+    _Atomic uint64_t *pending_of_all;  /* counted only where there is a limit */
+};
+
+/* What remains of a task that has ended: to be dealt with after the lock. */
+struct elapse__remains {
+    elapse_destroy_function *destroy; /* NULL: nothing to destroy */
+    void *context;
+    struct elapse__task_extra *extra;
+    struct elapse__key *key; /* one that names no task any more */
+};
+
+/* A task about to be scheduled, with all that had to be made without the lock. */
+struct elapse__admission {
+    const struct elapse_task *task;
+    uint64_t tick;        /* out: the one chosen, where there is slack */
+    uint64_t latest_tick; /* not above `tick`: there is no slack */
+    uint64_t key_hash;
+    struct elapse__task_extra *extra; /* NULL, or for the task; taken if it is admitted */
+    struct elapse__key *key;          /* NULL, or for the index; taken if the key is new */
+    struct elapse_handle handle;      /* out */
+    struct elapse__remains replaced;  /* out: of the task that had to go */
+};
+
+enum elapse__admitted {
+    ELAPSE__ADMITTED,
+    ELAPSE__ADMIT_KEPT,    /* by KEY_KEEP: the new task has ended */
+    ELAPSE__ADMIT_REFUSED, /* `error` says why */
+    ELAPSE__ADMIT_NO_ROOM, /* the task table must grow first; nothing has changed */
+};
+
+/* An action that has begun. */
+struct elapse__begun {
+    struct elapse__task *task;
+    elapse_action_function *action;
+    void *context;
+    struct elapse_handle handle;
+    uint64_t intended_ns;
+    uint64_t actual_ns;
+};
+
+bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
+                        uint64_t tick_ns);
+void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocator *memory);
+
+static inline void elapse__shard_lock(struct elapse__shard *shard)
+{
+    (void)pthread_mutex_lock(&shard->lock);
+}
+
+static inline void elapse__shard_unlock(struct elapse__shard *shard)
+{
+    (void)pthread_mutex_unlock(&shard->lock);
+}
+
+/* The task that the handle names; NULL if it is gone. */
+struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle);
+
+/* Schedules. The caller looks afterwards whether wake_tick was lowered. */
+enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
+                                          struct elapse__admission *admission,
+                                          enum elapse_error *error);
+
+/* Moves a task to another tick. */
+enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
+                                           uint64_t tick);
+
+/* Cancels; `remains` is filled if the answer is REMOVED. */
+enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
+                                        struct elapse__remains *remains);
+
+/* Takes a task that is not RUNNING out, whatever its state. */
+void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains);
+
+/* What take_due found. */
+enum elapse__due {
+    ELAPSE__DUE_TASK, /* a task, taken out of the wheel, in `*task` */
+    ELAPSE__DUE_NONE, /* none; wake_tick is up to date */
+    ELAPSE__DUE_MORE, /* it has moved timers for long enough: release the lock and come again */
+};
+
+/* Takes the next task that is due at `now_tick` out of the wheel: QUEUED from now on. */
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
+                                        struct elapse__task **task);
+
+/* QUEUED -> RUNNING. */
+struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
+                                         uint64_t actual_ns);
+
+/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. */
+void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains);
+
+/* Lets go of the remains: releases memory, then destroys the context. Without the lock. */
+void elapse__remains_settle(const struct elapse__remains *remains,
+                            const struct elapse_allocator *memory);
+
+#endif

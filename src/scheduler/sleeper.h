@@ -1,0 +1,62 @@
+/*
+ * How the clock thread sleeps until the earliest deadline of all shards, and is woken
+ * only by an earlier one.
+ *
+ *      clock thread                          a thread that schedules
+ *
+ *      (awake; armed = 0)                    lock the shard
+ *      armed := NEVER              (1)         put the task into the wheel
+ *      read wake_tick of all shards(2)         if earlier: wake_tick := tick   (3)
+ *      arm the timer, armed := least         unlock
+ *      sleep                                 if tick < armed:                  (4)
+ *      armed := 0                                arm the timer, armed := tick
+ *
+ * (1) and (3) are sequentially consistent stores, (2) and (4) such loads. If (4) finds an
+ * old `armed`, it came before (1), so (3) came before (2): the clock thread sees the new
+ * wake_tick. Otherwise (4) finds NEVER or what was armed, and arms. Arming is done under
+ * `lock`, by whoever it may be; an armed timer wakes the clock thread by itself, so no
+ * thread has to wake another.
+ *
+ * A kick is for what is no deadline: room in the work queue, the end.
+ *
+ * The same in a language that can be checked: tests/spin/.
+ */
+#ifndef ELAPSE__SLEEPER_H
+#define ELAPSE__SLEEPER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+struct elapse__sleeper {
+    pthread_mutex_t lock;
+    int timer;                    /* a file descriptor that is readable from the armed time on; -1: none */
+    bool kicked;                  /* guarded by lock: the next sleep is none */
+    uint64_t tick_ns;             /* never changes */
+    _Atomic uint64_t armed_tick;  /* written under lock; 0: the clock thread is awake */
+};
+
+bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);
+void elapse__sleeper_free(struct elapse__sleeper *sleeper);
+
+/* Makes the timer of the given clock; false if the system has none to give. */
+bool elapse__sleeper_open(struct elapse__sleeper *sleeper, clockid_t clock);
+void elapse__sleeper_close(struct elapse__sleeper *sleeper);
+
+/* For the clock thread: announces that it is about to sleep. After this it has to look
+ * for deadlines a last time. */
+void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
+
+/* For the clock thread, after prepare: sleeps until `tick` begins, or an earlier one that a
+ * wake_at names, or a kick. */
+void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, uint64_t tick);
+
+/* For any thread, without locks: the clock thread is to be awake when `tick` begins. */
+void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, uint64_t tick);
+
+/* For any thread, without locks: the clock thread is to look around now. */
+void elapse__sleeper_kick(struct elapse__sleeper *sleeper);
+
+#endif

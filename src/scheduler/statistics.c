@@ -1,0 +1,52 @@
+#include "scheduler.h"
+
+#include <string.h>
+
+#include "lateness.h"
+
+void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
+                                 struct elapse_statistics *statistics)
+{
+    memset(statistics, 0, sizeof *statistics);
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        elapse__shard_lock(shard);
+        statistics->scheduled += shard->scheduled;
+        statistics->rescheduled += shard->rescheduled;
+        statistics->begun += shard->begun;
+        statistics->removed += shard->removed;
+        statistics->replaced += shard->replaced;
+        statistics->handed_back += shard->handed_back;
+        statistics->dropped += shard->dropped;
+        statistics->pending += shard->pending;
+        statistics->running += shard->running;
+        if (shard->lateness_max_ns > statistics->lateness_max_ns)
+            statistics->lateness_max_ns = shard->lateness_max_ns;
+        for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++)
+            statistics->lateness[bucket] += shard->lateness[bucket];
+        elapse__shard_unlock(shard);
+    }
+    statistics->held_back = atomic_load(&scheduler->held_back);
+    statistics->refused_threads = atomic_load(&scheduler->refused_threads);
+    statistics->workers = atomic_load(&scheduler->worker_count);
+}
+
+uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistics, double quantile)
+{
+    uint64_t total = 0;
+    for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++)
+        total += statistics->lateness[bucket];
+    if (total == 0)
+        return 0;
+    /* At least one action, so that quantile 0 is the least late. */
+    double wanted = quantile * (double)total;
+    uint64_t seen = 0;
+    for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++) {
+        seen += statistics->lateness[bucket];
+        uint64_t greatest = elapse__lateness_greatest_ns(bucket);
+        if (seen > 0 && (double)seen >= wanted)
+            return greatest < statistics->lateness_max_ns ? greatest
+                                                          : statistics->lateness_max_ns;
+    }
+    return statistics->lateness_max_ns;
+}

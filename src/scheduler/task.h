@@ -1,0 +1,83 @@
+/*
+ * A task as a shard keeps it, and the states it goes through. All of it is guarded
+ * by the lock of its shard; each arrow is taken within one holding of that lock.
+ *
+ *                                   +--- due, but its key's action runs ---> WAITING
+ *                                   |                                           |
+ *              schedule             |  <--------- that action has ended --------+
+ *      FREE ------------> PENDING --+
+ *       ^                   ^ ^     |
+ *       |                   | |     +--- due ---> QUEUED ---> RUNNING --+--> FREE
+ *       |                   | |                    |  begin     |       |  finish
+ *       |                   | +----- reschedule ---+            |       |
+ *       |                   +------- finish, when `again` ------+-------+
+ *       |
+ *       +---- remove (cancel, replacement, closing): from PENDING, WAITING, QUEUED
+ *
+ *  PENDING   its timer is in the wheel
+ *  WAITING   popped; nothing but the key names it
+ *  QUEUED    popped; its handle lies in the work queue, perhaps several times: what a
+ *            worker takes out counts only while the task is still QUEUED
+ *  RUNNING   its action has begun and not ended; only the thread it runs on ends
+ *            that. `again`: it was rescheduled meanwhile. `cancelled`: it must not
+ *            run again. `waited`: somebody waits for its end.
+ *
+ * Where there are no workers a task goes from PENDING to RUNNING at once.
+ */
+#ifndef ELAPSE__TASK_H
+#define ELAPSE__TASK_H
+
+#include <elapse/scheduler.h>
+#include <elapse/timer.h>
+
+enum elapse__task_state {
+    ELAPSE__TASK_FREE,
+    ELAPSE__TASK_PENDING,
+    ELAPSE__TASK_WAITING,
+    ELAPSE__TASK_QUEUED,
+    ELAPSE__TASK_RUNNING,
+};
+
+enum {
+    ELAPSE__TASK_INDEX_BITS = 26,
+    ELAPSE__TASK_INDEX_MASK = (1 << ELAPSE__TASK_INDEX_BITS) - 1,
+};
+
+/* What only some tasks need. */
+struct elapse__task_extra {
+    elapse_destroy_function *destroy;
+    struct elapse__key *key; /* NULL: it has none */
+};
+
+struct elapse__task {
+    union {
+        struct elapse_timer timer; /* while PENDING; its deadline until finished */
+        uint64_t again_tick;       /* while `again`: the timer is idle, its memory free */
+        struct elapse__task *next; /* while FREE */
+    } when;
+    elapse_action_function *action;
+    void *context;
+    struct elapse__task_extra *extra; /* NULL: nothing */
+    uint32_t generation;              /* of the handle; another each time it becomes FREE */
+    uint32_t index : ELAPSE__TASK_INDEX_BITS;
+    uint32_t state : 3;
+    uint32_t again : 1;
+    uint32_t cancelled : 1;
+    uint32_t waited : 1;
+};
+
+_Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
+               "a task is one cache line");
+
+/* The timer is the first member of its task. */
+static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
+{
+    return (struct elapse__task *)(void *)timer;
+}
+
+static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)
+{
+    return task->extra == NULL ? NULL : task->extra->key;
+}
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * The tasks of a shard, by index and generation: what a handle names.
+ *
+ *      index     |  block number  |  10 bits: place in the block  |
+ *
+ *      blocks    [0]  [1]  [2] ...           records, kept for ever
+ *                 |         |
+ *                 v         v
+ *             1024 tasks  1024 tasks         64 KiB each, given back when empty
+ *
+ * A generation is never used twice with one index: a block that is given back leaves
+ * in its record the first generation that its successor may use, and an index that
+ * has used up its 2^32 - 1 is not used again.
+ *
+ * Guarded by the shard's lock. Nothing here allocates: a block comes from outside,
+ * made without the lock (see elapse__task_blocks).
+ */
+#ifndef ELAPSE__TASK_TABLE_H
+#define ELAPSE__TASK_TABLE_H
+
+#include "memory.h"
+#include "task.h"
+
+enum {
+    ELAPSE__BLOCK_BITS = 10,
+    ELAPSE__BLOCK_TASKS = 1 << ELAPSE__BLOCK_BITS,
+    ELAPSE__BLOCK_BYTES = ELAPSE__BLOCK_TASKS * (int)sizeof(struct elapse__task),
+    ELAPSE__BLOCKS_MAX = 1 << (ELAPSE__TASK_INDEX_BITS - ELAPSE__BLOCK_BITS),
+    ELAPSE__NO_BLOCK = ELAPSE__BLOCKS_MAX, /* ends a list of blocks */
+};
+
+struct elapse__task_block {
+    struct elapse__task *tasks; /* NULL: given back */
+    struct elapse__task *free;  /* those that were used and are FREE */
+    uint32_t used;              /* tasks that cannot be taken */
+    uint32_t fresh;             /* from this place on they were never used */
+    uint32_t generation;        /* none of its tasks will use one below this for the first time */
+    uint32_t next;              /* in the list of those with room, or of those given back */
+    uint32_t previous;          /* in the list of those with room */
+};
+
+struct elapse__task_table {
+    struct elapse__task_block *blocks;
+    uint32_t block_count;    /* records in use */
+    uint32_t block_capacity; /* records there is memory for */
+    uint32_t with_room;      /* list: blocks that have a task to give */
+    uint32_t given_back;     /* list: records without tasks */
+};
+
+/* What the table asks for when it is full; made and released without the lock. */
+struct elapse__task_room {
+    struct elapse__task *tasks;
+    struct elapse__task_block *blocks; /* NULL: the records there are suffice */
+    uint32_t block_capacity;
+};
+
+void elapse__task_table_init(struct elapse__task_table *table);
+
+/* Releases all memory. For the end: no lock is needed any more. */
+void elapse__task_table_free(struct elapse__task_table *table,
+                             const struct elapse_allocator *memory);
+
+static inline bool elapse__task_table_has_room(const struct elapse__task_table *table)
+{
+    return table->with_room != ELAPSE__NO_BLOCK;
+}
+
+/* The records to ask for with the next block; 0: those there are suffice.
+ * UINT32_MAX: there can be no further block. */
+uint32_t elapse__task_table_capacity_needed(const struct elapse__task_table *table);
+
+/* Makes the room. The capacity is what was asked for. False if there is no memory;
+ * nothing is allocated then. */
+bool elapse__task_room_make(struct elapse__task_room *room, uint32_t block_capacity,
+                            const struct elapse_allocator *memory);
+
+/* Takes the room in, or what of it is still of use; what is left over is for
+ * elapse__task_room_release. */
+void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__task_room *room);
+
+void elapse__task_room_release(struct elapse__task_room *room,
+                               const struct elapse_allocator *memory);
+
+/* A task out of a table that has room, FREE still, index and generation set. */
+struct elapse__task *elapse__task_table_take(struct elapse__task_table *table);
+
+/* Makes a task FREE: handles to it are stale from here on. */
+void elapse__task_table_give(struct elapse__task_table *table, struct elapse__task *task);
+
+/* Takes the tasks of this block out of the table, if it has some and all are FREE, and
+ * returns them, ELAPSE__BLOCK_BYTES; NULL otherwise. */
+struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t block);
+
+/* The task at this index, in use or FREE; NULL if it was never in use. */
+static inline struct elapse__task *elapse__task_table_at(const struct elapse__task_table *table,
+                                                         uint32_t index)
+{
+    uint32_t number = index >> ELAPSE__BLOCK_BITS;
+    uint32_t place = index % ELAPSE__BLOCK_TASKS;
+    if (number >= table->block_count)
+        return NULL;
+    const struct elapse__task_block *block = &table->blocks[number];
+    return place < block->fresh ? &block->tasks[place] : NULL;
+}
+
+/* The task that these numbers name; NULL if it is gone. */
+static inline struct elapse__task *elapse__task_table_find(const struct elapse__task_table *table,
+                                                           uint32_t index, uint32_t generation)
+{
+    struct elapse__task *task = elapse__task_table_at(table, index);
+    return task != NULL && task->generation == generation && task->state != ELAPSE__TASK_FREE ? task
+                                                                                              : NULL;
+}
+
+#endif

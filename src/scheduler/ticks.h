@@ -1,0 +1,32 @@
+/*
+ * Nanoseconds outside, ticks inside. Tick t begins t * tick_ns after the origin of
+ * the clock. Deadlines are rounded up and the present down, so that nothing is early.
+ */
+#ifndef ELAPSE__TICKS_H
+#define ELAPSE__TICKS_H
+
+#include <elapse/timer.h>
+
+/* The tick at which a deadline comes due. */
+static inline uint64_t elapse__tick_of_deadline(uint64_t deadline_ns, uint64_t tick_ns)
+{
+    if (deadline_ns == ELAPSE_NEVER)
+        return ELAPSE_NEVER;
+    uint64_t tick = deadline_ns / tick_ns;
+    return tick * tick_ns < deadline_ns ? tick + 1 : tick;
+}
+
+/* The tick that has begun last at this time. */
+static inline uint64_t elapse__tick_of_now(uint64_t now_ns, uint64_t tick_ns)
+{
+    return now_ns / tick_ns;
+}
+
+/* When a tick begins; ELAPSE_NEVER for one beyond the end of time. */
+static inline uint64_t elapse__tick_begins_ns(uint64_t tick, uint64_t tick_ns)
+{
+    uint64_t begins_ns;
+    return __builtin_mul_overflow(tick, tick_ns, &begins_ns) ? ELAPSE_NEVER : begins_ns;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * The queue between the clock thread and the workers: handles of tasks that are due, as
+ * many as it has places. Only one thread puts them in. A handle whose task was cancelled
+ * or moved meanwhile stays in it, and whoever takes it out finds that out.
+ */
+#ifndef ELAPSE__WORK_QUEUE_H
+#define ELAPSE__WORK_QUEUE_H
+
+#include <pthread.h>
+
+#include "memory.h"
+
+struct elapse__work_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t filled; /* there is something to take, or it is ending */
+    pthread_cond_t quiet;  /* it is empty and no worker is busy */
+
+    /* Guarded by `lock`, all that follows. */
+    struct elapse_handle *ring; /* the array never changes */
+    unsigned capacity;          /* never changes */
+    unsigned first;             /* the next to be taken */
+    unsigned count;
+    unsigned idle;    /* workers that have no task, also those that are being made */
+    unsigned busy;    /* workers between taking one and taking the next */
+    bool clock_waits; /* the clock thread wants a kick once half of the queue is free */
+    bool ending;      /* workers are to leave */
+};
+
+bool elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
+                             const struct elapse_allocator *memory);
+void elapse__work_queue_free(struct elapse__work_queue *queue,
+                             const struct elapse_allocator *memory);
+
+/* For the thread that puts in: free places, which only it can make fewer. If there are
+ * none, a kick is due to it once half of the queue is free. */
+unsigned elapse__work_queue_room(struct elapse__work_queue *queue);
+
+/* Puts in handles, not more than there is room for. Returns for how many of those
+ * queued there is no idle worker. */
+unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
+                                const struct elapse_handle *handles, unsigned count);
+
+/* Counts a worker that is about to be made, or that could not be made after all. */
+void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made);
+
+/* For workers: says that the one taken before is done, if `*busy`, and waits for the next.
+ * Returns false when the worker is to leave. `*kick`: the clock thread is to be kicked. */
+bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
+                             struct elapse_handle *handle, bool *kick);
+
+/* Waits until the queue is empty and no worker is busy. */
+void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue);
+
+/* Makes the workers leave, or lets new ones stay again. What is queued remains so. */
+void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending);
+
+#endif
