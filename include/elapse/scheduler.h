@@ -16,7 +16,8 @@
  *     if (elapse_scheduler_new(NULL, &scheduler) != ELAPSE_OK ||
  *         elapse_scheduler_start(scheduler) != ELAPSE_OK)
  *         ...;
- *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS, &handle) != ELAPSE_OK)
+ *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS, &handle) !=
+ * ELAPSE_OK)
  *         ...;
  *     ...
  *     if (elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_REMOVED)
@@ -440,14 +441,14 @@ ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *s
 
 struct elapse_statistics {
     /* What happened since new. */
-    uint64_t scheduled;   /* tasks accepted, those kept away by KEEP not included */
-    uint64_t rescheduled; /* deadlines moved */
-    uint64_t begun;       /* actions begun */
-    uint64_t removed;     /* by cancel */
-    uint64_t replaced;    /* by another with the same key */
-    uint64_t handed_back; /* by closing */
-    uint64_t dropped;     /* by closing */
-    uint64_t held_back;   /* times that due tasks had to wait because the queue was full */
+    uint64_t scheduled;       /* tasks accepted, those kept away by KEEP not included */
+    uint64_t rescheduled;     /* deadlines moved */
+    uint64_t begun;           /* actions begun */
+    uint64_t removed;         /* by cancel */
+    uint64_t replaced;        /* by another with the same key */
+    uint64_t handed_back;     /* by closing */
+    uint64_t dropped;         /* by closing */
+    uint64_t held_back;       /* times that due tasks had to wait because the queue was full */
     uint64_t refused_threads; /* workers that the system would not make */
     /* What is. */
     uint64_t pending; /* tasks whose action has not begun */

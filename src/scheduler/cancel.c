@@ -13,13 +13,10 @@ enum { HANDLES_AT_ONCE = 64 };
 
 /* ---- reschedule ---- */
 
-enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
-                                            struct elapse_handle handle, uint64_t deadline_ns)
+static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                                    struct elapse_handle handle, uint64_t deadline_ns)
 {
-    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
     uint64_t tick = elapse__tick_of_deadline(deadline_ns, scheduler->options.tick_ns);
-    if (shard == NULL)
-        return ELAPSE_ERROR_GONE;
     elapse__shard_lock(shard);
     enum elapse_error error = elapse__shard_reschedule(shard, handle, tick);
     elapse__shard_unlock(shard);
@@ -28,11 +25,24 @@ enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
     return error;
 }
 
+enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
+                                            struct elapse_handle handle, uint64_t deadline_ns)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    if (shard == NULL)
+        return ELAPSE_ERROR_GONE;
+    elapse__shard_prefetch(shard, handle);
+    return reschedule(scheduler, shard, handle, deadline_ns);
+}
 enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *scheduler,
                                                struct elapse_handle handle, uint64_t delay_ns)
 {
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    if (shard == NULL)
+        return ELAPSE_ERROR_GONE;
+    elapse__shard_prefetch(shard, handle); /* while the clock is read */
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
-    return elapse_task_reschedule_at(scheduler, handle, elapse_deadline_after(now_ns, delay_ns));
+    return reschedule(scheduler, shard, handle, elapse_deadline_after(now_ns, delay_ns));
 }
 
 /* ---- cancel ---- */
@@ -44,10 +54,12 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     struct elapse__remains remains = {0};
     if (shard == NULL)
         return ELAPSE_CANCEL_GONE;
+    elapse__shard_prefetch(shard, handle);
     elapse__shard_lock(shard);
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &remains);
     elapse__shard_unlock(shard);
-    elapse__remains_settle(&remains, &scheduler->options.allocator);
+    if (remains.extra != NULL)
+        elapse__remains_settle(&remains, &scheduler->options.allocator);
     return answer;
 }
 
@@ -120,6 +132,10 @@ static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elap
         answered[0] = true;
         return 0;
     }
+    for (size_t i = 0; i < count; i++) {
+        if (handles[i].shard == shard->number)
+            elapse__shard_prefetch(shard, handles[i]);
+    }
     elapse__shard_lock(shard);
     for (size_t i = 0; i < count; i++) {
         if (answered[i] || handles[i].shard != shard->number)
@@ -146,8 +162,8 @@ size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
         bool answered[HANDLES_AT_ONCE] = {0};
         for (size_t i = 0; i < some; i++) {
             if (!answered[i])
-                removed += cancel_shard(scheduler, &handles[first + i], &given[i], &answered[i],
-                                        some - i);
+                removed +=
+                    cancel_shard(scheduler, &handles[first + i], &given[i], &answered[i], some - i);
         }
     }
     return removed;
@@ -161,8 +177,7 @@ bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_
     uint64_t hash = elapse__key_hash(&scheduler->hash_secret, key, key_bytes);
     struct elapse__shard *shard = elapse__shard_of_key(scheduler, hash);
     elapse__shard_lock(shard);
-    const struct elapse__key *found =
-        elapse__key_index_find(&shard->keys, key, key_bytes, hash);
+    const struct elapse__key *found = elapse__key_index_find(&shard->keys, key, key_bytes, hash);
     if (found != NULL) {
         const struct elapse__task *task = found->pending != NULL ? found->pending : found->running;
         *handle = (struct elapse_handle){task->index, task->generation, shard->number};

@@ -27,8 +27,8 @@ void elapse__key_index_free(struct elapse__key_index *index, const struct elapse
 struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t hash,
                                      const struct elapse_allocator *memory)
 {
-    struct elapse__key *key = elapse__allocate(memory, _Alignof(struct elapse__key),
-                                               sizeof *key + bytes);
+    struct elapse__key *key =
+        elapse__allocate(memory, _Alignof(struct elapse__key), sizeof *key + bytes);
     if (key == NULL)
         return NULL;
     *key = (struct elapse__key){.hash = hash, .bytes = bytes};
@@ -44,8 +44,8 @@ void elapse__key_release(struct elapse__key *key, const struct elapse_allocator 
 
 struct elapse__key **elapse__key_segment_make(size_t buckets, const struct elapse_allocator *memory)
 {
-    struct elapse__key **segment = elapse__allocate(memory, _Alignof(struct elapse__key *),
-                                                    buckets * sizeof *segment);
+    struct elapse__key **segment =
+        elapse__allocate(memory, _Alignof(struct elapse__key *), buckets * sizeof *segment);
     if (segment != NULL)
         memset(segment, 0, buckets * sizeof *segment);
     return segment;

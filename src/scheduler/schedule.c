@@ -36,6 +36,12 @@ static bool valid(const struct elapse_task *task)
             task->if_key_pending == ELAPSE_KEY_FAIL);
 }
 
+/* Nothing but the task itself has to be made for it. */
+static bool is_plain(const struct elapse_task *task)
+{
+    return task->key == NULL && task->destroy == NULL;
+}
+
 static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
@@ -79,10 +85,9 @@ static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struc
         admission->latest_tick = elapse_deadline_after(deadline_ns, task->slack_ns) / tick_ns;
     if (task->key == NULL) {
         *shard = elapse__shard_of_thread(scheduler);
-        return task->destroy == NULL ? ELAPSE_OK : make_extra(scheduler, admission);
+        return is_plain(task) ? ELAPSE_OK : make_extra(scheduler, admission);
     }
-    admission->key_hash =
-        elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
+    admission->key_hash = elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
     *shard = elapse__shard_of_key(scheduler, admission->key_hash);
     return make_extra(scheduler, admission);
 }
@@ -147,8 +152,8 @@ static enum elapse__admitted admit(struct elapse_scheduler *scheduler, struct el
     }
 }
 
-/* What is left to do after the lock: memory, wake-up, destructors. */
-static void conclude(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
+/* What is left to do after the lock: the memory not needed, and destructors. */
+static void clean_up(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
                      enum elapse__admitted admitted)
 {
     /* Read first: the caller's struct may be gone once a destructor has been called. */
@@ -156,11 +161,19 @@ static void conclude(struct elapse_scheduler *scheduler, struct elapse__admissio
         admitted == ELAPSE__ADMIT_KEPT ? admission->task->destroy : NULL;
     void *context = admission->task->context;
     discard(scheduler, admission);
-    if (admitted == ELAPSE__ADMITTED)
-        elapse__announce(scheduler, admission->tick);
     elapse__remains_settle(&admission->replaced, &scheduler->options.allocator);
     if (destroy != NULL)
         destroy(context);
+}
+
+static void conclude(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
+                     enum elapse__admitted admitted)
+{
+    if (admitted == ELAPSE__ADMITTED)
+        elapse__announce(scheduler, admission->tick);
+    if (is_plain(admission->task))
+        return;
+    clean_up(scheduler, admission, admitted);
 }
 
 enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
@@ -209,8 +222,7 @@ static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_
     for (size_t i = 0; i < count; i++) {
         if (batched[i].shard != shard)
             continue;
-        batched[i].admitted =
-            admit(scheduler, shard, &batched[i].admission, &tasks[i].error);
+        batched[i].admitted = admit(scheduler, shard, &batched[i].admission, &tasks[i].error);
         if (tasks[i].error == ELAPSE_OK || tasks[i].error == ELAPSE_ERROR_KEY_PENDING)
             tasks[i].handle = batched[i].admission.handle;
     }

@@ -113,8 +113,9 @@ void elapse__remains_settle(const struct elapse__remains *remains,
 
 /* ---- schedule ---- */
 
-void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__remains *remains)
+/* Takes a task that is not RUNNING out, whatever its state. */
+static inline void remove_task(struct elapse__shard *shard, struct elapse__task *task,
+                               struct elapse__remains *remains)
 {
     struct elapse__key *key = elapse__key_of(task);
     if (task->state == ELAPSE__TASK_PENDING)
@@ -125,6 +126,12 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
         drop_idle_key(shard, key, remains);
     }
     end(shard, task, remains);
+}
+
+void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains)
+{
+    remove_task(shard, task, remains);
 }
 
 /* A task that runs is not to run again, even if it was rescheduled. */
@@ -179,6 +186,19 @@ static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct el
     return ELAPSE__ADMITTED;
 }
 
+/* Gives the task that is admitted its key, of which it is the pending one. */
+static void take_key(struct elapse__shard *shard, struct elapse__admission *admission,
+                     struct elapse__key *key, struct elapse__task *task)
+{
+    if (key == NULL) {
+        key = admission->key;
+        admission->key = NULL;
+        elapse__key_index_insert(&shard->keys, key);
+    }
+    key->pending = task;
+    task->extra->key = key;
+}
+
 enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
                                           struct elapse__admission *admission,
                                           enum elapse_error *error)
@@ -212,15 +232,8 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
     task->waited = false;
     elapse_timer_init(&task->when.timer);
     admission->extra = NULL;
-    if (admission->key != NULL) {
-        if (key == NULL) {
-            key = admission->key;
-            admission->key = NULL;
-            elapse__key_index_insert(&shard->keys, key);
-        }
-        key->pending = task;
-        task->extra->key = key;
-    }
+    if (admission->key != NULL)
+        take_key(shard, admission, key, task);
     if (admission->latest_tick > admission->tick)
         admission->tick = elapse_deadline_in_window(elapse_wheel_now(&shard->wheel),
                                                     admission->tick, admission->latest_tick);
@@ -281,7 +294,7 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
         return ELAPSE_CANCEL_RUNNING;
     }
     shard->removed++;
-    elapse__shard_remove(shard, task, remains);
+    remove_task(shard, task, remains);
     return ELAPSE_CANCEL_REMOVED;
 }
 

@@ -23,10 +23,10 @@ struct elapse__shard {
     _Atomic uint64_t wake_tick;
 
     /* Guarded by `lock`, all that follows. */
-    bool closed;              /* nothing is scheduled any more */
-    uint64_t pending;         /* tasks PENDING, WAITING or QUEUED, or RUNNING and `again` */
-    uint64_t running;         /* tasks RUNNING */
-    pthread_cond_t ended;     /* a task that was `waited` for has ended */
+    bool closed;          /* nothing is scheduled any more */
+    uint64_t pending;     /* tasks PENDING, WAITING or QUEUED, or RUNNING and `again` */
+    uint64_t running;     /* tasks RUNNING */
+    pthread_cond_t ended; /* a task that was `waited` for has ended */
     struct elapse__task_table tasks;
     struct elapse_wheel wheel;
     struct elapse__key_index keys;
@@ -37,8 +37,8 @@ struct elapse__shard {
     /* Never change. */
     uint64_t tick_ns;
     uint32_t number;
-    uint64_t pending_max;              /* 0: no limit */
-    _Atomic uint64_t *pending_of_all;  /* counted only where there is a limit */
+    uint64_t pending_max;             /* 0: no limit */
+    _Atomic uint64_t *pending_of_all; /* counted only where there is a limit */
 };
 
 /* What remains of a task that has ended: to be dealt with after the lock. */
@@ -94,6 +94,13 @@ static inline void elapse__shard_unlock(struct elapse__shard *shard)
 
 /* The task that the handle names; NULL if it is gone. */
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle);
+
+/* Without the lock: asks for the task's cache line. */
+static inline void elapse__shard_prefetch(const struct elapse__shard *shard,
+                                          struct elapse_handle handle)
+{
+    elapse__task_table_prefetch(&shard->tasks, handle.index);
+}
 
 /* Schedules. The caller looks afterwards whether wake_tick was lowered. */
 enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,

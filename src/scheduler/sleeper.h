@@ -32,10 +32,10 @@
 
 struct elapse__sleeper {
     pthread_mutex_t lock;
-    int timer;                    /* a file descriptor that is readable from the armed time on; -1: none */
-    bool kicked;                  /* guarded by lock: the next sleep is none */
-    uint64_t tick_ns;             /* never changes */
-    _Atomic uint64_t armed_tick;  /* written under lock; 0: the clock thread is awake */
+    int timer;        /* a file descriptor that is readable from the armed time on; -1: none */
+    bool kicked;      /* guarded by lock: the next sleep is none */
+    uint64_t tick_ns; /* never changes */
+    _Atomic uint64_t armed_tick; /* written under lock; 0: the clock thread is awake */
 };
 
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);

@@ -45,8 +45,7 @@ uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistic
         seen += statistics->lateness[bucket];
         uint64_t greatest = elapse__lateness_greatest_ns(bucket);
         if (seen > 0 && (double)seen >= wanted)
-            return greatest < statistics->lateness_max_ns ? greatest
-                                                          : statistics->lateness_max_ns;
+            return greatest < statistics->lateness_max_ns ? greatest : statistics->lateness_max_ns;
     }
     return statistics->lateness_max_ns;
 }

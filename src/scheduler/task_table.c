@@ -12,165 +12,124 @@ void elapse__task_table_init(struct elapse__task_table *table)
     };
 }
 
+static struct elapse__task_blocks *blocks_of(const struct elapse__task_table *table)
+{
+    return atomic_load_explicit(&table->blocks, memory_order_relaxed);
+}
+
+static void release_blocks(struct elapse__task_blocks *blocks,
+                           const struct elapse_allocator *memory)
+{
+    elapse__release(memory, blocks, sizeof *blocks + blocks->capacity * sizeof *blocks->at);
+}
+
 void elapse__task_table_free(struct elapse__task_table *table,
                              const struct elapse_allocator *memory)
 {
     for (uint32_t number = 0; number < table->block_count; number++)
-        elapse__release(memory, table->blocks[number].tasks, ELAPSE__BLOCK_BYTES);
-    elapse__release(memory, table->blocks, table->block_capacity * sizeof *table->blocks);
+        elapse__release(memory, elapse__block_tasks(elapse__task_block(table, number)),
+                        ELAPSE__BLOCK_BYTES);
+    struct elapse__task_blocks *blocks = blocks_of(table);
+    while (blocks != NULL) {
+        struct elapse__task_blocks *outgrown = blocks->outgrown;
+        release_blocks(blocks, memory);
+        blocks = outgrown;
+    }
 }
 
 /* ---- room ---- */
 
 uint32_t elapse__task_table_capacity_needed(const struct elapse__task_table *table)
 {
-    if (table->given_back != ELAPSE__NO_BLOCK || table->block_count < table->block_capacity)
+    const struct elapse__task_blocks *blocks = blocks_of(table);
+    uint32_t capacity = blocks == NULL ? 0 : blocks->capacity;
+    if (table->given_back != ELAPSE__NO_BLOCK || table->block_count < capacity)
         return 0;
-    if (table->block_capacity == ELAPSE__BLOCKS_MAX)
+    if (capacity == ELAPSE__BLOCKS_MAX)
         return UINT32_MAX;
-    return table->block_capacity == 0 ? FIRST_CAPACITY : table->block_capacity * 2;
+    return capacity == 0 ? FIRST_CAPACITY : capacity * 2;
 }
 
-bool elapse__task_room_make(struct elapse__task_room *room, uint32_t block_capacity,
+bool elapse__task_room_make(struct elapse__task_room *room, uint32_t capacity,
                             const struct elapse_allocator *memory)
 {
-    *room = (struct elapse__task_room){.block_capacity = block_capacity};
+    *room = (struct elapse__task_room){0};
     room->tasks = elapse__allocate(memory, ELAPSE__LINE_BYTES, ELAPSE__BLOCK_BYTES);
     if (room->tasks == NULL)
         return false;
-    if (block_capacity == 0)
+    if (capacity == 0)
         return true;
-    room->blocks = elapse__allocate(memory, _Alignof(struct elapse__task_block),
-                                    block_capacity * sizeof *room->blocks);
-    if (room->blocks != NULL)
-        return true;
-    elapse__task_room_release(room, memory);
-    return false;
+    size_t bytes = sizeof *room->blocks + capacity * sizeof *room->blocks->at;
+    room->blocks = elapse__allocate(memory, _Alignof(struct elapse__task_blocks), bytes);
+    if (room->blocks == NULL) {
+        elapse__task_room_release(room, memory);
+        return false;
+    }
+    memset(room->blocks, 0, bytes);
+    room->blocks->capacity = capacity;
+    return true;
 }
 
 void elapse__task_room_release(struct elapse__task_room *room,
                                const struct elapse_allocator *memory)
 {
     elapse__release(memory, room->tasks, ELAPSE__BLOCK_BYTES);
-    elapse__release(memory, room->blocks, room->block_capacity * sizeof *room->blocks);
+    if (room->blocks != NULL)
+        release_blocks(room->blocks, memory);
     *room = (struct elapse__task_room){0};
 }
 
-/* Exchanges the records for a larger array, and leaves the old one in `room`. */
-static void exchange_records(struct elapse__task_table *table, struct elapse__task_room *room)
+/* Exchanges the records for more, if these are more. */
+static void exchange_blocks(struct elapse__task_table *table, struct elapse__task_room *room)
 {
-    struct elapse__task_room old = {
-        .tasks = room->tasks,
-        .blocks = table->blocks,
-        .block_capacity = table->block_capacity,
-    };
-    if (table->block_count > 0)
-        memcpy(room->blocks, table->blocks, table->block_count * sizeof *table->blocks);
-    table->blocks = room->blocks;
-    table->block_capacity = room->block_capacity;
-    *room = old;
-}
-
-static void enlist(struct elapse__task_table *table, uint32_t number)
-{
-    struct elapse__task_block *block = &table->blocks[number];
-    block->next = table->with_room;
-    block->previous = ELAPSE__NO_BLOCK;
-    if (block->next != ELAPSE__NO_BLOCK)
-        table->blocks[block->next].previous = number;
-    table->with_room = number;
-}
-
-static void strike_off(struct elapse__task_table *table, uint32_t number)
-{
-    struct elapse__task_block *block = &table->blocks[number];
-    if (block->next != ELAPSE__NO_BLOCK)
-        table->blocks[block->next].previous = block->previous;
-    if (block->previous != ELAPSE__NO_BLOCK)
-        table->blocks[block->previous].next = block->next;
-    else
-        table->with_room = block->next;
+    struct elapse__task_blocks *few = blocks_of(table);
+    struct elapse__task_blocks *more = room->blocks;
+    if (few != NULL && more->capacity <= few->capacity)
+        return;
+    for (uint32_t number = 0; number < table->block_count; number++)
+        more->at[number] = few->at[number];
+    more->outgrown = few;
+    atomic_store_explicit(&table->blocks, more, memory_order_release);
+    room->blocks = NULL;
 }
 
 void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__task_room *room)
 {
-    if (room->blocks != NULL && room->block_capacity > table->block_capacity)
-        exchange_records(table, room);
+    if (room->blocks != NULL)
+        exchange_blocks(table, room);
 
     /* Another thread may have been here in between: then a block more than needed is
      * made, unless there is no record for it. */
     uint32_t number = table->given_back;
     if (number != ELAPSE__NO_BLOCK) {
-        table->given_back = table->blocks[number].next;
-    } else if (table->block_count < table->block_capacity) {
+        table->given_back = elapse__task_block(table, number)->next;
+    } else if (table->block_count < blocks_of(table)->capacity) {
         number = table->block_count++;
-        table->blocks[number].generation = 1;
+        elapse__task_block(table, number)->generation = 1;
     } else {
         return;
     }
-    struct elapse__task_block *block = &table->blocks[number];
-    block->tasks = room->tasks;
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    atomic_store_explicit(&block->tasks, room->tasks, memory_order_relaxed);
     block->free = NULL;
     block->used = 0;
     block->fresh = 0;
     room->tasks = NULL;
-    enlist(table, number);
+    elapse__enlist(table, number);
 }
 
-/* ---- tasks ---- */
-
-static bool has_room(const struct elapse__task_block *block)
-{
-    return block->free != NULL || block->fresh < ELAPSE__BLOCK_TASKS;
-}
-
-struct elapse__task *elapse__task_table_take(struct elapse__task_table *table)
-{
-    uint32_t number = table->with_room;
-    struct elapse__task_block *block = &table->blocks[number];
-    struct elapse__task *task = block->free;
-    if (task != NULL) {
-        block->free = task->when.next;
-    } else {
-        task = &block->tasks[block->fresh];
-        task->generation = block->generation;
-        task->index = (number << ELAPSE__BLOCK_BITS | block->fresh) & ELAPSE__TASK_INDEX_MASK;
-        task->state = ELAPSE__TASK_FREE;
-        block->fresh++;
-    }
-    block->used++;
-    if (!has_room(block))
-        strike_off(table, number);
-    return task;
-}
-
-void elapse__task_table_give(struct elapse__task_table *table, struct elapse__task *task)
-{
-    uint32_t number = task->index >> ELAPSE__BLOCK_BITS;
-    struct elapse__task_block *block = &table->blocks[number];
-    task->state = ELAPSE__TASK_FREE;
-    task->generation++;
-    if (task->generation > block->generation)
-        block->generation = task->generation;
-    if (task->generation == UINT32_MAX)
-        return; /* the last: nobody has it, and nobody ever will */
-    if (!has_room(block))
-        enlist(table, number);
-    task->when.next = block->free;
-    block->free = task;
-    block->used--;
-}
+/* ---- shrinking ---- */
 
 struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t number)
 {
     if (number >= table->block_count)
         return NULL;
-    struct elapse__task_block *block = &table->blocks[number];
-    struct elapse__task *tasks = block->tasks;
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    struct elapse__task *tasks = elapse__block_tasks(block);
     if (tasks == NULL || block->used > 0)
         return NULL;
-    strike_off(table, number);
-    block->tasks = NULL;
+    elapse__strike_off(table, number);
+    atomic_store_explicit(&block->tasks, NULL, memory_order_relaxed);
     block->fresh = 0;
     block->next = table->given_back;
     table->given_back = number;

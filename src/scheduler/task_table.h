@@ -18,6 +18,8 @@
 #ifndef ELAPSE__TASK_TABLE_H
 #define ELAPSE__TASK_TABLE_H
 
+#include <stdatomic.h>
+
 #include "memory.h"
 #include "task.h"
 
@@ -30,28 +32,34 @@ enum {
 };
 
 struct elapse__task_block {
-    struct elapse__task *tasks; /* NULL: given back */
-    struct elapse__task *free;  /* those that were used and are FREE */
-    uint32_t used;              /* tasks that cannot be taken */
-    uint32_t fresh;             /* from this place on they were never used */
-    uint32_t generation;        /* none of its tasks will use one below this for the first time */
-    uint32_t next;              /* in the list of those with room, or of those given back */
-    uint32_t previous;          /* in the list of those with room */
+    _Atomic(struct elapse__task *) tasks; /* NULL: given back */
+    struct elapse__task *free;            /* those that were used and are FREE */
+    uint32_t used;                        /* tasks that cannot be taken */
+    uint32_t fresh;                       /* from this place on they were never used */
+    uint32_t generation; /* none of its tasks will use one below this for the first time */
+    uint32_t next;       /* in the list of those with room, or of those given back */
+    uint32_t previous;   /* in the list of those with room */
+};
+
+/* The records. When they become too few, larger ones take their place; the outgrown
+ * ones stay until the end, for those who prefetch. */
+struct elapse__task_blocks {
+    struct elapse__task_blocks *outgrown;
+    uint32_t capacity;
+    struct elapse__task_block at[];
 };
 
 struct elapse__task_table {
-    struct elapse__task_block *blocks;
-    uint32_t block_count;    /* records in use */
-    uint32_t block_capacity; /* records there is memory for */
-    uint32_t with_room;      /* list: blocks that have a task to give */
-    uint32_t given_back;     /* list: records without tasks */
+    _Atomic(struct elapse__task_blocks *) blocks; /* NULL: none yet */
+    uint32_t block_count;                         /* records in use */
+    uint32_t with_room;                           /* list: blocks that have a task to give */
+    uint32_t given_back;                          /* list: records without tasks */
 };
 
 /* What the table asks for when it is full; made and released without the lock. */
 struct elapse__task_room {
     struct elapse__task *tasks;
-    struct elapse__task_block *blocks; /* NULL: the records there are suffice */
-    uint32_t block_capacity;
+    struct elapse__task_blocks *blocks; /* NULL: the records there are suffice */
 };
 
 void elapse__task_table_init(struct elapse__task_table *table);
@@ -81,15 +89,90 @@ void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__ta
 void elapse__task_room_release(struct elapse__task_room *room,
                                const struct elapse_allocator *memory);
 
-/* A task out of a table that has room, FREE still, index and generation set. */
-struct elapse__task *elapse__task_table_take(struct elapse__task_table *table);
-
-/* Makes a task FREE: handles to it are stale from here on. */
-void elapse__task_table_give(struct elapse__task_table *table, struct elapse__task *task);
-
 /* Takes the tasks of this block out of the table, if it has some and all are FREE, and
  * returns them, ELAPSE__BLOCK_BYTES; NULL otherwise. */
 struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t block);
+
+/* With the lock held, as everything here but for prefetching. */
+static inline struct elapse__task_block *elapse__task_block(const struct elapse__task_table *table,
+                                                            uint32_t number)
+{
+    return &atomic_load_explicit(&table->blocks, memory_order_relaxed)->at[number];
+}
+
+static inline struct elapse__task *elapse__block_tasks(const struct elapse__task_block *block)
+{
+    return atomic_load_explicit(&block->tasks, memory_order_relaxed);
+}
+
+/* Puts a block on the list of those with room, and takes it off. Private. */
+static inline void elapse__enlist(struct elapse__task_table *table, uint32_t number)
+{
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    block->next = table->with_room;
+    block->previous = ELAPSE__NO_BLOCK;
+    if (block->next != ELAPSE__NO_BLOCK)
+        elapse__task_block(table, block->next)->previous = number;
+    table->with_room = number;
+}
+
+static inline void elapse__strike_off(struct elapse__task_table *table, uint32_t number)
+{
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    if (block->next != ELAPSE__NO_BLOCK)
+        elapse__task_block(table, block->next)->previous = block->previous;
+    if (block->previous != ELAPSE__NO_BLOCK)
+        elapse__task_block(table, block->previous)->next = block->next;
+    else
+        table->with_room = block->next;
+}
+
+static inline bool elapse__block_has_room(const struct elapse__task_block *block)
+{
+    return block->free != NULL || block->fresh < ELAPSE__BLOCK_TASKS;
+}
+
+/* A task out of a table that has room, FREE still, index and generation set. Here, as
+ * giving is, because every schedule and every cancel does it. */
+static inline struct elapse__task *elapse__task_table_take(struct elapse__task_table *table)
+{
+    uint32_t number = table->with_room;
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    struct elapse__task *task = block->free;
+    if (task != NULL) {
+        block->free = task->when.next;
+        __builtin_prefetch(block->free, 1); /* the next to be taken */
+    } else {
+        task = &elapse__block_tasks(block)[block->fresh];
+        task->generation = block->generation;
+        task->index = (number << ELAPSE__BLOCK_BITS | block->fresh) & ELAPSE__TASK_INDEX_MASK;
+        task->state = ELAPSE__TASK_FREE;
+        block->fresh++;
+    }
+    block->used++;
+    if (!elapse__block_has_room(block))
+        elapse__strike_off(table, number);
+    return task;
+}
+
+/* Makes a task FREE: handles to it are stale from here on. */
+static inline void elapse__task_table_give(struct elapse__task_table *table,
+                                           struct elapse__task *task)
+{
+    uint32_t number = task->index >> ELAPSE__BLOCK_BITS;
+    struct elapse__task_block *block = elapse__task_block(table, number);
+    task->state = ELAPSE__TASK_FREE;
+    task->generation++;
+    if (task->generation > block->generation)
+        block->generation = task->generation;
+    if (task->generation == UINT32_MAX)
+        return; /* the last: nobody has it, and nobody ever will */
+    if (!elapse__block_has_room(block))
+        elapse__enlist(table, number);
+    task->when.next = block->free;
+    block->free = task;
+    block->used--;
+}
 
 /* The task at this index, in use or FREE; NULL if it was never in use. */
 static inline struct elapse__task *elapse__task_table_at(const struct elapse__task_table *table,
@@ -99,8 +182,27 @@ static inline struct elapse__task *elapse__task_table_at(const struct elapse__ta
     uint32_t place = index % ELAPSE__BLOCK_TASKS;
     if (number >= table->block_count)
         return NULL;
-    const struct elapse__task_block *block = &table->blocks[number];
-    return place < block->fresh ? &block->tasks[place] : NULL;
+    const struct elapse__task_block *block = elapse__task_block(table, number);
+    return place < block->fresh ? &elapse__block_tasks(block)[place] : NULL;
+}
+
+/*
+ * Asks for the task at this index before the lock is taken: the cache miss then passes
+ * while the lock is waited for, which makes a cancel of a random task a third faster
+ * (docs/decisions/0006-scheduler.md). Without the lock the answer may be out of date,
+ * or the block just given back: only speed depends on it.
+ */
+static inline void elapse__task_table_prefetch(const struct elapse__task_table *table,
+                                               uint32_t index)
+{
+    const struct elapse__task_blocks *blocks =
+        atomic_load_explicit(&table->blocks, memory_order_acquire);
+    uint32_t number = index >> ELAPSE__BLOCK_BITS;
+    if (blocks == NULL || number >= blocks->capacity)
+        return;
+    uintptr_t tasks = (uintptr_t)elapse__block_tasks(&blocks->at[number]);
+    uintptr_t place = (uintptr_t)(index % ELAPSE__BLOCK_TASKS) * sizeof(struct elapse__task);
+    __builtin_prefetch((const void *)(tasks + place), 1);
 }
 
 /* The task that these numbers name; NULL if it is gone. */
@@ -108,8 +210,9 @@ static inline struct elapse__task *elapse__task_table_find(const struct elapse__
                                                            uint32_t index, uint32_t generation)
 {
     struct elapse__task *task = elapse__task_table_at(table, index);
-    return task != NULL && task->generation == generation && task->state != ELAPSE__TASK_FREE ? task
-                                                                                              : NULL;
+    return task != NULL && task->generation == generation && task->state != ELAPSE__TASK_FREE
+               ? task
+               : NULL;
 }
 
 #endif

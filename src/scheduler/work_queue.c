@@ -4,8 +4,8 @@ bool elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity
                              const struct elapse_allocator *memory)
 {
     *queue = (struct elapse__work_queue){.capacity = capacity};
-    queue->ring = elapse__allocate(memory, _Alignof(struct elapse_handle),
-                                   capacity * sizeof *queue->ring);
+    queue->ring =
+        elapse__allocate(memory, _Alignof(struct elapse_handle), capacity * sizeof *queue->ring);
     if (queue->ring == NULL)
         return false;
     if (pthread_mutex_init(&queue->lock, NULL) == 0) {
@@ -38,6 +38,15 @@ unsigned elapse__work_queue_room(struct elapse__work_queue *queue)
     return room;
 }
 
+/* With the lock held: whether a worker is to be woken now. */
+static bool shall_wake(struct elapse__work_queue *queue)
+{
+    if (queue->count == 0 || queue->asleep == 0 || queue->waking)
+        return false;
+    queue->waking = true;
+    return true;
+}
+
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
                                 const struct elapse_handle *handles, unsigned count)
 {
@@ -46,8 +55,9 @@ unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
         queue->ring[(queue->first + queue->count++) % queue->capacity] = handles[i];
     unsigned waiting = queue->count;
     unsigned idle = queue->idle;
+    bool wake = shall_wake(queue);
     (void)pthread_mutex_unlock(&queue->lock);
-    for (unsigned i = 0; i < count; i++)
+    if (wake)
         (void)pthread_cond_signal(&queue->filled);
     return waiting > idle ? waiting - idle : 0;
 }
@@ -74,8 +84,12 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
             (void)pthread_cond_broadcast(&queue->quiet);
     }
     *busy = false;
-    while (queue->count == 0 && !queue->ending)
+    while (queue->count == 0 && !queue->ending) {
+        queue->asleep++;
         (void)pthread_cond_wait(&queue->filled, &queue->lock);
+        queue->asleep--;
+        queue->waking = false;
+    }
     if (!queue->ending) {
         *handle = queue->ring[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
@@ -87,7 +101,10 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
         if (*kick)
             queue->clock_waits = false;
     }
+    bool wake = shall_wake(queue);
     (void)pthread_mutex_unlock(&queue->lock);
+    if (wake)
+        (void)pthread_cond_signal(&queue->filled);
     return *busy;
 }
 

@@ -2,6 +2,10 @@
  * The queue between the clock thread and the workers: handles of tasks that are due, as
  * many as it has places. Only one thread puts them in. A handle whose task was cancelled
  * or moved meanwhile stays in it, and whoever takes it out finds that out.
+ *
+ * Waking a worker costs more than most actions take. So one is woken at a time: it
+ * takes a task and, if there are more, wakes the next before it runs its own. Few and
+ * short tasks are done by few workers, many or long ones soon have all of them.
  */
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H
@@ -21,6 +25,8 @@ struct elapse__work_queue {
     unsigned first;             /* the next to be taken */
     unsigned count;
     unsigned idle;    /* workers that have no task, also those that are being made */
+    unsigned asleep;  /* idle workers that wait for `filled` */
+    bool waking;      /* one of these has been woken and has not yet come round */
     unsigned busy;    /* workers between taking one and taking the next */
     bool clock_waits; /* the clock thread wants a kick once half of the queue is free */
     bool ending;      /* workers are to leave */
