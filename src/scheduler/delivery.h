@@ -24,7 +24,7 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
 /* The earliest tick at which a shard may have something due. */
 uint64_t elapse__earliest_wake(const struct elapse_scheduler *scheduler);
 
-/* What the clock thread does. */
-void *elapse__clock_main(void *scheduler);
+/* What the clock thread does; the argument is its scheduler. */
+void *elapse__clock_main(void *argument);
 
 #endif

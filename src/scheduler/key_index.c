@@ -9,10 +9,11 @@ void elapse__key_index_init(struct elapse__key_index *index)
     index->segments[0] = index->first;
 }
 
-/* Buckets of a segment above the first. */
+/* The buckets of a segment: as many as all before it have together. */
 static size_t segment_buckets(unsigned segment)
 {
-    return (size_t)ELAPSE__FIRST_BUCKETS << (segment - 1);
+    size_t through_it = (size_t)ELAPSE__FIRST_BUCKETS << segment;
+    return segment == 0 ? through_it : through_it / 2;
 }
 
 void elapse__key_index_free(struct elapse__key_index *index, const struct elapse_allocator *memory)
@@ -42,10 +43,11 @@ void elapse__key_release(struct elapse__key *key, const struct elapse_allocator 
         elapse__release(memory, key, sizeof *key + key->bytes);
 }
 
-struct elapse__key **elapse__key_segment_make(size_t buckets, const struct elapse_allocator *memory)
+struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
+                                                    const struct elapse_allocator *memory)
 {
-    struct elapse__key **segment =
-        elapse__allocate(memory, _Alignof(struct elapse__key *), buckets * sizeof *segment);
+    struct elapse__key_bucket *segment =
+        elapse__allocate(memory, _Alignof(struct elapse__key_bucket), buckets * sizeof *segment);
     if (segment != NULL)
         memset(segment, 0, buckets * sizeof *segment);
     return segment;
@@ -60,14 +62,14 @@ static unsigned segment_of(size_t bucket)
     return number == 0 ? 0 : 64 - (unsigned)__builtin_clzll(number);
 }
 
-static struct elapse__key **bucket_at(const struct elapse__key_index *index, size_t bucket)
+static struct elapse__key_bucket *bucket_at(const struct elapse__key_index *index, size_t bucket)
 {
     unsigned segment = segment_of(bucket);
     size_t first = segment == 0 ? 0 : segment_buckets(segment);
     return &index->segments[segment][bucket - first];
 }
 
-static struct elapse__key **bucket_for(const struct elapse__key_index *index, uint64_t hash)
+static struct elapse__key_bucket *bucket_for(const struct elapse__key_index *index, uint64_t hash)
 {
     size_t bucket = (size_t)hash & (index->level - 1);
     if (bucket < index->split)
@@ -85,7 +87,7 @@ size_t elapse__key_index_segment_needed(const struct elapse__key_index *index)
                : 0;
 }
 
-bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key **segment,
+bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_bucket *segment,
                             size_t buckets)
 {
     unsigned number = segment_of(buckets);
@@ -102,8 +104,8 @@ static void split_next(struct elapse__key_index *index)
     unsigned segment = segment_of(added);
     if (segment >= ELAPSE__KEY_SEGMENTS || index->segments[segment] == NULL)
         return;
-    struct elapse__key **from = bucket_at(index, index->split);
-    struct elapse__key **to = bucket_at(index, added);
+    struct elapse__key **from = &bucket_at(index, index->split)->first;
+    struct elapse__key **to = &bucket_at(index, added)->first;
     while (*from != NULL) {
         struct elapse__key *key = *from;
         if (((size_t)key->hash & index->level) == 0) {
@@ -125,7 +127,7 @@ static void split_next(struct elapse__key_index *index)
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash)
 {
-    struct elapse__key *key = *bucket_for(index, hash);
+    struct elapse__key *key = bucket_for(index, hash)->first;
     while (key != NULL &&
            (key->hash != hash || key->bytes != bytes || memcmp(key->data, data, bytes) != 0))
         key = key->next;
@@ -136,15 +138,15 @@ void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__ke
 {
     if (index->count >= index->level + index->split)
         split_next(index);
-    struct elapse__key **bucket = bucket_for(index, key->hash);
-    key->next = *bucket;
-    *bucket = key;
+    struct elapse__key_bucket *bucket = bucket_for(index, key->hash);
+    key->next = bucket->first;
+    bucket->first = key;
     index->count++;
 }
 
 void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key)
 {
-    struct elapse__key **link = bucket_for(index, key->hash);
+    struct elapse__key **link = &bucket_for(index, key->hash)->first;
     while (*link != key)
         link = &(*link)->next;
     *link = key->next;

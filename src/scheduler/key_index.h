@@ -33,17 +33,21 @@ struct elapse__key {
     unsigned char data[];
 };
 
+struct elapse__key_bucket {
+    struct elapse__key *first;
+};
+
 enum {
     ELAPSE__FIRST_BUCKETS = 64,
     ELAPSE__KEY_SEGMENTS = 26, /* 2^31 buckets: more than there can be tasks */
 };
 
 struct elapse__key_index {
-    struct elapse__key *first[ELAPSE__FIRST_BUCKETS];    /* the buckets of segment 0 */
-    struct elapse__key **segments[ELAPSE__KEY_SEGMENTS]; /* segments[n]: 64 * 2^(n-1) buckets */
-    size_t level;                                        /* a power of two */
-    size_t split;                                        /* below `level` */
-    size_t count;                                        /* keys */
+    struct elapse__key_bucket first[ELAPSE__FIRST_BUCKETS];    /* segment 0 */
+    struct elapse__key_bucket *segments[ELAPSE__KEY_SEGMENTS]; /* [n]: 64 * 2^(n-1) buckets */
+    size_t level;                                              /* a power of two */
+    size_t split;                                              /* below `level` */
+    size_t count;                                              /* keys */
 };
 
 void elapse__key_index_init(struct elapse__key_index *index);
@@ -59,12 +63,12 @@ void elapse__key_release(struct elapse__key *key, const struct elapse_allocator 
 size_t elapse__key_index_segment_needed(const struct elapse__key_index *index);
 
 /* NULL if there is no memory. */
-struct elapse__key **elapse__key_segment_make(size_t buckets,
-                                              const struct elapse_allocator *memory);
+struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
+                                                    const struct elapse_allocator *memory);
 
 /* Takes the segment of so many buckets in. False if there is one already: it is the caller's
  * to release, with elapse__release. */
-bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key **segment,
+bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_bucket *segment,
                             size_t buckets);
 
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,

@@ -124,7 +124,7 @@ static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shar
     if (buckets == 0)
         return;
     elapse__shard_unlock(shard);
-    struct elapse__key **segment = elapse__key_segment_make(buckets, memory);
+    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);
     elapse__shard_lock(shard);
     if (segment == NULL || elapse__key_index_grow(&shard->keys, segment, buckets))
         return;

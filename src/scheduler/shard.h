@@ -121,14 +121,14 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
 
 /* What take_due found. */
 enum elapse__due {
-    ELAPSE__DUE_TASK, /* a task, taken out of the wheel, in `*task` */
+    ELAPSE__DUE_TASK, /* a task, taken out of the wheel, in `*taken` */
     ELAPSE__DUE_NONE, /* none; wake_tick is up to date */
     ELAPSE__DUE_MORE, /* it has moved timers for long enough: release the lock and come again */
 };
 
 /* Takes the next task that is due at `now_tick` out of the wheel: QUEUED from now on. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
-                                        struct elapse__task **task);
+                                        struct elapse__task **taken);
 
 /* QUEUED -> RUNNING. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,

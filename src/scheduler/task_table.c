@@ -86,7 +86,7 @@ static void exchange_blocks(struct elapse__task_table *table, struct elapse__tas
     struct elapse__task_blocks *more = room->blocks;
     if (few != NULL && more->capacity <= few->capacity)
         return;
-    for (uint32_t number = 0; number < table->block_count; number++)
+    for (uint32_t number = 0; few != NULL && number < table->block_count; number++)
         more->at[number] = few->at[number];
     more->outgrown = few;
     atomic_store_explicit(&table->blocks, more, memory_order_release);

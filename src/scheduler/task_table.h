@@ -89,9 +89,9 @@ void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__ta
 void elapse__task_room_release(struct elapse__task_room *room,
                                const struct elapse_allocator *memory);
 
-/* Takes the tasks of this block out of the table, if it has some and all are FREE, and
- * returns them, ELAPSE__BLOCK_BYTES; NULL otherwise. */
-struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t block);
+/* Takes the tasks of the block of this number out of the table, if it has some and all are FREE,
+ * and returns them, ELAPSE__BLOCK_BYTES; NULL otherwise. */
+struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t number);
 
 /* With the lock held, as everything here but for prefetching. */
 static inline struct elapse__task_block *elapse__task_block(const struct elapse__task_table *table,
