@@ -187,6 +187,22 @@ ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elap
 }
 
 /*
+ * Asks the processor for the memory that stopping `timer` will touch, and does not
+ * wait for it. Who knows some calls ahead which timers are to be stopped, and asks for
+ * the next while stopping one, has the cache misses overlap.
+ * Cost: reads the timer.
+ */
+ELAPSE_API inline void elapse_wheel_prefetch_stop(const struct elapse_timer *timer)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(timer->keep.link.next, 1);
+    __builtin_prefetch(timer->keep.link.previous, 1);
+#else
+    (void)timer;
+#endif
+}
+
+/*
  * Tells the wheel that it is `now`. Nothing is popped or moved by it: timers with
  * a deadline up to `now` are due from here on, and pop hands them out. A time
  * before the one given last is ignored; ELAPSE_NEVER is taken as

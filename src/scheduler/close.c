@@ -85,7 +85,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         elapse__shard_lock(shard);
         for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < TASKS_AT_ONCE; i++) {
             struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
-            if (task != NULL && task->state != ELAPSE__TASK_FREE)
+            if (task != NULL && task->state > ELAPSE__TASK_LEAVING)
                 collected[count++] = collect(shard, task);
         }
         if (collection->hand_back != NULL)

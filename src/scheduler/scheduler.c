@@ -259,6 +259,7 @@ size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler)
         bool more = true;
         for (uint32_t block = 0; more; block++) {
             elapse__shard_lock(shard);
+            elapse__shard_take_out_leaving(shard);
             struct elapse__task *tasks = elapse__task_table_shrink(&shard->tasks, block);
             more = block < shard->tasks.block_count;
             elapse__shard_unlock(shard);

@@ -90,7 +90,42 @@ static void drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
     remains->key = key;
 }
 
-/* Makes a task that is in no wheel and under no key FREE. */
+/* Takes the timer of a task out of the wheel, if it is LEAVING still: it may have become
+ * due meanwhile, and been used again. */
+static void take_out(struct elapse__shard *shard, struct elapse__task *task)
+{
+    if (task == NULL || task->state != ELAPSE__TASK_LEAVING)
+        return;
+    (void)elapse_wheel_stop(&shard->wheel, &task->when.timer);
+    elapse__task_table_give(&shard->tasks, task);
+}
+
+/*
+ * PENDING -> LEAVING. A cancel of a random task is three cache misses: the task, and
+ * its two neighbours in the wheel, which are written to. For the neighbours nobody has
+ * to wait: they are asked for here, and the timer is taken out when the eighth next
+ * task leaves (docs/decisions/0006-scheduler.md).
+ */
+static void leave(struct elapse__shard *shard, struct elapse__task *task)
+{
+    struct elapse__task **seat = &shard->leaving[shard->oldest_leaving];
+    struct elapse__task *oldest = *seat;
+    task->state = ELAPSE__TASK_LEAVING;
+    elapse_wheel_prefetch_stop(&task->when.timer);
+    *seat = task;
+    shard->oldest_leaving = (shard->oldest_leaving + 1) % ELAPSE__LEAVING_MAX;
+    take_out(shard, oldest);
+}
+
+void elapse__shard_take_out_leaving(struct elapse__shard *shard)
+{
+    for (unsigned i = 0; i < ELAPSE__LEAVING_MAX; i++) {
+        take_out(shard, shard->leaving[i]);
+        shard->leaving[i] = NULL;
+    }
+}
+
+/* Ends a task that is under no key. */
 static void end(struct elapse__shard *shard, struct elapse__task *task,
                 struct elapse__remains *remains)
 {
@@ -99,7 +134,11 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
         remains->extra = task->extra;
     }
     remains->context = task->context;
-    elapse__task_table_give(&shard->tasks, task);
+    elapse__task_revoke(task);
+    if (task->state == ELAPSE__TASK_PENDING)
+        leave(shard, task);
+    else
+        elapse__task_table_give(&shard->tasks, task);
 }
 
 void elapse__remains_settle(const struct elapse__remains *remains,
@@ -118,8 +157,6 @@ static inline void remove_task(struct elapse__shard *shard, struct elapse__task 
                                struct elapse__remains *remains)
 {
     struct elapse__key *key = elapse__key_of(task);
-    if (task->state == ELAPSE__TASK_PENDING)
-        (void)elapse_wheel_stop(&shard->wheel, &task->when.timer);
     uncount_pending(shard);
     if (key != NULL) {
         key->pending = NULL;
@@ -161,8 +198,6 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
         old->again = false;
         return;
     }
-    if (old->state == ELAPSE__TASK_PENDING)
-        (void)elapse_wheel_stop(&shard->wheel, &old->when.timer);
     end(shard, old, remains);
 }
 
@@ -314,6 +349,10 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
             return ELAPSE__DUE_NONE;
         }
         struct elapse__task *task = elapse__task_of(timer);
+        if (task->state == ELAPSE__TASK_LEAVING) {
+            elapse__task_table_give(&shard->tasks, task);
+            continue;
+        }
         struct elapse__key *key = elapse__key_of(task);
         if (key == NULL || key->running == NULL) {
             task->state = ELAPSE__TASK_QUEUED;

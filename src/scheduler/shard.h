@@ -16,6 +16,10 @@
 #include "key_index.h"
 #include "task_table.h"
 
+/* Tasks that may be LEAVING at a time: enough for their neighbours to have come
+ * when they are needed. */
+enum { ELAPSE__LEAVING_MAX = 8 };
+
 struct elapse__shard {
     _Alignas(ELAPSE__LINE_BYTES) pthread_mutex_t lock;
     /* No timer of the wheel is due before this tick. Written with the lock held; the
@@ -28,6 +32,8 @@ struct elapse__shard {
     uint64_t running;     /* tasks RUNNING */
     pthread_cond_t ended; /* a task that was `waited` for has ended */
     struct elapse__task_table tasks;
+    struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; some may be so no more */
+    unsigned oldest_leaving;                           /* the next to be taken out */
     struct elapse_wheel wheel;
     struct elapse__key_index keys;
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
@@ -118,6 +124,9 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
 /* Takes a task that is not RUNNING out, whatever its state. */
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
                           struct elapse__remains *remains);
+
+/* Makes all tasks that are LEAVING FREE. */
+void elapse__shard_take_out_leaving(struct elapse__shard *shard);
 
 /* What take_due found. */
 enum elapse__due {

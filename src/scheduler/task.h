@@ -12,7 +12,8 @@
  *       |                   | +----- reschedule ---+            |       |
  *       |                   +------- finish, when `again` ------+-------+
  *       |
- *       +---- remove (cancel, replacement, closing): from PENDING, WAITING, QUEUED
+ *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
+ *             PENDING by way of LEAVING
  *
  *  PENDING   its timer is in the wheel
  *  WAITING   popped; nothing but the key names it
@@ -22,6 +23,10 @@
  *            that. `again`: it was rescheduled meanwhile. `cancelled`: it must not
  *            run again. `waited`: somebody waits for its end.
  *
+ *  LEAVING   gone for everybody, but its timer is still in the wheel. To take it out
+ *            touches its neighbours, two cache misses; these are asked for now, and
+ *            it is taken out some cancels later (see leave in shard.c).
+ *
  * Where there are no workers a task goes from PENDING to RUNNING at once.
  */
 #ifndef ELAPSE__TASK_H
@@ -30,8 +35,10 @@
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
 
+/* Up to LEAVING, no handle names the task. */
 enum elapse__task_state {
     ELAPSE__TASK_FREE,
+    ELAPSE__TASK_LEAVING,
     ELAPSE__TASK_PENDING,
     ELAPSE__TASK_WAITING,
     ELAPSE__TASK_QUEUED,

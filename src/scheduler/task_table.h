@@ -155,14 +155,19 @@ static inline struct elapse__task *elapse__task_table_take(struct elapse__task_t
     return task;
 }
 
-/* Makes a task FREE: handles to it are stale from here on. */
+/* Makes all handles to a task stale. */
+static inline void elapse__task_revoke(struct elapse__task *task)
+{
+    task->generation++;
+}
+
+/* Makes a task FREE that was revoked. */
 static inline void elapse__task_table_give(struct elapse__task_table *table,
                                            struct elapse__task *task)
 {
     uint32_t number = task->index >> ELAPSE__BLOCK_BITS;
     struct elapse__task_block *block = elapse__task_block(table, number);
     task->state = ELAPSE__TASK_FREE;
-    task->generation++;
     if (task->generation > block->generation)
         block->generation = task->generation;
     if (task->generation == UINT32_MAX)
@@ -210,7 +215,7 @@ static inline struct elapse__task *elapse__task_table_find(const struct elapse__
                                                            uint32_t index, uint32_t generation)
 {
     struct elapse__task *task = elapse__task_table_at(table, index);
-    return task != NULL && task->generation == generation && task->state != ELAPSE__TASK_FREE
+    return task != NULL && task->generation == generation && task->state > ELAPSE__TASK_LEAVING
                ? task
                : NULL;
 }

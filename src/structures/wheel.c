@@ -84,6 +84,7 @@
 extern inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                       uint64_t deadline);
 extern inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer);
+extern inline void elapse_wheel_prefetch_stop(const struct elapse_timer *timer);
 extern inline void elapse_wheel_advance(struct elapse_wheel *wheel, uint64_t now);
 extern inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel);
 extern inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel);
