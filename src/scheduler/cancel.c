@@ -59,7 +59,7 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &remains);
     elapse__shard_unlock(shard);
     if (remains.extra != NULL)
-        elapse__remains_settle(&remains, &scheduler->options.allocator);
+        elapse__settle(scheduler, &remains);
     return answer;
 }
 
@@ -116,7 +116,7 @@ enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
         answer = self ? ELAPSE_CANCEL_SELF
                       : wait_for(shard, handle, timeout_ns == ELAPSE_NEVER ? NULL : &until);
     elapse__shard_unlock(shard);
-    elapse__remains_settle(&remains, &scheduler->options.allocator);
+    elapse__settle(scheduler, &remains);
     return answer;
 }
 
@@ -146,7 +146,7 @@ static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elap
     }
     elapse__shard_unlock(shard);
     for (size_t i = 0; i < count; i++)
-        elapse__remains_settle(&remains[i], &scheduler->options.allocator);
+        elapse__settle(scheduler, &remains[i]);
     return removed;
 }
 
@@ -198,7 +198,7 @@ enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
         if (task != NULL) {
             bool running = task->state == ELAPSE__TASK_RUNNING;
             state = running ? ELAPSE_TASK_RUNNING : ELAPSE_TASK_PENDING;
-            tick = task->again ? task->when.again_tick : elapse_timer_deadline(&task->when.timer);
+            tick = elapse__task_deadline(task);
         }
         elapse__shard_unlock(shard);
     }

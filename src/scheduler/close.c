@@ -60,7 +60,7 @@ struct collected {
 static struct collected collect(struct elapse__shard *shard, struct elapse__task *task)
 {
     struct elapse__key *key = elapse__key_of(task);
-    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    uint64_t tick = elapse__task_deadline(task);
     struct collected collected = {
         .task.action = task->action,
         .task.context = task->context,
@@ -76,7 +76,6 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
 /* Collects the tasks of one shard, some at a time. None is RUNNING any more. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
-    const struct elapse_allocator *memory = &collection->scheduler->options.allocator;
     struct collected collected[TASKS_AT_ONCE];
     uint32_t index = 0;
     bool more = true;
@@ -100,7 +99,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
                 collection->hand_back(&collected[i].task, collected[i].deadline_ns,
                                       collection->hand_back_context);
             }
-            elapse__remains_settle(&collected[i].remains, memory);
+            elapse__settle(collection->scheduler, &collected[i].remains);
         }
     }
 }

@@ -41,15 +41,6 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
     elapse__leave(&inside);
 }
 
-/* Releases and destroys what remains; no lock is held. */
-static void settle(struct elapse_scheduler *scheduler, const struct elapse__remains *remains)
-{
-    struct elapse__inside inside;
-    elapse__enter(&inside, scheduler, (struct elapse_handle){0});
-    elapse__remains_settle(remains, &scheduler->options.allocator);
-    elapse__leave(&inside);
-}
-
 /*
  * Begins a task and runs it to its end. The lock of the shard is held at the call and
  * when it returns, and not in between.
@@ -67,7 +58,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     if (remains.extra == NULL)
         return;
     elapse__shard_unlock(shard);
-    settle(scheduler, &remains);
+    elapse__settle(scheduler, &remains);
     elapse__shard_lock(shard);
 }
 
@@ -124,9 +115,12 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
             if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
                 first = &scheduler->shards[i];
         }
-        if (!may_be_due(first, now_tick))
+        /* Its time goes to its earliest deadline and no further, or it would go on with
+         * its next, while another shard has an earlier one. */
+        uint64_t tick = atomic_load(&first->wake_tick);
+        if (tick > now_tick)
             return ran;
-        ran += run_some(scheduler, first, now_tick, 1);
+        ran += run_some(scheduler, first, tick, 1);
     }
 }
 

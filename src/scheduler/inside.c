@@ -14,6 +14,25 @@ void elapse__leave(const struct elapse__inside *inside)
     innermost = inside->outer;
 }
 
+void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
+                     void *context)
+{
+    struct elapse__inside inside;
+    if (destroy == NULL)
+        return;
+    elapse__enter(&inside, scheduler, (struct elapse_handle){0});
+    destroy(context);
+    elapse__leave(&inside);
+}
+
+void elapse__settle(const struct elapse_scheduler *scheduler, const struct elapse__remains *remains)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    elapse__key_release(remains->key, memory);
+    elapse__release(memory, remains->extra, sizeof *remains->extra);
+    elapse__destroy(scheduler, remains->destroy, remains->context);
+}
+
 bool elapse__is_inside(const struct elapse_scheduler *scheduler)
 {
     const struct elapse__inside *inside = innermost;

@@ -5,7 +5,7 @@
 #ifndef ELAPSE__INSIDE_H
 #define ELAPSE__INSIDE_H
 
-#include <elapse/scheduler.h>
+#include "scheduler.h"
 
 struct elapse__inside {
     const struct elapse__inside *outer;
@@ -17,6 +17,14 @@ struct elapse__inside {
 void elapse__enter(struct elapse__inside *inside, const struct elapse_scheduler *scheduler,
                    struct elapse_handle handle);
 void elapse__leave(const struct elapse__inside *inside);
+
+/* Calls the destructor, unless it is NULL, as inside. No lock is held. */
+void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
+                     void *context);
+
+/* Lets go of what remains of a task: releases memory, then destroys the context. */
+void elapse__settle(const struct elapse_scheduler *scheduler,
+                    const struct elapse__remains *remains);
 
 bool elapse__is_inside(const struct elapse_scheduler *scheduler);
 bool elapse__is_inside_task(const struct elapse_scheduler *scheduler, struct elapse_handle handle);

@@ -161,9 +161,8 @@ static void clean_up(struct elapse_scheduler *scheduler, struct elapse__admissio
         admitted == ELAPSE__ADMIT_KEPT ? admission->task->destroy : NULL;
     void *context = admission->task->context;
     discard(scheduler, admission);
-    elapse__remains_settle(&admission->replaced, &scheduler->options.allocator);
-    if (destroy != NULL)
-        destroy(context);
+    elapse__settle(scheduler, &admission->replaced);
+    elapse__destroy(scheduler, destroy, context);
 }
 
 static void conclude(struct elapse_scheduler *scheduler, struct elapse__admission *admission,

@@ -157,8 +157,8 @@ static enum elapse_error furnish(struct elapse_scheduler *scheduler)
     }
     enum elapse_error error = make_shards(scheduler);
     if (error == ELAPSE_OK) {
-        error = ELAPSE_ERROR_MEMORY;
-        if (elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory)) {
+        error = elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory);
+        if (error == ELAPSE_OK) {
             if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
                 return ELAPSE_OK;
             error = ELAPSE_ERROR_SYSTEM;

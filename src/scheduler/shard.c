@@ -1,5 +1,6 @@
 #include "shard.h"
 
+#include "../structures/assert.h"
 #include "lateness.h"
 #include "ticks.h"
 
@@ -54,6 +55,7 @@ static bool count_pending(struct elapse__shard *shard)
 
 static void uncount_pending(struct elapse__shard *shard)
 {
+    ELAPSE__ASSERT(shard->pending > 0);
     if (shard->pending_max != 0)
         atomic_fetch_sub(shard->pending_of_all, 1);
     shard->pending--;
@@ -108,6 +110,7 @@ static void take_out(struct elapse__shard *shard, struct elapse__task *task)
  */
 static void leave(struct elapse__shard *shard, struct elapse__task *task)
 {
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_PENDING);
     struct elapse__task **seat = &shard->leaving[shard->oldest_leaving];
     struct elapse__task *oldest = *seat;
     task->state = ELAPSE__TASK_LEAVING;
@@ -139,15 +142,6 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
         leave(shard, task);
     else
         elapse__task_table_give(&shard->tasks, task);
-}
-
-void elapse__remains_settle(const struct elapse__remains *remains,
-                            const struct elapse_allocator *memory)
-{
-    elapse__key_release(remains->key, memory);
-    elapse__release(memory, remains->extra, sizeof *remains->extra);
-    if (remains->destroy != NULL)
-        remains->destroy(remains->context);
 }
 
 /* ---- schedule ---- */
@@ -280,6 +274,13 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
 
 /* ---- reschedule, cancel ---- */
 
+/* See note_deadline. */
+static void forget_deadline(struct elapse__task *task)
+{
+    if (task->extra != NULL)
+        task->extra->noted_tick = 0;
+}
+
 static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__task *task,
                                    uint64_t tick)
 {
@@ -311,6 +312,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
         if (error != ELAPSE_OK)
             return error;
     } else {
+        forget_deadline(task);
         start_timer(shard, task, tick);
     }
     shard->rescheduled++;
@@ -334,6 +336,23 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
 }
 
 /* ---- due, begin, finish ---- */
+
+/* The wheel takes a deadline that has passed for now. For a task with a key, which may
+ * become due more than once, it is noted what was meant. */
+static void note_deadline(struct elapse__task *task)
+{
+    if (task->extra->noted_tick == 0)
+        task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
+}
+
+uint64_t elapse__task_deadline(const struct elapse__task *task)
+{
+    if (task->again)
+        return task->when.again_tick;
+    if (task->extra != NULL && task->extra->noted_tick != 0)
+        return task->extra->noted_tick;
+    return elapse_timer_deadline(&task->when.timer);
+}
 
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
                                         struct elapse__task **taken)
@@ -360,16 +379,20 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
             return ELAPSE__DUE_TASK;
         }
         task->state = ELAPSE__TASK_WAITING;
+        note_deadline(task);
     }
 }
 
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns)
 {
-    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    uint64_t tick = elapse__task_deadline(task);
     uint64_t intended_ns = elapse__tick_begins_ns(tick, shard->tick_ns);
     uint64_t lateness_ns = actual_ns - intended_ns;
     struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
+    ELAPSE__ASSERT(actual_ns >= intended_ns);
+    ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
     task->state = ELAPSE__TASK_RUNNING;
     if (key != NULL) {
         key->pending = NULL;
@@ -395,6 +418,8 @@ void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task
                           struct elapse__remains *remains)
 {
     struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_RUNNING && shard->running > 0);
+    ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
     if (key != NULL) {
         key->running = NULL;
@@ -405,6 +430,7 @@ void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task
     if (task->again) {
         uint64_t tick = task->when.again_tick;
         task->again = false;
+        forget_deadline(task);
         elapse_timer_init(&task->when.timer);
         start_timer(shard, task, tick);
         return;

@@ -125,6 +125,9 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
                           struct elapse__remains *remains);
 
+/* The deadline of a task that is not FREE. */
+uint64_t elapse__task_deadline(const struct elapse__task *task);
+
 /* Makes all tasks that are LEAVING FREE. */
 void elapse__shard_take_out_leaving(struct elapse__shard *shard);
 
@@ -146,9 +149,5 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
 /* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. */
 void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
                           struct elapse__remains *remains);
-
-/* Lets go of the remains: releases memory, then destroys the context. Without the lock. */
-void elapse__remains_settle(const struct elapse__remains *remains,
-                            const struct elapse_allocator *memory);
 
 #endif

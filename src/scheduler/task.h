@@ -54,6 +54,7 @@ enum {
 struct elapse__task_extra {
     elapse_destroy_function *destroy;
     struct elapse__key *key; /* NULL: it has none */
+    uint64_t noted_tick;     /* the deadline, once it was WAITING; 0: the timer has it */
 };
 
 struct elapse__task {

@@ -20,6 +20,7 @@
 
 #include <stdatomic.h>
 
+#include "../structures/assert.h"
 #include "memory.h"
 #include "task.h"
 
@@ -137,8 +138,10 @@ static inline bool elapse__block_has_room(const struct elapse__task_block *block
 static inline struct elapse__task *elapse__task_table_take(struct elapse__task_table *table)
 {
     uint32_t number = table->with_room;
+    ELAPSE__ASSERT(number != ELAPSE__NO_BLOCK);
     struct elapse__task_block *block = elapse__task_block(table, number);
     struct elapse__task *task = block->free;
+    ELAPSE__ASSERT(task == NULL || task->state == ELAPSE__TASK_FREE);
     if (task != NULL) {
         block->free = task->when.next;
         __builtin_prefetch(block->free, 1); /* the next to be taken */
@@ -167,6 +170,7 @@ static inline void elapse__task_table_give(struct elapse__task_table *table,
 {
     uint32_t number = task->index >> ELAPSE__BLOCK_BITS;
     struct elapse__task_block *block = elapse__task_block(table, number);
+    ELAPSE__ASSERT(task->state != ELAPSE__TASK_FREE && block->used > 0);
     task->state = ELAPSE__TASK_FREE;
     if (task->generation > block->generation)
         block->generation = task->generation;

@@ -1,23 +1,23 @@
 #include "work_queue.h"
 
-bool elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
-                             const struct elapse_allocator *memory)
+enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
+                                          const struct elapse_allocator *memory)
 {
     *queue = (struct elapse__work_queue){.capacity = capacity};
     queue->ring =
         elapse__allocate(memory, _Alignof(struct elapse_handle), capacity * sizeof *queue->ring);
     if (queue->ring == NULL)
-        return false;
+        return ELAPSE_ERROR_MEMORY;
     if (pthread_mutex_init(&queue->lock, NULL) == 0) {
         if (pthread_cond_init(&queue->filled, NULL) == 0) {
             if (pthread_cond_init(&queue->quiet, NULL) == 0)
-                return true;
+                return ELAPSE_OK;
             (void)pthread_cond_destroy(&queue->filled);
         }
         (void)pthread_mutex_destroy(&queue->lock);
     }
     elapse__release(memory, queue->ring, capacity * sizeof *queue->ring);
-    return false;
+    return ELAPSE_ERROR_SYSTEM;
 }
 
 void elapse__work_queue_free(struct elapse__work_queue *queue,

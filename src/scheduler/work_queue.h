@@ -32,8 +32,9 @@ struct elapse__work_queue {
     bool ending;      /* workers are to leave */
 };
 
-bool elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
-                             const struct elapse_allocator *memory);
+/* MEMORY or SYSTEM if it cannot be; nothing is left then. */
+enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
+                                          const struct elapse_allocator *memory);
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory);
 

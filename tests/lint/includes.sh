@@ -26,7 +26,8 @@ pure='<(stdint|stddef|stdbool|string)\.h>'
 own='"[a-z0-9_]+\.h"'
 permit include "$pure|<elapse/[a-z0-9_]+\.h>"
 permit src/structures "$pure|<elapse/$structures\.h>|$own"
-permit src/scheduler "<[a-z0-9_/]+\.h>|$own"
+# Assertions are the same everywhere.
+permit src/scheduler "<[a-z0-9_/]+\.h>|$own|\"\.\./structures/assert\.h\""
 permit src/cli "<[a-z0-9_/]+\.h>|$own"
 permit examples '<[a-z0-9_/]+\.h>'
 
