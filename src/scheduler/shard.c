@@ -92,12 +92,12 @@ static void drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
     remains->key = key;
 }
 
-/* Takes the timer of a task out of the wheel, if it is LEAVING still: it may have become
- * due meanwhile, and been used again. */
+/* LEAVING -> FREE. */
 static void take_out(struct elapse__shard *shard, struct elapse__task *task)
 {
-    if (task == NULL || task->state != ELAPSE__TASK_LEAVING)
+    if (task == NULL)
         return;
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_LEAVING);
     (void)elapse_wheel_stop(&shard->wheel, &task->when.timer);
     elapse__task_table_give(&shard->tasks, task);
 }
@@ -126,6 +126,16 @@ void elapse__shard_take_out_leaving(struct elapse__shard *shard)
         take_out(shard, shard->leaving[i]);
         shard->leaving[i] = NULL;
     }
+}
+
+/* The timer of a task that is LEAVING has become due, and is out of the wheel. */
+static void let_out(struct elapse__shard *shard, struct elapse__task *task)
+{
+    for (unsigned i = 0; i < ELAPSE__LEAVING_MAX; i++) {
+        if (shard->leaving[i] == task)
+            shard->leaving[i] = NULL;
+    }
+    elapse__task_table_give(&shard->tasks, task);
 }
 
 /* Ends a task that is under no key. */
@@ -369,7 +379,7 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
         }
         struct elapse__task *task = elapse__task_of(timer);
         if (task->state == ELAPSE__TASK_LEAVING) {
-            elapse__task_table_give(&shard->tasks, task);
+            let_out(shard, task);
             continue;
         }
         struct elapse__key *key = elapse__key_of(task);

@@ -32,7 +32,7 @@ struct elapse__shard {
     uint64_t running;     /* tasks RUNNING */
     pthread_cond_t ended; /* a task that was `waited` for has ended */
     struct elapse__task_table tasks;
-    struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; some may be so no more */
+    struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; NULL: nobody */
     unsigned oldest_leaving;                           /* the next to be taken out */
     struct elapse_wheel wheel;
     struct elapse__key_index keys;
