@@ -77,6 +77,7 @@
 #include <stdint.h>
 
 #include <elapse/attributes.h>
+#include <elapse/cron.h>
 #include <elapse/error.h>
 #include <elapse/timer.h>
 
@@ -87,6 +88,9 @@ extern "C" {
 #define ELAPSE_MICROSECOND_NS UINT64_C(1000)
 #define ELAPSE_MILLISECOND_NS UINT64_C(1000000)
 #define ELAPSE_SECOND_NS      UINT64_C(1000000000)
+#define ELAPSE_MINUTE_NS      (60 * ELAPSE_SECOND_NS)
+#define ELAPSE_HOUR_NS        (60 * ELAPSE_MINUTE_NS)
+#define ELAPSE_DAY_NS         (24 * ELAPSE_HOUR_NS)
 
 /* A scheduler. Its contents are the library's own. */
 struct elapse_scheduler;
@@ -108,6 +112,9 @@ struct elapse_run {
     struct elapse_handle handle; /* of the task that runs */
     uint64_t intended_ns;        /* its deadline, rounded up to a tick */
     uint64_t actual_ns;          /* when it began, never before intended_ns */
+    bool calendar;               /* both times are those of the wall clock, since 1970 */
+    uint64_t number;             /* of this run, from 1; more than 1 if it recurs */
+    uint64_t missed;             /* occurrences that were left out just before this one */
 };
 
 /*
@@ -132,6 +139,35 @@ enum elapse_key_policy {
      * is that of the pending one. */
     ELAPSE_KEY_FAIL = 2,
 };
+
+/* How a task goes on after a run. */
+enum elapse_recurrence {
+    /* It does not: it is gone. */
+    ELAPSE_RECUR_NEVER = 0,
+    /* Every period_ns, counted from its first deadline: occurrence n is due n * period_ns after
+     * it, however long the action takes and however late it began. */
+    ELAPSE_RECUR_PERIOD = 1,
+    /* period_ns after its action has returned. */
+    ELAPSE_RECUR_AFTER_EACH = 2,
+    /* At the moments that a cron expression names. For elapse_task_schedule_cron alone. */
+    ELAPSE_RECUR_CRON = 3,
+};
+
+/* What becomes of occurrences (of a period, of a cron expression) that have passed when
+ * the action returns: because it took long, began late, the process stood still, or the
+ * wall clock was set forward. */
+enum elapse_missed {
+    /* They are left out: the next is the first that has not passed. */
+    ELAPSE_MISSED_SKIP = 0,
+    /* Each is made up for, one right after the other. */
+    ELAPSE_MISSED_BURST = 1,
+    /* PERIOD only: they are left out, and periods are counted from now on: the next is
+     * period_ns after the return. */
+    ELAPSE_MISSED_DELAY = 2,
+};
+
+/* The longest period: some 292 years. */
+#define ELAPSE_PERIOD_NS_MAX INT64_MAX
 
 /* The longest key there may be, in bytes. */
 #define ELAPSE_KEY_BYTES_MAX 65535
@@ -158,8 +194,20 @@ struct elapse_task {
     size_t key_bytes;
     enum elapse_key_policy if_key_pending;
     /* How much later than its deadline the task may come due if that saves a
-     * wake-up. The tick chosen is then its deadline in all respects. */
+     * wake-up. The tick chosen is then its deadline in all respects. It applies to the
+     * first deadline only. */
     uint64_t slack_ns;
+    /* How it goes on after a run. The runs of a task that recurs never overlap. It keeps
+     * its handle until it is cancelled, and counts as pending while it runs. Moving it
+     * (reschedule) begins its periods anew from the new deadline. */
+    enum elapse_recurrence recurrence;
+    /* PERIOD and AFTER_EACH: 1 to ELAPSE_PERIOD_NS_MAX. Kept to the nanosecond, whatever
+     * the tick: nothing drifts. */
+    uint64_t period_ns;
+    enum elapse_missed if_missed;
+    /* CRON: the moments, and whose time of day they mean. The expression is copied. */
+    const struct elapse_cron *cron;
+    enum elapse_zone zone;
 };
 
 /* ---- life ---- */
@@ -249,12 +297,16 @@ enum elapse_close {
     ELAPSE_CLOSE_HAND_BACK = 2,
 };
 
-/*
- * What closing calls with each task that it hands back, on the closing thread, in no
- * particular order. `task` is as it was scheduled, without policy and slack; it and
- * its key are valid during the call only. Its context is the caller's again.
- */
-typedef void elapse_hand_back_function(const struct elapse_task *task, uint64_t deadline_ns,
+/* A task that closing hands back. Valid during the call only, key and cron included. */
+struct elapse_handed_back {
+    struct elapse_task task; /* as it was scheduled, without key policy and slack */
+    uint64_t deadline_ns;    /* when it would have been due next */
+    bool calendar;           /* that is a calendar time */
+};
+
+/* What closing calls with each of these, on the closing thread, in no particular order. The
+ * task's context is the caller's again. */
+typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_back,
                                        void *hand_back_context);
 
 /*
@@ -278,6 +330,18 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
  * of the scheduler it must not be called: it answers IN_ACTION and does nothing.
  */
 ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
+
+/* The wall clock, in nanoseconds since 1970-01-01T00:00:00Z. Cost: reading it. Cannot fail. */
+ELAPSE_API uint64_t elapse_scheduler_calendar_ns(const struct elapse_scheduler *scheduler);
+
+/*
+ * Manual time: sets the wall clock, which otherwise goes along with elapse_scheduler_step, forward
+ * or back. A new one stands at 0, the beginning of 1970. What becomes due by it runs at the next
+ * step, also one to the same time.
+ * Errors: ARGUMENT when the clock is not manual.
+ */
+ELAPSE_API enum elapse_error elapse_scheduler_set_calendar(struct elapse_scheduler *scheduler,
+                                                           uint64_t unix_ns);
 
 /* The time of the scheduler's clock. Cost: reading the clock. Cannot fail. */
 ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *scheduler);
@@ -327,6 +391,29 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
                         uint64_t deadline_ns, struct elapse_handle *handle);
 
+/*
+ * Schedules `task` for a calendar time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z by
+ * the wall clock. When the wall clock is set forward, what it passes is due at once;
+ * when it is set back, tasks wait longer. Tasks with a calendar time take no slack and no
+ * period, and cannot be rescheduled: ARGUMENT.
+ * Errors: as elapse_task_schedule_at.
+ * Cost: as there, and an allocation; the first in a shard takes another 64 KiB.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                                 uint64_t unix_ns, struct elapse_handle *handle);
+
+/*
+ * Schedules `task` for the moments that task->cron names by the wall clock, from now on, in the
+ * time of day of task->zone. task->recurrence must be ELAPSE_RECUR_CRON, or NEVER for the first
+ * moment alone, and if_missed SKIP or BURST. A wall clock that is set back never makes it run a
+ * second time for one occurrence: it waits until the last one has been passed again. Cannot be
+ * rescheduled. Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_cron(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                          struct elapse_handle *handle);
+
 /* One task of a batch. */
 struct elapse_batch_task {
     struct elapse_task task;
@@ -350,9 +437,9 @@ elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_bat
  * not applied. A task that is due but has not begun is pending and is moved. One that is
  * running runs once more, when the new deadline has come and its action has
  * ended.
- * Errors: GONE (also when it is running and was cancelled, or another task with its key is
- * pending meanwhile), LIMIT (running tasks only), CLOSED.
- * Cost: O(1); reading the clock (`_after` alone), a lock; putting off is one store.
+ * Errors: ARGUMENT (it has a calendar time), GONE (also when it is running and was cancelled, or
+ * another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED. Cost: O(1);
+ * reading the clock (`_after` alone), a lock; putting off is one store.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_reschedule_after(struct elapse_scheduler *scheduler, struct elapse_handle handle,

@@ -1,0 +1,81 @@
+#include "calendar.h"
+
+#include "recurrence.h"
+#include "ticks.h"
+
+struct elapse_wheel *elapse__calendar_wheel_make(uint64_t now_tick,
+                                                 const struct elapse_allocator *memory)
+{
+    struct elapse_wheel *wheel = elapse__allocate(memory, ELAPSE__LINE_BYTES, sizeof *wheel);
+    if (wheel == NULL)
+        return NULL;
+    if (elapse_wheel_init(wheel, now_tick) == ELAPSE_OK)
+        return wheel;
+    elapse__release(memory, wheel, sizeof *wheel);
+    return NULL;
+}
+
+void elapse__calendar_start(struct elapse__calendar *calendar, struct elapse__task *task,
+                            uint64_t tick)
+{
+    elapse_wheel_start(calendar->wheel, &task->when.timer, tick);
+    if (tick < atomic_load_explicit(&calendar->wake_tick, memory_order_relaxed))
+        atomic_store(&calendar->wake_tick, tick);
+}
+
+struct collecting {
+    struct elapse__calendar *calendar;
+    unsigned left;
+};
+
+static bool collect(struct elapse_timer *timer, void *context)
+{
+    struct collecting *collecting = context;
+    struct elapse__task *task = elapse__task_of(timer);
+    (void)elapse_wheel_stop(collecting->calendar->wheel, timer);
+    task->extra->recurrence->unplaced = true;
+    task->when.next = collecting->calendar->chain;
+    collecting->calendar->chain = task;
+    return --collecting->left > 0;
+}
+
+static void place(struct elapse__calendar *calendar, struct elapse__task *task, uint64_t tick_ns)
+{
+    struct elapse__recurrence *recurrence = task->extra->recurrence;
+    recurrence->unplaced = false;
+    elapse_timer_init(&task->when.timer);
+    elapse__calendar_start(calendar, task,
+                           elapse__tick_of_deadline(recurrence->occurrence_ns, tick_ns));
+}
+
+bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
+                          unsigned most, struct elapse__task_table *tasks)
+{
+    struct elapse_wheel *wheel = calendar->wheel;
+    if (calendar->stage == ELAPSE__CALENDAR_STEADY) {
+        if (now_tick >= elapse_wheel_now(wheel))
+            return true;
+        calendar->stage = ELAPSE__CALENDAR_COLLECTING;
+    }
+    if (calendar->stage == ELAPSE__CALENDAR_COLLECTING) {
+        struct collecting collecting = {calendar, most};
+        elapse_wheel_for_each(wheel, collect, &collecting);
+        if (elapse_wheel_count(wheel) > 0)
+            return false;
+        /* Of the size that it was made with: it cannot fail. */
+        (void)elapse_wheel_init(wheel, now_tick);
+        calendar->stage = ELAPSE__CALENDAR_PLACING;
+    }
+    for (; most > 0 && calendar->chain != NULL; most--) {
+        struct elapse__task *task = calendar->chain;
+        calendar->chain = task->when.next;
+        if (task->state == ELAPSE__TASK_LEAVING)
+            elapse__task_table_give(tasks, task);
+        else
+            place(calendar, task, tick_ns);
+    }
+    if (calendar->chain != NULL)
+        return false;
+    calendar->stage = ELAPSE__CALENDAR_STEADY;
+    return now_tick >= elapse_wheel_now(wheel);
+}

@@ -1,0 +1,55 @@
+/*
+ * The wheel of a shard for calendar times. It is like the other one, but that its time can be set
+ * back, which a wheel's cannot. Then it is built anew, some timers at a time, so that the lock is
+ * not held for long:
+ *
+ *      STEADY --- the time is before the wheel's ---> COLLECTING
+ *        ^                                                | all timers are out of the wheel
+ *        |                                                v
+ *        +------- all are in again ------------------ PLACING (a new wheel of this time)
+ *
+ * In between timers wait in a chain, marked `unplaced`. Nothing is due meanwhile: take_due first
+ * finishes this. A task that is cancelled in the chain stays there, LEAVING.
+ *
+ * Between the moment that the wall clock is set back and this, the wheel takes new deadlines that
+ * it thinks have passed for its own time. So what is placed is the task's own occurrence, never
+ * what the wheel has kept; and `wake_tick` is lowered to the former.
+ */
+#ifndef ELAPSE__CALENDAR_H
+#define ELAPSE__CALENDAR_H
+
+#include <stdatomic.h>
+
+#include <elapse/wheel.h>
+
+#include "memory.h"
+#include "task_table.h"
+
+enum elapse__calendar_stage {
+    ELAPSE__CALENDAR_STEADY,
+    ELAPSE__CALENDAR_COLLECTING,
+    ELAPSE__CALENDAR_PLACING,
+};
+
+/* Guarded by the shard's lock, but for reading wake_tick. */
+struct elapse__calendar {
+    _Atomic uint64_t wake_tick; /* as a shard's */
+    struct elapse_wheel *wheel; /* NULL: no task of the shard has had a calendar time yet */
+    enum elapse__calendar_stage stage;
+    struct elapse__task *chain; /* by when.next */
+};
+
+/* A wheel to be taken in, made without the lock; NULL if there is no memory. */
+struct elapse_wheel *elapse__calendar_wheel_make(uint64_t now_tick,
+                                                 const struct elapse_allocator *memory);
+
+/* Starts the timer of a task that has a calendar time. There is a wheel. */
+void elapse__calendar_start(struct elapse__calendar *calendar, struct elapse__task *task,
+                            uint64_t tick);
+
+/* Moves up to `most` timers towards being STEADY at `now_tick`. Returns true when it is. Tasks that
+ * were cancelled in the chain go back to `tasks`. */
+bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
+                          unsigned most, struct elapse__task_table *tasks);
+
+#endif

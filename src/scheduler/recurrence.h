@@ -1,0 +1,35 @@
+/*
+ * How a task goes on after a run, and what calendar time it has: what tasks have that run more
+ * than once or by the wall clock.
+ */
+#ifndef ELAPSE__RECURRENCE_H
+#define ELAPSE__RECURRENCE_H
+
+#include <elapse/cron.h>
+#include <elapse/scheduler.h>
+
+struct elapse__recurrence {
+    enum elapse_recurrence kind;
+    enum elapse_missed if_missed;
+    bool calendar;          /* occurrence_ns is a calendar time; its timer is in that wheel */
+    bool unplaced;          /* it is in neither wheel: see calendar.h */
+    uint64_t period_ns;     /* PERIOD, AFTER_EACH */
+    uint64_t occurrence_ns; /* the one that is pending or running, to the nanosecond */
+    uint64_t number;        /* runs begun */
+    uint64_t missed;        /* occurrences left out before this one */
+    enum elapse_zone zone;
+    struct elapse_cron cron;
+};
+
+/*
+ * Goes on to the next occurrence; `now_ns` is the time by the clock that occurrence_ns goes by, when the
+ * action has returned. An occurrence that is due at this very moment has not passed. False if
+ * there is no further one.
+ */
+bool elapse__recurrence_next(struct elapse__recurrence *recurrence, uint64_t now_ns);
+
+/* The first moment of a cron expression that is after `after_ns`; false if there is none. */
+bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,
+                          uint64_t *next_ns);
+
+#endif
