@@ -54,10 +54,11 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
     elapse__shard_lock(shard);
-    elapse__shard_finish(shard, task, &remains);
-    if (remains.extra == NULL)
+    uint64_t started_tick = elapse__shard_finish(shard, task, &remains);
+    if (remains.extra == NULL && started_tick == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
+    elapse__announce(scheduler, started_tick); /* first: a destructor may take its time */
     elapse__settle(scheduler, &remains);
     elapse__shard_lock(shard);
 }
@@ -70,8 +71,6 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
         run(scheduler, shard, task);
     elapse__shard_unlock(shard);
-    /* It may be PENDING again, or have let another task of its key loose. */
-    elapse__announce(scheduler, atomic_load(&shard->wake_tick));
 }
 
 /* Runs up to `most` tasks of a shard. */
@@ -106,10 +105,11 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick)
     return ran;
 }
 
-size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick)
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                                const _Atomic bool *ending)
 {
     size_t ran = 0;
-    for (;;) {
+    while (ending == NULL || !atomic_load(ending)) {
         struct elapse__shard *first = &scheduler->shards[0];
         for (unsigned i = 1; i < scheduler->options.shards; i++) {
             if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
@@ -119,9 +119,10 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
          * its next, while another shard has an earlier one. */
         uint64_t tick = atomic_load(&first->wake_tick);
         if (tick > now_tick)
-            return ran;
+            break;
         ran += run_some(scheduler, first, tick, 1);
     }
+    return ran;
 }
 
 /* ---- delivering to workers ---- */

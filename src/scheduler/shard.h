@@ -146,8 +146,10 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
 
-/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. */
-void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__remains *remains);
+/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. Returns the
+ * tick of the timer that was thereby started, its own or that of the next task with its
+ * key: it is to be announced. ELAPSE_NEVER: none was. */
+uint64_t elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                              struct elapse__remains *remains);
 
 #endif
