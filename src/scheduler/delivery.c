@@ -143,6 +143,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
     while (count < room && elapse__shard_take_due(shard, now_tick, &task) == ELAPSE__DUE_TASK)
         handles[count++] = (struct elapse_handle){task->index, task->generation, shard->number};
+    elapse__shard_note_next(shard); /* there may be nothing to come back for */
     elapse__shard_unlock(shard);
     if (count > 0) {
         unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);

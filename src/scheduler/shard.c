@@ -364,6 +364,11 @@ uint64_t elapse__task_deadline(const struct elapse__task *task)
     return elapse_timer_deadline(&task->when.timer);
 }
 
+void elapse__shard_note_next(struct elapse__shard *shard)
+{
+    atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
+}
+
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
                                         struct elapse__task **taken)
 {
@@ -374,7 +379,7 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
             return ELAPSE__DUE_MORE;
         struct elapse_timer *timer = elapse_wheel_pop(wheel);
         if (timer == NULL) {
-            atomic_store(&shard->wake_tick, elapse_wheel_next(wheel));
+            elapse__shard_note_next(shard);
             return ELAPSE__DUE_NONE;
         }
         struct elapse__task *task = elapse__task_of(timer);

@@ -142,6 +142,9 @@ enum elapse__due {
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
                                         struct elapse__task **taken);
 
+/* Brings wake_tick up to date. */
+void elapse__shard_note_next(struct elapse__shard *shard);
+
 /* QUEUED -> RUNNING. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
