@@ -142,6 +142,8 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL;
     refuse_from_now_on(scheduler);
     wait_for_step(scheduler);
+    if (how != ELAPSE_CLOSE_RUN_DUE)
+        elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
     if (has_threads)
         end_clock_thread(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)

@@ -73,9 +73,14 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
     elapse__shard_unlock(shard);
 }
 
+static bool ended(const _Atomic bool *ending)
+{
+    return ending != NULL && atomic_load(ending);
+}
+
 /* Runs up to `most` tasks of a shard. */
 static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                       uint64_t now_tick, size_t most)
+                       uint64_t now_tick, size_t most, const _Atomic bool *ending)
 {
     size_t ran = 0;
     enum elapse__due due;
@@ -90,17 +95,18 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
             elapse__shard_unlock(shard);
             elapse__shard_lock(shard);
         }
-    } while (due != ELAPSE__DUE_NONE && ran < most);
+    } while (due != ELAPSE__DUE_NONE && ran < most && !ended(ending));
     elapse__shard_unlock(shard);
     return ran;
 }
 
-size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick)
+size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                       const _Atomic bool *ending)
 {
     size_t ran = 0;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         if (may_be_due(&scheduler->shards[i], now_tick))
-            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE);
+            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE, ending);
     }
     return ran;
 }
@@ -109,7 +115,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
                                 const _Atomic bool *ending)
 {
     size_t ran = 0;
-    while (ending == NULL || !atomic_load(ending)) {
+    while (!ended(ending)) {
         struct elapse__shard *first = &scheduler->shards[0];
         for (unsigned i = 1; i < scheduler->options.shards; i++) {
             if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
@@ -120,7 +126,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
         uint64_t tick = atomic_load(&first->wake_tick);
         if (tick > now_tick)
             break;
-        ran += run_some(scheduler, first, tick, 1);
+        ran += run_some(scheduler, first, tick, 1, ending);
     }
     return ran;
 }
@@ -192,7 +198,7 @@ void *elapse__clock_main(void *argument)
         uint64_t now_tick = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
         bool queue_full = false;
         if (scheduler->options.workers == 0) {
-            if (elapse__run_due(scheduler, now_tick) > 0)
+            if (elapse__run_due(scheduler, now_tick, &scheduler->clock_ending) > 0)
                 continue;
         } else {
             queue_full = !elapse__deliver(scheduler, now_tick);
