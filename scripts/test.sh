@@ -10,7 +10,8 @@ usual_steps()
     step 180 'developer: warnings are errors, assertions trap' \
         cmake --workflow --preset developer
     [[ $mode == quick ]] && return
-    step 90 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
+    step 120 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
+    step 120 'tsan: races in the scheduler' cmake --workflow --preset tsan
     step 60 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
     step 60 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
     step 60 'coverage: every branch of the structures' scripts/coverage.sh

@@ -456,7 +456,7 @@ struct elapse_statistics {
     /* What is. */
     uint64_t pending; /* tasks whose action has not begun */
     uint64_t running; /* tasks whose action has not ended */
-    uint64_t workers; /* worker threads made so far */
+    uint64_t workers; /* worker threads; none once closed */
     /* How much later than intended actions began. */
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];

@@ -140,10 +140,10 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
                      enum elapse_close how, bool started)
 {
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL;
-    refuse_from_now_on(scheduler);
-    wait_for_step(scheduler);
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
+    refuse_from_now_on(scheduler);
+    wait_for_step(scheduler);
     if (has_threads)
         end_clock_thread(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)

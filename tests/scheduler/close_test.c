@@ -335,15 +335,16 @@ static bool closes_or_was_refused(void *context)
     return atomic_load(&closer->answered) || is_closed(closer->scheduler);
 }
 
-/* A scheduler whose only worker stands at the gate, with a queue of two places. */
-static struct elapse_scheduler *blocked_new(struct gate *gate, const char *key)
+/* A scheduler whose one worker, or if it has none whose clock thread, stands at the gate;
+ * with a queue of two places. */
+static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate, const char *key)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler;
     struct elapse_task task = task_at_gate(gate);
 
     elapse_scheduler_options_init(&options);
-    options.workers = 1;
+    options.workers = workers;
     options.queue_tasks = 2;
     options.shards = 1;
     scheduler = scheduler_new(&options);
@@ -364,7 +365,7 @@ static void closing_with_tasks_running_queued_and_held_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < FORMS; i++) {
-        struct elapse_scheduler *scheduler = blocked_new(&gates[i], NULL);
+        struct elapse_scheduler *scheduler = blocked_new(1, &gates[i], NULL);
         struct closer closer = {.scheduler = scheduler, .how = forms[i]};
         bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
         struct elapse_handle last = {0, 0, 0};
@@ -387,6 +388,7 @@ static void closing_with_tasks_running_queued_and_held_back(void **state)
             assert_int_equal(ends_of(TASKS - 1), 1);
         }
         assert_int_equal(atomic_load(&gates[i].left), 0);
+        sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
         open_gate(&gates[i]);
         pthread_join(thread, NULL);
         assert_int_equal(closer.answer, ELAPSE_OK);
@@ -400,10 +402,38 @@ static void closing_with_tasks_running_queued_and_held_back(void **state)
     }
 }
 
+static void a_close_that_drops_waits_for_no_pending_task(void **state)
+{
+    enum { TASKS = 40 };
+    static struct gate gates[2];
+
+    (void)state;
+    for (unsigned workers = 0; workers < 2; workers++) {
+        struct elapse_scheduler *scheduler = blocked_new(workers, &gates[workers], NULL);
+        struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
+        pthread_t thread;
+
+        for (size_t n = 0; n < TASKS; n++) {
+            struct elapse_task task = task_with_end(n);
+
+            schedule_at(scheduler, &task, 0);
+        }
+        assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+        wait_until(is_closed, scheduler);
+        sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
+        open_gate(&gates[workers]);
+        pthread_join(thread, NULL);
+        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_int_equal(runs(), 0);
+        assert_int_equal(ends(), TASKS);
+        scheduler_end(scheduler);
+    }
+}
+
 static void a_due_task_whose_key_is_running_runs_at_closing(void **state)
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = blocked_new(&gate, "key");
+    struct elapse_scheduler *scheduler = blocked_new(1, &gate, "key");
     struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
     struct elapse_task successor = task_with_key('s', "key", ELAPSE_KEY_FAIL);
     pthread_t thread;
@@ -510,7 +540,7 @@ static void of_closing_threads_one_closes_and_the_others_are_told(void **state)
 static void a_close_during_a_close_is_answered_busy(void **state)
 {
     static struct gate gate;
-    struct elapse_scheduler *scheduler = blocked_new(&gate, NULL);
+    struct elapse_scheduler *scheduler = blocked_new(1, &gate, NULL);
     struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
     pthread_t thread;
 
@@ -676,6 +706,7 @@ int main(void)
         cmocka_unit_test(functions_may_be_called_while_a_task_is_handed_back),
         cmocka_unit_test(a_task_that_reschedules_itself_ends_by_closing),
         cmocka_unit_test(closing_with_tasks_running_queued_and_held_back),
+        cmocka_unit_test(a_close_that_drops_waits_for_no_pending_task),
         cmocka_unit_test(a_due_task_whose_key_is_running_runs_at_closing),
         cmocka_unit_test(a_running_task_rescheduled_before_the_close_ends_by_it),
         cmocka_unit_test(many_due_tasks_run_at_closing_whatever_the_workers),
