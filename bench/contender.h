@@ -1,5 +1,5 @@
 /*
- * A contender: a structure, or a floor, that runs the workloads.
+ * A contender: a structure, the scheduler, or a floor, that runs the workloads.
  */
 #ifndef BENCH_CONTENDER_H
 #define BENCH_CONTENDER_H
@@ -18,7 +18,7 @@ struct contender {
     size_t most_timers[WORKLOADS];     /* beyond, it would take minutes; 0: no limit */
 };
 
-/* The library's structures, those kept to compare with, and the floors. */
+/* The library's structures, those kept to compare with, the scheduler, and the floors. */
 enum {
     CONTENDER_FLOOR, /* the floor that ratios are given to */
     CONTENDER_STORE,
@@ -28,6 +28,7 @@ enum {
     CONTENDER_HEAP,
     CONTENDER_TEXTBOOK,
     CONTENDER_LIST,
+    CONTENDER_SCHEDULER,
     CONTENDERS
 };
 
@@ -39,6 +40,7 @@ extern const struct contender contender_wheel;
 extern const struct contender contender_heap;
 extern const struct contender contender_textbook;
 extern const struct contender contender_list;
+extern const struct contender contender_scheduler;
 
 extern const struct contender *const contenders[CONTENDERS];
 

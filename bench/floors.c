@@ -15,6 +15,7 @@
 
 #include "contender.h"
 #include "measure.h"
+#include "scheduler_bench.h"
 
 struct floor_node {
     uint64_t next; /* number of the node that follows in the chain */
@@ -332,6 +333,12 @@ const struct contender floor_independent = {
             [WORKLOAD_BURST_SHUFFLED] = run_burst_shuffled,
             [WORKLOAD_ONE_TTL] = run_restart,
             [WORKLOAD_IDLE] = run_idle,
+            [WORKLOAD_SCHEDULE] = run_floor_schedule,
+            [WORKLOAD_CANCEL] = run_floor_cancel,
+            [WORKLOAD_DELIVER] = run_floor_deliver,
+            [WORKLOAD_DELIVER_FINE] = run_floor_deliver_fine,
+            [WORKLOAD_SLEEP] = run_floor_sleep,
+            [WORKLOAD_RESCHEDULE] = run_floor_reschedule,
         },
 };
 

@@ -44,8 +44,9 @@ static void run_workload(struct results *results, struct workspace *workspace, s
                          enum workload workload)
 {
     size_t timers = results_timers(results, size, workload);
-    for (unsigned repetition = 0; repetition < results->options.repetitions; repetition++) {
-        show_progress(workload, timers, repetition, results->options.repetitions);
+    unsigned repetitions = results_repetitions(results, workload);
+    for (unsigned repetition = 0; repetition < repetitions; repetition++) {
+        show_progress(workload, timers, repetition, repetitions);
         for (size_t i = 0; i < CONTENDERS; i++) {
             if (!results->options.contenders[i] || !feasible(contenders[i], workload, timers))
                 continue;
@@ -61,9 +62,10 @@ static void run_workload(struct results *results, struct workspace *workspace, s
 static void run_all(struct results *results)
 {
     for (size_t size = 0; size < results->options.size_count; size++) {
-        struct workspace *workspace = workspace_new(results->options.sizes[size]);
+        struct workspace *workspace =
+            workspace_new(results->options.sizes[size], results->options.seconds);
         for (enum workload workload = 0; workload < WORKLOADS; workload++) {
-            if (results->options.workloads[workload] && size < results_sizes(results, workload))
+            if (results->options.workloads[workload] && results_run_at(results, size, workload))
                 run_workload(results, workspace, size, workload);
         }
         workspace_free(workspace);
@@ -81,6 +83,7 @@ int main(int argument_count, char **arguments)
     results->clock_cost_ns = measure_clock_cost_ns();
     run_all(results);
     report_table(results, stdout);
+    report_aims(results, stdout);
     if (options.csv_path != NULL)
         shown = report_csv(results, options.csv_path) && shown;
     if (options.plots_directory != NULL)

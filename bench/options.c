@@ -12,16 +12,20 @@
 
 enum { EXIT_USAGE = 2 };
 
+#define SECONDS_LEAST 0.1
+#define SECONDS_MOST  60.0
+
 static const char usage_text[] =
     "usage: elapse-bench [options]\n"
-    "Measures the structures, beside what the same accesses cost without one.\n"
+    "Measures the structures and the scheduler, beside what the same accesses cost without.\n"
     "\n"
     "  --sizes LIST        numbers of timers, as 10k,1M,10M (default 10k,1M)\n"
     "  --full              the same as --sizes 10k,1M,10M\n"
-    "  --quick             the same as --sizes 10k,100k --repetitions 3\n"
+    "  --quick             the same as --sizes 10k,100k --seconds 1, and 3 repetitions\n"
     "  --workloads LIST    of %s (default all)\n"
     "  --contenders LIST   of %s (default all)\n"
-    "  --repetitions N     runs of each, 1 to %d (default 5)\n"
+    "  --repetitions N     runs of each, 1 to %d (default 5, but 1 of S3 and S4)\n"
+    "  --seconds S         how long S3 and S4 last, and S6 at most: 0.1 to 60 (default 5)\n"
     "  --csv FILE          write the figures there as well\n"
     "  --plots DIRECTORY   draw them there as SVG, by gnuplot\n"
     "  --help              print this\n"
@@ -126,6 +130,15 @@ static size_t read_count(const char *option, const char *text, size_t least, siz
     return (size_t)(count * scale);
 }
 
+static double read_seconds(const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= SECONDS_LEAST && seconds <= SECONDS_MOST))
+        refuse("--seconds: '%s' is not between %g and %g", text, SECONDS_LEAST, SECONDS_MOST);
+    return seconds;
+}
+
 static int compare_counts(const void *left, const void *right)
 {
     size_t a = *(const size_t *)left;
@@ -172,6 +185,7 @@ enum option_number {
     OPTION_WORKLOADS,
     OPTION_CONTENDERS,
     OPTION_REPETITIONS,
+    OPTION_SECONDS,
     OPTION_CSV,
     OPTION_PLOTS,
     OPTION_HELP,
@@ -184,6 +198,7 @@ static const struct option long_options[] = {
     {"workloads", required_argument, NULL, OPTION_WORKLOADS},
     {"contenders", required_argument, NULL, OPTION_CONTENDERS},
     {"repetitions", required_argument, NULL, OPTION_REPETITIONS},
+    {"seconds", required_argument, NULL, OPTION_SECONDS},
     {"csv", required_argument, NULL, OPTION_CSV},
     {"plots", required_argument, NULL, OPTION_PLOTS},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -202,6 +217,7 @@ static void read_option(struct options *options, int option)
     case OPTION_QUICK:
         read_sizes(options, "10k,100k");
         options->repetitions = 3;
+        options->seconds = 1;
         break;
     case OPTION_WORKLOADS:
         read_names("--workloads", optarg, workload_name, WORKLOADS, options->workloads);
@@ -211,6 +227,10 @@ static void read_option(struct options *options, int option)
         break;
     case OPTION_REPETITIONS:
         options->repetitions = (unsigned)read_count("--repetitions", optarg, 1, REPETITIONS_MOST);
+        options->real_time_repetitions = options->repetitions;
+        break;
+    case OPTION_SECONDS:
+        options->seconds = read_seconds(optarg);
         break;
     case OPTION_CSV:
         options->csv_path = optarg;
@@ -227,7 +247,7 @@ static void read_option(struct options *options, int option)
 
 struct options options_read(int argument_count, char **arguments)
 {
-    struct options options = {.repetitions = 5};
+    struct options options = {.repetitions = 5, .real_time_repetitions = 1, .seconds = 5};
     read_sizes(&options, "10k,1M");
     for (size_t i = 0; i < WORKLOADS; i++)
         options.workloads[i] = true;

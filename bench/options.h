@@ -14,8 +14,10 @@ struct options {
     bool workloads[WORKLOADS];
     bool contenders[CONTENDERS];
     unsigned repetitions;
-    const char *csv_path;        /* NULL: none */
-    const char *plots_directory; /* NULL: none */
+    unsigned real_time_repetitions; /* of the workloads that last for seconds */
+    double seconds;                 /* that those last */
+    const char *csv_path;           /* NULL: none */
+    const char *plots_directory;    /* NULL: none */
 };
 
 /* Ends the program after --help (status 0) and after a mistake (status 2). */

@@ -20,6 +20,7 @@ static const char *const line_styles[CONTENDERS] = {
     [CONTENDER_HEAP] = "lc rgb '#d55e00' lw 2 pt 5",
     [CONTENDER_TEXTBOOK] = "lc rgb '#009e73' lw 2 pt 9",
     [CONTENDER_LIST] = "lc rgb '#cc79a7' lw 2 pt 11",
+    [CONTENDER_SCHEDULER] = "lc rgb '#0072b2' lw 3 pt 7",
 };
 
 static void print_setting(const struct results *results, FILE *gnuplot)
@@ -78,7 +79,7 @@ static void print_file_name(const char *directory, const char *workload, const c
 static bool contender_has_figure(const struct results *results, enum workload workload,
                                  size_t contender, size_t figure)
 {
-    for (size_t size = 0; size < results_sizes(results, workload); size++) {
+    for (size_t size = 0; size < results->options.size_count; size++) {
         if (results_summary(results, size, workload, contender, figure).count != 0)
             return true;
     }
@@ -95,7 +96,7 @@ static unsigned print_data(const struct results *results, enum workload workload
         if (!contender_has_figure(results, workload, i, figure))
             continue;
         fprintf(gnuplot, "$contender%zu << end\n", i);
-        for (size_t size = 0; size < results_sizes(results, workload); size++) {
+        for (size_t size = 0; size < results->options.size_count; size++) {
             struct summary summary = results_summary(results, size, workload, i, figure);
             if (summary.count != 0)
                 fprintf(gnuplot, "%zu %g %g %g\n",
@@ -144,10 +145,13 @@ static void plot_points(const struct results *results, enum workload workload, s
                         FILE *gnuplot)
 {
     unsigned blocks = print_data(results, workload, figure, true, gnuplot);
+    size_t size = 0;
     if (blocks == 0)
         return;
+    while (!results_run_at(results, size, workload))
+        size++;
     fprintf(gnuplot, "unset logscale x\nset xrange [-0.5:%g]\nset xlabel '%zu timers'\nset xtics (",
-            blocks - 0.5, results_timers(results, 0, workload));
+            blocks - 0.5, results_timers(results, size, workload));
     unsigned block = 0;
     for (size_t i = 0; i < CONTENDERS; i++) {
         if (contender_has_figure(results, workload, i, figure)) {
@@ -169,10 +173,10 @@ static void plot_figure(const struct results *results, enum workload workload, s
     fprintf(gnuplot, "set title '%s, %s: %s' noenhanced\nset ylabel '%s'\n", description->name,
             description->title, drawn->name, times ? "" : drawn->unit);
     print_scale(times, gnuplot);
-    if (description->one_size)
-        plot_points(results, workload, figure, gnuplot);
-    else
+    if (description->size == SIZE_EACH)
         plot_lines(results, workload, figure, gnuplot);
+    else
+        plot_points(results, workload, figure, gnuplot);
 }
 
 bool report_plots(const struct results *results, const char *directory)

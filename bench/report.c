@@ -29,9 +29,12 @@ static void print_head(const struct results *results, FILE *out)
 #ifndef __OPTIMIZE__
     fprintf(out, "This build is not optimised: the figures say nothing.\n");
 #endif
-    fprintf(out,
-            "%u repetitions; reading the clock takes %llu ns, which W4 and 'worst' include\n\n",
-            results->options.repetitions, (unsigned long long)results->clock_cost_ns);
+    fprintf(
+        out,
+        "%u repetitions, %u of S3 and S4; reading the clock takes %llu ns, which W4 and 'worst' "
+        "include\n\n",
+        results->options.repetitions, results->options.real_time_repetitions,
+        (unsigned long long)results->clock_cost_ns);
     for (size_t i = 0; i < CONTENDERS; i++) {
         if (results->options.contenders[i])
             fprintf(out, "%-10s %2zu bytes a node; %s\n", contenders[i]->name,
@@ -59,6 +62,7 @@ static void print_rows(const struct results *results, size_t size, enum workload
                     number_text(summary.least, least), number_text(summary.most, most),
                     number_text(results_floor_ratio(results, size, workload, i, figure), ratio));
         } else if (results->options.contenders[i] && !contenders[i]->floor &&
+                   of_scheduler(workload) == (i == CONTENDER_SCHEDULER) &&
                    contenders[i]->run[workload] == NULL) {
             fprintf(out, "%-6s %-20s %6s  %-9s %10s\n", description->name, what, timers,
                     contenders[i]->name, "infeasible");
@@ -99,8 +103,10 @@ void report_table(const struct results *results, FILE *out)
         const struct workload_description *description = &workload_descriptions[workload];
         fprintf(out, "\n%s: %s\n", description->name, description->title);
         for (size_t figure = 0; description->figures[figure].name != NULL; figure++) {
-            for (size_t size = 0; size < results_sizes(results, workload); size++)
-                print_rows(results, size, workload, figure, out);
+            for (size_t size = 0; size < results->options.size_count; size++) {
+                if (results_run_at(results, size, workload))
+                    print_rows(results, size, workload, figure, out);
+            }
         }
     }
     for (size_t i = 0; i < CONTENDERS; i++)
@@ -129,7 +135,9 @@ static void print_csv_rows(const struct results *results, size_t size, enum work
             fprintf(out, "%s,%s,%s,%zu,%s,%zu,%u", description->name,
                     description->figures[figure].name, description->figures[figure].unit,
                     results_timers(results, size, workload), contenders[i]->name,
-                    contenders[i]->node_bytes, summary.count);
+                    of_scheduler(workload) ? (size_t)SCHEDULER_NODE_BYTES
+                                           : contenders[i]->node_bytes,
+                    summary.count);
             print_csv_number(summary.median, out);
             print_csv_number(summary.least, out);
             print_csv_number(summary.most, out);
@@ -153,7 +161,7 @@ bool report_csv(const struct results *results, const char *path)
           "floor_ratio,processor,system,compiler,flags\n",
           out);
     for (enum workload workload = 0; workload < WORKLOADS; workload++) {
-        for (size_t size = 0; size < results_sizes(results, workload); size++)
+        for (size_t size = 0; size < results->options.size_count; size++)
             print_csv_rows(results, size, workload, &machine, out);
     }
     if (fclose(out) != 0) {

@@ -10,6 +10,9 @@
 
 void report_table(const struct results *results, FILE *out);
 
+/* What the scheduler is to reach, and what it did reach, as far as it was measured. */
+void report_aims(const struct results *results, FILE *out);
+
 /* False, with a message on stderr, if the file could not be written. */
 bool report_csv(const struct results *results, const char *path);
 

@@ -9,25 +9,36 @@
 #include "results.h"
 
 const struct contender *const contenders[CONTENDERS] = {
-    [CONTENDER_FLOOR] = &floor_independent,     [CONTENDER_STORE] = &floor_store,
-    [CONTENDER_CHAIN] = &floor_chain,           [CONTENDER_STREAM] = &floor_stream,
-    [CONTENDER_WHEEL] = &contender_wheel,       [CONTENDER_HEAP] = &contender_heap,
-    [CONTENDER_TEXTBOOK] = &contender_textbook, [CONTENDER_LIST] = &contender_list,
+    [CONTENDER_FLOOR] = &floor_independent,
+    [CONTENDER_STORE] = &floor_store,
+    [CONTENDER_CHAIN] = &floor_chain,
+    [CONTENDER_STREAM] = &floor_stream,
+    [CONTENDER_WHEEL] = &contender_wheel,
+    [CONTENDER_HEAP] = &contender_heap,
+    [CONTENDER_TEXTBOOK] = &contender_textbook,
+    [CONTENDER_LIST] = &contender_list,
+    [CONTENDER_SCHEDULER] = &contender_scheduler,
 };
+
+static size_t samples_most(const struct options *options)
+{
+    return options->repetitions > options->real_time_repetitions ? options->repetitions
+                                                                 : options->real_time_repetitions;
+}
 
 /* The samples of one figure lie side by side. */
 static double *samples_of(const struct results *results, size_t size, enum workload workload,
                           size_t contender, size_t figure)
 {
     size_t place = ((size * WORKLOADS + workload) * CONTENDERS + contender) * FIGURES_MOST + figure;
-    return &results->samples[place * results->options.repetitions];
+    return &results->samples[place * samples_most(&results->options)];
 }
 
 struct results *results_new(const struct options *options)
 {
     struct results *results = malloc(sizeof *results);
     size_t count =
-        options->size_count * WORKLOADS * CONTENDERS * FIGURES_MOST * options->repetitions;
+        options->size_count * WORKLOADS * CONTENDERS * FIGURES_MOST * samples_most(options);
     double *samples = malloc(count * sizeof *samples);
     if (results == NULL || samples == NULL) {
         fprintf(stderr, "elapse-bench: no memory for %zu samples\n", count);
@@ -63,7 +74,7 @@ struct summary results_summary(const struct results *results, size_t size, enum 
                                size_t contender, size_t figure)
 {
     double sorted[REPETITIONS_MOST];
-    unsigned count = results->options.repetitions;
+    unsigned count = results_repetitions(results, workload);
     memcpy(sorted, samples_of(results, size, workload, contender, figure),
            count * sizeof sorted[0]);
     if (isnan(sorted[0]))
@@ -85,14 +96,29 @@ double results_floor_ratio(const struct results *results, size_t size, enum work
     return of.count == 0 || floor.count == 0 ? (double)NAN : of.median / floor.median;
 }
 
-size_t results_timers(const struct results *results, size_t size, enum workload workload)
+unsigned results_repetitions(const struct results *results, enum workload workload)
 {
-    return workload_descriptions[workload].one_size ? SPARSE_TIMERS : results->options.sizes[size];
+    return workload_descriptions[workload].real_time ? results->options.real_time_repetitions
+                                                     : results->options.repetitions;
 }
 
-size_t results_sizes(const struct results *results, enum workload workload)
+size_t results_timers(const struct results *results, size_t size, enum workload workload)
 {
-    return workload_descriptions[workload].one_size ? 1 : results->options.size_count;
+    const struct workload_description *description = &workload_descriptions[workload];
+    return description->size == SIZE_OWN ? description->own_timers : results->options.sizes[size];
+}
+
+bool results_run_at(const struct results *results, size_t size, enum workload workload)
+{
+    switch (workload_descriptions[workload].size) {
+    case SIZE_OWN:
+        return size == 0;
+    case SIZE_LARGEST:
+        return size == results->options.size_count - 1;
+    case SIZE_EACH:
+        break;
+    }
+    return true;
 }
 
 bool feasible(const struct contender *contender, enum workload workload, size_t timers)

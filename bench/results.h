@@ -36,9 +36,12 @@ double results_floor_ratio(const struct results *results, size_t size, enum work
 /* How many timers a workload has, at this place in the list of sizes. */
 size_t results_timers(const struct results *results, size_t size, enum workload workload);
 
-/* Places in the list of sizes at which a workload is run: the first alone if it
- * has its own number of timers. */
-size_t results_sizes(const struct results *results, enum workload workload);
+/* Is a workload run at this place in the list of sizes? One that has its own number of
+ * timers is run at the first alone. */
+bool results_run_at(const struct results *results, size_t size, enum workload workload);
+
+/* How many samples there are of a workload's figures. */
+unsigned results_repetitions(const struct results *results, enum workload workload);
 
 /* May the contender run this workload with so many timers? */
 bool feasible(const struct contender *contender, enum workload workload, size_t timers);

@@ -1,7 +1,8 @@
 /*
  * The workloads: their names, their figures, their constants, and the memory that
  * they run in. What each does is told in README.md; the code is in workloads.h
- * (with a structure) and floors.c (with the structure taken out).
+ * (with a structure) and floors.c (with the structure taken out), for the scheduler in
+ * scheduler_contender.c, scheduler_delivery.c and scheduler_floors.c.
  */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
@@ -21,10 +22,18 @@ enum workload {
     WORKLOAD_ONE_TTL,        /* W6 */
     WORKLOAD_IDLE,
     WORKLOAD_WORST,
+    WORKLOAD_SCHEDULE,        /* S1: the scheduler's from here on */
+    WORKLOAD_CANCEL,          /* S2 */
+    WORKLOAD_DELIVER,         /* S3 */
+    WORKLOAD_DELIVER_FINE,    /* S3f */
+    WORKLOAD_DELIVER_WORKERS, /* S3w */
+    WORKLOAD_SLEEP,           /* S4 */
+    WORKLOAD_MEMORY,          /* S5 */
+    WORKLOAD_RESCHEDULE,      /* S6 */
     WORKLOADS
 };
 
-enum { FIGURES_MOST = 4 };
+enum { FIGURES_MOST = 7 };
 
 /* The figures of a workload by number, where code has to name one. */
 enum { DRAIN_START, DRAIN_EXPIRE, DRAIN_MOVES };
@@ -37,10 +46,19 @@ struct figure_description {
     const char *unit;
 };
 
+/* With how many timers a workload is run. */
+enum workload_size {
+    SIZE_EACH,    /* each of those asked for */
+    SIZE_LARGEST, /* the largest of those asked for */
+    SIZE_OWN,     /* its own number, whatever is asked for */
+};
+
 struct workload_description {
     const char *name;
     const char *title;
-    bool one_size; /* it has its own number of timers, whatever the sizes asked for */
+    size_t own_timers; /* of SIZE_OWN */
+    enum workload_size size;
+    bool real_time; /* each run lasts for seconds, in which it mostly sleeps */
     struct figure_description figures[FIGURES_MOST + 1];
 };
 
@@ -69,10 +87,20 @@ enum {
      * digits takes the burst down a level within them. */
     WORST_LEAD_TICKS = 1 << 16,
     SETTLE_MOVES = 1000,
+
+    RESCHEDULE_TASKS = 100000, /* of S6 */
+
+    SCHEDULER_NODE_BYTES = 64, /* of a task, and of a node of its floors */
 };
 
 #define SPARSE_SPAN (UINT64_C(1) << 32)
 #define IDLE_DELAY  (UINT64_C(1) << 30)
+
+/* Is it one of the scheduler's, and not of the structures? */
+static inline bool of_scheduler(enum workload workload)
+{
+    return workload >= WORKLOAD_SCHEDULE;
+}
 
 /* Operations of W2 and W6. */
 uint64_t restart_operations(size_t timers);
@@ -106,6 +134,7 @@ struct fired {
  */
 struct workspace {
     size_t timers;
+    double seconds;    /* that S3, S4 and S6 last */
     size_t node_count; /* the timers of a workload and the foreground ones of W3 */
     void *nodes;       /* of at most NODE_BYTES_MOST each */
     void *storage;
@@ -122,8 +151,11 @@ struct workspace {
 enum { NODE_BYTES_MOST = 40 };
 
 /* Ends the program with a message if memory is short. */
-struct workspace *workspace_new(size_t timers);
+struct workspace *workspace_new(size_t timers, double seconds);
 void workspace_free(struct workspace *workspace);
+
+/* Memory all zero, and touched; for free. Ends the program with a message if there is none. */
+void *workspace_allocate(size_t bytes);
 
 /* Nodes all zero, and in memory. */
 void workspace_clear_nodes(struct workspace *workspace, size_t node_bytes);

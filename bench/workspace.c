@@ -8,41 +8,86 @@
 #include "measure.h"
 #include "workload.h"
 
+#define S3_FIGURES                                                                           \
+    {                                                                                        \
+        {"earliest", "ms"}, {"p50", "ms"}, {"p99", "ms"}, {"p99.9", "ms"}, {"latest", "ms"}, \
+            {"cpu", "s"}, {"scheduling cpu", "s"},                                           \
+    }
+
 const struct workload_description workload_descriptions[WORKLOADS] = {
-    [WORKLOAD_DRAIN] = {"W1",
-                        "fill and drain",
-                        false,
-                        {{"start", "ns"}, {"expire", "ns"}, {"moves", "per timer"}, {0}}},
-    [WORKLOAD_DRAIN_SHUFFLED] = {"W1s",
-                                 "fill and drain, armed in shuffled order",
-                                 false,
-                                 {{"start", "ns"}, {"expire", "ns"}, {"moves", "per timer"}, {0}}},
-    [WORKLOAD_RESTART] = {"W2", "restart", false, {{"restart", "ns"}, {0}}},
-    [WORKLOAD_PAIR] = {"W3", "start and stop", false, {{"pair", "ns"}, {0}}},
-    [WORKLOAD_SPARSE] = {"W4", "sparse", true, {{"fire", "ns"}, {"wake-ups", "per timer"}, {0}}},
+    [WORKLOAD_DRAIN] = {.name = "W1",
+                        .title = "fill and drain",
+                        .figures = {{"start", "ns"}, {"expire", "ns"}, {"moves", "per timer"}}},
+    [WORKLOAD_DRAIN_SHUFFLED] = {.name = "W1s",
+                                 .title = "fill and drain, armed in shuffled order",
+                                 .figures = {{"start", "ns"},
+                                             {"expire", "ns"},
+                                             {"moves", "per timer"}}},
+    [WORKLOAD_RESTART] = {.name = "W2", .title = "restart", .figures = {{"restart", "ns"}}},
+    [WORKLOAD_PAIR] = {.name = "W3", .title = "start and stop", .figures = {{"pair", "ns"}}},
+    [WORKLOAD_SPARSE] = {.name = "W4",
+                         .title = "sparse",
+                         .size = SIZE_OWN,
+                         .own_timers = SPARSE_TIMERS,
+                         .figures = {{"fire", "ns"}, {"wake-ups", "per timer"}}},
     [WORKLOAD_BURST] =
-        {"W5",
-         "burst",
-         false,
-         {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}, {0}}},
+        {.name = "W5",
+         .title = "burst",
+         .figures = {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}}},
     [WORKLOAD_BURST_SHUFFLED] =
-        {"W5s",
-         "burst, armed in shuffled order",
-         false,
-         {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}, {0}}},
-    [WORKLOAD_ONE_TTL] = {"W6", "restart, one TTL", false, {{"restart", "ns"}, {0}}},
-    [WORKLOAD_IDLE] = {"idle", "idle tick", false, {{"tick", "ns"}, {0}}},
-    [WORKLOAD_WORST] = {"worst",
-                        "the longest single call",
-                        false,
-                        {{"call", "ns"},
-                         {"after settle", "ns"},
-                         {"shuffled call", "ns"},
-                         {"shuffled settle", "ns"},
-                         {0}}},
+        {.name = "W5s",
+         .title = "burst, armed in shuffled order",
+         .figures = {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}}},
+    [WORKLOAD_ONE_TTL] = {.name = "W6",
+                          .title = "restart, one TTL",
+                          .figures = {{"restart", "ns"}}},
+    [WORKLOAD_IDLE] = {.name = "idle", .title = "idle tick", .figures = {{"tick", "ns"}}},
+    [WORKLOAD_WORST] = {.name = "worst",
+                        .title = "the longest single call",
+                        .figures = {{"call", "ns"},
+                                    {"after settle", "ns"},
+                                    {"shuffled call", "ns"},
+                                    {"shuffled settle", "ns"}}},
+    [WORKLOAD_SCHEDULE] = {.name = "S1",
+                           .title = "schedule",
+                           .figures = {{"schedule", "ns"},
+                                       {"two threads", "ns"},
+                                       {"speed-up", "times"}}},
+    [WORKLOAD_CANCEL] = {.name = "S2", .title = "cancel", .figures = {{"cancel", "ns"}}},
+    [WORKLOAD_DELIVER] = {.name = "S3",
+                          .title = "come due, ticks of 1 ms, no workers",
+                          .size = SIZE_LARGEST,
+                          .real_time = true,
+                          .figures = S3_FIGURES},
+    [WORKLOAD_DELIVER_FINE] = {.name = "S3f",
+                               .title = "come due, ticks of 50 us, no workers",
+                               .size = SIZE_LARGEST,
+                               .real_time = true,
+                               .figures = S3_FIGURES},
+    [WORKLOAD_DELIVER_WORKERS] = {.name = "S3w",
+                                  .title = "come due, ticks of 1 ms, ten workers",
+                                  .size = SIZE_LARGEST,
+                                  .real_time = true,
+                                  .figures = S3_FIGURES},
+    [WORKLOAD_SLEEP] = {.name = "S4",
+                        .title = "idle",
+                        .size = SIZE_LARGEST,
+                        .real_time = true,
+                        .figures = {{"cpu", "ms in 5 s"}, {"wake-ups", "in 5 s"}}},
+    [WORKLOAD_MEMORY] = {.name = "S5",
+                         .title = "memory",
+                         .figures = {{"task", "bytes"},
+                                     {"resident", "bytes"},
+                                     {"keyed task", "bytes"},
+                                     {"keyed resident", "bytes"}}},
+    [WORKLOAD_RESCHEDULE] = {.name = "S6",
+                             .title = "reschedule",
+                             .size = SIZE_OWN,
+                             .own_timers = RESCHEDULE_TASKS,
+                             .figures = {{"reschedule", "ns"}}},
 };
 
-static void *allocate(size_t bytes)
+void *workspace_allocate(size_t bytes)
 {
     enum { PAGE_BYTES = 4096 };
     size_t rounded = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
@@ -57,7 +102,7 @@ static void *allocate(size_t bytes)
 
 static uint32_t *random_permutation(struct generator *generator, size_t count)
 {
-    uint32_t *permutation = allocate(count * sizeof *permutation);
+    uint32_t *permutation = workspace_allocate(count * sizeof *permutation);
     for (size_t i = 0; i < count; i++)
         permutation[i] = (uint32_t)i;
     for (size_t left = count; left > 1; left--) {
@@ -69,23 +114,24 @@ static uint32_t *random_permutation(struct generator *generator, size_t count)
     return permutation;
 }
 
-struct workspace *workspace_new(size_t timers)
+struct workspace *workspace_new(size_t timers, double seconds)
 {
     struct generator generator = {GENERATOR_SEED};
-    struct workspace *workspace = allocate(sizeof *workspace);
+    struct workspace *workspace = workspace_allocate(sizeof *workspace);
     /* W4 has its own number of timers, all of them in the same nodes. */
     size_t nodes = (timers > SPARSE_TIMERS ? timers : SPARSE_TIMERS) + FOREGROUND_TIMERS;
     workspace->timers = timers;
+    workspace->seconds = seconds;
     workspace->node_count = nodes;
-    workspace->nodes = allocate(nodes * NODE_BYTES_MOST);
+    workspace->nodes = workspace_allocate(nodes * NODE_BYTES_MOST);
     workspace->storage_bytes = nodes * 2 * sizeof(uint64_t);
-    workspace->storage = allocate(workspace->storage_bytes);
+    workspace->storage = workspace_allocate(workspace->storage_bytes);
     workspace->arm_order = random_permutation(&generator, timers);
     workspace->stop_order = random_permutation(&generator, timers);
-    workspace->by_deadline = allocate(nodes * sizeof *workspace->by_deadline);
+    workspace->by_deadline = workspace_allocate(nodes * sizeof *workspace->by_deadline);
     /* Each tick and each timer: an advance or a pop, and a settle before it. */
     workspace->calls_most = 3 * (timers + WORST_LEAD_TICKS + BURST_SPAN);
-    workspace->call_ns = allocate(workspace->calls_most * sizeof *workspace->call_ns);
+    workspace->call_ns = workspace_allocate(workspace->calls_most * sizeof *workspace->call_ns);
     return workspace;
 }
 

@@ -7,14 +7,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 usual_steps()
 {
-    step 180 'developer: warnings are errors, assertions trap' \
+    step 160 'developer: warnings are errors, assertions trap' \
         cmake --workflow --preset developer
     [[ $mode == quick ]] && return
     step 90 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
-    step 60 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
-    step 60 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
-    step 60 'coverage: every branch of the structures' scripts/coverage.sh
-    step 90 'mutants: each planted fault is found' tests/mutants/run
+    step 90 'tsan: races in the scheduler' cmake --workflow --preset tsan
+    step 40 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
+    step 40 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
+    step 50 'coverage: every branch of the structures' scripts/coverage.sh
+    step 70 'mutants: each planted fault is found' tests/mutants/run
 }
 
 mode=all

@@ -24,22 +24,26 @@
  *                                       SUN-SAT, 5L (the last Friday of the month), 5#2 (the second
  *                                       Friday), ?
  *
+ * A weekday is a day from Monday to Friday. In a month without a 31st, 31W is no day.
+ *
  * In each field: * for all values; a list of values and ranges, 1,5,10-20; a step,
- * star/5 or 10-40/5 or 10/5 (from 10 to the end). Names in capitals or not, in lists and
- * ranges too. A range may not run backwards, but days of the week may end at 7. ? says
- * the same as *, for days only. When both days of the month and of the week are restricted
- * (neither begins with * or ?), a day that either names will do; otherwise it must be named
- * by both.
+ * star/5 or 10-40/5 or 10/5 (from 10 to the end), no greater than the field has values. What
+ * stands in the column on the right may be in a list, each by itself (1W,15W), but not in a
+ * range. Names and letters in capitals or not, in lists and ranges too. A range may not run
+ * backwards, but days of the week may end at 7 or SUN. ? says the same as *, for days only.
+ * When both days of the month and of the week are restricted (neither begins with * or ?), a
+ * day that either names will do; otherwise it must be named by both.
  *
  * Or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly.
  *
  * Local time has gaps and repetitions when clocks are changed. A moment that falls into a gap is
- * taken to be the end of the gap; a time of day that comes twice is meant the
- * first time. So nothing is left out and nothing happens twice.
+ * taken to be the end of the gap, also when there are several; a time of day that comes twice is
+ * meant the first time. So nothing is left out and nothing happens twice. An expression for each
+ * minute then pauses while the hour comes again.
  *
  * What holds for every function: no state, no allocation; any thread, any time. Local
  * time is read through the C library (localtime_r): whoever changes TZ while others
- * call must know what that does. Since version 0.1.
+ * call must know what that does, and the C library may want tzset() to notice. Since version 0.1.
  */
 #ifndef ELAPSE_CRON_H
 #define ELAPSE_CRON_H
@@ -54,6 +58,9 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* An expression has no more characters than this. (One that lists all there is to list has 600.) */
+enum { ELAPSE_CRON_LENGTH_MAX = 1023 };
 
 /* A parsed expression. The caller allocates it and may copy it. All fields are private. */
 struct elapse_cron {
@@ -82,8 +89,7 @@ struct elapse_cron_fault {
  * Reads an expression. Blanks (spaces and tabs) around it are ignored.
  * Errors: ARGUMENT, with the place and the fault in `*fault` unless that is NULL; also
  * for an expression that names no moment at all (30 February). `*cron` is unchanged then.
- * Cost: some microseconds; for an expression that names no moment, or one in some decades, up to
- * some milliseconds.
+ * Cost: about a microsecond.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_cron_parse(struct elapse_cron *cron,
                                                                  const char *expression,
@@ -98,8 +104,10 @@ enum elapse_zone {
 /*
  * The first moment after `after_s` that the expression names, both in seconds since
  * 1970-01-01T00:00:00Z, leap seconds not counted; before 1970 negative. False if there is none
- * within the years 1 to 9999; `*next_s` is unchanged then. Cost: under a microsecond for UTC; for
- * local time what the C library takes for a conversion or two.
+ * within the years 1 to 9999; `*next_s` is unchanged then. Cost: some tenths of a microsecond for
+ * UTC, a microsecond or two where a day comes every forty years; for local time also what the C
+ * library takes for five conversions, and within two days of a change of the clock for some
+ * hundred.
  */
 ELAPSE_API bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone,
                                  int64_t after_s, int64_t *next_s);

@@ -189,7 +189,8 @@ struct elapse_task {
     elapse_destroy_function *destroy;
     /* Any bytes, which are copied: among the tasks of a scheduler at most one with
      * these is pending, and at most one running. NULL and 0: no key. A task whose
-     * key's action is running is due only when that has ended. */
+     * key's action is running is due only when that has ended. A running task that has
+     * been rescheduled is the pending one of its key. */
     const void *key;
     size_t key_bytes;
     enum elapse_key_policy if_key_pending;
@@ -375,11 +376,13 @@ ELAPSE_API size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler);
 
 /*
  * Schedules `task` for `delay_ns` from now, or for `deadline_ns` on the scheduler's
- * clock. A deadline that has passed is due at once. The handle is stored in
+ * clock. A deadline that has passed is due at once; one within the current tick, as any,
+ * at the next. The handle is stored in
  * `*handle` before the action can begin, unless it is NULL; what was there stays when
  * the call fails (but see ELAPSE_KEY_FAIL). ELAPSE_OK means that the context is in the scheduler's
  * care; after an error it is the caller's.
- * Errors: ARGUMENT (no action, a key that is too long), MEMORY, LIMIT, KEY_PENDING,
+ * Errors: ARGUMENT (no action; a key that is too long, or has bytes without a pointer or
+ * a pointer without bytes; an unknown policy), MEMORY, LIMIT, KEY_PENDING,
  * CLOSED.
  * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. With
  * key or destructor, an allocation or two.
@@ -540,7 +543,7 @@ struct elapse_statistics {
     /* What is. */
     uint64_t pending; /* tasks whose action has not begun */
     uint64_t running; /* tasks whose action has not ended */
-    uint64_t workers; /* worker threads made so far */
+    uint64_t workers; /* worker threads; none once closed */
     /* How much later than intended actions began. */
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];

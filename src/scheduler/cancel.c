@@ -174,6 +174,8 @@ size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
 bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_t key_bytes,
                       struct elapse_handle *handle)
 {
+    if (key_bytes == 0 || key_bytes > ELAPSE_KEY_BYTES_MAX)
+        return false;
     uint64_t hash = elapse__key_hash(&scheduler->hash_secret, key, key_bytes);
     struct elapse__shard *shard = elapse__shard_of_key(scheduler, hash);
     elapse__shard_lock(shard);

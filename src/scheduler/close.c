@@ -20,6 +20,16 @@ static void refuse_from_now_on(struct elapse_scheduler *scheduler)
     }
 }
 
+/* Where time is manual, a thread that steps is what the clock thread is elsewhere. */
+static void wait_for_step(struct elapse_scheduler *scheduler)
+{
+    atomic_store(&scheduler->clock_ending, true);
+    (void)pthread_mutex_lock(&scheduler->step_lock);
+    while (scheduler->stepping)
+        (void)pthread_cond_wait(&scheduler->step_over, &scheduler->step_lock);
+    (void)pthread_mutex_unlock(&scheduler->step_lock);
+}
+
 static void end_clock_thread(struct elapse_scheduler *scheduler)
 {
     atomic_store(&scheduler->clock_ending, true);
@@ -33,7 +43,7 @@ static void run_what_is_due(struct elapse_scheduler *scheduler)
 {
     uint64_t tick = elapse__now_tick(scheduler);
     if (atomic_load(&scheduler->worker_count) == 0) {
-        (void)elapse__run_due_in_order(scheduler, tick);
+        (void)elapse__run_due_in_order(scheduler, tick, NULL);
         return;
     }
     do {
@@ -102,6 +112,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
             elapse__settle(collection->scheduler, &collected[i].remains);
         }
     }
+    atomic_store(&shard->wake_tick, ELAPSE_NEVER);
 }
 
 static void collect_all(const struct collection *collection)
@@ -124,12 +135,15 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool 
     return closed ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_BUSY;
 }
 
-/* Closes, now that no other thread does nor steps. */
+/* Closes, now that no other thread does. */
 static void close_as(struct elapse_scheduler *scheduler, const struct collection *collection,
                      enum elapse_close how, bool started)
 {
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL;
+    if (how != ELAPSE_CLOSE_RUN_DUE)
+        elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
     refuse_from_now_on(scheduler);
+    wait_for_step(scheduler);
     if (has_threads)
         end_clock_thread(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)
@@ -158,12 +172,8 @@ enum elapse_error elapse_scheduler_close(struct elapse_scheduler *scheduler, enu
         return ELAPSE_ERROR_ARGUMENT;
     if (elapse__is_inside(scheduler))
         return ELAPSE_ERROR_IN_ACTION;
-    /* A thread that steps runs actions. */
-    if (atomic_exchange(&scheduler->stepping, true))
-        return ELAPSE_ERROR_BUSY;
     enum elapse_error error = begin_closing(scheduler, &started);
     if (error == ELAPSE_OK)
         close_as(scheduler, &collection, how, started);
-    atomic_store(&scheduler->stepping, false);
     return error;
 }

@@ -54,10 +54,11 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
     elapse__shard_lock(shard);
-    elapse__shard_finish(shard, task, &remains);
-    if (remains.extra == NULL)
+    uint64_t started_tick = elapse__shard_finish(shard, task, &remains);
+    if (remains.extra == NULL && started_tick == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
+    elapse__announce(scheduler, started_tick); /* first: a destructor may take its time */
     elapse__settle(scheduler, &remains);
     elapse__shard_lock(shard);
 }
@@ -70,13 +71,16 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
         run(scheduler, shard, task);
     elapse__shard_unlock(shard);
-    /* It may be PENDING again, or have let another task of its key loose. */
-    elapse__announce(scheduler, atomic_load(&shard->wake_tick));
+}
+
+static bool ended(const _Atomic bool *ending)
+{
+    return ending != NULL && atomic_load(ending);
 }
 
 /* Runs up to `most` tasks of a shard. */
 static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                       uint64_t now_tick, size_t most)
+                       uint64_t now_tick, size_t most, const _Atomic bool *ending)
 {
     size_t ran = 0;
     enum elapse__due due;
@@ -91,25 +95,27 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
             elapse__shard_unlock(shard);
             elapse__shard_lock(shard);
         }
-    } while (due != ELAPSE__DUE_NONE && ran < most);
+    } while (due != ELAPSE__DUE_NONE && ran < most && !ended(ending));
     elapse__shard_unlock(shard);
     return ran;
 }
 
-size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick)
+size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                       const _Atomic bool *ending)
 {
     size_t ran = 0;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         if (may_be_due(&scheduler->shards[i], now_tick))
-            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE);
+            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE, ending);
     }
     return ran;
 }
 
-size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick)
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                                const _Atomic bool *ending)
 {
     size_t ran = 0;
-    for (;;) {
+    while (!ended(ending)) {
         struct elapse__shard *first = &scheduler->shards[0];
         for (unsigned i = 1; i < scheduler->options.shards; i++) {
             if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
@@ -119,9 +125,10 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
          * its next, while another shard has an earlier one. */
         uint64_t tick = atomic_load(&first->wake_tick);
         if (tick > now_tick)
-            return ran;
-        ran += run_some(scheduler, first, tick, 1);
+            break;
+        ran += run_some(scheduler, first, tick, 1, ending);
     }
+    return ran;
 }
 
 /* ---- delivering to workers ---- */
@@ -142,6 +149,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
     while (count < room && elapse__shard_take_due(shard, now_tick, &task) == ELAPSE__DUE_TASK)
         handles[count++] = (struct elapse_handle){task->index, task->generation, shard->number};
+    elapse__shard_note_next(shard); /* there may be nothing to come back for */
     elapse__shard_unlock(shard);
     if (count > 0) {
         unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);
@@ -190,7 +198,7 @@ void *elapse__clock_main(void *argument)
         uint64_t now_tick = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
         bool queue_full = false;
         if (scheduler->options.workers == 0) {
-            if (elapse__run_due(scheduler, now_tick) > 0)
+            if (elapse__run_due(scheduler, now_tick, &scheduler->clock_ending) > 0)
                 continue;
         } else {
             queue_full = !elapse__deliver(scheduler, now_tick);

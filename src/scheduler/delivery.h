@@ -11,12 +11,14 @@
 bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick);
 
 /* Runs what is due at `now_tick` on the calling thread, shard by shard, some of each in
- * turn. Returns how many ran; 0: nothing is due. */
-size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick);
+ * turn, until `*ending`, unless that is NULL. Returns how many ran; 0: nothing is due. */
+size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                       const _Atomic bool *ending);
 
-/* Runs what is due at `now_tick` on the calling thread, by deadline across all shards. Returns
- * how many ran. */
-size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick);
+/* Runs what is due at `now_tick` on the calling thread, by deadline across all shards, until
+ * `*ending`, unless that is NULL. Returns how many ran. */
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick,
+                                const _Atomic bool *ending);
 
 /* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);

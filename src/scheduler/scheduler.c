@@ -90,6 +90,28 @@ uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler)
     return elapse__tick_begins_ns(elapse__earliest_wake(scheduler), scheduler->options.tick_ns);
 }
 
+static enum elapse_error begin_step(struct elapse_scheduler *scheduler)
+{
+    enum elapse_error error = ELAPSE_OK;
+    (void)pthread_mutex_lock(&scheduler->step_lock);
+    if (scheduler->stepping)
+        error = ELAPSE_ERROR_BUSY;
+    else if (atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING)
+        error = ELAPSE_ERROR_CLOSED;
+    else
+        scheduler->stepping = true;
+    (void)pthread_mutex_unlock(&scheduler->step_lock);
+    return error;
+}
+
+static void end_step(struct elapse_scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->step_lock);
+    scheduler->stepping = false;
+    (void)pthread_cond_broadcast(&scheduler->step_over);
+    (void)pthread_mutex_unlock(&scheduler->step_lock);
+}
+
 enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint64_t now_ns,
                                         size_t *ran)
 {
@@ -97,20 +119,18 @@ enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint
         return ELAPSE_ERROR_ARGUMENT;
     if (elapse__is_inside(scheduler))
         return ELAPSE_ERROR_IN_ACTION;
-    if (atomic_exchange(&scheduler->stepping, true))
-        return ELAPSE_ERROR_BUSY;
-    enum elapse_error error = ELAPSE_ERROR_CLOSED;
-    if (atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_CLOSING) {
-        error = ELAPSE_OK;
-        /* Nobody else writes it. */
-        if (now_ns > atomic_load(&scheduler->manual_now_ns))
-            atomic_store(&scheduler->manual_now_ns, now_ns);
-        size_t count = elapse__run_due_in_order(scheduler, elapse__now_tick(scheduler));
-        if (ran != NULL)
-            *ran = count;
-    }
-    atomic_store(&scheduler->stepping, false);
-    return error;
+    enum elapse_error error = begin_step(scheduler);
+    if (error != ELAPSE_OK)
+        return error;
+    /* Nobody else writes it. */
+    if (now_ns > atomic_load(&scheduler->manual_now_ns))
+        atomic_store(&scheduler->manual_now_ns, now_ns);
+    size_t count =
+        elapse__run_due_in_order(scheduler, elapse__now_tick(scheduler), &scheduler->clock_ending);
+    if (ran != NULL)
+        *ran = count;
+    end_step(scheduler);
+    return ELAPSE_OK;
 }
 
 /* ---- new and free ---- */
@@ -144,6 +164,40 @@ static enum elapse_error make_shards(struct elapse_scheduler *scheduler)
     return ELAPSE_OK;
 }
 
+static bool make_step_lock(struct elapse_scheduler *scheduler)
+{
+    if (pthread_mutex_init(&scheduler->step_lock, NULL) != 0)
+        return false;
+    if (pthread_cond_init(&scheduler->step_over, NULL) == 0)
+        return true;
+    (void)pthread_mutex_destroy(&scheduler->step_lock);
+    return false;
+}
+
+static void free_step_lock(struct elapse_scheduler *scheduler)
+{
+    (void)pthread_cond_destroy(&scheduler->step_over);
+    (void)pthread_mutex_destroy(&scheduler->step_lock);
+}
+
+/* Makes locks, queue, sleeper; undoes what it made if it fails. */
+static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
+{
+    const struct elapse_scheduler_options *options = &scheduler->options;
+    const struct elapse_allocator *memory = &options->allocator;
+    enum elapse_error error =
+        elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory);
+    if (error != ELAPSE_OK)
+        return error;
+    if (make_step_lock(scheduler)) {
+        if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
+            return ELAPSE_OK;
+        free_step_lock(scheduler);
+    }
+    elapse__work_queue_free(&scheduler->queue, memory);
+    return ELAPSE_ERROR_SYSTEM;
+}
+
 /* Makes what the scheduler consists of; undoes what it made if it fails. */
 static enum elapse_error furnish(struct elapse_scheduler *scheduler)
 {
@@ -157,13 +211,9 @@ static enum elapse_error furnish(struct elapse_scheduler *scheduler)
     }
     enum elapse_error error = make_shards(scheduler);
     if (error == ELAPSE_OK) {
-        error = elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory);
-        if (error == ELAPSE_OK) {
-            if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
-                return ELAPSE_OK;
-            error = ELAPSE_ERROR_SYSTEM;
-            elapse__work_queue_free(&scheduler->queue, memory);
-        }
+        error = make_parts(scheduler);
+        if (error == ELAPSE_OK)
+            return ELAPSE_OK;
         release_shards(scheduler, options->shards);
     }
     elapse__release(memory, scheduler->workers, workers_bytes);
@@ -212,6 +262,7 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
     /* The allocator lives in what is released last. */
     const struct elapse_allocator memory = scheduler->options.allocator;
     elapse__sleeper_free(&scheduler->sleeper);
+    free_step_lock(scheduler);
     elapse__work_queue_free(&scheduler->queue, &memory);
     release_shards(scheduler, scheduler->options.shards);
     elapse__release(&memory, scheduler->workers,

@@ -46,14 +46,16 @@ struct elapse_scheduler {
 
     _Atomic int life;               /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns; /* the clock where time is manual */
-    _Atomic bool stepping;          /* a thread is inside step */
-    _Atomic bool clock_ending;      /* the clock thread is to leave */
+    _Atomic bool clock_ending;      /* the clock thread, or whoever steps, is to leave */
     _Atomic uint64_t pending;       /* of all shards; counted only where there is a limit */
     _Atomic uint64_t refused_threads;
     _Atomic uint64_t held_back;    /* times that the queue was found full */
     _Atomic unsigned worker_count; /* workers made; only whoever puts into the queue makes more */
     pthread_t clock_thread;        /* while STARTED */
     unsigned turn;                 /* the shard that delivery begins with; its thread's own */
+    pthread_mutex_t step_lock;
+    pthread_cond_t step_over; /* `stepping` became false */
+    bool stepping;            /* guarded by step_lock: a thread is inside step */
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;
 };

@@ -13,8 +13,11 @@
 #include <elapse/scheduler.h>
 #include <elapse/wheel.h>
 
+#include "calendar.h"
 #include "key_index.h"
+#include "recurrence.h"
 #include "task_table.h"
+#include "ticks.h"
 
 /* Tasks that may be LEAVING at a time: enough for their neighbours to have come
  * when they are needed. */
@@ -35,6 +38,7 @@ struct elapse__shard {
     struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; NULL: nobody */
     unsigned oldest_leaving;                           /* the next to be taken out */
     struct elapse_wheel wheel;
+    struct elapse__calendar calendar;
     struct elapse__key_index keys;
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
@@ -58,6 +62,7 @@ struct elapse__remains {
 /* A task about to be scheduled, with all that had to be made without the lock. */
 struct elapse__admission {
     const struct elapse_task *task;
+    bool calendar;        /* `tick` is by the wall clock; the shard needs a wheel for that */
     uint64_t tick;        /* out: the one chosen, where there is slack */
     uint64_t latest_tick; /* not above `tick`: there is no slack */
     uint64_t key_hash;
@@ -72,6 +77,7 @@ enum elapse__admitted {
     ELAPSE__ADMIT_KEPT,    /* by KEY_KEEP: the new task has ended */
     ELAPSE__ADMIT_REFUSED, /* `error` says why */
     ELAPSE__ADMIT_NO_ROOM, /* the task table must grow first; nothing has changed */
+    ELAPSE__ADMIT_NO_CALENDAR, /* a wheel for calendar times must be made first; likewise */
 };
 
 /* An action that has begun. */
@@ -79,9 +85,22 @@ struct elapse__begun {
     struct elapse__task *task;
     elapse_action_function *action;
     void *context;
+    struct elapse__recurrence *recurrence; /* NULL, or for the running thread alone to change */
     struct elapse_handle handle;
     uint64_t intended_ns;
     uint64_t actual_ns;
+};
+
+/* The present, by both clocks. */
+struct elapse__now {
+    uint64_t tick;
+    uint64_t calendar_tick;
+};
+
+/* Ticks by both clocks at which there is something to do. */
+struct elapse__wakes {
+    uint64_t tick;
+    uint64_t calendar_tick;
 };
 
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
@@ -138,16 +157,21 @@ enum elapse__due {
     ELAPSE__DUE_MORE, /* it has moved timers for long enough: release the lock and come again */
 };
 
-/* Takes the next task that is due at `now_tick` out of the wheel: QUEUED from now on. */
-enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
+/* Takes the next task that is due out of its wheel: QUEUED from now on. */
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__now now,
                                         struct elapse__task **taken);
+
+/* Brings wake_tick up to date. */
+void elapse__shard_note_next(struct elapse__shard *shard);
 
 /* QUEUED -> RUNNING. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
 
-/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. */
-void elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__remains *remains);
+/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. Returns the
+ * tick of the timer that was thereby started, its own or that of the next task with its
+ * key: it is to be announced. ELAPSE_NEVER: none was. */
+uint64_t elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                              struct elapse__remains *remains);
 
 #endif

@@ -54,13 +54,14 @@ enum {
 struct elapse__task_extra {
     elapse_destroy_function *destroy;
     struct elapse__key *key; /* NULL: it has none */
+    struct elapse__recurrence *recurrence; /* NULL: it runs once, by the scheduler's clock */
     uint64_t noted_tick;     /* the deadline, once it was WAITING; 0: the timer has it */
 };
 
 struct elapse__task {
     union {
         struct elapse_timer timer; /* while PENDING; its deadline until finished */
-        uint64_t again_tick;       /* while `again`: the timer is idle, its memory free */
+        uint64_t again_tick;       /* while `again`: the timer is idle, its first bytes free */
         struct elapse__task *next; /* while FREE */
     } when;
     elapse_action_function *action;
@@ -81,6 +82,12 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
 static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
 {
     return (struct elapse__task *)(void *)timer;
+}
+
+/* NULL: it runs once, by the scheduler's clock. */
+static inline struct elapse__recurrence *elapse__recurrence_of(const struct elapse__task *task)
+{
+    return task->extra == NULL ? NULL : task->extra->recurrence;
 }
 
 static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)

@@ -168,7 +168,7 @@ static inline void elapse__task_revoke(struct elapse__task *task)
 static inline void elapse__task_table_give(struct elapse__task_table *table,
                                            struct elapse__task *task)
 {
-    uint32_t number = task->index >> ELAPSE__BLOCK_BITS;
+    uint32_t number = (uint32_t)task->index >> ELAPSE__BLOCK_BITS;
     struct elapse__task_block *block = elapse__task_block(table, number);
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_FREE && block->used > 0);
     task->state = ELAPSE__TASK_FREE;

@@ -16,10 +16,12 @@ static inline uint64_t elapse__tick_of_deadline(uint64_t deadline_ns, uint64_t t
     return tick * tick_ns < deadline_ns ? tick + 1 : tick;
 }
 
-/* The tick that has begun last at this time. */
+/* The tick that has begun last at this time. It is never ELAPSE_NEVER, for which nothing
+ * is due. */
 static inline uint64_t elapse__tick_of_now(uint64_t now_ns, uint64_t tick_ns)
 {
-    return now_ns / tick_ns;
+    uint64_t tick = now_ns / tick_ns;
+    return tick < ELAPSE_NEVER ? tick : ELAPSE_TIME_MAX;
 }
 
 /* When a tick begins; ELAPSE_NEVER for one beyond the end of time. */

@@ -91,12 +91,15 @@ bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count)
         char name[NUMBERED_BYTES];
         (void)snprintf(name, sizeof name, "elapse-work-%u", made);
         elapse__work_queue_count_worker(&scheduler->queue, true);
+        /* Before it runs, so that no action sees fewer workers than there are. */
+        atomic_store(&scheduler->worker_count, made + 1);
         if (!elapse__thread_make(scheduler, &scheduler->workers[made], name, worker_main)) {
+            atomic_store(&scheduler->worker_count, made);
             elapse__work_queue_count_worker(&scheduler->queue, false);
             atomic_fetch_add(&scheduler->refused_threads, 1);
             return false;
         }
-        atomic_store(&scheduler->worker_count, ++made);
+        made++;
     }
     return true;
 }

@@ -25,7 +25,8 @@
  *    one's address is written into the earlier one. That is a write to another
  *    timer, and allowed only because this very walk has touched it: the addresses
  *    come from a scratch trail on the stack, which ends with the call, and never
- *    from one that outlives it, whose timers may have been freed since.
+ *    from one that outlives it, whose timers may have been freed since. A drain that
+ *    is done in steps finds the trail again in the ring itself.
  *
  *  - A timer that is started straight onto level 0 follows those before it, and
  *    who will follow is not known: its hint points back and does no good.
@@ -40,6 +41,7 @@
 
 #include <elapse/wheel.h>
 
+#include "ring.h"
 #include "wheel_geometry.h"
 
 /* Where timers are aligned to 8 bytes, the low 3 bits of an address say nothing;
@@ -93,13 +95,32 @@ struct elapse__scratch_trails {
     uint32_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
 };
 
-/* Notes that the walk puts `timer` in front of the ring of `slot`, above level 0,
+/* A drain that is resumed finds in a ring what it put there before: these timers are
+ * in the wheel, so that they may be written to, and the walk goes on from them. */
+static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *trails,
+                                               unsigned digit, const struct elapse__link *ring,
+                                               const struct elapse__link *front)
+{
+    const struct elapse__link *link = front;
+    unsigned count = 0;
+    for (; link != ring && count < ELAPSE__WHEEL_HINT_DISTANCE; link = link->next)
+        count++;
+    trails->entered[digit] = count;
+    /* The one at the front was the last to enter. */
+    for (link = front; count > 0; link = link->next)
+        trails->seats[digit][--count] = elapse__ring_timer(link);
+}
+
+/* Notes that the walk has put `timer` in front of the ring of `slot`, above level 0,
  * and writes its address into the timer that the walk put there 16 before. */
 static inline void elapse__leave_scratch_trail(struct elapse__scratch_trails *trails,
                                                struct elapse_wheel *wheel, unsigned slot,
                                                struct elapse_timer *timer)
 {
     unsigned digit = (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) % ELAPSE__WHEEL_DIGIT_SLOTS;
+    const struct elapse__link *ring = &wheel->slots[slot].timers;
+    if (trails->entered[digit] == 0 && timer->keep.link.next != ring)
+        elapse__adopt_scratch_trail(trails, digit, ring, timer->keep.link.next);
     unsigned number = trails->entered[digit]++;
     struct elapse_timer **seat = &trails->seats[digit][number % ELAPSE__WHEEL_HINT_DISTANCE];
     if (number >= ELAPSE__WHEEL_HINT_DISTANCE) {

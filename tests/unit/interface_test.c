@@ -101,8 +101,12 @@ static void the_wheel_needs_no_storage_and_the_heap_does(void **state)
 
 static void error_texts_are_sentences_and_differ(void **state)
 {
-    static const enum elapse_error errors[] = {ELAPSE_OK, ELAPSE_ERROR_ABI, ELAPSE_ERROR_STORAGE,
-                                               ELAPSE_ERROR_FULL};
+    static const enum elapse_error errors[] = {
+        ELAPSE_OK,           ELAPSE_ERROR_ABI,      ELAPSE_ERROR_STORAGE,
+        ELAPSE_ERROR_FULL,   ELAPSE_ERROR_ARGUMENT, ELAPSE_ERROR_MEMORY,
+        ELAPSE_ERROR_SYSTEM, ELAPSE_ERROR_LIMIT,    ELAPSE_ERROR_KEY_PENDING,
+        ELAPSE_ERROR_GONE,   ELAPSE_ERROR_CLOSED,   ELAPSE_ERROR_IN_ACTION,
+        ELAPSE_ERROR_BUSY};
     enum { ERRORS = sizeof errors / sizeof *errors };
 
     (void)state;
@@ -121,7 +125,8 @@ static void error_texts_are_sentences_and_differ(void **state)
 static void error_text_of_an_unknown_number(void **state)
 {
     (void)state;
-    assert_string_equal(elapse_error_text((enum elapse_error)4), "unknown error");
+    assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_BUSY + 1)),
+                        "unknown error");
     assert_string_equal(elapse_error_text((enum elapse_error)1000), "unknown error");
 }
 

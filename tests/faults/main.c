@@ -1,0 +1,101 @@
+/*
+ * What fails is reported, and does no harm.
+ *
+ * Usage: faults manual|real once|onward [N]
+ *
+ * For each site: plays the scenario with the first call there failing, then with
+ * the second, and so on until there is none left to fail. Beyond the first N calls (default:
+ * 1000, all of them) some are passed over, the more the further.
+ */
+#include "scenario.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCENARIO_SECONDS = 60 };
+
+static enum site site_now = SITE_COUNT;
+static uint64_t call_now;
+static uint64_t every_call_to = 1000;
+
+_Noreturn void fault(const char *what)
+{
+    inject_nothing();
+    fprintf(stderr, "Fault: %s\nwhere call %" PRIu64 " of %s failed\n", what, call_now,
+            site_name(site_now));
+    fflush(NULL);
+    _exit(1);
+}
+
+/* Only what a signal handler may call. */
+static void too_long(int signal)
+{
+    static const char message[] = "Fault: the scenario does not end\n";
+    (void)signal;
+    if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
+        _exit(2);
+    _exit(1);
+}
+
+static void *do_nothing(void *argument)
+{
+    return argument;
+}
+
+/* With the first thread of a process a sanitizer may make one of its own, that stays: it is to
+ * be there before threads are counted. */
+static void make_first_thread(void)
+{
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, do_nothing, NULL) == 0);
+    MUST(pthread_join(thread, NULL) == 0);
+}
+
+/* Returns for how many calls it was played. */
+static unsigned fail_at(enum site site, struct scenario *scenario)
+{
+    unsigned played = 0;
+    bool failed = true;
+    site_now = site;
+    printf("%s: ", site_name(site));
+    fflush(stdout);
+    scenario->memory = site == SITE_ALLOCATE;
+    for (call_now = 1; failed; call_now += 1 + call_now / every_call_to) {
+        alarm(SCENARIO_SECONDS);
+        scenario->turn = played++;
+        inject(site, call_now, scenario->onward);
+        scenario_play(scenario);
+        failed = inject_has_failed();
+        inject_nothing();
+    }
+    return played;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 4)
+        every_call_to = strtoul(arguments[3], NULL, 10);
+    if (count < 3 || count > 4 || every_call_to == 0) {
+        fprintf(stderr, "usage: %s manual|real once|onward [N]\n", arguments[0]);
+        return 2;
+    }
+    struct scenario scenario = {
+        .manual = strcmp(arguments[1], "manual") == 0,
+        .onward = strcmp(arguments[2], "onward") == 0,
+    };
+    make_first_thread();
+    (void)signal(SIGALRM, too_long);
+    alarm(SCENARIO_SECONDS);
+    scenario_play(&scenario); /* with nothing failing */
+    for (int site = 0; site < SITE_COUNT; site++) {
+        unsigned played = fail_at((enum site)site, &scenario);
+        printf("played %u times\n", played);
+        fflush(stdout);
+    }
+    return 0;
+}

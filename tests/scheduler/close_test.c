@@ -1,0 +1,723 @@
+/*
+ * Closing a scheduler, in its three forms, and what it answers before, meanwhile and
+ * afterwards; and freeing it.
+ */
+#include "fixture.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+static const enum elapse_close forms[] = {ELAPSE_CLOSE_DROP, ELAPSE_CLOSE_RUN_DUE,
+                                          ELAPSE_CLOSE_HAND_BACK};
+enum { FORMS = sizeof forms / sizeof *forms, REFUSED = TASKS_MAX - 1 };
+
+static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t deadline_ns)
+{
+    struct elapse_task task = task_with_end((size_t)name);
+
+    return schedule_at(scheduler, &task, deadline_ns);
+}
+
+static struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
+{
+    static struct elapse_statistics statistics;
+
+    elapse_scheduler_statistics(scheduler, &statistics);
+    return statistics;
+}
+
+/* ---- what is handed back ---- */
+
+enum { BACK_MAX = 5000 };
+
+struct handed_back {
+    size_t count;
+    pthread_t thread;
+    struct {
+        struct elapse_task task;
+        unsigned char key[16];
+        uint64_t deadline_ns;
+    } tasks[BACK_MAX];
+};
+
+static struct handed_back back;
+
+static void take_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+{
+    struct handed_back *taken = context;
+
+    taken->thread = pthread_self();
+    if (taken->count == BACK_MAX)
+        abort();
+    taken->tasks[taken->count].task = *task;
+    taken->tasks[taken->count].deadline_ns = deadline_ns;
+    if (task->key_bytes != 0 && task->key_bytes <= sizeof taken->tasks->key)
+        memcpy(taken->tasks[taken->count].key, task->key, task->key_bytes);
+    taken->count++;
+}
+
+static enum elapse_error close_as(struct elapse_scheduler *scheduler, enum elapse_close how)
+{
+    back.count = 0;
+    return elapse_scheduler_close(scheduler, how, how == ELAPSE_CLOSE_HAND_BACK ? take_back : NULL,
+                                  &back);
+}
+
+static void expect_closed(struct elapse_scheduler *scheduler, struct elapse_handle gone)
+{
+    struct elapse_task task = task_with_end(REFUSED);
+    struct elapse_task with_key = task_with_key(REFUSED, "key", ELAPSE_KEY_REPLACE);
+    struct elapse_batch_task batch[2] = {{.task = task}, {.task = with_key}};
+
+    assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, NULL), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_schedule_at(scheduler, &with_key, 0, NULL), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_schedule_batch(scheduler, batch, 2), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(batch[0].error, ELAPSE_ERROR_CLOSED);
+    assert_int_equal(batch[1].error, ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, gone, 0), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_reschedule_at(scheduler, gone, 0), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_cancel(scheduler, gone), ELAPSE_CANCEL_GONE);
+    assert_int_equal(elapse_task_cancel_wait(scheduler, gone, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
+    assert_int_equal(elapse_task_cancel_batch(scheduler, &gone, 1, NULL), 0);
+    assert_int_equal(elapse_task_look_up(scheduler, gone, NULL), ELAPSE_TASK_GONE);
+    assert_false(elapse_task_find(scheduler, "key", 3, &gone));
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_ERROR_CLOSED);
+    for (size_t i = 0; i < FORMS; i++)
+        assert_int_equal(elapse_scheduler_close(scheduler, forms[i], take_back, &back),
+                         ELAPSE_ERROR_CLOSED);
+    assert_int_equal(ends_of(REFUSED), 0);
+    assert_int_equal(pending_tasks(scheduler), 0);
+}
+
+/* ---- manual and never started ---- */
+
+static void a_manual_scheduler_closes_in_each_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
+        bool drop = forms[i] == ELAPSE_CLOSE_DROP;
+        bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
+        struct elapse_task with_key = task_with_key('k', "key", ELAPSE_KEY_FAIL);
+        struct elapse_handle far;
+
+        expect_step(scheduler, 3 * TICK_NS, "");
+        add(scheduler, 'a', 0);
+        far = add(scheduler, 'b', 9 * TICK_NS);
+        schedule_at(scheduler, &with_key, 10 * TICK_NS);
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
+        assert_int_equal(ends(), hand_back ? 0 : 3);
+        assert_int_equal(back.count, hand_back ? 3 : 0);
+        assert_int_equal(statistics_of(scheduler).dropped, drop ? 3 : hand_back ? 0 : 2);
+        assert_int_equal(statistics_of(scheduler).handed_back, hand_back ? 3 : 0);
+        expect_closed(scheduler, far);
+        assert_int_equal(elapse_scheduler_step(scheduler, ELAPSE_NEVER, NULL), ELAPSE_ERROR_CLOSED);
+        scheduler_end(scheduler);
+        expect_runs("");
+        assert_int_equal(ends(), hand_back ? 0 : 3);
+    }
+}
+
+static void a_scheduler_never_started_closes_in_each_form(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = scheduler_new(NULL);
+        bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
+        struct elapse_handle far;
+
+        add(scheduler, 'a', 0);
+        far = add(scheduler, 'b', ELAPSE_NEVER - 1);
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
+        if (forms[i] == ELAPSE_CLOSE_RUN_DUE)
+            assert_true(pthread_equal(run_at(0).thread, pthread_self()));
+        assert_int_equal(ends(), hand_back ? 0 : 2);
+        assert_int_equal(back.count, hand_back ? 2 : 0);
+        expect_closed(scheduler, far);
+        scheduler_end(scheduler);
+        assert_int_equal(ends(), hand_back ? 0 : 2);
+    }
+}
+
+static void nothing_is_to_come_once_closed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = manual_new(TICK_NS, 2);
+
+        add(scheduler, 'a', 0);
+        add(scheduler, 'b', 9 * TICK_NS);
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_true(elapse_scheduler_next_ns(scheduler) == ELAPSE_NEVER);
+        scheduler_end(scheduler);
+    }
+}
+
+static void a_close_with_wrong_arguments_changes_nothing(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+
+    (void)state;
+    add(scheduler, 'a', 0);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, NULL, &back),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_close(scheduler, (enum elapse_close)3, take_back, &back),
+                     ELAPSE_ERROR_ARGUMENT);
+    add(scheduler, 'b', 0);
+    expect_step(scheduler, 0, "ab");
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, take_back, NULL),
+                     ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+static void a_task_is_handed_back_as_it_was_scheduled(void **state)
+{
+    static const unsigned char key[] = {'a', 0, 0xff, 'b'};
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_task task = {.action = write_run,
+                               .context = name_of('a'),
+                               .destroy = write_end,
+                               .key = key,
+                               .key_bytes = sizeof key};
+    struct elapse_task plain = {.action = hold, .context = name_of('b')};
+    struct elapse_handle handle = schedule_at(scheduler, &task, 7 * TICK_NS);
+    size_t at;
+
+    (void)state;
+    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 9 * TICK_NS), ELAPSE_OK);
+    schedule_at(scheduler, &plain, ELAPSE_NEVER);
+    assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_HAND_BACK), ELAPSE_OK);
+    assert_int_equal(back.count, 2);
+    assert_true(pthread_equal(back.thread, pthread_self()));
+    at = back.tasks[0].task.context == name_of('a') ? 0 : 1;
+    assert_ptr_equal(back.tasks[at].task.context, name_of('a'));
+    assert_true(back.tasks[at].task.action == write_run);
+    assert_true(back.tasks[at].task.destroy == write_end);
+    assert_int_equal(back.tasks[at].task.key_bytes, sizeof key);
+    assert_memory_equal(back.tasks[at].key, key, sizeof key);
+    assert_int_equal(back.tasks[at].deadline_ns, 9 * TICK_NS);
+    at = 1 - at;
+    assert_ptr_equal(back.tasks[at].task.context, name_of('b'));
+    assert_true(back.tasks[at].task.action == hold);
+    assert_true(back.tasks[at].task.destroy == NULL);
+    assert_null(back.tasks[at].task.key);
+    assert_int_equal(back.tasks[at].task.key_bytes, 0);
+    assert_true(back.tasks[at].deadline_ns == ELAPSE_NEVER);
+    scheduler_end(scheduler);
+    assert_int_equal(ends(), 0);
+}
+
+struct curious {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle handle;
+    enum elapse_error scheduled;
+    enum elapse_cancel cancelled;
+    enum elapse_error closed;
+};
+
+static void ask_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+{
+    struct curious *curious = context;
+
+    (void)deadline_ns;
+    curious->scheduled = elapse_task_schedule_after(curious->scheduler, task, 0, NULL);
+    curious->cancelled = elapse_task_cancel(curious->scheduler, curious->handle);
+    curious->closed = elapse_scheduler_close(curious->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
+    (void)pending_tasks(curious->scheduler);
+    (void)elapse_scheduler_trim(curious->scheduler);
+}
+
+static void functions_may_be_called_while_a_task_is_handed_back(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct curious curious = {.scheduler = scheduler, .handle = add(scheduler, 'a', 5)};
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, ask_back, &curious),
+                     ELAPSE_OK);
+    assert_int_equal(curious.scheduled, ELAPSE_ERROR_CLOSED);
+    assert_int_equal(curious.cancelled, ELAPSE_CANCEL_GONE);
+    assert_int_not_equal(curious.closed, ELAPSE_OK);
+    assert_int_equal(ends(), 0);
+    scheduler_end(scheduler);
+}
+
+/* ---- running what is due ---- */
+
+struct again {
+    atomic_size_t begun;
+    atomic_size_t ended;
+    _Atomic enum elapse_error answer;
+};
+
+static void run_again(void *context, const struct elapse_run *run)
+{
+    struct again *again = context;
+
+    atomic_fetch_add(&again->begun, 1);
+    atomic_store(&again->answer, elapse_task_reschedule_after(run->scheduler, run->handle, 0));
+}
+
+static void end_again(void *context)
+{
+    atomic_fetch_add(&((struct again *)context)->ended, 1);
+}
+
+static void a_task_that_reschedules_itself_ends_by_closing(void **state)
+{
+    static struct again agains[2 * FORMS];
+
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct again *again = &agains[i];
+        struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+        struct elapse_task task = {.action = run_again, .context = again, .destroy = end_again};
+
+        schedule_at(scheduler, &task, 0);
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_int_equal(again->begun, forms[i] == ELAPSE_CLOSE_RUN_DUE ? 1 : 0);
+        if (again->begun == 1)
+            assert_int_equal(again->answer, ELAPSE_ERROR_CLOSED);
+        assert_int_equal(back.count + again->ended, 1);
+        scheduler_end(scheduler);
+    }
+    for (size_t i = 0; i < FORMS; i++) {
+        static const unsigned workers[] = {0, 1, 4};
+        struct again *again = &agains[FORMS + i];
+        struct elapse_scheduler *scheduler = started_new(workers[i]);
+        struct elapse_task task = {.action = run_again, .context = again, .destroy = end_again};
+
+        schedule_at(scheduler, &task, 0);
+        while (atomic_load(&again->begun) < 100)
+            sched_yield();
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_int_equal(back.count + again->ended, 1);
+        scheduler_end(scheduler);
+    }
+}
+
+static bool held_some_back(void *scheduler)
+{
+    return statistics_of(scheduler).held_back != 0;
+}
+
+static bool is_closed(void *scheduler)
+{
+    struct elapse_handle none = {0, 0, 0};
+
+    return elapse_task_reschedule_after(scheduler, none, 0) == ELAPSE_ERROR_CLOSED;
+}
+
+struct closer {
+    struct elapse_scheduler *scheduler;
+    enum elapse_close how;
+    enum elapse_error answer;
+    atomic_bool answered;
+};
+
+static void *close_elsewhere(void *context)
+{
+    struct closer *closer = context;
+
+    closer->answer =
+        elapse_scheduler_close(closer->scheduler, closer->how,
+                               closer->how == ELAPSE_CLOSE_HAND_BACK ? take_back : NULL, &back);
+    atomic_store(&closer->answered, true);
+    return NULL;
+}
+
+static bool closes_or_was_refused(void *context)
+{
+    struct closer *closer = context;
+
+    return atomic_load(&closer->answered) || is_closed(closer->scheduler);
+}
+
+/* A scheduler whose one worker, or if it has none whose clock thread, stands at the gate;
+ * with a queue of two places. */
+static struct elapse_scheduler *blocked_new(unsigned workers, struct gate *gate, const char *key)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+    struct elapse_task task = task_at_gate(gate);
+
+    elapse_scheduler_options_init(&options);
+    options.workers = workers;
+    options.queue_tasks = 2;
+    options.shards = 1;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    if (key != NULL) {
+        task.key = key;
+        task.key_bytes = strlen(key);
+    }
+    schedule_at(scheduler, &task, 0);
+    wait_entered(gate, 1);
+    return scheduler;
+}
+
+static void closing_with_tasks_running_queued_and_held_back(void **state)
+{
+    enum { TASKS = 1000 };
+    static struct gate gates[FORMS];
+
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = blocked_new(1, &gates[i], NULL);
+        struct closer closer = {.scheduler = scheduler, .how = forms[i]};
+        bool hand_back = forms[i] == ELAPSE_CLOSE_HAND_BACK;
+        struct elapse_handle last = {0, 0, 0};
+        size_t due = TASKS;
+        pthread_t thread;
+
+        back.count = 0;
+        for (size_t n = 0; n < TASKS; n++) {
+            struct elapse_task task = task_with_end(n);
+
+            last = schedule_at(scheduler, &task, 0);
+        }
+        struct elapse_task far = task_with_end(TASKS);
+        schedule_at(scheduler, &far, ELAPSE_NEVER - 1);
+        wait_until(held_some_back, scheduler);
+        assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+        wait_until(is_closed, scheduler);
+        if (elapse_task_cancel(scheduler, last) == ELAPSE_CANCEL_REMOVED) {
+            due--;
+            assert_int_equal(ends_of(TASKS - 1), 1);
+        }
+        assert_int_equal(atomic_load(&gates[i].left), 0);
+        sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
+        open_gate(&gates[i]);
+        pthread_join(thread, NULL);
+        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_int_equal(atomic_load(&gates[i].left), 1);
+        assert_int_equal(runs(), forms[i] == ELAPSE_CLOSE_RUN_DUE ? due : 0);
+        assert_int_equal(ends() + back.count, TASKS + 1);
+        assert_int_equal(back.count, hand_back ? due + 1 : 0);
+        expect_closed(scheduler, last);
+        scheduler_end(scheduler);
+        assert_int_equal(ends() + back.count, TASKS + 1);
+    }
+}
+
+static void a_close_that_drops_waits_for_no_pending_task(void **state)
+{
+    enum { TASKS = 40 };
+    static struct gate gates[2];
+
+    (void)state;
+    for (unsigned workers = 0; workers < 2; workers++) {
+        struct elapse_scheduler *scheduler = blocked_new(workers, &gates[workers], NULL);
+        struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
+        pthread_t thread;
+
+        for (size_t n = 0; n < TASKS; n++) {
+            struct elapse_task task = task_with_end(n);
+
+            schedule_at(scheduler, &task, 0);
+        }
+        assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+        wait_until(is_closed, scheduler);
+        sleep_ns(ELAPSE_SECOND_NS / 20); /* for the close to be well under way */
+        open_gate(&gates[workers]);
+        pthread_join(thread, NULL);
+        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_int_equal(runs(), 0);
+        assert_int_equal(ends(), TASKS);
+        scheduler_end(scheduler);
+    }
+}
+
+static void a_due_task_whose_key_is_running_runs_at_closing(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = blocked_new(1, &gate, "key");
+    struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
+    struct elapse_task successor = task_with_key('s', "key", ELAPSE_KEY_FAIL);
+    pthread_t thread;
+
+    (void)state;
+    schedule_at(scheduler, &successor, 0);
+    assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+    wait_until(is_closed, scheduler);
+    assert_int_equal(runs(), 0);
+    open_gate(&gate);
+    pthread_join(thread, NULL);
+    assert_int_equal(closer.answer, ELAPSE_OK);
+    expect_runs("s");
+    assert_int_equal(ends_of('s'), 1);
+    scheduler_end(scheduler);
+}
+
+static void a_running_task_rescheduled_before_the_close_ends_by_it(void **state)
+{
+    static struct gate gates[FORMS];
+
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = started_new(2);
+        struct elapse_task task = task_at_gate(&gates[i]);
+        struct elapse_handle handle = schedule_at(scheduler, &task, 0);
+        struct closer closer = {.scheduler = scheduler, .how = forms[i]};
+        pthread_t thread;
+
+        back.count = 0;
+        wait_entered(&gates[i], 1);
+        assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
+        assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+        wait_until(is_closed, scheduler);
+        open_gate(&gates[i]);
+        pthread_join(thread, NULL);
+        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_int_equal(atomic_load(&gates[i].left), forms[i] == ELAPSE_CLOSE_RUN_DUE ? 2 : 1);
+        assert_int_equal(back.count, forms[i] == ELAPSE_CLOSE_HAND_BACK ? 1 : 0);
+        expect_closed(scheduler, handle);
+        scheduler_end(scheduler);
+    }
+}
+
+static void many_due_tasks_run_at_closing_whatever_the_workers(void **state)
+{
+    enum { TASKS = 5000 };
+    static const unsigned workers[] = {0, 1, 8};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+        struct elapse_scheduler_options options;
+        struct elapse_scheduler *scheduler;
+
+        elapse_scheduler_options_init(&options);
+        options.workers = workers[i];
+        options.queue_tasks = 3;
+        options.shards = 4;
+        scheduler = scheduler_new(&options);
+        for (size_t n = 0; n < TASKS; n++) {
+            struct elapse_task task = task_with_end(n);
+
+            schedule_at(scheduler, &task, 0);
+        }
+        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+        assert_int_equal(close_as(scheduler, ELAPSE_CLOSE_RUN_DUE), ELAPSE_OK);
+        assert_int_equal(runs(), TASKS);
+        assert_int_equal(ends(), TASKS);
+        assert_int_equal(statistics_of(scheduler).begun, TASKS);
+        scheduler_end(scheduler);
+    }
+}
+
+/* ---- several at once ---- */
+
+static void of_closing_threads_one_closes_and_the_others_are_told(void **state)
+{
+    enum { THREADS = 4, ROUNDS = 50 };
+
+    (void)state;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        struct elapse_scheduler *scheduler = started_new(2);
+        struct closer closers[THREADS];
+        pthread_t threads[THREADS];
+        size_t closed = 0;
+
+        add(scheduler, 'a', ELAPSE_NEVER - 1);
+        for (size_t i = 0; i < THREADS; i++) {
+            closers[i] = (struct closer){.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
+            assert_int_equal(pthread_create(&threads[i], NULL, close_elsewhere, &closers[i]), 0);
+        }
+        for (size_t i = 0; i < THREADS; i++) {
+            pthread_join(threads[i], NULL);
+            closed += closers[i].answer == ELAPSE_OK;
+            assert_true(closers[i].answer == ELAPSE_OK || closers[i].answer == ELAPSE_ERROR_BUSY ||
+                        closers[i].answer == ELAPSE_ERROR_CLOSED);
+        }
+        assert_int_equal(closed, 1);
+        assert_int_equal(ends(), 1);
+        scheduler_end(scheduler);
+    }
+}
+
+static void a_close_during_a_close_is_answered_busy(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = blocked_new(1, &gate, NULL);
+    struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_RUN_DUE};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
+    wait_until(is_closed, scheduler);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                     ELAPSE_ERROR_BUSY);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_ERROR_CLOSED);
+    open_gate(&gate);
+    pthread_join(thread, NULL);
+    assert_int_equal(closer.answer, ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                     ELAPSE_ERROR_CLOSED);
+    scheduler_end(scheduler);
+}
+
+struct waiter {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle handle;
+    enum elapse_cancel answer;
+};
+
+static void *wait_elsewhere(void *context)
+{
+    struct waiter *waiter = context;
+
+    waiter->answer = elapse_task_cancel_wait(waiter->scheduler, waiter->handle, ELAPSE_NEVER);
+    return NULL;
+}
+
+static void a_cancel_that_waits_is_answered_while_closing(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task task = task_at_gate(&gate);
+    struct waiter waiter = {scheduler, schedule_at(scheduler, &task, 0), ELAPSE_CANCEL_REMOVED};
+    struct closer closer = {.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
+    pthread_t waiting;
+    pthread_t closing;
+
+    (void)state;
+    wait_entered(&gate, 1);
+    assert_int_equal(pthread_create(&waiting, NULL, wait_elsewhere, &waiter), 0);
+    assert_int_equal(pthread_create(&closing, NULL, close_elsewhere, &closer), 0);
+    wait_until(is_closed, scheduler);
+    assert_int_equal(elapse_task_cancel_wait(scheduler, waiter.handle, TICK_NS),
+                     ELAPSE_CANCEL_RUNNING);
+    open_gate(&gate);
+    pthread_join(waiting, NULL);
+    pthread_join(closing, NULL);
+    assert_int_equal(waiter.answer, ELAPSE_CANCEL_GONE);
+    assert_int_equal(closer.answer, ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+static void *step_elsewhere(void *scheduler)
+{
+    (void)elapse_scheduler_step(scheduler, TICK_NS, NULL);
+    return NULL;
+}
+
+static void a_close_waits_for_the_action_that_another_thread_steps(void **state)
+{
+    static struct gate gates[FORMS];
+
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+        struct elapse_task task = task_at_gate(&gates[i]);
+        struct closer closer = {.scheduler = scheduler, .how = forms[i]};
+        pthread_t stepping;
+        pthread_t closing;
+
+        back.count = 0;
+        schedule_at(scheduler, &task, 0);
+        add(scheduler, 'b', 0);
+        add(scheduler, 'c', 0);
+        assert_int_equal(pthread_create(&stepping, NULL, step_elsewhere, scheduler), 0);
+        wait_entered(&gates[i], 1);
+        assert_int_equal(elapse_scheduler_step(scheduler, 0, NULL), ELAPSE_ERROR_BUSY);
+        assert_int_equal(pthread_create(&closing, NULL, close_elsewhere, &closer), 0);
+        wait_until(closes_or_was_refused, &closer);
+        assert_int_equal(ends() + back.count, 0);
+        open_gate(&gates[i]);
+        pthread_join(closing, NULL);
+        assert_int_equal(closer.answer, ELAPSE_OK);
+        assert_int_equal(atomic_load(&gates[i].left), 1);
+        assert_int_equal(statistics_of(scheduler).running, 0);
+        assert_int_equal(ends() + back.count, 2);
+        if (forms[i] == ELAPSE_CLOSE_RUN_DUE)
+            assert_int_equal(runs(), 2);
+        pthread_join(stepping, NULL);
+        assert_int_equal(ends() + back.count, 2);
+        scheduler_end(scheduler);
+    }
+}
+
+/* ---- start and free ---- */
+
+static void starting_twice_does_nothing_more(void **state)
+{
+    struct elapse_scheduler *scheduler = started_new(3);
+    uint64_t workers = statistics_of(scheduler).workers;
+
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_int_equal(statistics_of(scheduler).workers, workers);
+    add(scheduler, 'a', 0);
+    wait_for_runs(1);
+    scheduler_end(scheduler);
+    scheduler = manual_new(TICK_NS, 1);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    add(scheduler, 'a', 0);
+    expect_step(scheduler, 0, "a");
+    assert_int_equal(statistics_of(scheduler).workers, 0);
+    scheduler_end(scheduler);
+}
+
+static void free_takes_any_scheduler_and_null(void **state)
+{
+    (void)state;
+    assert_int_equal(elapse_scheduler_free(NULL), ELAPSE_OK);
+    scheduler_end(scheduler_new(NULL));
+    scheduler_end(started_new(2));
+    for (unsigned workers = 0; workers < 3; workers++) {
+        struct elapse_scheduler *scheduler = started_new(workers);
+
+        add(scheduler, 'a', ELAPSE_NEVER - 1);
+        add(scheduler, 'b', ELAPSE_NEVER);
+        scheduler_end(scheduler);
+        assert_int_equal(ends(), 2);
+    }
+}
+
+static void an_idle_scheduler_is_woken_by_close(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < FORMS; i++) {
+        struct elapse_scheduler *scheduler = started_new(2);
+        struct elapse_handle handle;
+
+        add(scheduler, 'a', 0);
+        wait_for_runs(1);
+        handle = add(scheduler, 'b', ELAPSE_NEVER - 1);
+        assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
+        assert_int_equal(ends() + back.count, 2);
+        expect_closed(scheduler, handle);
+        scheduler_end(scheduler);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_manual_scheduler_closes_in_each_form),
+        cmocka_unit_test(a_scheduler_never_started_closes_in_each_form),
+        cmocka_unit_test(nothing_is_to_come_once_closed),
+        cmocka_unit_test(a_close_with_wrong_arguments_changes_nothing),
+        cmocka_unit_test(a_task_is_handed_back_as_it_was_scheduled),
+        cmocka_unit_test(functions_may_be_called_while_a_task_is_handed_back),
+        cmocka_unit_test(a_task_that_reschedules_itself_ends_by_closing),
+        cmocka_unit_test(closing_with_tasks_running_queued_and_held_back),
+        cmocka_unit_test(a_close_that_drops_waits_for_no_pending_task),
+        cmocka_unit_test(a_due_task_whose_key_is_running_runs_at_closing),
+        cmocka_unit_test(a_running_task_rescheduled_before_the_close_ends_by_it),
+        cmocka_unit_test(many_due_tasks_run_at_closing_whatever_the_workers),
+        cmocka_unit_test(of_closing_threads_one_closes_and_the_others_are_told),
+        cmocka_unit_test(a_close_during_a_close_is_answered_busy),
+        cmocka_unit_test(a_cancel_that_waits_is_answered_while_closing),
+        cmocka_unit_test(a_close_waits_for_the_action_that_another_thread_steps),
+        cmocka_unit_test(starting_twice_does_nothing_more),
+        cmocka_unit_test(free_takes_any_scheduler_and_null),
+        cmocka_unit_test(an_idle_scheduler_is_woken_by_close),
+    };
+
+    return cmocka_run_group_tests_name("close", tests, NULL, NULL);
+}
