@@ -9,19 +9,30 @@
 /* Tasks taken out of a shard within one holding of its lock. */
 enum { TASKS_AT_ONCE = 64 };
 
-uint64_t elapse__earliest_wake(const struct elapse_scheduler *scheduler)
+static struct elapse__ticks wakes_of(const struct elapse__shard *shard)
 {
-    uint64_t earliest = ELAPSE_NEVER;
+    return (struct elapse__ticks){
+        .own = atomic_load(&shard->wake_tick),
+        .calendar = atomic_load(&shard->calendar.wake_tick),
+    };
+}
+
+struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler)
+{
+    struct elapse__ticks earliest = {ELAPSE_NEVER, ELAPSE_NEVER};
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
-        uint64_t wake = atomic_load(&scheduler->shards[i].wake_tick);
-        earliest = wake < earliest ? wake : earliest;
+        struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
+        earliest.own = wakes.own < earliest.own ? wakes.own : earliest.own;
+        if (wakes.calendar < earliest.calendar)
+            earliest.calendar = wakes.calendar;
     }
     return earliest;
 }
 
-static bool may_be_due(const struct elapse__shard *shard, uint64_t now_tick)
+static bool may_be_due(const struct elapse__shard *shard, struct elapse__ticks now)
 {
-    return atomic_load(&shard->wake_tick) <= now_tick;
+    struct elapse__ticks wakes = wakes_of(shard);
+    return wakes.own <= now.own || wakes.calendar <= now.calendar;
 }
 
 /* ---- running ---- */
@@ -35,10 +46,18 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
         .handle = begun->handle,
         .intended_ns = begun->intended_ns,
         .actual_ns = begun->actual_ns,
+        .calendar = begun->calendar,
+        .number = begun->number,
+        .missed = begun->missed,
     };
     elapse__enter(&inside, scheduler, begun->handle);
     begun->action(begun->context, &run);
     elapse__leave(&inside);
+}
+
+static uint64_t time_for(const struct elapse_scheduler *scheduler, bool calendar)
+{
+    return calendar ? elapse_scheduler_calendar_ns(scheduler) : elapse_scheduler_now_ns(scheduler);
 }
 
 /*
@@ -49,16 +68,19 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                 struct elapse__task *task)
 {
     struct elapse__remains remains = {0};
-    struct elapse__begun begun =
-        elapse__shard_begin(shard, task, elapse_scheduler_now_ns(scheduler));
+    struct elapse__occurrence next;
+    uint64_t actual_ns = time_for(scheduler, elapse__by_calendar(task));
+    struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
+    bool recurs = begun.recurrence != NULL &&
+                  elapse__recurrence_next(begun.recurrence, time_for(scheduler, begun.calendar), &next);
     elapse__shard_lock(shard);
-    uint64_t started_tick = elapse__shard_finish(shard, task, &remains);
-    if (remains.extra == NULL && started_tick == ELAPSE_NEVER)
+    struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
+    if (remains.extra == NULL && started.own == ELAPSE_NEVER && started.calendar == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
-    elapse__announce(scheduler, started_tick); /* first: a destructor may take its time */
+    elapse__announce(scheduler, started); /* first: a destructor may take its time */
     elapse__settle(scheduler, &remains);
     elapse__shard_lock(shard);
 }
@@ -80,14 +102,14 @@ static bool ended(const _Atomic bool *ending)
 
 /* Runs up to `most` tasks of a shard. */
 static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                       uint64_t now_tick, size_t most, const _Atomic bool *ending)
+                       struct elapse__ticks now, size_t most, const _Atomic bool *ending)
 {
     size_t ran = 0;
     enum elapse__due due;
     elapse__shard_lock(shard);
     do {
         struct elapse__task *task;
-        due = elapse__shard_take_due(shard, now_tick, &task);
+        due = elapse__shard_take_due(shard, now, &task);
         if (due == ELAPSE__DUE_TASK) {
             run(scheduler, shard, task);
             ran++;
@@ -100,34 +122,44 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
     return ran;
 }
 
-size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick,
+size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                        const _Atomic bool *ending)
 {
     size_t ran = 0;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
-        if (may_be_due(&scheduler->shards[i], now_tick))
-            ran += run_some(scheduler, &scheduler->shards[i], now_tick, TASKS_AT_ONCE, ending);
+        if (may_be_due(&scheduler->shards[i], now))
+            ran += run_some(scheduler, &scheduler->shards[i], now, TASKS_AT_ONCE, ending);
     }
     return ran;
 }
 
-size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick,
+/* Where the shard is whose next task has the least deadline of all that are due by one of the
+ * clocks; NULL if none is due. `*until`: its time goes to this deadline and no further, or it would go
+ * on with its next, while another shard has an earlier one. */
+static struct elapse__shard *first_due(const struct elapse_scheduler *scheduler,
+                                       struct elapse__ticks now, struct elapse__ticks *until)
+{
+    struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
+    bool own = earliest.own <= now.own;
+    if (!own && earliest.calendar > now.calendar)
+        return NULL;
+    *until = own ? (struct elapse__ticks){earliest.own, 0}
+                 : (struct elapse__ticks){now.own, now.calendar};
+    unsigned i = 0;
+    while (own ? wakes_of(&scheduler->shards[i]).own != earliest.own
+               : wakes_of(&scheduler->shards[i]).calendar != earliest.calendar)
+        i++;
+    return &scheduler->shards[i];
+}
+
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                                 const _Atomic bool *ending)
 {
     size_t ran = 0;
-    while (!ended(ending)) {
-        struct elapse__shard *first = &scheduler->shards[0];
-        for (unsigned i = 1; i < scheduler->options.shards; i++) {
-            if (atomic_load(&scheduler->shards[i].wake_tick) < atomic_load(&first->wake_tick))
-                first = &scheduler->shards[i];
-        }
-        /* Its time goes to its earliest deadline and no further, or it would go on with
-         * its next, while another shard has an earlier one. */
-        uint64_t tick = atomic_load(&first->wake_tick);
-        if (tick > now_tick)
-            break;
-        ran += run_some(scheduler, first, tick, 1, ending);
-    }
+    struct elapse__ticks until;
+    struct elapse__shard *first = NULL;
+    while (!ended(ending) && (first = first_due(scheduler, now, &until)) != NULL)
+        ran += run_some(scheduler, first, until, 1, ending);
     return ran;
 }
 
@@ -135,7 +167,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now
 
 /* Moves up to TASKS_AT_ONCE due tasks of a shard into the queue; false if it is full. */
 static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                         uint64_t now_tick)
+                         struct elapse__ticks now)
 {
     struct elapse_handle handles[TASKS_AT_ONCE];
     unsigned count = 0;
@@ -147,7 +179,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
 
     struct elapse__task *task;
     elapse__shard_lock(shard);
-    while (count < room && elapse__shard_take_due(shard, now_tick, &task) == ELAPSE__DUE_TASK)
+    while (count < room && elapse__shard_take_due(shard, now, &task) == ELAPSE__DUE_TASK)
         handles[count++] = (struct elapse_handle){task->index, task->generation, shard->number};
     elapse__shard_note_next(shard); /* there may be nothing to come back for */
     elapse__shard_unlock(shard);
@@ -158,7 +190,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     return true;
 }
 
-bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick)
+bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks now)
 {
     const unsigned shards = scheduler->options.shards;
     bool any;
@@ -166,9 +198,9 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick)
         any = false;
         for (unsigned i = 0; i < shards; i++) {
             struct elapse__shard *shard = &scheduler->shards[scheduler->turn];
-            if (may_be_due(shard, now_tick)) {
+            if (may_be_due(shard, now)) {
                 any = true;
-                if (!deliver_some(scheduler, shard, now_tick))
+                if (!deliver_some(scheduler, shard, now))
                     return false;
             }
             scheduler->turn = (scheduler->turn + 1) % shards;
@@ -195,13 +227,13 @@ void *elapse__clock_main(void *argument)
     /* As late as the timer is precise, not 50 microseconds more. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!atomic_load(&scheduler->clock_ending)) {
-        uint64_t now_tick = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
+        struct elapse__ticks now = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
         bool queue_full = false;
         if (scheduler->options.workers == 0) {
-            if (elapse__run_due(scheduler, now_tick, &scheduler->clock_ending) > 0)
+            if (elapse__run_due(scheduler, now, &scheduler->clock_ending) > 0)
                 continue;
         } else {
-            queue_full = !elapse__deliver(scheduler, now_tick);
+            queue_full = !elapse__deliver(scheduler, now);
         }
         if (queue_full)
             atomic_fetch_add(&scheduler->held_back, 1);

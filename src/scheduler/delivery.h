@@ -6,25 +6,25 @@
 
 #include "scheduler.h"
 
-/* Puts what is due at `now_tick` into the work queue, as much as fits, and makes
+/* Puts what is due at `now` into the work queue, as much as fits, and makes
  * workers if they are too few. Returns false if the queue was full before all was in. */
-bool elapse__deliver(struct elapse_scheduler *scheduler, uint64_t now_tick);
+bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
-/* Runs what is due at `now_tick` on the calling thread, shard by shard, some of each in
+/* Runs what is due at `now` on the calling thread, shard by shard, some of each in
  * turn, until `*ending`, unless that is NULL. Returns how many ran; 0: nothing is due. */
-size_t elapse__run_due(struct elapse_scheduler *scheduler, uint64_t now_tick,
+size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                        const _Atomic bool *ending);
 
-/* Runs what is due at `now_tick` on the calling thread, by deadline across all shards, until
+/* Runs what is due at `now` on the calling thread, by deadline across all shards, until
  * `*ending`, unless that is NULL. Returns how many ran. */
-size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, uint64_t now_tick,
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                                 const _Atomic bool *ending);
 
 /* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
-/* The earliest tick at which a shard may have something due. */
-uint64_t elapse__earliest_wake(const struct elapse_scheduler *scheduler);
+/* The earliest ticks at which a shard may have something due. */
+struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler);
 
 /* What the clock thread does; the argument is its scheduler. */
 void *elapse__clock_main(void *argument);

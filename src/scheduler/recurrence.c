@@ -14,54 +14,55 @@ bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone,
 }
 
 /* Counted from the first deadline, for ever: a sum, never a wait plus a delay. */
-static bool next_period(struct elapse__recurrence *recurrence, uint64_t now_ns)
+static struct elapse__occurrence next_period(const struct elapse__recurrence *recurrence,
+                                             uint64_t now_ns)
 {
     const uint64_t period_ns = recurrence->period_ns;
-    uint64_t next_ns = elapse_deadline_after(recurrence->occurrence_ns, period_ns);
-    if (next_ns < now_ns && recurrence->if_missed != ELAPSE_MISSED_BURST) {
-        uint64_t passed = (now_ns - 1 - recurrence->occurrence_ns) / period_ns;
-        recurrence->missed = passed;
-        next_ns = recurrence->if_missed == ELAPSE_MISSED_DELAY
-                      ? elapse_deadline_after(now_ns, period_ns)
-                      : elapse_deadline_after(recurrence->occurrence_ns + passed * period_ns,
-                                              period_ns);
-    }
-    recurrence->occurrence_ns = next_ns;
-    return true;
+    const uint64_t last_ns = recurrence->occurrence_ns;
+    struct elapse__occurrence next = {.ns = elapse_deadline_after(last_ns, period_ns)};
+    if (next.ns >= now_ns || recurrence->if_missed == ELAPSE_MISSED_BURST)
+        return next;
+    next.missed = (now_ns - 1 - last_ns) / period_ns;
+    next.ns = recurrence->if_missed == ELAPSE_MISSED_DELAY
+                  ? elapse_deadline_after(now_ns, period_ns)
+                  : elapse_deadline_after(last_ns + next.missed * period_ns, period_ns);
+    return next;
 }
 
-static bool next_of_cron(struct elapse__recurrence *recurrence, uint64_t now_ns)
+static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t now_ns,
+                         struct elapse__occurrence *next)
 {
     const struct elapse_cron *cron = &recurrence->cron;
+    const enum elapse_zone zone = recurrence->zone;
     /* After the last occurrence, whatever the wall clock says: it may have been set back. */
-    uint64_t next_ns;
-    if (!elapse__cron_next_ns(cron, recurrence->zone, recurrence->occurrence_ns, &next_ns))
+    uint64_t passed_ns;
+    if (!elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
         return false;
-    if (recurrence->if_missed == ELAPSE_MISSED_SKIP && next_ns < now_ns) {
-        uint64_t passed_ns = next_ns;
-        while (passed_ns < now_ns && recurrence->missed < MISSED_COUNTED_MAX) {
-            recurrence->missed++;
-            if (!elapse__cron_next_ns(cron, recurrence->zone, passed_ns, &passed_ns))
-                return false;
-        }
-        if (!elapse__cron_next_ns(cron, recurrence->zone, now_ns - 1, &next_ns))
+    next->missed = 0;
+    if (recurrence->if_missed != ELAPSE_MISSED_SKIP || next->ns >= now_ns)
+        return true;
+    passed_ns = next->ns;
+    while (passed_ns < now_ns && next->missed < MISSED_COUNTED_MAX) {
+        next->missed++;
+        if (!elapse__cron_next_ns(cron, zone, passed_ns, &passed_ns))
             return false;
     }
-    recurrence->occurrence_ns = next_ns;
-    return true;
+    return elapse__cron_next_ns(cron, zone, now_ns - 1, &next->ns);
 }
 
-bool elapse__recurrence_next(struct elapse__recurrence *recurrence, uint64_t now_ns)
+bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64_t now_ns,
+                             struct elapse__occurrence *next)
 {
-    recurrence->missed = 0;
     switch (recurrence->kind) {
     case ELAPSE_RECUR_PERIOD:
-        return next_period(recurrence, now_ns);
+        *next = next_period(recurrence, now_ns);
+        return true;
     case ELAPSE_RECUR_AFTER_EACH:
-        recurrence->occurrence_ns = elapse_deadline_after(now_ns, recurrence->period_ns);
+        *next = (struct elapse__occurrence){
+            .ns = elapse_deadline_after(now_ns, recurrence->period_ns)};
         return true;
     case ELAPSE_RECUR_CRON:
-        return next_of_cron(recurrence, now_ns);
+        return next_of_cron(recurrence, now_ns, next);
     case ELAPSE_RECUR_NEVER:
         break;
     }

@@ -21,12 +21,19 @@ struct elapse__recurrence {
     struct elapse_cron cron;
 };
 
+/* A next occurrence, and how many were left out before it. */
+struct elapse__occurrence {
+    uint64_t ns;
+    uint64_t missed;
+};
+
 /*
- * Goes on to the next occurrence; `now_ns` is the time by the clock that occurrence_ns goes by, when the
+ * Finds the next occurrence; `now_ns` is the time by the clock that occurrence_ns goes by, when the
  * action has returned. An occurrence that is due at this very moment has not passed. False if
  * there is no further one.
  */
-bool elapse__recurrence_next(struct elapse__recurrence *recurrence, uint64_t now_ns);
+bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64_t now_ns,
+                             struct elapse__occurrence *next);
 
 /* The first moment of a cron expression that is after `after_ns`; false if there is none. */
 bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,

@@ -2,10 +2,13 @@
 
 #include "../structures/assert.h"
 #include "lateness.h"
-#include "ticks.h"
 
 /* Timers moved in the wheel within one holding of the lock: some 50 microseconds. */
 enum { MOVES_AT_ONCE = 1024 };
+
+/* In again_tick: at the next occurrence, which is known when the action has returned. A
+ * task may be moved to ELAPSE_NEVER, but this is a time that no clock shows. */
+static const uint64_t BY_RECURRENCE = ELAPSE_TIME_MAX;
 
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
                         uint64_t tick_ns)
@@ -14,6 +17,7 @@ bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t n
     elapse__task_table_init(&shard->tasks);
     elapse__key_index_init(&shard->keys);
     atomic_init(&shard->wake_tick, ELAPSE_NEVER);
+    atomic_init(&shard->calendar.wake_tick, ELAPSE_NEVER);
     if (elapse_wheel_init(&shard->wheel, now_tick) != ELAPSE_OK)
         return false;
 
@@ -35,11 +39,20 @@ void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocat
 {
     elapse__task_table_free(&shard->tasks, memory);
     elapse__key_index_free(&shard->keys, memory);
+    elapse__release(memory, shard->calendar.wheel, sizeof *shard->calendar.wheel);
     (void)pthread_cond_destroy(&shard->ended);
     (void)pthread_mutex_destroy(&shard->lock);
 }
 
 /* ---- small steps ---- */
+
+/* Counts a task as pending that cannot be refused. */
+static void count_pending_always(struct elapse__shard *shard)
+{
+    if (shard->pending_max != 0)
+        atomic_fetch_add(shard->pending_of_all, 1);
+    shard->pending++;
+}
 
 /* Counts a task as pending; false if that would be more than the limit. */
 static bool count_pending(struct elapse__shard *shard)
@@ -61,11 +74,15 @@ static void uncount_pending(struct elapse__shard *shard)
     shard->pending--;
 }
 
-/* Puts the task's timer into the wheel. Whoever lowers wake_tick has to see that the
+/* Puts the task's timer into its wheel. Whoever lowers wake_tick has to see that the
  * clock thread wakes up in time; see sleeper.h for the order of these accesses. */
 static void start_timer(struct elapse__shard *shard, struct elapse__task *task, uint64_t tick)
 {
     task->state = ELAPSE__TASK_PENDING;
+    if (elapse__by_calendar(task)) {
+        elapse__calendar_start(&shard->calendar, task, tick);
+        return;
+    }
     elapse_wheel_start(&shard->wheel, &task->when.timer, tick);
     if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
         atomic_store(&shard->wake_tick, tick);
@@ -138,6 +155,18 @@ static void let_out(struct elapse__shard *shard, struct elapse__task *task)
     elapse__task_table_give(&shard->tasks, task);
 }
 
+/* PENDING -> FREE for a task with a calendar time; or LEAVING, if it is in the chain of a wheel
+ * that is being set. */
+static void leave_calendar(struct elapse__shard *shard, struct elapse__task *task, bool unplaced)
+{
+    if (unplaced) {
+        task->state = ELAPSE__TASK_LEAVING;
+        return;
+    }
+    (void)elapse_wheel_stop(shard->calendar.wheel, &task->when.timer);
+    elapse__task_table_give(&shard->tasks, task);
+}
+
 /* Ends a task that is under no key. */
 static void end(struct elapse__shard *shard, struct elapse__task *task,
                 struct elapse__remains *remains)
@@ -148,7 +177,9 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
     }
     remains->context = task->context;
     elapse__task_revoke(task);
-    if (task->state == ELAPSE__TASK_PENDING)
+    if (task->state == ELAPSE__TASK_PENDING && elapse__by_calendar(task))
+        leave_calendar(shard, task, task->extra->recurrence->unplaced);
+    else if (task->state == ELAPSE__TASK_PENDING)
         leave(shard, task);
     else
         elapse__task_table_give(&shard->tasks, task);
@@ -250,6 +281,8 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
     }
     if (!elapse__task_table_has_room(&shard->tasks))
         return ELAPSE__ADMIT_NO_ROOM;
+    if (admission->calendar && shard->calendar.wheel == NULL)
+        return ELAPSE__ADMIT_NO_CALENDAR;
     if (admission->key != NULL)
         key = elapse__key_index_find(&shard->keys, described->key, described->key_bytes,
                                      admission->key_hash);
@@ -284,11 +317,17 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
 
 /* ---- reschedule, cancel ---- */
 
-/* See note_deadline. */
-static void forget_deadline(struct elapse__task *task)
+/* A task gets another deadline: what was noted of the one before is void, and periods are
+ * counted from the new one. */
+static void note_moved(const struct elapse__shard *shard, struct elapse__task *task, uint64_t tick)
 {
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     if (task->extra != NULL)
         task->extra->noted_tick = 0;
+    if (recurrence != NULL) {
+        recurrence->occurrence_ns = elapse__tick_begins_ns(tick, shard->tick_ns);
+        recurrence->missed = 0;
+    }
 }
 
 static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__task *task,
@@ -305,7 +344,7 @@ static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__t
         if (key != NULL)
             key->pending = task;
     }
-    task->when.again_tick = tick;
+    task->when.again_tick = tick == BY_RECURRENCE ? ELAPSE_NEVER : tick;
     return ELAPSE_OK;
 }
 
@@ -317,12 +356,14 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
         return ELAPSE_ERROR_CLOSED;
     if (task == NULL)
         return ELAPSE_ERROR_GONE;
+    if (elapse__by_calendar(task))
+        return ELAPSE_ERROR_ARGUMENT;
     if (task->state == ELAPSE__TASK_RUNNING) {
         enum elapse_error error = run_again(shard, task, tick);
         if (error != ELAPSE_OK)
             return error;
     } else {
-        forget_deadline(task);
+        note_moved(shard, task, tick);
         start_timer(shard, task, tick);
     }
     shard->rescheduled++;
@@ -355,33 +396,37 @@ static void note_deadline(struct elapse__task *task)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
 }
 
-uint64_t elapse__task_deadline(const struct elapse__task *task)
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard, const struct elapse__task *task)
 {
-    if (task->again)
-        return task->when.again_tick;
-    if (task->extra != NULL && task->extra->noted_tick != 0)
-        return task->extra->noted_tick;
-    return elapse_timer_deadline(&task->when.timer);
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    if (task->again && task->when.again_tick != BY_RECURRENCE)
+        tick = task->when.again_tick;
+    else if (recurrence != NULL)
+        tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
+    else if (task->extra != NULL && task->extra->noted_tick != 0)
+        tick = task->extra->noted_tick;
+    return elapse__tick_begins_ns(tick, shard->tick_ns);
 }
 
 void elapse__shard_note_next(struct elapse__shard *shard)
 {
+    const struct elapse_wheel *calendar = shard->calendar.wheel;
     atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
+    if (calendar != NULL && shard->calendar.stage == ELAPSE__CALENDAR_STEADY)
+        atomic_store(&shard->calendar.wake_tick, elapse_wheel_next(calendar));
 }
 
-enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t now_tick,
-                                        struct elapse__task **taken)
+/* Takes the next due task out of one of the wheels: QUEUED, or WAITING and the next one. */
+static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_wheel *wheel,
+                                    struct elapse__task **taken)
 {
-    struct elapse_wheel *wheel = &shard->wheel;
-    elapse_wheel_advance(wheel, now_tick);
     for (;;) {
         if (!elapse_wheel_settle(wheel, MOVES_AT_ONCE))
             return ELAPSE__DUE_MORE;
         struct elapse_timer *timer = elapse_wheel_pop(wheel);
-        if (timer == NULL) {
-            elapse__shard_note_next(shard);
+        if (timer == NULL)
             return ELAPSE__DUE_NONE;
-        }
         struct elapse__task *task = elapse__task_of(timer);
         if (task->state == ELAPSE__TASK_LEAVING) {
             let_out(shard, task);
@@ -398,65 +443,144 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, uint64_t no
     }
 }
 
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
+                                        struct elapse__task **taken)
+{
+    struct elapse__calendar *calendar = &shard->calendar;
+    elapse_wheel_advance(&shard->wheel, now.own);
+    enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
+    if (due == ELAPSE__DUE_NONE && calendar->wheel != NULL) {
+        if (!elapse__calendar_set(calendar, now.calendar, shard->tick_ns, MOVES_AT_ONCE,
+                                  &shard->tasks))
+            return ELAPSE__DUE_MORE;
+        elapse_wheel_advance(calendar->wheel, now.calendar);
+        due = take_out_of(shard, calendar->wheel, taken);
+    }
+    if (due == ELAPSE__DUE_NONE)
+        elapse__shard_note_next(shard);
+    return due;
+}
+
+/* A task that recurs stays pending while it runs: it is to run again, unless it is
+ * cancelled or moved meanwhile. */
+static void expect_recurrence(struct elapse__shard *shard, struct elapse__task *task)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    struct elapse__key *key = elapse__key_of(task);
+    if (recurrence != NULL)
+        recurrence->number++;
+    if (recurrence == NULL || recurrence->kind == ELAPSE_RECUR_NEVER)
+        return;
+    count_pending_always(shard);
+    task->again = true;
+    task->when.again_tick = BY_RECURRENCE;
+    if (key != NULL)
+        key->pending = task;
+}
+
+static void count_lateness(struct elapse__shard *shard, uint64_t lateness_ns)
+{
+    shard->lateness[elapse__lateness_bucket(lateness_ns)]++;
+    if (lateness_ns > shard->lateness_max_ns)
+        shard->lateness_max_ns = lateness_ns;
+}
+
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns)
 {
-    uint64_t tick = elapse__task_deadline(task);
-    uint64_t intended_ns = elapse__tick_begins_ns(tick, shard->tick_ns);
-    uint64_t lateness_ns = actual_ns - intended_ns;
+    uint64_t intended_ns = elapse__shard_deadline_ns(shard, task);
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
-    ELAPSE__ASSERT(actual_ns >= intended_ns);
     ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
+    /* Only the wall clock can have been set back since the task became due. */
+    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_calendar(task));
+    if (actual_ns < intended_ns)
+        actual_ns = intended_ns;
     task->state = ELAPSE__TASK_RUNNING;
     if (key != NULL) {
         key->pending = NULL;
         key->running = task;
     }
     uncount_pending(shard);
+    expect_recurrence(shard, task);
     shard->running++;
     shard->begun++;
-    shard->lateness[elapse__lateness_bucket(lateness_ns)]++;
-    if (lateness_ns > shard->lateness_max_ns)
-        shard->lateness_max_ns = lateness_ns;
+    count_lateness(shard, actual_ns - intended_ns);
     return (struct elapse__begun){
         .task = task,
         .action = task->action,
         .context = task->context,
+        .recurrence = recurrence,
+        .calendar = recurrence != NULL && recurrence->calendar,
+        .number = recurrence == NULL ? 1 : recurrence->number,
+        .missed = recurrence == NULL ? 0 : recurrence->missed,
         .handle = handle_of(shard, task),
         .intended_ns = intended_ns,
         .actual_ns = actual_ns,
     };
 }
 
-uint64_t elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
-                              struct elapse__remains *remains)
+/* WAITING -> PENDING. It is due. */
+static void start_waiting(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__ticks *started)
 {
-    uint64_t started_tick = ELAPSE_NEVER;
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    start_timer(shard, task, tick);
+    if (elapse__by_calendar(task))
+        started->calendar = tick;
+    else
+        started->own = tick;
+}
+
+/* RUNNING -> PENDING, at the tick that it was rescheduled to, or at its next occurrence. */
+static void start_again(struct elapse__shard *shard, struct elapse__task *task,
+                        const struct elapse__occurrence *next_occurrence,
+                        struct elapse__ticks *started)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    uint64_t tick = task->when.again_tick;
+    task->again = false;
+    elapse_timer_init(&task->when.timer);
+    if (tick == BY_RECURRENCE) {
+        recurrence->occurrence_ns = next_occurrence->ns;
+        recurrence->missed = next_occurrence->missed;
+        tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
+    } else {
+        note_moved(shard, task, tick);
+    }
+    start_timer(shard, task, tick);
+    if (elapse__by_calendar(task))
+        started->calendar = tick;
+    else
+        started->own = tick < started->own ? tick : started->own;
+}
+
+struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                                          const struct elapse__occurrence *next_occurrence,
+                                          struct elapse__remains *remains)
+{
+    struct elapse__ticks started = {ELAPSE_NEVER, ELAPSE_NEVER};
     struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(task->state == ELAPSE__TASK_RUNNING && shard->running > 0);
     ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
+    if (task->again && task->when.again_tick == BY_RECURRENCE && next_occurrence == NULL)
+        withdraw_again(shard, task); /* there is no further occurrence */
     if (key != NULL) {
         key->running = NULL;
         struct elapse__task *next = key->pending;
-        if (next != NULL && next->state == ELAPSE__TASK_WAITING) {
-            started_tick = elapse_timer_deadline(&next->when.timer);
-            start_timer(shard, next, started_tick);
-        }
+        if (next != NULL && next->state == ELAPSE__TASK_WAITING)
+            start_waiting(shard, next, &started);
     }
     if (task->again) {
-        uint64_t tick = task->when.again_tick;
-        task->again = false;
-        forget_deadline(task);
-        elapse_timer_init(&task->when.timer);
-        start_timer(shard, task, tick);
-        return tick;
+        start_again(shard, task, next_occurrence, &started);
+        return started;
     }
     if (task->waited)
         (void)pthread_cond_broadcast(&shard->ended);
     if (key != NULL)
         drop_idle_key(shard, key, remains);
     end(shard, task, remains);
-    return started_tick;
+    return started;
 }

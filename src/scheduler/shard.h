@@ -85,23 +85,21 @@ struct elapse__begun {
     struct elapse__task *task;
     elapse_action_function *action;
     void *context;
-    struct elapse__recurrence *recurrence; /* NULL, or for the running thread alone to change */
+    const struct elapse__recurrence *recurrence; /* NULL; does not change while it runs */
+    bool calendar;                               /* the times are by the wall clock */
+    uint64_t number;
+    uint64_t missed;
     struct elapse_handle handle;
     uint64_t intended_ns;
     uint64_t actual_ns;
 };
 
-/* The present, by both clocks. */
-struct elapse__now {
-    uint64_t tick;
-    uint64_t calendar_tick;
-};
-
-/* Ticks by both clocks at which there is something to do. */
-struct elapse__wakes {
-    uint64_t tick;
-    uint64_t calendar_tick;
-};
+/* The task's deadline is by the wall clock. */
+static inline bool elapse__by_calendar(const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    return recurrence != NULL && recurrence->calendar;
+}
 
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
                         uint64_t tick_ns);
@@ -144,8 +142,9 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
                           struct elapse__remains *remains);
 
-/* The deadline of a task that is not FREE. */
-uint64_t elapse__task_deadline(const struct elapse__task *task);
+/* When a task that is not FREE is due, or was: the beginning of that tick. By the wall clock if
+ * it has a calendar time. */
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard, const struct elapse__task *task);
 
 /* Makes all tasks that are LEAVING FREE. */
 void elapse__shard_take_out_leaving(struct elapse__shard *shard);
@@ -158,7 +157,7 @@ enum elapse__due {
 };
 
 /* Takes the next task that is due out of its wheel: QUEUED from now on. */
-enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__now now,
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__task **taken);
 
 /* Brings wake_tick up to date. */
@@ -168,10 +167,12 @@ void elapse__shard_note_next(struct elapse__shard *shard);
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
 
-/* The action has returned: RUNNING -> FREE or, when it was rescheduled, PENDING. Returns the
- * tick of the timer that was thereby started, its own or that of the next task with its
- * key: it is to be announced. ELAPSE_NEVER: none was. */
-uint64_t elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
-                              struct elapse__remains *remains);
+/* The action has returned: RUNNING -> FREE or, when it was rescheduled or recurs, PENDING.
+ * `next_occurrence`: NULL if it does not recur. Returns the ticks of the timers that were thereby
+ * started, its own or that of the next task with its key: they are to be announced.
+ * ELAPSE_NEVER: none was. */
+struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                                          const struct elapse__occurrence *next_occurrence,
+                                          struct elapse__remains *remains);
 
 #endif

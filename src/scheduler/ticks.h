@@ -7,6 +7,12 @@
 
 #include <elapse/timer.h>
 
+/* A tick by each of the two clocks: the scheduler's own, and the wall clock. */
+struct elapse__ticks {
+    uint64_t own;
+    uint64_t calendar;
+};
+
 /* The tick at which a deadline comes due. */
 static inline uint64_t elapse__tick_of_deadline(uint64_t deadline_ns, uint64_t tick_ns)
 {
