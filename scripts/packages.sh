@@ -19,6 +19,7 @@ clang            command  clang
 llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
 valgrind         command  valgrind
+spin             command  spin
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck

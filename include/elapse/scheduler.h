@@ -16,8 +16,8 @@
  *     if (elapse_scheduler_new(NULL, &scheduler) != ELAPSE_OK ||
  *         elapse_scheduler_start(scheduler) != ELAPSE_OK)
  *         ...;
- *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS, &handle) !=
- * ELAPSE_OK)
+ *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS,
+ *                                    &handle) != ELAPSE_OK)
  *         ...;
  *     ...
  *     if (elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_REMOVED)
@@ -110,11 +110,14 @@ struct elapse_handle {
 struct elapse_run {
     struct elapse_scheduler *scheduler;
     struct elapse_handle handle; /* of the task that runs */
-    uint64_t intended_ns;        /* its deadline, rounded up to a tick */
-    uint64_t actual_ns;          /* when it began, never before intended_ns */
-    bool calendar;               /* both times are those of the wall clock, since 1970 */
-    uint64_t number;             /* of this run, from 1; more than 1 if it recurs */
-    uint64_t missed;             /* occurrences that were left out just before this one */
+    /* Its deadline, rounded up to a tick. For one that had passed already when the task
+     * was scheduled, or when the action during which it was rescheduled returned: about that
+     * time. */
+    uint64_t intended_ns;
+    uint64_t actual_ns; /* when it began, never before intended_ns */
+    bool calendar;      /* both times are those of the wall clock, since 1970 */
+    uint64_t number;    /* of this run, from 1; more than 1 if it recurs */
+    uint64_t missed;    /* occurrences that were left out just before this one */
 };
 
 /*
@@ -283,7 +286,8 @@ elapse_scheduler_new(const struct elapse_scheduler_options *options,
  * Makes the thread that waits for time, and a first worker if there are to be any;
  * tasks begin to run. Starting a started scheduler does nothing; nor does starting
  * one whose clock is manual.
- * Errors: SYSTEM (nothing is left running; it may be tried again), CLOSED.
+ * Errors: SYSTEM (nothing is left running; it may be tried again), CLOSED, BUSY while
+ * another thread is inside start.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_start(struct elapse_scheduler *scheduler);
@@ -318,7 +322,7 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  * be closed too; with RUN_DUE the due tasks then run on the calling thread, as they do where
  * time is manual.
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another
- * thread is closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
+ * thread is starting or closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
  * `how` is unknown.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error

@@ -41,15 +41,15 @@ static void end_clock_thread(struct elapse_scheduler *scheduler)
  * what is due now, and what waited for its key, has run. */
 static void run_what_is_due(struct elapse_scheduler *scheduler)
 {
-    uint64_t tick = elapse__now_tick(scheduler);
+    struct elapse__ticks now = elapse__now(scheduler);
     if (atomic_load(&scheduler->worker_count) == 0) {
-        (void)elapse__run_due_in_order(scheduler, tick, NULL);
+        (void)elapse__run_due_in_order(scheduler, now, NULL);
         return;
     }
     do {
-        (void)elapse__deliver(scheduler, tick);
+        (void)elapse__deliver(scheduler, now);
         elapse__work_queue_wait_quiet(&scheduler->queue);
-    } while (elapse__earliest_wake(scheduler) <= tick);
+    } while (elapse__is_anything_due(scheduler, now));
 }
 
 /* What is to become of the tasks that are left. */

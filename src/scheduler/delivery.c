@@ -216,14 +216,14 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
 static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full)
 {
     elapse__sleeper_prepare(&scheduler->sleeper);
-    uint64_t wake = queue_full ? ELAPSE_NEVER : elapse__earliest_wake(scheduler);
-    elapse__sleeper_sleep(&scheduler->sleeper, wake);
+    const struct elapse__ticks never = {ELAPSE_NEVER, ELAPSE_NEVER};
+    elapse__sleeper_sleep(&scheduler->sleeper,
+                          queue_full ? never : elapse__earliest_wakes(scheduler));
 }
 
 void *elapse__clock_main(void *argument)
 {
     struct elapse_scheduler *scheduler = argument;
-    const uint64_t tick_ns = scheduler->options.tick_ns;
     /* As late as the timer is precise, not 50 microseconds more. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!atomic_load(&scheduler->clock_ending)) {

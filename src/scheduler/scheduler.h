@@ -46,6 +46,7 @@ struct elapse_scheduler {
 
     _Atomic int life;               /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns; /* the clock where time is manual */
+    _Atomic uint64_t manual_calendar_ns; /* the wall clock, likewise */
     _Atomic bool clock_ending;      /* the clock thread, or whoever steps, is to leave */
     _Atomic uint64_t pending;       /* of all shards; counted only where there is a limit */
     _Atomic uint64_t refused_threads;
@@ -87,16 +88,20 @@ static inline bool elapse__live_on(struct elapse_scheduler *scheduler, enum elap
     return atomic_compare_exchange_strong(&scheduler->life, &expected, (int)to);
 }
 
-static inline uint64_t elapse__now_tick(const struct elapse_scheduler *scheduler)
+static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *scheduler)
 {
-    return elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), scheduler->options.tick_ns);
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    return (struct elapse__ticks){
+        .own = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns),
+        .calendar = elapse__tick_of_now(elapse_scheduler_calendar_ns(scheduler), tick_ns),
+    };
 }
 
 /* Sees to it that a deadline that may be the earliest is not slept through. To be called
  * after the lock of the shard in which it was started. */
-static inline void elapse__announce(struct elapse_scheduler *scheduler, uint64_t tick)
+static inline void elapse__announce(struct elapse_scheduler *scheduler, struct elapse__ticks ticks)
 {
-    elapse__sleeper_wake_at(&scheduler->sleeper, tick);
+    elapse__sleeper_wake_at(&scheduler->sleeper, ticks);
 }
 
 #endif

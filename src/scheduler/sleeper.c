@@ -1,19 +1,24 @@
 #include "sleeper.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <elapse/timer.h>
 
-#include "ticks.h"
+static void init_alarm(struct elapse__alarm *alarm, bool on_wall_clock)
+{
+    alarm->timer = -1;
+    alarm->on_wall_clock = on_wall_clock;
+    atomic_init(&alarm->armed_tick, 0);
+}
 
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns)
 {
-    sleeper->timer = -1;
+    init_alarm(&sleeper->own, false);
+    init_alarm(&sleeper->calendar, true);
     sleeper->kicked = false;
     sleeper->tick_ns = tick_ns;
-    atomic_init(&sleeper->armed_tick, 0);
     return pthread_mutex_init(&sleeper->lock, NULL) == 0;
 }
 
@@ -25,69 +30,113 @@ void elapse__sleeper_free(struct elapse__sleeper *sleeper)
 
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, clockid_t clock)
 {
-    sleeper->timer = timerfd_create(clock, TFD_CLOEXEC);
-    return sleeper->timer >= 0;
+    sleeper->own.timer = timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (sleeper->own.timer >= 0) {
+        sleeper->calendar.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (sleeper->calendar.timer >= 0)
+            return true;
+    }
+    elapse__sleeper_close(sleeper);
+    return false;
+}
+
+static void close_alarm(struct elapse__alarm *alarm)
+{
+    if (alarm->timer >= 0)
+        (void)close(alarm->timer);
+    alarm->timer = -1;
+    atomic_store(&alarm->armed_tick, 0);
 }
 
 /* A kick that comes later finds no timer. */
 void elapse__sleeper_close(struct elapse__sleeper *sleeper)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
-    if (sleeper->timer >= 0)
-        (void)close(sleeper->timer);
-    sleeper->timer = -1;
-    atomic_store(&sleeper->armed_tick, 0);
+    close_alarm(&sleeper->own);
+    close_alarm(&sleeper->calendar);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
 /* With the lock held. Tick 0 is long over. */
-static void arm(struct elapse__sleeper *sleeper, uint64_t tick)
+static void arm(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm, uint64_t tick)
 {
     uint64_t begins_ns = elapse__tick_begins_ns(tick, sleeper->tick_ns);
     struct itimerspec when = {0};
+    int flags = TFD_TIMER_ABSTIME;
+    if (alarm->on_wall_clock)
+        flags |= TFD_TIMER_CANCEL_ON_SET;
     if (begins_ns == 0)
         begins_ns = 1; /* 0 would mean never */
     if (begins_ns <= INT64_MAX) {
         when.it_value.tv_sec = (time_t)(begins_ns / 1000000000);
         when.it_value.tv_nsec = (long)(begins_ns % 1000000000);
     }
-    (void)timerfd_settime(sleeper->timer, TFD_TIMER_ABSTIME, &when, NULL);
-    atomic_store(&sleeper->armed_tick, tick);
+    (void)timerfd_settime(alarm->timer, flags, &when, NULL);
+    atomic_store(&alarm->armed_tick, tick);
+}
+
+/* With the lock held: the alarm is to go off no later than when `tick` begins. */
+static void arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
+                        uint64_t tick)
+{
+    if (tick < atomic_load(&alarm->armed_tick))
+        arm(sleeper, alarm, tick);
+}
+
+static void set_armed(struct elapse__sleeper *sleeper, uint64_t tick)
+{
+    (void)pthread_mutex_lock(&sleeper->lock);
+    atomic_store(&sleeper->own.armed_tick, tick);
+    atomic_store(&sleeper->calendar.armed_tick, tick);
+    (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
 void elapse__sleeper_prepare(struct elapse__sleeper *sleeper)
 {
-    (void)pthread_mutex_lock(&sleeper->lock);
-    atomic_store(&sleeper->armed_tick, ELAPSE_NEVER);
-    (void)pthread_mutex_unlock(&sleeper->lock);
+    set_armed(sleeper, ELAPSE_NEVER);
 }
 
-void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, uint64_t tick)
+/* Makes the alarm unreadable again. That it went off, or that the wall clock was set
+ * (ECANCELED), is all the same. */
+static void reset(const struct elapse__alarm *alarm)
 {
+    uint64_t expirations;
+    ssize_t read_bytes = read(alarm->timer, &expirations, sizeof expirations);
+    (void)read_bytes;
+}
+
+void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until)
+{
+    struct pollfd alarms[] = {
+        {.fd = sleeper->own.timer, .events = POLLIN},
+        {.fd = sleeper->calendar.timer, .events = POLLIN},
+    };
     (void)pthread_mutex_lock(&sleeper->lock);
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
-    /* Since prepare somebody may have armed it for an earlier tick. */
-    if (!kicked && tick < atomic_load(&sleeper->armed_tick))
-        arm(sleeper, tick);
+    /* Since prepare somebody may have armed them for earlier ticks. */
+    if (!kicked) {
+        arm_earlier(sleeper, &sleeper->own, until.own);
+        arm_earlier(sleeper, &sleeper->calendar, until.calendar);
+    }
     (void)pthread_mutex_unlock(&sleeper->lock);
     if (!kicked) {
-        uint64_t expirations;
-        while (read(sleeper->timer, &expirations, sizeof expirations) < 0 && errno == EINTR)
-            continue;
+        /* Signals are blocked; should it fail all the same, the next round comes early. */
+        (void)poll(alarms, 2, -1);
+        reset(&sleeper->own);
+        reset(&sleeper->calendar);
     }
-    (void)pthread_mutex_lock(&sleeper->lock);
-    atomic_store(&sleeper->armed_tick, 0);
-    (void)pthread_mutex_unlock(&sleeper->lock);
+    set_armed(sleeper, 0);
 }
 
-void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, uint64_t tick)
+void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks)
 {
-    if (tick >= atomic_load(&sleeper->armed_tick))
+    if (ticks.own >= atomic_load(&sleeper->own.armed_tick) &&
+        ticks.calendar >= atomic_load(&sleeper->calendar.armed_tick))
         return;
     (void)pthread_mutex_lock(&sleeper->lock);
-    if (tick < atomic_load(&sleeper->armed_tick))
-        arm(sleeper, tick);
+    arm_earlier(sleeper, &sleeper->own, ticks.own);
+    arm_earlier(sleeper, &sleeper->calendar, ticks.calendar);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
@@ -95,7 +144,7 @@ void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
     sleeper->kicked = true;
-    if (sleeper->timer >= 0 && atomic_load(&sleeper->armed_tick) != 0)
-        arm(sleeper, 0);
+    if (sleeper->own.timer >= 0 && atomic_load(&sleeper->own.armed_tick) != 0)
+        arm(sleeper, &sleeper->own, 0);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }

@@ -1,6 +1,7 @@
 /*
  * How the clock thread sleeps until the earliest deadline of all shards, and is woken
- * only by an earlier one.
+ * only by an earlier one. For each of the two clocks, the scheduler's own and the wall
+ * clock, there is an alarm, and both go alike:
  *
  *      clock thread                          a thread that schedules
  *
@@ -17,6 +18,9 @@
  * `lock`, by whoever it may be; an armed timer wakes the clock thread by itself, so no
  * thread has to wake another.
  *
+ * When the wall clock is set, the system wakes whoever waits for it: the clock thread then
+ * looks at it anew.
+ *
  * A kick is for what is no deadline: room in the work queue, the end.
  *
  * The same in a language that can be checked: tests/spin/.
@@ -30,18 +34,27 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "ticks.h"
+
+struct elapse__alarm {
+    int timer;                   /* a file descriptor, readable from the armed time on; -1: none */
+    bool on_wall_clock;          /* never changes */
+    _Atomic uint64_t armed_tick; /* written under the sleeper's lock; 0: the clock thread is awake */
+};
+
 struct elapse__sleeper {
     pthread_mutex_t lock;
-    int timer;        /* a file descriptor that is readable from the armed time on; -1: none */
+    struct elapse__alarm own;
+    struct elapse__alarm calendar;
     bool kicked;      /* guarded by lock: the next sleep is none */
     uint64_t tick_ns; /* never changes */
-    _Atomic uint64_t armed_tick; /* written under lock; 0: the clock thread is awake */
 };
 
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);
 void elapse__sleeper_free(struct elapse__sleeper *sleeper);
 
-/* Makes the timer of the given clock; false if the system has none to give. */
+/* Makes the timers, that of the given clock and that of the wall clock; false if the
+ * system has none to give. */
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, clockid_t clock);
 void elapse__sleeper_close(struct elapse__sleeper *sleeper);
 
@@ -49,12 +62,12 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper);
  * for deadlines a last time. */
 void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 
-/* For the clock thread, after prepare: sleeps until `tick` begins, or an earlier one that a
- * wake_at names, or a kick. */
-void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, uint64_t tick);
+/* For the clock thread, after prepare: sleeps until one of the ticks begins, or an earlier one that
+ * a wake_at names, or a kick, or the wall clock is set. */
+void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 
-/* For any thread, without locks: the clock thread is to be awake when `tick` begins. */
-void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, uint64_t tick);
+/* For any thread, without locks: the clock thread is to be awake when these ticks begin. */
+void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks);
 
 /* For any thread, without locks: the clock thread is to look around now. */
 void elapse__sleeper_kick(struct elapse__sleeper *sleeper);

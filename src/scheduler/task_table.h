@@ -130,7 +130,9 @@ static inline void elapse__strike_off(struct elapse__task_table *table, uint32_t
 
 static inline bool elapse__block_has_room(const struct elapse__task_block *block)
 {
-    return block->free != NULL || block->fresh < ELAPSE__BLOCK_TASKS;
+    /* Places never used begin with the block's generation, and there is none after the last. */
+    return block->free != NULL ||
+           (block->fresh < ELAPSE__BLOCK_TASKS && block->generation < UINT32_MAX);
 }
 
 /* A task out of a table that has room, FREE still, index and generation set. Here, as
