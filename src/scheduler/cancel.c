@@ -21,7 +21,7 @@ static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct e
     enum elapse_error error = elapse__shard_reschedule(shard, handle, tick);
     elapse__shard_unlock(shard);
     if (error == ELAPSE_OK)
-        elapse__announce(scheduler, tick);
+        elapse__announce(scheduler, (struct elapse__ticks){tick, ELAPSE_NEVER});
     return error;
 }
 
@@ -193,18 +193,18 @@ enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
     enum elapse_task_state state = ELAPSE_TASK_GONE;
-    uint64_t tick = ELAPSE_NEVER;
+    uint64_t due_ns = ELAPSE_NEVER;
     if (shard != NULL) {
         elapse__shard_lock(shard);
         const struct elapse__task *task = elapse__shard_find(shard, handle);
         if (task != NULL) {
             bool running = task->state == ELAPSE__TASK_RUNNING;
             state = running ? ELAPSE_TASK_RUNNING : ELAPSE_TASK_PENDING;
-            tick = elapse__task_deadline(task);
+            due_ns = elapse__shard_deadline_ns(shard, task);
         }
         elapse__shard_unlock(shard);
     }
     if (deadline_ns != NULL)
-        *deadline_ns = elapse__tick_begins_ns(tick, scheduler->options.tick_ns);
+        *deadline_ns = due_ns;
     return state;
 }

@@ -61,24 +61,35 @@ struct collection {
 
 /* A task that closing has taken out. */
 struct collected {
-    struct elapse_task task;
-    uint64_t deadline_ns;
+    struct elapse_handed_back described;
     struct elapse__remains remains;
 };
 
 /* Takes a task out, with what it takes to describe it. The lock is held. */
 static struct collected collect(struct elapse__shard *shard, struct elapse__task *task)
 {
-    struct elapse__key *key = elapse__key_of(task);
-    uint64_t tick = elapse__task_deadline(task);
+    const struct elapse__key *key = elapse__key_of(task);
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct collected collected = {
-        .task.action = task->action,
-        .task.context = task->context,
-        .task.destroy = task->extra == NULL ? NULL : task->extra->destroy,
-        .task.key = key == NULL ? NULL : key->data,
-        .task.key_bytes = key == NULL ? 0 : key->bytes,
-        .deadline_ns = elapse__tick_begins_ns(tick, shard->tick_ns),
+        .described.task.action = task->action,
+        .described.task.context = task->context,
+        .described.deadline_ns = elapse__shard_deadline_ns(shard, task),
+        .described.calendar = elapse__by_calendar(task),
     };
+    struct elapse_task *described = &collected.described.task;
+    if (task->extra != NULL)
+        described->destroy = task->extra->destroy;
+    if (key != NULL) {
+        described->key = key->data;
+        described->key_bytes = key->bytes;
+    }
+    if (recurrence != NULL) {
+        described->recurrence = recurrence->kind;
+        described->period_ns = recurrence->period_ns;
+        described->if_missed = recurrence->if_missed;
+        described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
+        described->zone = recurrence->zone;
+    }
     elapse__shard_remove(shard, task, &collected.remains);
     return collected;
 }
@@ -106,13 +117,13 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         for (size_t i = 0; i < count; i++) {
             if (collection->hand_back != NULL) {
                 collected[i].remains.destroy = NULL;
-                collection->hand_back(&collected[i].task, collected[i].deadline_ns,
-                                      collection->hand_back_context);
+                collection->hand_back(&collected[i].described, collection->hand_back_context);
             }
             elapse__settle(collection->scheduler, &collected[i].remains);
         }
     }
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);
+    atomic_store(&shard->calendar.wake_tick, ELAPSE_NEVER);
 }
 
 static void collect_all(const struct collection *collection)

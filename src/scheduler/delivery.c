@@ -35,6 +35,12 @@ static bool may_be_due(const struct elapse__shard *shard, struct elapse__ticks n
     return wakes.own <= now.own || wakes.calendar <= now.calendar;
 }
 
+bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now)
+{
+    struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
+    return earliest.own <= now.own || earliest.calendar <= now.calendar;
+}
+
 /* ---- running ---- */
 
 /* Calls the action; no lock is held. */
@@ -73,10 +79,12 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
-    bool recurs = begun.recurrence != NULL &&
-                  elapse__recurrence_next(begun.recurrence, time_for(scheduler, begun.calendar), &next);
+    bool recurs =
+        begun.recurrence != NULL &&
+        elapse__recurrence_next(begun.recurrence, time_for(scheduler, begun.calendar), &next);
     elapse__shard_lock(shard);
-    struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
+    struct elapse__ticks started =
+        elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
     if (remains.extra == NULL && started.own == ELAPSE_NEVER && started.calendar == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
@@ -134,14 +142,14 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks 
 }
 
 /* Where the shard is whose next task has the least deadline of all that are due by one of the
- * clocks; NULL if none is due. `*until`: its time goes to this deadline and no further, or it would go
- * on with its next, while another shard has an earlier one. */
+ * clocks; NULL if none is due. `*until`: its time goes to this deadline and no further, or it would
+ * go on with its next, while another shard has an earlier one. */
 static struct elapse__shard *first_due(const struct elapse_scheduler *scheduler,
                                        struct elapse__ticks now, struct elapse__ticks *until)
 {
     struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
     bool own = earliest.own <= now.own;
-    if (!own && earliest.calendar > now.calendar)
+    if (!elapse__is_anything_due(scheduler, now))
         return NULL;
     *until = own ? (struct elapse__ticks){earliest.own, 0}
                  : (struct elapse__ticks){now.own, now.calendar};
@@ -227,7 +235,7 @@ void *elapse__clock_main(void *argument)
     /* As late as the timer is precise, not 50 microseconds more. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     while (!atomic_load(&scheduler->clock_ending)) {
-        struct elapse__ticks now = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns);
+        struct elapse__ticks now = elapse__now(scheduler);
         bool queue_full = false;
         if (scheduler->options.workers == 0) {
             if (elapse__run_due(scheduler, now, &scheduler->clock_ending) > 0)

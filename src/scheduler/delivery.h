@@ -26,6 +26,9 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
 /* The earliest ticks at which a shard may have something due. */
 struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler);
 
+/* Whether a shard may have something due. */
+bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now);
+
 /* What the clock thread does; the argument is its scheduler. */
 void *elapse__clock_main(void *argument);
 

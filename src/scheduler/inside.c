@@ -29,6 +29,7 @@ void elapse__settle(const struct elapse_scheduler *scheduler, const struct elaps
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
     elapse__key_release(remains->key, memory);
+    elapse__release(memory, remains->recurrence, sizeof *remains->recurrence);
     elapse__release(memory, remains->extra, sizeof *remains->extra);
     elapse__destroy(scheduler, remains->destroy, remains->context);
 }

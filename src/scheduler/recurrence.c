@@ -58,8 +58,8 @@ bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64
         *next = next_period(recurrence, now_ns);
         return true;
     case ELAPSE_RECUR_AFTER_EACH:
-        *next = (struct elapse__occurrence){
-            .ns = elapse_deadline_after(now_ns, recurrence->period_ns)};
+        *next =
+            (struct elapse__occurrence){.ns = elapse_deadline_after(now_ns, recurrence->period_ns)};
         return true;
     case ELAPSE_RECUR_CRON:
         return next_of_cron(recurrence, now_ns, next);

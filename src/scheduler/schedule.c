@@ -27,31 +27,82 @@ struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler
 
 /* ---- without the lock ---- */
 
-static bool valid(const struct elapse_task *task)
+/* A deadline, by the scheduler's own clock or by the wall clock. */
+struct deadline {
+    uint64_t ns;
+    bool calendar;
+};
+
+static bool recurs_validly(const struct elapse_task *task)
+{
+    switch (task->recurrence) {
+    case ELAPSE_RECUR_NEVER:
+        return true;
+    case ELAPSE_RECUR_PERIOD:
+    case ELAPSE_RECUR_AFTER_EACH:
+        return task->period_ns >= 1 && task->period_ns <= ELAPSE_PERIOD_NS_MAX;
+    case ELAPSE_RECUR_CRON:
+        return task->if_missed != ELAPSE_MISSED_DELAY;
+    }
+    return false;
+}
+
+static bool valid(const struct elapse_task *task, bool calendar)
 {
     bool has_key = task->key_bytes > 0;
+    bool with_period =
+        task->recurrence == ELAPSE_RECUR_PERIOD || task->recurrence == ELAPSE_RECUR_AFTER_EACH;
+    bool by_cron = task->recurrence == ELAPSE_RECUR_CRON;
     return task->action != NULL && (task->key != NULL) == has_key &&
            task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
            (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
-            task->if_key_pending == ELAPSE_KEY_FAIL);
+            task->if_key_pending == ELAPSE_KEY_FAIL) &&
+           (task->if_missed == ELAPSE_MISSED_SKIP || task->if_missed == ELAPSE_MISSED_BURST ||
+            task->if_missed == ELAPSE_MISSED_DELAY) &&
+           recurs_validly(task) && !(calendar ? with_period || task->slack_ns > 0 : by_cron);
 }
 
 /* Nothing but the task itself has to be made for it. */
-static bool is_plain(const struct elapse_task *task)
+static bool is_plain(const struct elapse_task *task, bool calendar)
 {
-    return task->key == NULL && task->destroy == NULL;
+    return task->key == NULL && task->destroy == NULL && task->recurrence == ELAPSE_RECUR_NEVER &&
+           !calendar;
 }
 
 static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    if (admission->extra != NULL)
+        elapse__release(memory, admission->extra->recurrence, sizeof *admission->extra->recurrence);
     elapse__release(memory, admission->extra, sizeof *admission->extra);
     elapse__key_release(admission->key, memory);
 }
 
+static bool make_recurrence(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
+                            struct deadline deadline)
+{
+    const struct elapse_task *task = admission->task;
+    struct elapse__recurrence *recurrence = elapse__allocate(
+        &scheduler->options.allocator, _Alignof(struct elapse__recurrence), sizeof *recurrence);
+    if (recurrence == NULL)
+        return false;
+    *recurrence = (struct elapse__recurrence){
+        .kind = task->recurrence,
+        .if_missed = task->if_missed,
+        .calendar = deadline.calendar,
+        .period_ns = task->period_ns,
+        .occurrence_ns = deadline.ns,
+        .zone = task->zone,
+    };
+    if (task->recurrence == ELAPSE_RECUR_CRON)
+        recurrence->cron = *task->cron;
+    admission->extra->recurrence = recurrence;
+    return true;
+}
+
 /* Makes what the task needs besides its 64 bytes. */
 static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
-                                    struct elapse__admission *admission)
+                                    struct elapse__admission *admission, struct deadline deadline)
 {
     const struct elapse_task *task = admission->task;
     const struct elapse_allocator *memory = &scheduler->options.allocator;
@@ -60,10 +111,12 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
     if (admission->extra == NULL)
         return ELAPSE_ERROR_MEMORY;
     *admission->extra = (struct elapse__task_extra){.destroy = task->destroy};
-    if (task->key == NULL)
-        return ELAPSE_OK;
-    admission->key = elapse__key_make(task->key, task->key_bytes, admission->key_hash, memory);
-    if (admission->key != NULL)
+    if (task->key != NULL)
+        admission->key = elapse__key_make(task->key, task->key_bytes, admission->key_hash, memory);
+    bool made = task->key == NULL || admission->key != NULL;
+    if (deadline.calendar || task->recurrence != ELAPSE_RECUR_NEVER)
+        made = made && make_recurrence(scheduler, admission, deadline);
+    if (made)
         return ELAPSE_OK;
     discard(scheduler, admission);
     return ELAPSE_ERROR_MEMORY;
@@ -71,25 +124,27 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
 
 /* Makes an admission out of a description, and finds the shard it is for. */
 static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struct elapse_task *task,
-                                 uint64_t deadline_ns, struct elapse__admission *admission,
+                                 struct deadline deadline, struct elapse__admission *admission,
                                  struct elapse__shard **shard)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
-    if (!valid(task))
+    if (!valid(task, deadline.calendar))
         return ELAPSE_ERROR_ARGUMENT;
     *admission = (struct elapse__admission){
         .task = task,
-        .tick = elapse__tick_of_deadline(deadline_ns, tick_ns),
+        .calendar = deadline.calendar,
+        .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
     };
     if (task->slack_ns > 0)
-        admission->latest_tick = elapse_deadline_after(deadline_ns, task->slack_ns) / tick_ns;
-    if (task->key == NULL) {
+        admission->latest_tick = elapse_deadline_after(deadline.ns, task->slack_ns) / tick_ns;
+    if (task->key != NULL) {
+        admission->key_hash = elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
+        *shard = elapse__shard_of_key(scheduler, admission->key_hash);
+    } else {
         *shard = elapse__shard_of_thread(scheduler);
-        return is_plain(task) ? ELAPSE_OK : make_extra(scheduler, admission);
     }
-    admission->key_hash = elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
-    *shard = elapse__shard_of_key(scheduler, admission->key_hash);
-    return make_extra(scheduler, admission);
+    return is_plain(task, deadline.calendar) ? ELAPSE_OK
+                                             : make_extra(scheduler, admission, deadline);
 }
 
 /* Lets the task table grow. The lock of the shard is held at the call and when it
@@ -133,6 +188,29 @@ static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
 }
 
+/* Makes the shard's wheel for calendar times. The lock is held at the call and when it
+ * returns. */
+static enum elapse_error make_calendar(struct elapse_scheduler *scheduler,
+                                       struct elapse__shard *shard)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    elapse__shard_unlock(shard);
+    struct elapse_wheel *wheel =
+        elapse__calendar_wheel_make(elapse__now(scheduler).calendar, memory);
+    elapse__shard_lock(shard);
+    if (wheel == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    if (shard->calendar.wheel == NULL) {
+        shard->calendar.wheel = wheel;
+        return ELAPSE_OK;
+    }
+    /* Another thread was faster. */
+    elapse__shard_unlock(shard);
+    elapse__release(memory, wheel, sizeof *wheel);
+    elapse__shard_lock(shard);
+    return ELAPSE_OK;
+}
+
 /* ---- one task ---- */
 
 /* Admits with the lock held, which it releases in between where room is needed. */
@@ -144,9 +222,12 @@ static enum elapse__admitted admit(struct elapse_scheduler *scheduler, struct el
     for (;;) {
         *error = ELAPSE_OK;
         enum elapse__admitted admitted = elapse__shard_admit(shard, admission, error);
-        if (admitted != ELAPSE__ADMIT_NO_ROOM)
+        if (admitted == ELAPSE__ADMIT_NO_ROOM)
+            *error = make_room(scheduler, shard);
+        else if (admitted == ELAPSE__ADMIT_NO_CALENDAR)
+            *error = make_calendar(scheduler, shard);
+        else
             return admitted;
-        *error = make_room(scheduler, shard);
         if (*error != ELAPSE_OK)
             return ELAPSE__ADMIT_REFUSED;
     }
@@ -169,19 +250,21 @@ static void conclude(struct elapse_scheduler *scheduler, struct elapse__admissio
                      enum elapse__admitted admitted)
 {
     if (admitted == ELAPSE__ADMITTED)
-        elapse__announce(scheduler, admission->tick);
-    if (is_plain(admission->task))
+        elapse__announce(scheduler, admission->calendar
+                                        ? (struct elapse__ticks){ELAPSE_NEVER, admission->tick}
+                                        : (struct elapse__ticks){admission->tick, ELAPSE_NEVER});
+    if (is_plain(admission->task, admission->calendar))
         return;
     clean_up(scheduler, admission, admitted);
 }
 
-enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
-                                          const struct elapse_task *task, uint64_t deadline_ns,
-                                          struct elapse_handle *handle)
+static enum elapse_error schedule(struct elapse_scheduler *scheduler,
+                                  const struct elapse_task *task, struct deadline deadline,
+                                  struct elapse_handle *handle)
 {
     struct elapse__admission admission;
     struct elapse__shard *shard;
-    enum elapse_error error = prepare(scheduler, task, deadline_ns, &admission, &shard);
+    enum elapse_error error = prepare(scheduler, task, deadline, &admission, &shard);
     if (error != ELAPSE_OK)
         return error;
     elapse__shard_lock(shard);
@@ -192,6 +275,34 @@ enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
     elapse__shard_unlock(shard);
     conclude(scheduler, &admission, admitted);
     return error;
+}
+
+enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
+                                          const struct elapse_task *task, uint64_t deadline_ns,
+                                          struct elapse_handle *handle)
+{
+    return schedule(scheduler, task, (struct deadline){deadline_ns, false}, handle);
+}
+
+enum elapse_error elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler,
+                                                   const struct elapse_task *task, uint64_t unix_ns,
+                                                   struct elapse_handle *handle)
+{
+    if (task->recurrence != ELAPSE_RECUR_NEVER)
+        return ELAPSE_ERROR_ARGUMENT;
+    return schedule(scheduler, task, (struct deadline){unix_ns, true}, handle);
+}
+
+enum elapse_error elapse_task_schedule_cron(struct elapse_scheduler *scheduler,
+                                            const struct elapse_task *task,
+                                            struct elapse_handle *handle)
+{
+    struct deadline first = {.calendar = true};
+    if (task->cron == NULL ||
+        !elapse__cron_next_ns(task->cron, task->zone, elapse_scheduler_calendar_ns(scheduler),
+                              &first.ns))
+        return ELAPSE_ERROR_ARGUMENT;
+    return schedule(scheduler, task, first, handle);
 }
 
 enum elapse_error elapse_task_schedule_after(struct elapse_scheduler *scheduler,
@@ -239,8 +350,9 @@ static void schedule_some(struct elapse_scheduler *scheduler, struct elapse_batc
 {
     struct batched batched[TASKS_AT_ONCE];
     for (size_t i = 0; i < count; i++) {
-        tasks[i].error = prepare(scheduler, &tasks[i].task, tasks[i].deadline_ns,
-                                 &batched[i].admission, &batched[i].shard);
+        tasks[i].error =
+            prepare(scheduler, &tasks[i].task, (struct deadline){tasks[i].deadline_ns, false},
+                    &batched[i].admission, &batched[i].shard);
         if (tasks[i].error != ELAPSE_OK)
             batched[i].shard = NULL;
     }

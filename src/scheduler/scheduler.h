@@ -44,11 +44,11 @@ struct elapse_scheduler {
     struct elapse__shard *shards; /* options.shards of them */
     pthread_t *workers;           /* room for options.workers */
 
-    _Atomic int life;               /* enum elapse__life; each change is one exchange */
-    _Atomic uint64_t manual_now_ns; /* the clock where time is manual */
+    _Atomic int life;                    /* enum elapse__life; each change is one exchange */
+    _Atomic uint64_t manual_now_ns;      /* the clock where time is manual */
     _Atomic uint64_t manual_calendar_ns; /* the wall clock, likewise */
-    _Atomic bool clock_ending;      /* the clock thread, or whoever steps, is to leave */
-    _Atomic uint64_t pending;       /* of all shards; counted only where there is a limit */
+    _Atomic bool clock_ending;           /* the clock thread, or whoever steps, is to leave */
+    _Atomic uint64_t pending;            /* of all shards; counted only where there is a limit */
     _Atomic uint64_t refused_threads;
     _Atomic uint64_t held_back;    /* times that the queue was found full */
     _Atomic unsigned worker_count; /* workers made; only whoever puts into the queue makes more */

@@ -174,6 +174,7 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
     if (task->extra != NULL) {
         remains->destroy = task->extra->destroy;
         remains->extra = task->extra;
+        remains->recurrence = task->extra->recurrence;
     }
     remains->context = task->context;
     elapse__task_revoke(task);
@@ -396,7 +397,8 @@ static void note_deadline(struct elapse__task *task)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
 }
 
-uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard, const struct elapse__task *task)
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
+                                   const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     uint64_t tick = elapse_timer_deadline(&task->when.timer);

@@ -56,6 +56,7 @@ struct elapse__remains {
     elapse_destroy_function *destroy; /* NULL: nothing to destroy */
     void *context;
     struct elapse__task_extra *extra;
+    struct elapse__recurrence *recurrence;
     struct elapse__key *key; /* one that names no task any more */
 };
 
@@ -74,9 +75,9 @@ struct elapse__admission {
 
 enum elapse__admitted {
     ELAPSE__ADMITTED,
-    ELAPSE__ADMIT_KEPT,    /* by KEY_KEEP: the new task has ended */
-    ELAPSE__ADMIT_REFUSED, /* `error` says why */
-    ELAPSE__ADMIT_NO_ROOM, /* the task table must grow first; nothing has changed */
+    ELAPSE__ADMIT_KEPT,        /* by KEY_KEEP: the new task has ended */
+    ELAPSE__ADMIT_REFUSED,     /* `error` says why */
+    ELAPSE__ADMIT_NO_ROOM,     /* the task table must grow first; nothing has changed */
     ELAPSE__ADMIT_NO_CALENDAR, /* a wheel for calendar times must be made first; likewise */
 };
 
@@ -144,7 +145,8 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
 
 /* When a task that is not FREE is due, or was: the beginning of that tick. By the wall clock if
  * it has a calendar time. */
-uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard, const struct elapse__task *task);
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
+                                   const struct elapse__task *task);
 
 /* Makes all tasks that are LEAVING FREE. */
 void elapse__shard_take_out_leaving(struct elapse__shard *shard);

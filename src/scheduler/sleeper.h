@@ -37,9 +37,10 @@
 #include "ticks.h"
 
 struct elapse__alarm {
-    int timer;                   /* a file descriptor, readable from the armed time on; -1: none */
-    bool on_wall_clock;          /* never changes */
-    _Atomic uint64_t armed_tick; /* written under the sleeper's lock; 0: the clock thread is awake */
+    int timer;          /* a file descriptor, readable from the armed time on; -1: none */
+    bool on_wall_clock; /* never changes */
+    _Atomic uint64_t
+        armed_tick; /* written under the sleeper's lock; 0: the clock thread is awake */
 };
 
 struct elapse__sleeper {

@@ -53,9 +53,9 @@ enum {
 /* What only some tasks need. */
 struct elapse__task_extra {
     elapse_destroy_function *destroy;
-    struct elapse__key *key; /* NULL: it has none */
+    struct elapse__key *key;               /* NULL: it has none */
     struct elapse__recurrence *recurrence; /* NULL: it runs once, by the scheduler's clock */
-    uint64_t noted_tick;     /* the deadline, once it was WAITING; 0: the timer has it */
+    uint64_t noted_tick; /* the deadline, once it was WAITING; 0: the timer has it */
 };
 
 struct elapse__task {
