@@ -106,7 +106,7 @@ enum elapse_zone {
  * 1970-01-01T00:00:00Z, leap seconds not counted; before 1970 negative. False if there is none
  * within the years 1 to 9999; `*next_s` is unchanged then. Cost: some tenths of a microsecond for
  * UTC, a microsecond or two where a day comes every forty years; for local time also what the C
- * library takes for five conversions, and within two days of a change of the clock for some
+ * library takes for four conversions, and within a day of a change of the clock for some
  * hundred.
  */
 ELAPSE_API bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone,

@@ -22,9 +22,9 @@
  *           |              /  gap /  |/ twice
  *           +-----------------^---^--------> true time
  *
- * The C library gives local time for a moment, not the reverse. What it says a good day
- * before and after is nearly always the same difference to true time, and then that
- * difference holds; where it is not, the changes between are sought by halving.
+ * The C library gives local time for a moment, not the reverse. How far it is ahead of
+ * true time a good day before a civil time is nearly always how far it is ahead then; if
+ * it is not, the changes around are sought, hour by hour and then by halving.
  */
 #include <elapse/cron.h>
 
@@ -38,9 +38,9 @@ enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400 };
 
 /* How far around a moment changes of the clock matter to it. More than local time can
  * differ from true time (25 hours), and than a change can amount to (a day, where the
- * date line was moved); and no zone has had changes within twice that: the closest are
+ * date line was moved); and no zone has had two changes within twice that: the closest are
  * Freetown's in September 1939, four days apart. */
-static const int64_t reach_s = 36 * (int64_t)HOUR_S;
+static const int64_t reach_s = 26 * (int64_t)HOUR_S;
 
 /* 0001-01-01T00:00:00 and 9999-12-31T23:59:59. */
 static const int64_t first_s = INT64_C(-62135596800);
@@ -201,7 +201,7 @@ static int64_t moment_of_local(int64_t civil_s)
     int64_t to_s = civil_s + reach_s;
     int64_t ahead = ahead_s(from_s);
 
-    if (ahead == ahead_s(to_s) && ahead == ahead_s(civil_s - ahead))
+    if (ahead_s(civil_s - ahead) == ahead)
         return civil_s - ahead;
     while (from_s < to_s) {
         int64_t change_s = next_change(from_s, to_s);
@@ -218,7 +218,8 @@ static bool next_local(const struct elapse_cron *cron, int64_t after_s, int64_t 
     int64_t civil_s = highest_local(after_s);
     int64_t moment_s;
 
-    /* Once, unless a zone is stranger than any that there has been. */
+    /* Once, unless the zone is stranger than any that there has been: only then is the
+     * highest local time not what was found. */
     do {
         if (!next_civil(cron, civil_s, &civil_s))
             return false;

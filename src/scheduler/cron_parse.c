@@ -75,7 +75,10 @@ static bool is_digit(char c)
 /* A small letter as a capital, anything else as it is. */
 static char capital(char c)
 {
-    return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    if (c < 'a' || c > 'z')
+        return c;
+    return capitals[c - 'a'];
 }
 
 static bool is_letter(char c)
@@ -296,6 +299,7 @@ static bool read_item(struct reader *reader, enum field_name name, struct elapse
     } else if (!is_range) {
         last = first;
     }
+    ELAPSE__ASSERT(first < 64 && last < 64 && step > 0);
     /* 7/2 begins after the end; it is 7. */
     *values |= UINT64_C(1) << first;
     for (unsigned value = first; value <= last; value += step)

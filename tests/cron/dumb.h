@@ -1,0 +1,54 @@
+/*
+ * Cron expressions the dumb way: made at random out of items, written down as text, and
+ * asked about one civil time after the other, item by item, by what the manual says. It
+ * shares nothing with the library.
+ */
+#ifndef ELAPSE_TESTS_DUMB_H
+#define ELAPSE_TESTS_DUMB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "random.h"
+
+enum { DUMB_ITEMS_MAX = 3, DUMB_FIELDS = 6, DUMB_TEXT_BYTES = 256 };
+
+enum dumb_kind {
+    DUMB_STAR,            /* * or *\/step */
+    DUMB_RANGE,           /* first-last or first-last/step */
+    DUMB_VALUE,           /* first */
+    DUMB_VALUE_STEP,      /* first/step */
+    DUMB_LAST,            /* L, L-first */
+    DUMB_LAST_WORKING,    /* LW */
+    DUMB_NEAREST_WEEKDAY, /* firstW */
+    DUMB_LAST_WEEKDAY,    /* firstL */
+    DUMB_NUMBERED,        /* first#step */
+};
+
+struct dumb_item {
+    enum dumb_kind kind;
+    int first, last, step;
+};
+
+struct dumb_field {
+    struct dumb_item items[DUMB_ITEMS_MAX];
+    unsigned count;
+};
+
+/* second, minute, hour, day, month, weekday */
+struct dumb_cron {
+    struct dumb_field fields[DUMB_FIELDS];
+    bool has_seconds;
+    char text[DUMB_TEXT_BYTES];
+};
+
+/* A time of day on a day, and what one knows of its month. */
+struct dumb_civil {
+    int second, minute, hour, day, month, weekday; /* weekday: 0 is Sunday */
+    int month_length;
+};
+
+void dumb_make(struct dumb_cron *cron, struct random_source *random, bool has_seconds);
+bool dumb_matches(const struct dumb_cron *cron, const struct dumb_civil *civil);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * Local time, at the changes of the clock. Zones are given as rules (POSIX TZ) where they
+ * can be, so that most tests need no zone files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <elapse/cron.h>
+
+/* The clock in Berlin goes from 02:00 to 03:00 on the last Sunday of March (01:00 UTC), and from
+ * 03:00 to 02:00 on that of October (01:00 UTC). In 2026 these are the 29th and the 25th. */
+static const char berlin[] = "CET-1CEST,M3.5.0,M10.5.0/3";
+
+static void set_zone(const char *zone)
+{
+    assert_int_equal(setenv("TZ", zone, 1), 0);
+    tzset();
+}
+
+static bool set_zone_file(const char *zone)
+{
+    char path[100];
+
+    snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", zone);
+    if (access(path, R_OK) != 0) {
+        print_message("there is no zone %s here\n", zone);
+        return false;
+    }
+    set_zone(zone);
+    return true;
+}
+
+/* 2026-03-01T02:03:04 in UTC as a moment. */
+static int64_t moment(const char *text)
+{
+    struct tm civil = {0};
+    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &civil.tm_year, &civil.tm_mon, &civil.tm_mday,
+                        &civil.tm_hour, &civil.tm_min, &civil.tm_sec);
+
+    assert_true(fields >= 3);
+    civil.tm_year -= 1900;
+    civil.tm_mon -= 1;
+    return timegm(&civil);
+}
+
+/* All in UTC; up to five, and then NULL. */
+static void assert_fires(const char *expression, const char *after, const char *const *fires)
+{
+    struct elapse_cron cron;
+    int64_t now_s = moment(after);
+
+    assert_int_equal(elapse_cron_parse(&cron, expression, NULL), ELAPSE_OK);
+    for (size_t i = 0; i < 5 && fires[i] != NULL; i++) {
+        int64_t wanted_s = moment(fires[i]);
+
+        assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, now_s, &now_s));
+        if (now_s != wanted_s)
+            fail_msg("%s: %+lld s from %s", expression, (long long)(now_s - wanted_s), fires[i]);
+    }
+}
+
+static void a_time_in_a_gap_is_its_end(void **state)
+{
+    static const char *const daily[5] = {"2026-03-28T01:30", "2026-03-29T01:00",
+                                         "2026-03-30T00:30"};
+    static const char *const at_the_edge[5] = {"2026-03-28T01:00", "2026-03-29T01:00",
+                                               "2026-03-30T00:00"};
+
+    (void)state;
+    set_zone(berlin);
+    assert_fires("30 2 * * *", "2026-03-27T12:00", daily);
+    assert_fires("0 2 * * *", "2026-03-27T12:00", at_the_edge);
+    assert_fires("59 59 2 29 3 *", "2026-03-01", (const char *const[5]){"2026-03-29T01:00"});
+}
+
+static void many_times_in_a_gap_are_one_moment(void **state)
+{
+    static const char *const quarters[5] = {"2026-03-29T00:45", "2026-03-29T01:00",
+                                            "2026-03-29T01:15"};
+    static const char *const with_the_end[5] = {"2026-03-29T01:00", "2026-03-30T00:10",
+                                                "2026-03-30T00:20", "2026-03-31T00:10"};
+
+    (void)state;
+    set_zone(berlin);
+    assert_fires("*/15 * * * *", "2026-03-29T00:30", quarters);
+    assert_fires("10,20 2 * * *", "2026-03-29T00:30", with_the_end);
+    assert_fires("0,15 3 * * *", "2026-03-29T00:30",
+                 (const char *const[5]){"2026-03-29T01:00", "2026-03-29T01:15"});
+}
+
+static void a_time_that_comes_twice_is_meant_the_first_time(void **state)
+{
+    static const char *const daily[5] = {"2026-10-24T00:30", "2026-10-25T00:30",
+                                         "2026-10-26T01:30"};
+    static const char *const hourly[5] = {"2026-10-24T23:00", "2026-10-25T00:00",
+                                          "2026-10-25T02:00", "2026-10-25T03:00"};
+    static const char *const after_it[5] = {"2026-10-25T02:00", "2026-10-25T02:00:01"};
+
+    (void)state;
+    set_zone(berlin);
+    assert_fires("30 2 * * *", "2026-10-23T12:00", daily);
+    assert_fires("0 * * * *", "2026-10-24T22:00", hourly);
+    assert_fires("* * * * * *", "2026-10-25T00:59:59", after_it);
+    assert_fires("* * * * * *", "2026-10-25T01:10:03", after_it);
+    assert_fires("* * * * * *", "2026-10-25T01:59:59", after_it);
+    assert_fires("59 2 * * *", "2026-10-25T00:58",
+                 (const char *const[5]){"2026-10-25T00:59", "2026-10-26T01:59"});
+    assert_fires("59 2 * * *", "2026-10-25T01:30", (const char *const[5]){"2026-10-26T01:59"});
+}
+
+static void each_second_of_the_two_days_in_order(void **state)
+{
+    static const char *const days[] = {"2026-03-29", "2026-10-25"};
+    struct elapse_cron cron;
+
+    (void)state;
+    set_zone(berlin);
+    assert_int_equal(elapse_cron_parse(&cron, "7 * * * * *", NULL), ELAPSE_OK);
+    for (size_t day = 0; day < 2; day++) {
+        for (int64_t after_s = moment(days[day]); after_s < moment(days[day]) + 10800; after_s++) {
+            int64_t next_s;
+            int64_t wanted_s = after_s - after_s % 60 + 7;
+            int64_t change_s = moment(days[day]) + 3600;
+
+            if (wanted_s <= after_s)
+                wanted_s += 60;
+            if (day == 0 && after_s < change_s && wanted_s > change_s)
+                wanted_s = change_s;
+            if (day == 1 && wanted_s >= change_s && wanted_s < change_s + 3600)
+                wanted_s = change_s + 3600 + 7;
+            assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, after_s, &next_s));
+            assert_int_equal(next_s, wanted_s);
+        }
+    }
+}
+
+/* Lord Howe: half an hour; 02:00 becomes 01:30 on the first Sunday of April, 5 April 2026 (at
+ * 15:00 UTC the day before), and 02:00 becomes 02:30 on that of October, the 4th (15:30 UTC). */
+static void half_an_hour(void **state)
+{
+    (void)state;
+    set_zone("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0");
+    assert_fires("45 1 * * *", "2026-04-03T18:00",
+                 (const char *const[5]){"2026-04-04T14:45", "2026-04-05T15:15"});
+    assert_fires("*/20 * * * *", "2026-04-04T14:20",
+                 (const char *const[5]){"2026-04-04T14:40", "2026-04-04T15:30"});
+    assert_fires("15 2 * * *", "2026-10-03T12:00",
+                 (const char *const[5]){"2026-10-03T15:30", "2026-10-04T15:15"});
+    assert_fires("30 2 * * *", "2026-10-03T12:00",
+                 (const char *const[5]){"2026-10-03T15:30", "2026-10-04T15:30"});
+}
+
+/* Where the clock is changed at midnight a day can begin later, and its last hour come twice. */
+static void changes_at_midnight(void **state)
+{
+    (void)state;
+    set_zone("<-03>3<-02>,M10.3.0/0,M2.3.0/0");
+    assert_fires("@daily", "2026-10-17T12:00",
+                 (const char *const[5]){"2026-10-18T03:00", "2026-10-19T02:00"});
+    assert_fires("30 23 * * *", "2026-02-14T12:00",
+                 (const char *const[5]){"2026-02-15T01:30", "2026-02-16T02:30"});
+    assert_fires("@daily", "2026-02-14T12:00",
+                 (const char *const[5]){"2026-02-15T03:00", "2026-02-16T03:00"});
+}
+
+/* The last hour of a Saturday comes again: the Sunday's expression waits for it to end. */
+static void after_the_hour_that_comes_twice(void **state)
+{
+    (void)state;
+    set_zone("<-03>3<-02>,M10.3.0/0,M2.3.0/0");
+    assert_fires("* * * * 0", "2026-02-15T02:30",
+                 (const char *const[5]){"2026-02-15T03:00", "2026-02-15T03:01"});
+}
+
+/* Samoa went over the date line: 30 December 2011 never was. */
+static void a_day_that_was_left_out(void **state)
+{
+    (void)state;
+    if (!set_zone_file("Pacific/Apia"))
+        return;
+    assert_fires(
+        "30 12 * * *", "2011-12-29T00:00",
+        (const char *const[5]){"2011-12-29T22:30", "2011-12-30T10:00", "2011-12-30T22:30"});
+    assert_fires("0 0 30 12 *", "2011-01-01",
+                 (const char *const[5]){"2011-12-30T10:00", "2012-12-29T10:00"});
+}
+
+/* Kwajalein too, in 1993, and Alaska the other way: in October 1867 a day came twice. */
+static void a_day_that_came_twice(void **state)
+{
+    struct elapse_cron cron;
+    int64_t now_s;
+
+    (void)state;
+    if (!set_zone_file("America/Sitka"))
+        return;
+    assert_int_equal(elapse_cron_parse(&cron, "@hourly", NULL), ELAPSE_OK);
+    now_s = moment("1867-10-17");
+    struct tm before;
+    struct tm local;
+    time_t now = now_s;
+    assert_non_null(localtime_r(&now, &before));
+    while (now_s < moment("1867-10-21")) {
+        assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, now_s, &now_s));
+        now = now_s;
+        assert_non_null(localtime_r(&now, &local));
+        /* Each hour of each day once, in order. */
+        assert_int_equal(local.tm_min, 0);
+        assert_int_equal(local.tm_hour, (before.tm_hour + 1) % 24);
+        assert_int_equal(local.tm_mday, before.tm_mday + (local.tm_hour == 0));
+        before = local;
+    }
+}
+
+static void a_change_that_is_taken_back_soon(void **state)
+{
+    (void)state;
+    set_zone("XYZ0ABC-1,J60/0,J61/0");
+    assert_fires(
+        "0 12 * * *", "2026-02-28",
+        (const char *const[5]){"2026-02-28T12:00", "2026-03-01T11:00", "2026-03-02T12:00"});
+    assert_fires(
+        "30 0 * * *", "2026-02-28",
+        (const char *const[5]){"2026-02-28T00:30", "2026-03-01T00:00", "2026-03-02T00:30"});
+}
+
+/* Two days forward for half a day, and back: no such zone, and no more is asked than that
+ * it gets on. */
+static void strictly_after_in_a_zone_that_is_none(void **state)
+{
+    static const char *const zones[] = {"XYZ24:59:59ABC-24:59:59,J60/0,J60/9",
+                                        "XYZ-24:59:59ABC24:59:59,J60/12,J300/12",
+                                        "XYZ-24:59:59ABC24:59:59,J60/0,J63/0"};
+    struct elapse_cron cron;
+
+    (void)state;
+    assert_int_equal(elapse_cron_parse(&cron, "7 */10 * * * *", NULL), ELAPSE_OK);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        set_zone(zones[i]);
+        for (int64_t after_s = moment("2026-02-24"); after_s < moment("2026-03-08");
+             after_s += 499) {
+            int64_t next_s;
+
+            assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, after_s, &next_s));
+            assert_true(next_s > after_s);
+        }
+    }
+}
+
+static void a_zone_without_changes_is_utc_shifted(void **state)
+{
+    struct elapse_cron cron;
+    int64_t next_s = 4711;
+
+    (void)state;
+    set_zone("XYZ+24:59:59");
+    assert_fires("0 12 * * *", "2026-03-01",
+                 (const char *const[5]){"2026-03-01T12:59:59", "2026-03-02T12:59:59"});
+    assert_int_equal(elapse_cron_parse(&cron, "* * * * * *", NULL), ELAPSE_OK);
+    assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_MIN, &next_s));
+    assert_int_equal(next_s, INT64_C(-62135596800) + 89999);
+    assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_C(253402300799), &next_s));
+    assert_int_equal(next_s, INT64_C(253402300800));
+    next_s = 4711;
+    assert_false(
+        elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_C(253402300799) + 89999, &next_s));
+    assert_int_equal(next_s, 4711);
+    set_zone("XYZ-24:59:59");
+    assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_MIN, &next_s));
+    assert_int_equal(next_s, INT64_C(-62135596800) - 89999);
+    assert_false(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_C(253402300799), &next_s));
+}
+
+static void utc_is_not_local(void **state)
+{
+    struct elapse_cron cron;
+    int64_t next_s;
+
+    (void)state;
+    set_zone(berlin);
+    assert_int_equal(elapse_cron_parse(&cron, "30 2 * * *", NULL), ELAPSE_OK);
+    assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, moment("2026-03-29"), &next_s));
+    assert_int_equal(next_s, moment("2026-03-29T02:30"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_in_a_gap_is_its_end),
+        cmocka_unit_test(many_times_in_a_gap_are_one_moment),
+        cmocka_unit_test(a_time_that_comes_twice_is_meant_the_first_time),
+        cmocka_unit_test(each_second_of_the_two_days_in_order),
+        cmocka_unit_test(half_an_hour),
+        cmocka_unit_test(changes_at_midnight),
+        cmocka_unit_test(after_the_hour_that_comes_twice),
+        cmocka_unit_test(a_day_that_was_left_out),
+        cmocka_unit_test(a_day_that_came_twice),
+        cmocka_unit_test(a_change_that_is_taken_back_soon),
+        cmocka_unit_test(strictly_after_in_a_zone_that_is_none),
+        cmocka_unit_test(a_zone_without_changes_is_utc_shifted),
+        cmocka_unit_test(utc_is_not_local),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

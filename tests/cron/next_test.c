@@ -1,0 +1,201 @@
+/*
+ * Which moments an expression names, in UTC: rule by rule.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+
+#include <cmocka.h>
+#include <elapse/cron.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static const int64_t first_s = INT64_C(-62135596800);
+static const int64_t last_s = INT64_C(253402300799);
+
+static struct elapse_cron parsed(const char *expression)
+{
+    struct elapse_cron cron;
+    struct elapse_cron_fault fault;
+
+    if (elapse_cron_parse(&cron, expression, &fault) != ELAPSE_OK)
+        fail_msg("%s: at %zu: %s", expression, fault.position, fault.text);
+    return cron;
+}
+
+/* 2026-03-01T02:03:04 as a moment. */
+static int64_t moment(const char *text)
+{
+    struct tm civil = {0};
+    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &civil.tm_year, &civil.tm_mon, &civil.tm_mday,
+                        &civil.tm_hour, &civil.tm_min, &civil.tm_sec);
+
+    assert_true(fields >= 3);
+    civil.tm_year -= 1900;
+    civil.tm_mon -= 1;
+    return timegm(&civil);
+}
+
+static void assert_fires(const char *expression, const char *after, const char *const *fires)
+{
+    struct elapse_cron cron = parsed(expression);
+    int64_t now_s = moment(after);
+
+    for (size_t i = 0; i < 5 && fires[i] != NULL; i++) {
+        int64_t wanted_s = moment(fires[i]);
+
+        assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, now_s, &now_s));
+        if (now_s != wanted_s)
+            fail_msg("%s: %+lld s from %s", expression, (long long)(now_s - wanted_s), fires[i]);
+    }
+}
+
+static void days_that_depend_on_the_month(void **state)
+{
+    /* In 2026, 1 January is a Thursday, 1 February and 1 March Sundays, 1 August a Saturday. */
+    static const struct {
+        const char *expression;
+        const char *after;
+        const char *fires[5];
+    } known[] = {
+        {"0 0 L * *", "2026-01-30", {"2026-01-31", "2026-02-28", "2026-03-31", "2026-04-30"}},
+        {"0 0 L 2 *", "2026-03-01", {"2027-02-28", "2028-02-29", "2029-02-28"}},
+        {"0 0 L-3 * *", "2026-01-01", {"2026-01-28", "2026-02-25", "2026-03-28"}},
+        {"0 0 L-30 * *", "2026-01-01", {"2026-03-01", "2026-05-01", "2026-07-01"}},
+        {"0 0 L-28 2 *", "2026-01-01", {"2028-02-01", "2032-02-01"}},
+        {"0 0 15W * *", "2026-01-01", {"2026-01-15", "2026-02-16", "2026-03-16", "2026-04-15"}},
+        {"0 0 1W * *", "2026-01-31", {"2026-02-02", "2026-03-02", "2026-04-01", "2026-05-01"}},
+        {"0 0 1W 8 *", "2026-01-31", {"2026-08-03", "2027-08-02", "2028-08-01"}},
+        {"0 0 31W * *", "2026-01-01", {"2026-01-30", "2026-03-31", "2026-05-29", "2026-07-31"}},
+        {"0 0 30W 8 *", "2026-01-01", {"2026-08-31"}},
+        {"0 0 LW * *", "2026-01-01", {"2026-01-30", "2026-02-27", "2026-03-31", "2026-04-30"}},
+        {"0 0 1W,15W,LW 2 *", "2026-01-01", {"2026-02-02", "2026-02-16", "2026-02-27"}},
+        {"0 0 * * 5L", "2026-01-01", {"2026-01-30", "2026-02-27", "2026-03-27"}},
+        {"0 0 * * 0L", "2026-02-01", {"2026-02-22", "2026-03-29", "2026-04-26", "2026-05-31"}},
+        {"0 0 * * 5#2", "2026-01-01", {"2026-01-09", "2026-02-13", "2026-03-13"}},
+        {"0 0 * * sun#5", "2026-01-01", {"2026-03-29", "2026-05-31", "2026-08-30"}},
+        {"0 0 * 2 0#5", "2026-01-01", {"2032-02-29", "2060-02-29"}},
+        {"0 0 * * 4#1,4#5", "2026-01-01", {"2026-01-29", "2026-02-05", "2026-03-05"}},
+        {"0 0 31 * *", "2026-01-01", {"2026-01-31", "2026-03-31", "2026-05-31", "2026-07-31"}},
+        {"0 0 29 2 *", "2097-01-01", {"2104-02-29", "2108-02-29"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(known); i++)
+        assert_fires(known[i].expression, known[i].after, known[i].fires);
+}
+
+static void either_day_if_both_are_restricted_else_both(void **state)
+{
+    static const char *const either[5] = {"2026-03-02", "2026-03-09", "2026-03-13", "2026-03-16"};
+    static const char *const monday[5] = {"2026-03-02", "2026-03-09", "2026-03-16"};
+    static const char *const odd_monday[5] = {"2026-03-09", "2026-03-23", "2026-04-13"};
+    static const char *const friday_or_sunday_13th[5] = {"2026-03-13", "2026-09-13", "2026-11-13"};
+    static const char *const last_or_friday[5] = {"2026-03-27", "2026-03-31", "2026-04-03"};
+
+    (void)state;
+    assert_fires("0 0 13 * 1", "2026-03-01", either);
+    assert_fires("0 0 * * 1", "2026-03-01", monday);
+    assert_fires("0 0 ? * 1", "2026-03-01", monday);
+    assert_fires("0 0 */2 * 1", "2026-03-02", odd_monday);
+    assert_fires("0 0 13 * */5", "2026-03-01", friday_or_sunday_13th);
+    assert_fires("0 0 L * 5", "2026-03-20", last_or_friday);
+}
+
+static void strictly_after(void **state)
+{
+    static const char *const minutes[5] = {"2026-03-01T00:01:00", "2026-03-01T00:02:00"};
+    static const char *const seconds[5] = {"2026-03-01T00:00:01", "2026-03-01T00:00:02"};
+    static const char *const within[5] = {"2026-03-01T00:01:00"};
+    static const char *const turn[5] = {"2026-01-01T00:00:00", "2027-01-01T00:00:00"};
+    static const char *const evening[5] = {"2025-12-31T23:59:59", "2026-12-31T23:59:59"};
+
+    (void)state;
+    assert_fires("* * * * *", "2026-03-01T00:00:00", minutes);
+    assert_fires("* * * * *", "2026-03-01T00:00:59", within);
+    assert_fires("* * * * * *", "2026-03-01T00:00:00", seconds);
+    assert_fires("@yearly", "2025-12-31T23:59:59", turn);
+    assert_fires("59 59 23 31 12 ?", "2025-12-31T23:59:58", evening);
+}
+
+static void each_field_carries_into_the_next(void **state)
+{
+    static const char *const fires[5] = {"2026-03-01T09:05:50", "2026-03-01T09:20:20",
+                                         "2026-03-01T09:20:50", "2026-03-01T17:05:20",
+                                         "2026-03-01T17:05:50"};
+    static const char *const next_day[5] = {"2026-03-02T09:05:20"};
+    static const char *const next_year[5] = {"2027-02-02T00:00:00"};
+
+    (void)state;
+    assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T09:05:20", fires);
+    assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T17:20:50", next_day);
+    assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T17:21:00", next_day);
+    assert_fires("20,50 5,20 9,17 * * *", "2026-03-01T18:00:00", next_day);
+    assert_fires("0 0 2 2 *", "2026-02-02T00:00:00", next_year);
+}
+
+static void before_1970_and_to_the_edges(void **state)
+{
+    static const char *const old[5] = {"1969-12-31T23:59:59", "1970-01-01T00:00:00"};
+    static const char *const leap_day[5] = {"1904-02-29", "1908-02-29"};
+    struct elapse_cron each_second = parsed("* * * * * *");
+    struct elapse_cron yearly = parsed("@yearly");
+    int64_t next_s = 4711;
+
+    (void)state;
+    assert_fires("* * * * * *", "1969-12-31T23:59:58", old);
+    assert_fires("0 0 29 2 *", "1896-02-29", leap_day);
+    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, INT64_MIN, &next_s));
+    assert_int_equal(next_s, first_s);
+    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, first_s - 1, &next_s));
+    assert_int_equal(next_s, first_s);
+    assert_true(elapse_cron_next(&yearly, ELAPSE_ZONE_UTC, first_s, &next_s));
+    assert_int_equal(next_s, first_s + INT64_C(365) * 86400);
+    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, last_s - 1, &next_s));
+    assert_int_equal(next_s, last_s);
+
+    static const int64_t beyond_s[] = {last_s, last_s + 1, last_s + 86400 * 40, INT64_MAX};
+    for (size_t i = 0; i < LENGTH(beyond_s); i++) {
+        next_s = 4711;
+        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, beyond_s[i], &next_s));
+        assert_int_equal(next_s, 4711);
+    }
+    assert_false(elapse_cron_next(&yearly, ELAPSE_ZONE_UTC, last_s - 86400, &next_s));
+    assert_false(elapse_cron_next(&yearly, ELAPSE_ZONE_LOCAL, INT64_MAX, &next_s));
+}
+
+/* Also a day that comes every forty years, and the last time. */
+static void the_rarest_days(void **state)
+{
+    struct elapse_cron cron = parsed("0 0 */28 2 1#5");
+    int64_t now_s = moment("1600-01-01");
+    int64_t before_s;
+    unsigned count = 0;
+
+    (void)state;
+    while (now_s < moment("2000-01-01")) {
+        before_s = now_s;
+        assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, before_s, &now_s));
+        assert_true(now_s > before_s);
+        count++;
+    }
+    /* Of 97 leap days in 400 years 15 are Mondays; and one more is beyond. */
+    assert_int_equal(count, 15 + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(days_that_depend_on_the_month),
+        cmocka_unit_test(either_day_if_both_are_restricted_else_both),
+        cmocka_unit_test(strictly_after),
+        cmocka_unit_test(each_field_carries_into_the_next),
+        cmocka_unit_test(before_1970_and_to_the_edges),
+        cmocka_unit_test(the_rarest_days),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

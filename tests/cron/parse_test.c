@@ -1,0 +1,384 @@
+/*
+ * What is an expression and what is none, and where it is said to be wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <elapse/cron.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static struct elapse_cron parsed(const char *expression)
+{
+    struct elapse_cron cron;
+    struct elapse_cron_fault fault;
+
+    if (elapse_cron_parse(&cron, expression, &fault) != ELAPSE_OK)
+        fail_msg("%s: at %zu: %s", expression, fault.position, fault.text);
+    return cron;
+}
+
+static void assert_same(const char *left, const char *right)
+{
+    struct elapse_cron crons[] = {parsed(left), parsed(right)};
+
+    if (memcmp(&crons[0], &crons[1], sizeof crons[0]) != 0)
+        fail_msg("%s is not %s", left, right);
+}
+
+/* The fault is at the character marked by ^ in the line below the expression. */
+static void assert_fault(const char *expression, const char *mark, const char *text)
+{
+    struct elapse_cron cron;
+    struct elapse_cron before;
+    struct elapse_cron_fault fault = {.position = SIZE_MAX, .text = NULL};
+
+    memset(&cron, 0x5a, sizeof cron);
+    before = cron;
+    if (elapse_cron_parse(&cron, expression, &fault) != ELAPSE_ERROR_ARGUMENT)
+        fail_msg("%s: taken for an expression", expression);
+    if (fault.position != strcspn(mark, "^") || strcmp(fault.text, text) != 0)
+        fail_msg("%s\n%*s^ %s", expression, (int)fault.position, "", fault.text);
+    assert_memory_equal(&cron, &before, sizeof cron);
+    assert_int_equal(elapse_cron_parse(&cron, expression, NULL), ELAPSE_ERROR_ARGUMENT);
+}
+
+struct wrong {
+    const char *expression;
+    const char *mark;
+    const char *text;
+};
+
+static void assert_faults(const struct wrong *wrongs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        assert_fault(wrongs[i].expression, wrongs[i].mark, wrongs[i].text);
+}
+
+static void same_meaning_in_other_words(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"@yearly", "0 0 1 1 *"},
+        {"@annually", "0 0 1 1 *"},
+        {"@monthly", "0 0 1 * *"},
+        {"@weekly", "0 0 * * 0"},
+        {"@daily", "0 0 * * *"},
+        {"@midnight", "0 0 * * *"},
+        {"@hourly", "0 * * * *"},
+        {" \t@Daily\t ", "@daily"},
+        {"* * * * *", "0 * * * * *"},
+        {"  1\t2 3   4 * ", "1 2 3 4 *"},
+        {"05 007 01 1 *", "5 7 1 1 *"},
+        {"0 0 * JAN,mar-May *", "0 0 * 1,3,4,5 *"},
+        {"0 0 * jun,jul,aug,sep,oct,nov,dec,feb,apr *", "0 0 * 2,4,6-12 *"},
+        {"0 0 * * sun,MON,Tue,wEd,thU", "0 0 * * 0-4"},
+        {"0 0 * * mon-fri", "0 0 * * 1-5"},
+        {"0 0 * * 7", "0 0 * * 0"},
+        {"0 0 * * 5-7", "0 0 * * 5,6,0"},
+        {"0 0 * * fri-sun", "0 0 * * 0,5,6"},
+        {"0 0 * * sun-sun", "0 0 * * 0"},
+        {"0 0 * * sun-7", "0 0 * * 0-6"},
+        {"0 0 * * 1-7/3", "0 0 * * 1,4,7"},
+        {"*/20 * * * *", "0,20,40 * * * *"},
+        {"10/25 * * * *", "10,35 * * * *"},
+        {"10-40/15 * * * *", "10,25,40 * * * *"},
+        {"10-40/60 * * * *", "10 * * * *"},
+        {"*/60 */24 * */12 *", "0 0 * 1 *"},
+        {"0 0 5/10 * *", "0 0 5,15,25 * *"},
+        {"0 0 * * 1/2", "0 0 * * 1,3,5"},
+        {"0 0 * * 7/2", "0 0 * * 0"},
+        {"0 0 * * tue/2", "0 0 * * 2,4,6"},
+        {"0 0 ? * ?", "0 0 * * *"},
+        {"0 0 ?/2 * 1", "0 0 */2 * 1"},
+        {"0 0 l,l-3,15w,lw * 5l,5#2,7#1,0l", "0 0 L,L-3,15W,LW * FRIL,fri#2,sun#1,7L"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(pairs); i++)
+        assert_same(pairs[i][0], pairs[i][1]);
+}
+
+static void a_day_field_that_begins_with_a_star_does_not_restrict(void **state)
+{
+    (void)state;
+    assert_false(parsed("0 0 * * *").days_restricted);
+    assert_false(parsed("0 0 */2 * *").days_restricted);
+    assert_false(parsed("0 0 ?,5 * *").days_restricted);
+    assert_true(parsed("0 0 5,* * *").days_restricted);
+    assert_true(parsed("0 0 1-31 * *").days_restricted);
+    assert_true(parsed("0 0 L * *").days_restricted);
+    assert_false(parsed("0 0 * * */2").weekdays_restricted);
+    assert_true(parsed("0 0 * * 5#2").weekdays_restricted);
+}
+
+static const char second_text[] = "a second is a number from 0 to 59";
+static const char minute_text[] = "a minute is a number from 0 to 59";
+static const char hour_text[] = "an hour is a number from 0 to 23";
+static const char day_text[] = "a day of the month is a number from 1 to 31";
+static const char month_text[] = "a month is a number from 1 to 12 or a name from JAN to DEC";
+static const char weekday_text[] =
+    "a day of the week is a number from 0 to 7 or a name from SUN to SAT";
+static const char number_text[] = "a day of the week comes in a month as #1 to #5";
+static const char before_text[] = "before the last day there are 1 to 30";
+static const char junk_text[] = "this should be a comma or the end of the field";
+static const char missing_text[] = "something is missing here";
+static const char step_text[] = "a step is a number no greater than the field has values";
+static const char last_day_text[] = "L stands alone here: L, L-3 or LW";
+static const char last_weekday_text[] = "L goes with one day of the week, as in 5L";
+static const char last_text[] = "L goes with days only";
+static const char nearest_text[] = "W goes with one day of the month, as in 15W or LW";
+static const char nearest_elsewhere_text[] = "W goes with days of the month only";
+static const char numbered_text[] = "# goes with one day of the week, as in 5#2";
+static const char numbered_elsewhere_text[] = "# goes with days of the week only";
+
+static void out_of_range(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"60 * * * * *", "^", second_text},
+        {"60 * * * *", "^", minute_text},
+        {"0,59,60 * * * *", "     ^", minute_text},
+        {"0 60 * * * *", "  ^", minute_text},
+        {"* 24 * * *", "  ^", hour_text},
+        {"* 0-24 * * *", "    ^", hour_text},
+        {"* * 0 * *", "    ^", day_text},
+        {"* * 32 * *", "    ^", day_text},
+        {"* * 32W * *", "    ^", day_text},
+        {"* * 0W * *", "    ^", day_text},
+        {"* * L-31 * *", "      ^", before_text},
+        {"* * L-0 * *", "      ^", before_text},
+        {"* * * 0 *", "      ^", month_text},
+        {"* * * 13 *", "      ^", month_text},
+        {"* * * * 8", "        ^", weekday_text},
+        {"* * * * 1-8", "          ^", weekday_text},
+        {"* * * * 8L", "        ^", weekday_text},
+        {"* * * * 5#0", "          ^", number_text},
+        {"* * * * 5#6", "          ^", number_text},
+        {"99999999999999999999999999999999 * * * *", "^", minute_text},
+        {"4294967296 * * * *", "^", minute_text},
+        {"18446744073709551616 * * * *", "^", minute_text},
+        {"-1 * * * *", "^", minute_text},
+        {"+1 * * * *", "^", minute_text},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void steps_and_ranges(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"*/0 * * * *", "  ^", "a step is at least 1"},
+        {"5-9/00 * * * *", "    ^", "a step is at least 1"},
+        {"*/61 * * * *", "  ^", step_text},
+        {"* */25 * * *", "    ^", step_text},
+        {"* * */32 * *", "      ^", step_text},
+        {"* * * */13 *", "        ^", step_text},
+        {"* * * * */8", "          ^", step_text},
+        {"*/18446744073709551617 * * * *", "  ^", step_text},
+        {"*/ * * * *", "  ^", step_text},
+        {"*/x * * * *", "  ^", step_text},
+        {"*/-2 * * * *", "  ^", step_text},
+        {"*/2/3 * * * *", "   ^", junk_text},
+        {"20-10 * * * *", "   ^", "the range runs backwards"},
+        {"* * * dec-jan *", "          ^", "the range runs backwards"},
+        {"* * * * 6-0", "          ^", "the range runs backwards"},
+        {"* * * * sat-fri", "            ^", "the range runs backwards"},
+        {"* * * * 7-6", "          ^", "the range runs backwards"},
+        {"1- * * * *", "  ^", missing_text},
+        {"1-,5 * * * *", "  ^", missing_text},
+        {"1-* * * * *", "  ^", minute_text},
+        {"1-2-3 * * * *", "   ^", junk_text},
+        {"*-5 * * * *", " ^", junk_text},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void names(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"* * * foo *", "      ^", "there is no such name"},
+        {"* * * january *", "      ^", "there is no such name"},
+        {"* * * ja *", "      ^", "there is no such name"},
+        {"* * * mon *", "      ^", "there is no such name"},
+        {"* * * * friday", "        ^", "there is no such name"},
+        {"* * * * jan", "        ^", "there is no such name"},
+        {"* * * * frix", "        ^", "there is no such name"},
+        {"* * * * frill", "        ^", "there is no such name"},
+        {"* * * * mon-fryday", "            ^", "there is no such name"},
+        {"* * * janl *", "         ^", last_text},
+        {"mon * * * *", "^", minute_text},
+        {"x * * * *", "^", minute_text},
+        {"* * mon * *", "    ^", day_text},
+        {"@reboot", "^", "there is no such name"},
+        {"@", "^", "there is no such name"},
+        {" @dailyx", " ^", "there is no such name"},
+        {"@dail", "^", "there is no such name"},
+        {"@every 5m", "^", "there is no such name"},
+        {"@daily *", "       ^", "nothing may follow here"},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void empty_items_and_junk(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"1,,2 * * * *", "  ^", missing_text},  {",1 * * * *", "^", missing_text},
+        {"1, * * * *", "  ^", missing_text},    {"* * * * 1,", "          ^", missing_text},
+        {"5* * * * *", " ^", junk_text},        {"** * * * *", " ^", junk_text},
+        {"5x * * * *", " ^", junk_text},        {"5;6 * * * *", " ^", junk_text},
+        {"5.0 * * * *", " ^", junk_text},       {"* * * * 5\n", "         ^", junk_text},
+        {"\xc3\xa4 * * * *", "^", minute_text}, {"5\xc3\xa4 * * * *", " ^", junk_text},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void too_few_and_too_many_fields(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"", "^", "the expression is empty"},
+        {" \t ", "   ^", "the expression is empty"},
+        {"*", " ^", "there are fewer than five fields"},
+        {"* * * * ", "       ^", "there are fewer than five fields"},
+        {"* * * * * * *", "            ^", "there are more than six fields"},
+        {"0 0 12 * * ? 2026", "             ^", "there are more than six fields"},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void days_that_depend_on_the_month_in_the_wrong_place(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"L * * * *", "^", last_text},
+        {"5L * * * *", " ^", last_text},
+        {"* L * * *", "  ^", last_text},
+        {"* * * L *", "      ^", last_text},
+        {"* * * * L", "        ^", last_weekday_text},
+        {"* * * * 1-5L", "           ^", last_weekday_text},
+        {"* * * * *L", "         ^", last_weekday_text},
+        {"* * * * 5LL", "          ^", last_weekday_text},
+        {"* * 15L * *", "      ^", last_day_text},
+        {"* * 1-L * *", "      ^", last_day_text},
+        {"* * L-3-4 * *", "       ^", junk_text},
+        {"* * L/2 * *", "     ^", junk_text},
+        {"* * L-x * *", "      ^", before_text},
+        {"* * W * *", "    ^", nearest_text},
+        {"* * 1-5W * *", "       ^", nearest_text},
+        {"* * *W * *", "     ^", nearest_text},
+        {"* * L-3W * *", "       ^", nearest_text},
+        {"* * 15W-20 * *", "       ^", junk_text},
+        {"* * 15W/2 * *", "       ^", junk_text},
+        {"* * 15WW * *", "       ^", nearest_text},
+        {"* * * * 5W", "         ^", nearest_elsewhere_text},
+        {"* * * * W", "        ^", nearest_elsewhere_text},
+        {"5W * * * *", " ^", nearest_elsewhere_text},
+        {"* * * * 5#", "          ^", number_text},
+        {"* * * * 1-5#2", "           ^", numbered_text},
+        {"* * * * #2", "        ^", numbered_text},
+        {"* * * * 5#2#3", "           ^", numbered_text},
+        {"* * * * 5#2-4", "           ^", junk_text},
+        {"* * 5#2 * *", "     ^", numbered_elsewhere_text},
+        {"5#2 * * * *", " ^", numbered_elsewhere_text},
+        {"? * * * *", "^", "? stands for days only"},
+        {"* * * ? *", "      ^", "? stands for days only"},
+        {"5? * * * *", " ^", "? stands for days only"},
+        {"* * 5? * *", "     ^", junk_text},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+}
+
+static void days_that_never_come(void **state)
+{
+    static const struct wrong wrongs[] = {
+        {"0 0 30 2 *", "    ^", "this day never comes"},
+        {"0 0 0 31 2,4,6,9,11 *", "      ^", "this day never comes"},
+        {"0 0 31W 2,4 *", "    ^", "this day never comes"},
+        {"0 0 L-29 feb *", "    ^", "this day never comes"},
+        {"0 0 */29 2 1#5", "    ^", "this day never comes"},
+    };
+
+    (void)state;
+    assert_faults(wrongs, LENGTH(wrongs));
+    parsed("0 0 29 2 *");
+    parsed("0 0 29 2 1");
+    parsed("0 0 30 2 1");
+    parsed("0 0 * 2 1#5");
+    parsed("0 0 L-28 2 *");
+    parsed("0 0 L-30 * *");
+    parsed("0 0 */28 2 1#5");
+}
+
+static void too_long(void **state)
+{
+    char text[ELAPSE_CRON_LENGTH_MAX + 2];
+    char mark[sizeof text];
+    struct elapse_cron cron;
+
+    (void)state;
+    memset(text, ' ', sizeof text);
+    memcpy(text, "* * * * *", 9);
+    text[ELAPSE_CRON_LENGTH_MAX] = '\0';
+    assert_int_equal(elapse_cron_parse(&cron, text, NULL), ELAPSE_OK);
+    text[ELAPSE_CRON_LENGTH_MAX] = ' ';
+    text[ELAPSE_CRON_LENGTH_MAX + 1] = '\0';
+    memset(mark, ' ', sizeof mark);
+    mark[ELAPSE_CRON_LENGTH_MAX] = '^';
+    mark[ELAPSE_CRON_LENGTH_MAX + 1] = '\0';
+    assert_fault(text, mark, "the expression is too long");
+}
+
+/* All that can be listed. */
+static void the_longest_sensible_expression_is_not_too_long(void **state)
+{
+    static const unsigned ranges[6][2] = {{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}};
+    char text[ELAPSE_CRON_LENGTH_MAX + 1];
+    size_t length = 0;
+
+    (void)state;
+    for (size_t field = 0; field < 6; field++) {
+        for (unsigned value = ranges[field][0]; value <= ranges[field][1]; value++)
+            length += (size_t)snprintf(text + length, sizeof text - length, "%02u%c", value,
+                                       value == ranges[field][1] ? ' ' : ',');
+    }
+    assert_same(text, "* * * 1-31 * 0-6");
+}
+
+static void no_expression(void **state)
+{
+    (void)state;
+    assert_fault(NULL, "^", "there is no expression");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_meaning_in_other_words),
+        cmocka_unit_test(a_day_field_that_begins_with_a_star_does_not_restrict),
+        cmocka_unit_test(out_of_range),
+        cmocka_unit_test(steps_and_ranges),
+        cmocka_unit_test(names),
+        cmocka_unit_test(empty_items_and_junk),
+        cmocka_unit_test(too_few_and_too_many_fields),
+        cmocka_unit_test(days_that_depend_on_the_month_in_the_wrong_place),
+        cmocka_unit_test(days_that_never_come),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(the_longest_sensible_expression_is_not_too_long),
+        cmocka_unit_test(no_expression),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
