@@ -1,5 +1,6 @@
 #include "calendar.h"
 
+#include "../structures/assert.h"
 #include "recurrence.h"
 #include "ticks.h"
 
@@ -62,8 +63,9 @@ bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, 
         elapse_wheel_for_each(wheel, collect, &collecting);
         if (elapse_wheel_count(wheel) > 0)
             return false;
-        /* Of the size that it was made with: it cannot fail. */
-        (void)elapse_wheel_init(wheel, now_tick);
+        enum elapse_error error = elapse_wheel_init(wheel, now_tick);
+        ELAPSE__ASSERT(error == ELAPSE_OK); /* it could be made before */
+        (void)error;
         calendar->stage = ELAPSE__CALENDAR_PLACING;
     }
     for (; most > 0 && calendar->chain != NULL; most--) {

@@ -87,8 +87,10 @@ static void destroy_thing(void *context)
     MUST(destroyed == 0);
 }
 
-static void take_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+static void take_back(const struct elapse_handed_back *described, void *context)
 {
+    const struct elapse_task *task = &described->task;
+    uint64_t deadline_ns = described->deadline_ns;
     struct thing *thing = task->context;
     MUST(context == NULL);
     MUST(deadline_ns > 0);

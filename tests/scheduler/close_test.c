@@ -42,8 +42,10 @@ struct handed_back {
 
 static struct handed_back back;
 
-static void take_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+static void take_back(const struct elapse_handed_back *handed_back, void *context)
 {
+    const struct elapse_task *task = &handed_back->task;
+    uint64_t deadline_ns = handed_back->deadline_ns;
     struct handed_back *taken = context;
 
     taken->thread = pthread_self();
@@ -217,8 +219,10 @@ struct curious {
     enum elapse_error closed;
 };
 
-static void ask_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+static void ask_back(const struct elapse_handed_back *handed_back, void *context)
 {
+    const struct elapse_task *task = &handed_back->task;
+    uint64_t deadline_ns = handed_back->deadline_ns;
     struct curious *curious = context;
 
     (void)deadline_ns;

@@ -145,8 +145,10 @@ static void free_destroys_what_no_close_dropped(void **state)
     assert_int_equal(ends_of('b'), 1);
 }
 
-static void take_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+static void take_back(const struct elapse_handed_back *handed_back, void *context)
 {
+    const struct elapse_task *task = &handed_back->task;
+    uint64_t deadline_ns = handed_back->deadline_ns;
     (void)task;
     (void)deadline_ns;
     ++*(int *)context;

@@ -156,10 +156,9 @@ static void a_running_task_counts_as_running_until_its_action_ends(void **state)
     scheduler_end(scheduler);
 }
 
-static void take_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+static void take_back(const struct elapse_handed_back *handed_back, void *context)
 {
-    (void)task;
-    (void)deadline_ns;
+    (void)handed_back;
     ++*(uint64_t *)context;
 }
 

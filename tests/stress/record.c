@@ -260,8 +260,10 @@ void record_destroy(void *context)
         operate(round, source, true);
 }
 
-void record_hand_back(const struct elapse_task *task, uint64_t deadline_ns, void *context)
+void record_hand_back(const struct elapse_handed_back *handed_back, void *context)
 {
+    const struct elapse_task *task = &handed_back->task;
+    uint64_t deadline_ns = handed_back->deadline_ns;
     struct round *round = context;
     struct record *record = task->context;
     char key[16];

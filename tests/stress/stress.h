@@ -191,7 +191,7 @@ const struct asked *record_in_force(const struct record *record);
 
 void record_action(void *context, const struct elapse_run *run);
 void record_destroy(void *context);
-void record_hand_back(const struct elapse_task *task, uint64_t deadline_ns, void *context);
+void record_hand_back(const struct elapse_handed_back *handed_back, void *context);
 size_t key_bytes_of(int key, char bytes[16]);
 
 /* ---- operations.c ---- */
