@@ -142,13 +142,16 @@ void run_floor_cancel(struct workspace *workspace, double *figures)
 {
     size_t count = workspace->timers;
     struct floor_task **nodes = workspace_allocate(count * sizeof(struct floor_task *));
+    struct floor_task **shuffled = workspace_allocate(count * sizeof(struct floor_task *));
     forget_free_memory();
     struct ground *ground = begin_ground(count);
     fill_ground(ground, count, nodes);
+    for (size_t i = 0; i < count; i++)
+        shuffled[i] = nodes[workspace->stop_order[i]];
 
     uint64_t began = clock_ns();
     for (size_t i = 0; i < count; i++) {
-        struct floor_task *node = nodes[workspace->stop_order[i]];
+        struct floor_task *node = shuffled[i];
         (void)pthread_mutex_lock(&ground->lock);
         unlink_node(node);
         (void)pthread_mutex_unlock(&ground->lock);
@@ -161,6 +164,7 @@ void run_floor_cancel(struct workspace *workspace, double *figures)
         left += ground->lists[i].next != &ground->lists[i];
     check_count("lists with nodes left in S2", "floor", left, 0);
     end_ground(ground);
+    free(shuffled);
     free(nodes);
 }
 

@@ -196,22 +196,22 @@ struct elapse_task {
      * been rescheduled is the pending one of its key. */
     const void *key;
     size_t key_bytes;
-    enum elapse_key_policy if_key_pending;
     /* How much later than its deadline the task may come due if that saves a
      * wake-up. The tick chosen is then its deadline in all respects. It applies to the
      * first deadline only. */
     uint64_t slack_ns;
+    /* PERIOD and AFTER_EACH: 1 to ELAPSE_PERIOD_NS_MAX. Kept to the nanosecond, whatever
+     * the tick: nothing drifts. */
+    uint64_t period_ns;
+    /* CRON: the moments, and below whose time of day they mean. The expression is copied. */
+    const struct elapse_cron *cron;
+    enum elapse_zone zone;
     /* How it goes on after a run. The runs of a task that recurs never overlap. It keeps
      * its handle until it is cancelled, and counts as pending while it runs. Moving it
      * (reschedule) begins its periods anew from the new deadline. */
     enum elapse_recurrence recurrence;
-    /* PERIOD and AFTER_EACH: 1 to ELAPSE_PERIOD_NS_MAX. Kept to the nanosecond, whatever
-     * the tick: nothing drifts. */
-    uint64_t period_ns;
     enum elapse_missed if_missed;
-    /* CRON: the moments, and whose time of day they mean. The expression is copied. */
-    const struct elapse_cron *cron;
-    enum elapse_zone zone;
+    enum elapse_key_policy if_key_pending;
 };
 
 /* ---- life ---- */

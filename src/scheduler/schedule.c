@@ -122,6 +122,12 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
     return ELAPSE_ERROR_MEMORY;
 }
 
+/* The last tick that the slack allows; 0: there is no slack. */
+static uint64_t latest_tick(const struct elapse_task *task, uint64_t deadline_ns, uint64_t tick_ns)
+{
+    return task->slack_ns == 0 ? 0 : elapse_deadline_after(deadline_ns, task->slack_ns) / tick_ns;
+}
+
 /* Makes an admission out of a description, and finds the shard it is for. */
 static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struct elapse_task *task,
                                  struct deadline deadline, struct elapse__admission *admission,
@@ -134,9 +140,8 @@ static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struc
         .task = task,
         .calendar = deadline.calendar,
         .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
+        .latest_tick = latest_tick(task, deadline.ns, tick_ns),
     };
-    if (task->slack_ns > 0)
-        admission->latest_tick = elapse_deadline_after(deadline.ns, task->slack_ns) / tick_ns;
     if (task->key != NULL) {
         admission->key_hash = elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
         *shard = elapse__shard_of_key(scheduler, admission->key_hash);
@@ -258,12 +263,40 @@ static void conclude(struct elapse_scheduler *scheduler, struct elapse__admissio
     clean_up(scheduler, admission, admitted);
 }
 
+static enum elapse_error schedule_plain(struct elapse_scheduler *scheduler,
+                                        const struct elapse_task *task, uint64_t deadline_ns,
+                                        struct elapse_handle *handle)
+{
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    struct elapse__shard *shard = elapse__shard_of_thread(scheduler);
+    enum elapse_error error = ELAPSE_OK;
+    struct elapse__plain_admission admission = {
+        .task = task,
+        .tick = elapse__tick_of_deadline(deadline_ns, tick_ns),
+        .latest_tick = latest_tick(task, deadline_ns, tick_ns),
+    };
+    elapse__shard_lock(shard);
+    while (elapse__shard_admit_plain(shard, &admission, &error) == ELAPSE__ADMIT_NO_ROOM) {
+        error = make_room(scheduler, shard);
+        if (error != ELAPSE_OK)
+            break;
+    }
+    if (handle != NULL && error == ELAPSE_OK)
+        *handle = admission.handle;
+    elapse__shard_unlock(shard);
+    if (error == ELAPSE_OK)
+        elapse__announce(scheduler, (struct elapse__ticks){admission.tick, ELAPSE_NEVER});
+    return error;
+}
+
 static enum elapse_error schedule(struct elapse_scheduler *scheduler,
                                   const struct elapse_task *task, struct deadline deadline,
                                   struct elapse_handle *handle)
 {
     struct elapse__admission admission;
     struct elapse__shard *shard;
+    if (is_plain(task, deadline.calendar) && valid(task, deadline.calendar))
+        return schedule_plain(scheduler, task, deadline.ns, handle);
     enum elapse_error error = prepare(scheduler, task, deadline, &admission, &shard);
     if (error != ELAPSE_OK)
         return error;

@@ -270,16 +270,45 @@ static void take_key(struct elapse__shard *shard, struct elapse__admission *admi
     task->extra->key = key;
 }
 
+static bool may_admit(const struct elapse__shard *shard, enum elapse_error *error)
+{
+    if (shard->closed)
+        *error = ELAPSE_ERROR_CLOSED;
+    return !shard->closed;
+}
+
+/* A task out of the table, which has room; its timer is still to be started. It has been
+ * counted as pending. */
+static struct elapse__task *place(struct elapse__shard *shard, const struct elapse_task *described,
+                                  struct elapse__task_extra *extra)
+{
+    struct elapse__task *task = elapse__task_table_take(&shard->tasks);
+    task->action = described->action;
+    task->context = described->context;
+    task->extra = extra;
+    task->again = false;
+    task->cancelled = false;
+    task->waited = false;
+    elapse_timer_init(&task->when.timer);
+    shard->scheduled++;
+    return task;
+}
+
+static uint64_t chosen_tick(const struct elapse__shard *shard, uint64_t tick, uint64_t latest_tick)
+{
+    if (latest_tick <= tick)
+        return tick;
+    return elapse_deadline_in_window(elapse_wheel_now(&shard->wheel), tick, latest_tick);
+}
+
 enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
                                           struct elapse__admission *admission,
                                           enum elapse_error *error)
 {
     const struct elapse_task *described = admission->task;
     struct elapse__key *key = NULL;
-    if (shard->closed) {
-        *error = ELAPSE_ERROR_CLOSED;
+    if (!may_admit(shard, error))
         return ELAPSE__ADMIT_REFUSED;
-    }
     if (!elapse__task_table_has_room(&shard->tasks))
         return ELAPSE__ADMIT_NO_ROOM;
     if (admission->calendar && shard->calendar.wheel == NULL)
@@ -296,22 +325,31 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
         return ELAPSE__ADMIT_REFUSED;
     }
 
-    struct elapse__task *task = elapse__task_table_take(&shard->tasks);
-    task->action = described->action;
-    task->context = described->context;
-    task->extra = admission->extra;
-    task->again = false;
-    task->cancelled = false;
-    task->waited = false;
-    elapse_timer_init(&task->when.timer);
+    struct elapse__task *task = place(shard, described, admission->extra);
     admission->extra = NULL;
     if (admission->key != NULL)
         take_key(shard, admission, key, task);
-    if (admission->latest_tick > admission->tick)
-        admission->tick = elapse_deadline_in_window(elapse_wheel_now(&shard->wheel),
-                                                    admission->tick, admission->latest_tick);
+    admission->tick = chosen_tick(shard, admission->tick, admission->latest_tick);
     start_timer(shard, task, admission->tick);
-    shard->scheduled++;
+    admission->handle = handle_of(shard, task);
+    return ELAPSE__ADMITTED;
+}
+
+enum elapse__admitted elapse__shard_admit_plain(struct elapse__shard *shard,
+                                                struct elapse__plain_admission *admission,
+                                                enum elapse_error *error)
+{
+    if (!may_admit(shard, error))
+        return ELAPSE__ADMIT_REFUSED;
+    if (!elapse__task_table_has_room(&shard->tasks))
+        return ELAPSE__ADMIT_NO_ROOM;
+    if (!count_pending(shard)) {
+        *error = ELAPSE_ERROR_LIMIT;
+        return ELAPSE__ADMIT_REFUSED;
+    }
+    struct elapse__task *task = place(shard, admission->task, NULL);
+    admission->tick = chosen_tick(shard, admission->tick, admission->latest_tick);
+    start_timer(shard, task, admission->tick);
     admission->handle = handle_of(shard, task);
     return ELAPSE__ADMITTED;
 }
