@@ -88,6 +88,9 @@ static inline bool elapse__live_on(struct elapse_scheduler *scheduler, enum elap
     return atomic_compare_exchange_strong(&scheduler->life, &expected, (int)to);
 }
 
+/* The clock that the scheduler goes by where time is not manual. */
+clockid_t elapse__system_clock(const struct elapse_scheduler *scheduler);
+
 static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *scheduler)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
