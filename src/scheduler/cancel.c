@@ -18,7 +18,7 @@ static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct e
 {
     uint64_t tick = elapse__tick_of_deadline(deadline_ns, scheduler->options.tick_ns);
     elapse__shard_lock(shard);
-    enum elapse_error error = elapse__shard_reschedule(shard, handle, tick);
+    enum elapse_error error = elapse__shard_reschedule(shard, handle, deadline_ns, tick);
     elapse__shard_unlock(shard);
     if (error == ELAPSE_OK)
         elapse__announce(scheduler, (struct elapse__ticks){tick, ELAPSE_NEVER});

@@ -270,6 +270,19 @@ static void take_key(struct elapse__shard *shard, struct elapse__admission *admi
     task->extra->key = key;
 }
 
+/* A task gets another deadline: what was noted of the one before is void, and periods are
+ * counted from the new one. */
+static void note_moved(struct elapse__task *task, uint64_t deadline_ns)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    if (task->extra != NULL)
+        task->extra->noted_tick = 0;
+    if (recurrence != NULL) {
+        recurrence->occurrence_ns = deadline_ns;
+        recurrence->missed = 0;
+    }
+}
+
 static bool may_admit(const struct elapse__shard *shard, enum elapse_error *error)
 {
     if (shard->closed)
@@ -329,7 +342,10 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
     admission->extra = NULL;
     if (admission->key != NULL)
         take_key(shard, admission, key, task);
-    admission->tick = chosen_tick(shard, admission->tick, admission->latest_tick);
+    if (admission->latest_tick > admission->tick) {
+        admission->tick = chosen_tick(shard, admission->tick, admission->latest_tick);
+        note_moved(task, elapse__tick_begins_ns(admission->tick, shard->tick_ns));
+    }
     start_timer(shard, task, admission->tick);
     admission->handle = handle_of(shard, task);
     return ELAPSE__ADMITTED;
@@ -356,23 +372,11 @@ enum elapse__admitted elapse__shard_admit_plain(struct elapse__shard *shard,
 
 /* ---- reschedule, cancel ---- */
 
-/* A task gets another deadline: what was noted of the one before is void, and periods are
- * counted from the new one. */
-static void note_moved(const struct elapse__shard *shard, struct elapse__task *task, uint64_t tick)
-{
-    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    if (task->extra != NULL)
-        task->extra->noted_tick = 0;
-    if (recurrence != NULL) {
-        recurrence->occurrence_ns = elapse__tick_begins_ns(tick, shard->tick_ns);
-        recurrence->missed = 0;
-    }
-}
-
 static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__task *task,
-                                   uint64_t tick)
+                                   uint64_t deadline_ns, uint64_t tick)
 {
     struct elapse__key *key = elapse__key_of(task);
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     bool superseded = key != NULL && key->pending != NULL && key->pending != task;
     if (task->cancelled || superseded)
         return ELAPSE_ERROR_GONE;
@@ -384,11 +388,13 @@ static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__t
             key->pending = task;
     }
     task->when.again_tick = tick == BY_RECURRENCE ? ELAPSE_NEVER : tick;
+    if (recurrence != NULL)
+        recurrence->moved_ns = deadline_ns;
     return ELAPSE_OK;
 }
 
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t tick)
+                                           uint64_t deadline_ns, uint64_t tick)
 {
     struct elapse__task *task = elapse__shard_find(shard, handle);
     if (shard->closed)
@@ -398,11 +404,11 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     if (elapse__by_calendar(task))
         return ELAPSE_ERROR_ARGUMENT;
     if (task->state == ELAPSE__TASK_RUNNING) {
-        enum elapse_error error = run_again(shard, task, tick);
+        enum elapse_error error = run_again(shard, task, deadline_ns, tick);
         if (error != ELAPSE_OK)
             return error;
     } else {
-        note_moved(shard, task, tick);
+        note_moved(task, deadline_ns);
         start_timer(shard, task, tick);
     }
     shard->rescheduled++;
@@ -587,7 +593,7 @@ static void start_again(struct elapse__shard *shard, struct elapse__task *task,
         recurrence->missed = next_occurrence->missed;
         tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
     } else {
-        note_moved(shard, task, tick);
+        note_moved(task, recurrence == NULL ? 0 : recurrence->moved_ns);
     }
     start_timer(shard, task, tick);
     if (elapse__by_calendar(task))

@@ -144,9 +144,9 @@ enum elapse__admitted elapse__shard_admit_plain(struct elapse__shard *shard,
                                                 struct elapse__plain_admission *admission,
                                                 enum elapse_error *error);
 
-/* Moves a task to another tick. */
+/* Moves a task to another deadline, which comes due at `tick`. */
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t tick);
+                                           uint64_t deadline_ns, uint64_t tick);
 
 /* Cancels; `remains` is filled if the answer is REMOVED. */
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
