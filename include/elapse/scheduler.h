@@ -117,7 +117,9 @@ struct elapse_run {
     uint64_t actual_ns; /* when it began, never before intended_ns */
     bool calendar;      /* both times are those of the wall clock, since 1970 */
     uint64_t number;    /* of this run, from 1; more than 1 if it recurs */
-    uint64_t missed;    /* occurrences that were left out just before this one */
+    /* Occurrences that were left out just before this one. Those of a cron expression are
+     * counted up to a million. */
+    uint64_t missed;
 };
 
 /*
@@ -165,7 +167,8 @@ enum elapse_missed {
     /* Each is made up for, one right after the other. */
     ELAPSE_MISSED_BURST = 1,
     /* PERIOD only: they are left out, and periods are counted from now on: the next is
-     * period_ns after the return. */
+     * period_ns after the return. (One that is due at that very moment is left out and not
+     * counted.) */
     ELAPSE_MISSED_DELAY = 2,
 };
 
@@ -401,7 +404,8 @@ elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_
 /*
  * Schedules `task` for a calendar time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z by
  * the wall clock. When the wall clock is set forward, what it passes is due at once;
- * when it is set back, tasks wait longer. Tasks with a calendar time take no slack and no
+ * when it is set back, tasks wait longer, but for those
+ * that are due already and wait for a worker. Tasks with a calendar time take no slack and no
  * period, and cannot be rescheduled: ARGUMENT.
  * Errors: as elapse_task_schedule_at.
  * Cost: as there, and an allocation; the first in a shard takes another 64 KiB.

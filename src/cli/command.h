@@ -12,5 +12,6 @@ typedef enum exit_status command_function(int argc, char **argv);
 command_function replay_command;
 command_function generate_command;
 command_function show_command;
+command_function run_command;
 
 #endif

@@ -19,6 +19,8 @@ struct command {
 };
 
 static const struct command commands[] = {
+    {"run", "elapse run", "make each line of the input a timer, and tell when it fires",
+     run_command},
     {"replay", "elapse replay", "run a trace of timers through a structure, and report",
      replay_command},
     {"generate", "elapse generate", "write a trace of a given kind", generate_command},
@@ -52,7 +54,7 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
-static enum exit_status run_command(const struct command *command, int argc, char **argv)
+static enum exit_status call_command(const struct command *command, int argc, char **argv)
 {
     char program[32];
 
@@ -78,7 +80,7 @@ static enum exit_status help_command(int argc, char **argv)
     if (command == NULL)
         return unknown_command(argv[1]);
     argv[1] = help_option;
-    return run_command(command, 2, argv);
+    return call_command(command, 2, argv);
 }
 
 static enum exit_status run_program(int argc, char **argv)
@@ -99,7 +101,7 @@ static enum exit_status run_program(int argc, char **argv)
     const struct command *command = find_command(name);
     if (command == NULL)
         return unknown_command(name);
-    return run_command(command, argc - 1, argv + 1);
+    return call_command(command, argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

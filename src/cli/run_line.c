@@ -202,9 +202,9 @@ static const struct {
     size_t length;
     enum run_line_kind kind;
 } verbs[] = {
-    {"in", 2, RUN_LINE_IN},         {"cancel", 6, RUN_LINE_CANCEL},
-    {"at", 2, RUN_LINE_AT},         {"every", 5, RUN_LINE_EVERY},
-    {"cron", 4, RUN_LINE_CRON},     {"after-each", 10, RUN_LINE_AFTER_EACH},
+    {"in", 2, RUN_LINE_IN},     {"cancel", 6, RUN_LINE_CANCEL},
+    {"at", 2, RUN_LINE_AT},     {"every", 5, RUN_LINE_EVERY},
+    {"cron", 4, RUN_LINE_CRON}, {"after-each", 10, RUN_LINE_AFTER_EACH},
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
@@ -247,13 +247,13 @@ bool run_line_parse(struct run_line *line, const char *text, size_t length,
     struct rest rest = {text, text + length};
 
     line->kind = RUN_LINE_NOTHING;
-    skip_blanks(&rest);
-    if (rest.at == rest.end || *rest.at == '#')
-        return true;
     if (length > RUN_LINE_BYTES_MAX) {
         run_line_too_long(fault);
         return false;
     }
+    skip_blanks(&rest);
+    if (rest.at == rest.end || *rest.at == '#')
+        return true;
     if (memchr(text, '\0', length) != NULL)
         return fail(fault, "there is a NUL byte");
     if (!is_utf8(text, length))

@@ -141,23 +141,29 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks 
     return ran;
 }
 
-/* Where the shard is whose next task has the least deadline of all that are due by one of the
- * clocks; NULL if none is due. `*until`: its time goes to this deadline and no further, or it would
- * go on with its next, while another shard has an earlier one. */
+/* The shard whose next task has the least deadline of all that are due by one of the clocks; NULL
+ * if none is due. `*until`: its time goes to this deadline and no further, or it would go on with
+ * its next, while another shard has an earlier one. */
 static struct elapse__shard *first_due(const struct elapse_scheduler *scheduler,
                                        struct elapse__ticks now, struct elapse__ticks *until)
 {
-    struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
-    bool own = earliest.own <= now.own;
-    if (!elapse__is_anything_due(scheduler, now))
-        return NULL;
-    *until = own ? (struct elapse__ticks){earliest.own, 0}
-                 : (struct elapse__ticks){now.own, now.calendar};
-    unsigned i = 0;
-    while (own ? wakes_of(&scheduler->shards[i]).own != earliest.own
-               : wakes_of(&scheduler->shards[i]).calendar != earliest.calendar)
-        i++;
-    return &scheduler->shards[i];
+    struct elapse__ticks least = {ELAPSE_NEVER, ELAPSE_NEVER};
+    struct elapse__shard *first = NULL;
+    struct elapse__shard *first_by_calendar = NULL;
+    /* In one pass: others may lower these while it is read. */
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
+        if (wakes.own <= now.own && wakes.own < least.own) {
+            least.own = wakes.own;
+            first = &scheduler->shards[i];
+        }
+        if (wakes.calendar <= now.calendar && wakes.calendar < least.calendar) {
+            least.calendar = wakes.calendar;
+            first_by_calendar = &scheduler->shards[i];
+        }
+    }
+    *until = first != NULL ? (struct elapse__ticks){least.own, 0} : now;
+    return first != NULL ? first : first_by_calendar;
 }
 
 size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
@@ -165,9 +171,15 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
 {
     size_t ran = 0;
     struct elapse__ticks until;
-    struct elapse__shard *first = NULL;
-    while (!ended(ending) && (first = first_due(scheduler, now, &until)) != NULL)
+    while (!ended(ending)) {
+        /* An action may have set the wall clock back. */
+        uint64_t calendar = elapse__now(scheduler).calendar;
+        now.calendar = calendar < now.calendar ? calendar : now.calendar;
+        struct elapse__shard *first = first_due(scheduler, now, &until);
+        if (first == NULL)
+            break;
         ran += run_some(scheduler, first, until, 1, ending);
+    }
     return ran;
 }
 

@@ -59,6 +59,7 @@ static bool valid(const struct elapse_task *task, bool calendar)
             task->if_key_pending == ELAPSE_KEY_FAIL) &&
            (task->if_missed == ELAPSE_MISSED_SKIP || task->if_missed == ELAPSE_MISSED_BURST ||
             task->if_missed == ELAPSE_MISSED_DELAY) &&
+           (task->zone == ELAPSE_ZONE_UTC || task->zone == ELAPSE_ZONE_LOCAL) &&
            recurs_validly(task) && !(calendar ? with_period || task->slack_ns > 0 : by_cron);
 }
 
@@ -331,7 +332,7 @@ enum elapse_error elapse_task_schedule_cron(struct elapse_scheduler *scheduler,
                                             struct elapse_handle *handle)
 {
     struct deadline first = {.calendar = true};
-    if (task->cron == NULL ||
+    if (task->cron == NULL || !valid(task, true) ||
         !elapse__cron_next_ns(task->cron, task->zone, elapse_scheduler_calendar_ns(scheduler),
                               &first.ns))
         return ELAPSE_ERROR_ARGUMENT;

@@ -126,7 +126,7 @@ struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table,
         return NULL;
     struct elapse__task_block *block = elapse__task_block(table, number);
     struct elapse__task *tasks = elapse__block_tasks(block);
-    if (tasks == NULL || block->used > 0 || block->generation == UINT32_MAX)
+    if (tasks == NULL || block->used > 0)
         return NULL;
     elapse__strike_off(table, number);
     atomic_store_explicit(&block->tasks, NULL, memory_order_relaxed);

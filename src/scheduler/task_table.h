@@ -174,10 +174,16 @@ static inline void elapse__task_table_give(struct elapse__task_table *table,
     struct elapse__task_block *block = elapse__task_block(table, number);
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_FREE && block->used > 0);
     task->state = ELAPSE__TASK_FREE;
+    if (task->generation == UINT32_MAX) {
+        /* The last: nobody has it, and nobody ever will, nor a place never used. */
+        bool listed = elapse__block_has_room(block);
+        block->generation = UINT32_MAX;
+        if (listed && !elapse__block_has_room(block))
+            elapse__strike_off(table, number);
+        return;
+    }
     if (task->generation > block->generation)
         block->generation = task->generation;
-    if (task->generation == UINT32_MAX)
-        return; /* the last: nobody has it, and nobody ever will */
     if (!elapse__block_has_room(block))
         elapse__enlist(table, number);
     task->when.next = block->free;

@@ -3,14 +3,18 @@
 /* What the records add up to. */
 struct sums {
     uint64_t accepted;
-    uint64_t dropped;   /* without a destructor, and there was nothing else it could be */
-    uint64_t ambiguous; /* without a destructor: dropped, or replaced, or it ran */
+    uint64_t dropped;       /* without a destructor, and there was nothing else it could be */
+    uint64_t ended_running; /* recurring: cancelled or replaced while they ran */
+    uint64_t ambiguous;     /* without a destructor: dropped, or replaced, or it ran */
 };
 
 static bool is_far(const struct round *round, struct record *record)
 {
+    uint64_t begun_ns = record->calendar ? round->begun_calendar_ns : round->begun_ns;
+    if (record->recurrence == ELAPSE_RECUR_CRON)
+        return true;
     record_lock(record);
-    bool far = record_in_force(record)->low_ns >= round->begun_ns + far_ns;
+    bool far = record_in_force(record)->low_ns >= begun_ns + far_ns;
     record_unlock(record);
     return far;
 }
@@ -33,12 +37,16 @@ static void check_dropped(struct round *round, struct record *record)
 {
     const struct asked *asked = record_in_force(record);
     must(round->how != ELAPSE_CLOSE_HAND_BACK, round, record, "was dropped, not handed back");
-    must(round->how != ELAPSE_CLOSE_RUN_DUE || asked->high_ns > round->close_begun_ns ||
+    /* What recurs is due again and again. */
+    if (record->recurrence != ELAPSE_RECUR_NEVER)
+        return;
+    uint64_t begun_ns = record->calendar ? round->close_begun_calendar_ns : round->close_begun_ns;
+    must(round->how != ELAPSE_CLOSE_RUN_DUE || asked->high_ns > begun_ns ||
              asked->asked_ns > round->close_begun_ns,
          round, record, "was due at closing and did not run");
 }
 
-static void check_with_destructor(struct round *round, struct record *record)
+static void check_with_destructor(struct round *round, struct record *record, struct sums *sums)
 {
     int end = atomic_load(&record->end);
     uint32_t handed_back = atomic_load(&record->handed_back);
@@ -51,6 +59,11 @@ static void check_with_destructor(struct round *round, struct record *record)
     must((end == (int)END_NONE) == (handed_back == 1), round, record, "ended unseen");
     if (end == (int)END_DROPPED)
         check_dropped(round, record);
+    if (end == (int)END_RAN && record->recurrence != ELAPSE_RECUR_NEVER) {
+        must(record->key >= 0 || atomic_load(&record->cancelled), round, record,
+             "ended although it recurs");
+        sums->ended_running++;
+    }
 }
 
 static void check_without(struct round *round, struct record *record, struct sums *sums)
@@ -59,6 +72,16 @@ static void check_without(struct round *round, struct record *record, struct sum
     must(atomic_load(&record->destroyed) == 0, round, record, "has no destructor");
     if (atomic_load(&record->removed) + atomic_load(&record->handed_back) > 0)
         return;
+    if (record->recurrence != ELAPSE_RECUR_NEVER) {
+        /* If a cancel was answered, that it was running or gone. */
+        if (atomic_load(&record->cancelled)) {
+            sums->ambiguous++;
+            return;
+        }
+        check_dropped(round, record);
+        sums->dropped++;
+        return;
+    }
     if (ran && atomic_load(&record->rescheduled) == 0)
         return;
     if (ran || record->key >= 0) {
@@ -74,8 +97,9 @@ static void check_accepted(struct round *round, struct record *record, struct su
     uint32_t removed = atomic_load(&record->removed);
     uint32_t handed_back = atomic_load(&record->handed_back);
     must(!atomic_load(&record->active), round, record, "runs after closing");
-    must(atomic_load(&record->runs) <= 1 + atomic_load(&record->rescheduled), round, record,
-         "ran more often than it was to");
+    must(record->recurrence != ELAPSE_RECUR_NEVER ||
+             atomic_load(&record->runs) <= 1 + atomic_load(&record->rescheduled),
+         round, record, "ran more often than it was to");
     must(removed + handed_back <= 1, round, record, "ended more than once");
     must(elapse_task_look_up(round->scheduler, record->handle, NULL) == ELAPSE_TASK_GONE, round,
          record, "is still there after closing");
@@ -83,7 +107,7 @@ static void check_accepted(struct round *round, struct record *record, struct su
          "is not gone after closing");
     sums->accepted++;
     if (record->has_destructor)
-        check_with_destructor(round, record);
+        check_with_destructor(round, record, sums);
     else
         check_without(round, record, sums);
 }
@@ -118,11 +142,12 @@ static void check_statistics(struct round *round, const struct sums *sums,
     must(statistics->replaced >= round->replaced, round, NULL, "statistics: replaced");
     must(statistics->dropped >= round->dropped + sums->dropped, round, NULL, "statistics: dropped");
     /* A task may be replaced while it runs, after it was rescheduled. */
-    must(said <= known + sums->ambiguous + round->rescheduled, round, NULL,
+    must(said <= known + sums->ambiguous + sums->ended_running + round->rescheduled, round, NULL,
          "statistics: more was dropped or replaced than there was");
     /* A task rescheduled while it runs has another end before it, unless that was withdrawn. */
-    must(ends >= statistics->scheduled && ends - statistics->scheduled <= round->rescheduled, round,
-         NULL, "statistics: the ends do not balance the beginnings");
+    must(ends >= statistics->scheduled &&
+             ends - statistics->scheduled <= round->rescheduled + round->recurring_runs,
+         round, NULL, "statistics: the ends do not balance the beginnings");
 }
 
 void accounts_check(struct round *round, const struct elapse_statistics *statistics)

@@ -33,11 +33,13 @@ static struct counters counters;
 static void print_record(const struct record *record)
 {
     fprintf(stderr,
-            "task %" PRIu32 ": key %d, outcome %d, end %d, runs %" PRIu32 ", rescheduled %" PRIu32
-            ", removed %" PRIu32 ", destroyed %" PRIu32 ", handed back %" PRIu32 ", over %d\n",
-            record->number, record->key, record->outcome, record->end, record->runs,
-            record->rescheduled, record->removed, record->destroyed, record->handed_back,
-            record->over);
+            "task %" PRIu32
+            ": recurrence %d, calendar %d, key %d, outcome %d, end %d, runs %" PRIu32
+            ", rescheduled %" PRIu32 ", removed %" PRIu32 ", destroyed %" PRIu32
+            ", handed back %" PRIu32 ", over %d\n",
+            record->number, (int)record->recurrence, record->calendar, record->key, record->outcome,
+            record->end, record->runs, record->rescheduled, record->removed, record->destroyed,
+            record->handed_back, record->over);
     for (unsigned i = 0; i < record->asked_count && i < HISTORY; i++) {
         const struct asked *asked = &record->history[i];
         fprintf(stderr,
@@ -147,9 +149,10 @@ int main(int count, char **arguments)
     } while (configuration.operations > 0 ? counters.operations < configuration.operations
                                           : time(NULL) < end);
     printf("%" PRIu64 " rounds, %" PRIu64 " operations, %" PRIu64 " tasks, %" PRIu64
-           " runs, cancels: %" PRIu64 " removed, %" PRIu64 " running, %" PRIu64 " gone, %" PRIu64
-           " self\n",
-           counters.rounds, counters.operations, counters.tasks, counters.runs, counters.cancels[0],
-           counters.cancels[1], counters.cancels[2], counters.cancels[3]);
+           " runs (%" PRIu64 " of tasks that recur), cancels: %" PRIu64 " removed, %" PRIu64
+           " running, %" PRIu64 " gone, %" PRIu64 " self\n",
+           counters.rounds, counters.operations, counters.tasks, counters.runs,
+           counters.recurring_runs, counters.cancels[0], counters.cancels[1], counters.cancels[2],
+           counters.cancels[3]);
     return 0;
 }

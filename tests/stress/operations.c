@@ -77,6 +77,38 @@ static int draw_key(struct random_source *source)
     }
 }
 
+/* How it goes on. A task with a plain key has no destructor, by which its end would be known. */
+static void draw_recurrence(struct draft *draft, struct record *record,
+                            struct random_source *source)
+{
+    if (record->key >= KEYS || !random_one_in(source, 20))
+        return;
+    record->recurrence = (enum elapse_recurrence)(1 + random_below(source, 2));
+    record->if_missed = (enum elapse_missed)random_below(source, 3);
+    record->period_ns = 1 + random_below(source, 20 * ELAPSE_MILLISECOND_NS);
+    if (random_one_in(source, 2))
+        record->period_ns = ELAPSE_MILLISECOND_NS;
+    draft->task.recurrence = record->recurrence;
+    draft->task.if_missed = record->if_missed;
+    draft->task.period_ns = record->period_ns;
+}
+
+/* By the wall clock: once, or each second. */
+static void draw_calendar(struct draft *draft, struct record *record, struct random_source *source)
+{
+    if (record->recurrence != ELAPSE_RECUR_NEVER || !random_one_in(source, 12))
+        return;
+    record->calendar = true;
+    draft->task.slack_ns = 0;
+    if (record->key >= KEYS || !random_one_in(source, 8))
+        return;
+    record->recurrence = ELAPSE_RECUR_CRON;
+    record->if_missed = (enum elapse_missed)random_below(source, 2);
+    draft->task.recurrence = record->recurrence;
+    draft->task.if_missed = record->if_missed;
+    draft->task.cron = &record->round->cron;
+}
+
 static void draft_draw(struct draft *draft, struct record *record, struct random_source *source,
                        int key)
 {
@@ -98,6 +130,7 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
     if (random_one_in(source, 6))
         draft->task.slack_ns = random_below(source, 3 * ELAPSE_MILLISECOND_NS);
     record->handle_known_first = draft->task.if_key_pending != ELAPSE_KEY_KEEP;
+    draw_recurrence(draft, record, source);
 }
 
 /* A replaced task with a plain key cannot be told from one that waits, so it must not be far. */
@@ -148,6 +181,24 @@ static void keep_handle(struct record *record, struct elapse_handle handle)
         record->handle = handle;
 }
 
+static enum elapse_error schedule_by_calendar(struct round *round, struct record *record,
+                                              const struct draft *draft,
+                                              struct random_source *source,
+                                              struct elapse_handle *handle)
+{
+    uint64_t before_ns = elapse_scheduler_calendar_ns(round->scheduler);
+    if (record->recurrence == ELAPSE_RECUR_CRON) {
+        record->history[0] = asked_between(round, before_ns, ELAPSE_NEVER);
+        return elapse_task_schedule_cron(round->scheduler, &draft->task, handle);
+    }
+    uint64_t deadline_ns = elapse_deadline_after(before_ns, draw_delay_ns(source));
+    if (random_one_in(source, 16))
+        deadline_ns = before_ns - random_below(source, ELAPSE_DAY_NS);
+    deadline_ns = no_further(record, deadline_ns, before_ns);
+    record->history[0] = asked_between(round, deadline_ns, deadline_ns);
+    return elapse_task_schedule_at_calendar(round->scheduler, &draft->task, deadline_ns, handle);
+}
+
 static void schedule_one(struct round *round, struct random_source *source)
 {
     struct record *record = record_take(round);
@@ -159,12 +210,16 @@ static void schedule_one(struct round *round, struct random_source *source)
     if (record == NULL)
         return;
     draft_draw(&draft, record, source, draw_key(source));
+    draw_calendar(&draft, record, source);
     struct elapse_handle *out = record->handle_known_first ? &record->handle : &handle;
     uint64_t before_ns = elapse_scheduler_now_ns(scheduler);
     bool closed = atomic_load(&round->closed);
     uint64_t delay_ns = ELAPSE_NEVER;
     record->asked_count = 1;
-    if (random_one_in(source, 2)) {
+    if (record->calendar) {
+        frame_enter(&frame, CALL_SCHEDULE, record, 1);
+        error = schedule_by_calendar(round, record, &draft, source, out);
+    } else if (random_one_in(source, 2)) {
         delay_ns = no_further(record, draw_delay_ns(source), 0);
         uint64_t low_ns = elapse_deadline_after(before_ns, delay_ns);
         /* The clock goes on before it is read, how far is not known yet. */
@@ -266,8 +321,11 @@ static void reschedule(struct record *record, struct random_source *source)
     }
     record_unlock(record);
     must(error == ELAPSE_OK || error == ELAPSE_ERROR_GONE || error == ELAPSE_ERROR_CLOSED ||
-             (error == ELAPSE_ERROR_LIMIT && round->pending_max != 0),
+             (error == ELAPSE_ERROR_LIMIT && round->pending_max != 0) ||
+             (error == ELAPSE_ERROR_ARGUMENT && record->calendar),
          round, record, "was not rescheduled, for no reason");
+    must(error != ELAPSE_OK || !record->calendar, round, record,
+         "has a calendar time and was rescheduled");
     must(error != ELAPSE_OK || !over, round, record, "was rescheduled after a cancel");
 }
 
@@ -277,6 +335,7 @@ static void note_answer(struct round *round, struct record *record, enum elapse_
                         bool was_over)
 {
     atomic_fetch_add(&round->counters->cancels[answer], 1);
+    atomic_store(&record->cancelled, true);
     if (answer == ELAPSE_CANCEL_RUNNING || answer == ELAPSE_CANCEL_SELF) {
         must(!was_over, round, record, "runs although a cancel said REMOVED or GONE");
         record_runs_no_more(record);
@@ -408,21 +467,25 @@ static void look(struct round *round, struct random_source *source)
 
 /* ---- all of it ---- */
 
+void cancel_own(struct record *record, struct elapse_handle handle)
+{
+    struct elapse_scheduler *scheduler = record->round->scheduler;
+    enum elapse_cancel answer = elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER);
+    must(answer == ELAPSE_CANCEL_SELF, record->round, record,
+         "waiting in its own action did not say SELF");
+    note_answer(record->round, record, answer, false);
+    must(elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_RUNNING, record->round, record,
+         "a cancel in its own action did not say RUNNING");
+}
+
 void operate_on_own(struct record *record, struct random_source *source)
 {
-    struct round *round = record->round;
     if (!record->handle_known_first)
         return;
-    if (!random_one_in(source, 4)) {
+    if (random_one_in(source, 4))
+        cancel_own(record, record->handle);
+    else
         reschedule(record, source);
-        return;
-    }
-    enum elapse_cancel answer =
-        elapse_task_cancel_wait(round->scheduler, record->handle, ELAPSE_NEVER);
-    must(answer == ELAPSE_CANCEL_SELF, round, record, "waiting in its own action did not say SELF");
-    note_answer(round, record, answer, false);
-    must(elapse_task_cancel(round->scheduler, record->handle) == ELAPSE_CANCEL_RUNNING, round,
-         record, "a cancel in its own action did not say RUNNING");
 }
 
 void operate(struct round *round, struct random_source *source, bool inside)

@@ -117,6 +117,10 @@ static void check_time(struct record *record, const struct elapse_run *run)
     bool exact = false;
     must(run->actual_ns >= run->intended_ns, round, record, "began before its intended time");
     must(run->intended_ns % round->tick_ns == 0, round, record, "intended time is no tick");
+    if (record->calendar) {
+        must(run->intended_ns >= record->history[0].low_ns, round, record, "began too early");
+        return;
+    }
     must(run->actual_ns <= elapse_scheduler_now_ns(round->scheduler), round, record,
          "began in the future");
     must(run->actual_ns <= atomic_load(&record->last_begin_ns), round, record,
@@ -127,11 +131,30 @@ static void check_time(struct record *record, const struct elapse_run *run)
         if (!belongs(asked, run))
             continue;
         in_force = true;
-        exact = exact || run->intended_ns <= latest_ns(round, asked);
+        exact = exact || run->number > 1 || run->intended_ns <= latest_ns(round, asked);
     }
+    if (record->recurrence == ELAPSE_RECUR_AFTER_EACH && record->asked_count == 1 &&
+        run->number > 1)
+        must(run->intended_ns >= atomic_load(&record->returned_ns) + record->period_ns, round,
+             record, "began too soon after it had returned");
     record_unlock(record);
     must(in_force, round, record, "began too early, or for a deadline that was moved");
     must(exact, round, record, "was intended for later than was asked for");
+}
+
+static void check_number(struct record *record, const struct elapse_run *run, uint32_t runs)
+{
+    struct round *round = record->round;
+    must(run->calendar == record->calendar, round, record, "was told the time of another clock");
+    if (record->recurrence == ELAPSE_RECUR_NEVER) {
+        must(run->missed == 0, round, record, "missed what it never had");
+        return;
+    }
+    atomic_fetch_add(&round->recurring_runs, 1);
+    must(run->number == runs, round, record, "miscounted its runs");
+    must(run->missed == 0 || (record->recurrence != ELAPSE_RECUR_AFTER_EACH &&
+                              record->if_missed != ELAPSE_MISSED_BURST),
+         round, record, "left out what it was to make up for");
 }
 
 static void check_handle(struct record *record, const struct elapse_run *run)
@@ -159,14 +182,30 @@ static void pass_time(struct random_source *source)
     (void)nanosleep(&nap, NULL);
 }
 
-static void work(struct record *record)
+/* Each second is too seldom to wait for: such a task stays. The others come to their end. */
+static void work_at_rest(struct record *record, const struct elapse_run *run,
+                         struct random_source *source)
+{
+    if (record->recurrence == ELAPSE_RECUR_NEVER)
+        operate_on_own(record, source);
+    else if (record->recurrence != ELAPSE_RECUR_CRON && random_one_in(source, 2))
+        cancel_own(record, run->handle);
+}
+
+static void work(struct record *record, const struct elapse_run *run)
 {
     struct round *round = record->round;
     struct random_source *source = random_of_thread(round);
     if (atomic_load(&round->phase) == PHASE_REST) {
         /* It may come due again before it has ended: what ends last has to see to that. */
-        operate_on_own(record, source);
+        work_at_rest(record, run, source);
         pass_time(source);
+        return;
+    }
+    if (run->number > 4) {
+        /* What recurs would soon do most of all. */
+        if (random_one_in(source, 16))
+            cancel_own(record, run->handle);
         return;
     }
     if (random_one_in(source, 8))
@@ -197,13 +236,15 @@ void record_action(void *context, const struct elapse_run *run)
     if (record->key >= 0)
         must(!atomic_exchange(&round->key_active[record->key], true), round, record,
              "runs beside another with its key");
-    atomic_fetch_add(&record->runs, 1);
+    uint32_t times = atomic_fetch_add(&record->runs, 1) + 1;
     atomic_fetch_add(&round->runs, 1);
+    check_number(record, run, times);
     check_time(record, run);
     check_handle(record, run);
-    work(record);
+    work(record, run);
     if (record->key >= 0)
         atomic_store(&round->key_active[record->key], false);
+    atomic_store(&record->returned_ns, elapse_scheduler_now_ns(round->scheduler));
     atomic_store(&record->active, false);
     just_ran = record;
 }
@@ -279,6 +320,12 @@ void record_hand_back(const struct elapse_handed_back *handed_back, void *contex
         must(task->key_bytes == key_bytes_of(record->key, key) &&
                  memcmp(task->key, key, task->key_bytes) == 0,
              round, record, "was handed back with another key");
+    must(handed_back->calendar == record->calendar && task->recurrence == record->recurrence &&
+             task->period_ns == record->period_ns &&
+             (task->recurrence == ELAPSE_RECUR_NEVER || task->if_missed == record->if_missed),
+         round, record, "was handed back as one that recurs otherwise");
+    must((task->cron != NULL) == (record->recurrence == ELAPSE_RECUR_CRON), round, record,
+         "was handed back with another expression");
     record_lock(record);
     must(deadline_ns >= record_in_force(record)->low_ns, round, record,
          "was handed back with an earlier deadline");

@@ -47,6 +47,9 @@ static void round_open(struct round *round)
     options.pending_max = round->pending_max;
     must(elapse_scheduler_new(&options, &round->scheduler) == ELAPSE_OK, round, NULL, "new failed");
     round->begun_ns = elapse_scheduler_now_ns(round->scheduler);
+    round->begun_calendar_ns = elapse_scheduler_calendar_ns(round->scheduler);
+    must(elapse_cron_parse(&round->cron, "* * * * * *", NULL) == ELAPSE_OK, round, NULL,
+         "no expression");
     for (uint64_t times = random_below(&source, 100); times > 0; times--)
         operate(round, &source, false);
     if (round->starts)
@@ -109,6 +112,7 @@ static void shut(struct round *round)
     elapse_hand_back_function *hand_back =
         round->how == ELAPSE_CLOSE_HAND_BACK ? record_hand_back : NULL;
     round->close_begun_ns = elapse_scheduler_now_ns(round->scheduler);
+    round->close_begun_calendar_ns = elapse_scheduler_calendar_ns(round->scheduler);
     frame_enter(&frame, CALL_CLOSE, NULL, 0);
     enum elapse_error error =
         elapse_scheduler_close(round->scheduler, round->how, hand_back, round);
@@ -160,6 +164,7 @@ void round_run(const struct configuration *configuration, struct counters *count
     accounts_check(round, &statistics);
     must(elapse_scheduler_free(round->scheduler) == ELAPSE_OK, round, NULL, "free failed");
     atomic_fetch_add(&counters->runs, round->runs);
+    atomic_fetch_add(&counters->recurring_runs, round->recurring_runs);
     atomic_fetch_add(&counters->rounds, 1);
     for (int i = 0; i < LOCKS; i++)
         (void)pthread_mutex_destroy(&round->locks[i]);

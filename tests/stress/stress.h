@@ -68,6 +68,10 @@ struct record {
     uint32_t number;
     int key; /* -1: none; from KEYS on: a plain one */
     bool has_destructor;
+    bool calendar; /* its times are those of the wall clock */
+    enum elapse_recurrence recurrence;
+    enum elapse_missed if_missed;
+    uint64_t period_ns;
     bool handle_known_first; /* the scheduler itself stores `handle` */
     _Atomic int outcome;     /* enum outcome */
     struct elapse_handle handle;
@@ -77,6 +81,8 @@ struct record {
 
     _Atomic bool active;            /* its action is under way */
     _Atomic bool over;              /* a cancel answered REMOVED or GONE, and has returned */
+    _Atomic bool cancelled;         /* a cancel has been answered, in any way */
+    _Atomic uint64_t returned_ns;   /* when its action last did */
     _Atomic uint64_t last_begin_ns; /* no run begins after this: a cancel has returned */
     _Atomic uint32_t runs;          /* actions begun */
     _Atomic uint32_t rescheduled;   /* successfully */
@@ -106,6 +112,7 @@ struct counters {
     _Atomic uint64_t operations;
     _Atomic uint64_t tasks;
     _Atomic uint64_t runs;
+    _Atomic uint64_t recurring_runs;
     _Atomic uint64_t cancels[4]; /* by enum elapse_cancel */
     _Atomic uint64_t rounds;
 };
@@ -121,11 +128,14 @@ struct round {
     bool starts; /* it is started before the threads are made */
     _Atomic bool started;
     uint64_t begun_ns;
+    uint64_t begun_calendar_ns;
+    struct elapse_cron cron;  /* each second */
     uint64_t operations_each; /* before the closing thread goes on to close */
     _Atomic int phase;        /* enum phase */
     _Atomic unsigned resting;
     _Atomic bool closed; /* close has returned */
     uint64_t close_begun_ns;
+    uint64_t close_begun_calendar_ns;
 
     struct record *records; /* RECORDS of them */
     _Atomic uint32_t used;
@@ -136,6 +146,7 @@ struct round {
 
     /* To be compared with the statistics. */
     _Atomic uint64_t runs, rescheduled, removed, handed_back, dropped, replaced;
+    _Atomic uint64_t recurring_runs; /* of these runs, those of tasks that recur */
 };
 
 /* The call that this thread is inside of, which tells a destructor why it is called. */
@@ -201,6 +212,9 @@ void operate(struct round *round, struct random_source *source, bool inside);
 
 /* What an action may do with its own task. */
 void operate_on_own(struct record *record, struct random_source *source);
+
+/* The action's own task, by the handle that its run has told, is to end. */
+void cancel_own(struct record *record, struct elapse_handle handle);
 
 /* ---- accounts.c ---- */
 

@@ -1,0 +1,500 @@
+/*
+ * The table of tasks: indices and generations that handles rely on, growing, giving blocks
+ * back, and the end of the generations, which is brought about by setting them.
+ */
+#include "part.h"
+
+#include "task_table.h"
+
+#include <string.h>
+
+enum { BLOCKS = 40, TASKS = BLOCKS * ELAPSE__BLOCK_TASKS };
+
+struct fixture {
+    struct elapse__task_table table;
+    struct counting_memory counting;
+    struct elapse_allocator memory;
+};
+
+static void begin(struct fixture *fixture)
+{
+    fixture->memory = counting_allocator(&fixture->counting);
+    elapse__task_table_init(&fixture->table);
+}
+
+static void end(struct fixture *fixture)
+{
+    elapse__task_table_free(&fixture->table, &fixture->memory);
+    assert_int_equal(fixture->counting.blocks, 0);
+    assert_int_equal(fixture->counting.bytes, 0);
+}
+
+static void grow(struct fixture *fixture)
+{
+    uint32_t capacity = elapse__task_table_capacity_needed(&fixture->table);
+    struct elapse__task_room room;
+
+    assert_int_not_equal(capacity, UINT32_MAX);
+    assert_true(elapse__task_room_make(&room, capacity, &fixture->memory));
+    elapse__task_table_grow(&fixture->table, &room);
+    assert_null(room.tasks);
+    elapse__task_room_release(&room, &fixture->memory);
+}
+
+/* As a shard does, which overwrites all that lies in a FREE task's `when`. */
+static struct elapse__task *take(struct fixture *fixture)
+{
+    struct elapse__task *task;
+
+    if (!elapse__task_table_has_room(&fixture->table))
+        grow(fixture);
+    task = elapse__task_table_take(&fixture->table);
+    assert_int_equal(task->state, ELAPSE__TASK_FREE);
+    memset(&task->when, 0xa5, sizeof task->when);
+    task->state = ELAPSE__TASK_PENDING;
+    return task;
+}
+
+static void give(struct fixture *fixture, struct elapse__task *task)
+{
+    elapse__task_revoke(task);
+    elapse__task_table_give(&fixture->table, task);
+}
+
+static bool shrink(struct fixture *fixture, uint32_t number)
+{
+    struct elapse__task *tasks = elapse__task_table_shrink(&fixture->table, number);
+
+    elapse__release(&fixture->memory, tasks, ELAPSE__BLOCK_BYTES);
+    return tasks != NULL;
+}
+
+static struct elapse__task *find(struct fixture *fixture, uint32_t index, uint32_t generation)
+{
+    return elapse__task_table_find(&fixture->table, index, generation);
+}
+
+/* Lets a task that is in use have the last generation but one, as after a long life: when it is
+ * given, its index has used them up. */
+static void age(struct elapse__task *task)
+{
+    task->generation = UINT32_MAX - 1;
+}
+
+/* ---- room ---- */
+
+static void a_new_table_has_nothing(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture);
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    assert_null(elapse__task_table_at(&fixture.table, 0));
+    assert_null(elapse__task_table_at(&fixture.table, UINT32_MAX));
+    assert_null(find(&fixture, 0, 0));
+    assert_null(elapse__task_table_shrink(&fixture.table, 0));
+    assert_null(elapse__task_table_shrink(&fixture.table, UINT32_MAX));
+    assert_true(elapse__task_table_capacity_needed(&fixture.table) > 0);
+    end(&fixture);
+}
+
+static void each_task_has_an_index_of_its_own(void **state)
+{
+    static struct elapse__task *taken[TASKS];
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture);
+    memset(taken, 0, sizeof taken);
+    for (unsigned i = 0; i < TASKS; i++) {
+        struct elapse__task *task = take(&fixture);
+
+        assert_in_range(task->index, 0, TASKS - 1);
+        assert_null(taken[task->index]);
+        taken[task->index] = task;
+        assert_int_not_equal(task->generation, 0);
+    }
+    /* What was taken lies where it lay, also after the records were exchanged for more. */
+    for (uint32_t index = 0; index < TASKS; index++) {
+        assert_ptr_equal(elapse__task_table_at(&fixture.table, index), taken[index]);
+        assert_ptr_equal(find(&fixture, index, taken[index]->generation), taken[index]);
+        assert_int_equal((uintptr_t)taken[index] % ELAPSE__LINE_BYTES, 0);
+    }
+    assert_null(elapse__task_table_at(&fixture.table, TASKS));
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    end(&fixture);
+}
+
+static void room_is_made_whole_or_not_at_all(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task_room room;
+
+    (void)state;
+    begin(&fixture);
+    for (size_t allowed = 0; allowed < 2; allowed++) {
+        fixture.counting.until_refused = allowed;
+        assert_false(elapse__task_room_make(&room, 16, &fixture.memory));
+        assert_int_equal(fixture.counting.blocks, 0);
+    }
+    end(&fixture);
+}
+
+/* Two threads have seen the table full, and each comes with what it asked for. */
+static void of_two_rooms_made_at_once_nothing_is_lost(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task_room one;
+    struct elapse__task_room other;
+    uint32_t capacity;
+
+    (void)state;
+    begin(&fixture);
+    capacity = elapse__task_table_capacity_needed(&fixture.table);
+    assert_true(elapse__task_room_make(&one, capacity, &fixture.memory));
+    assert_true(elapse__task_room_make(&other, capacity, &fixture.memory));
+    elapse__task_table_grow(&fixture.table, &one);
+    elapse__task_table_grow(&fixture.table, &other);
+    assert_null(one.blocks);
+    assert_non_null(other.blocks); /* the records there are suffice */
+    elapse__task_room_release(&one, &fixture.memory);
+    elapse__task_room_release(&other, &fixture.memory);
+    for (unsigned i = 0; i < 2 * ELAPSE__BLOCK_TASKS; i++) {
+        assert_true(elapse__task_table_has_room(&fixture.table));
+        take(&fixture);
+    }
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    end(&fixture);
+}
+
+/* Both asked while there was one record left; the second finds none. */
+static void a_block_without_a_record_is_left_over(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task_room room;
+    uint32_t capacity;
+
+    (void)state;
+    begin(&fixture);
+    capacity = elapse__task_table_capacity_needed(&fixture.table);
+    for (uint32_t block = 0; block < capacity; block++)
+        grow(&fixture);
+    assert_true(elapse__task_table_capacity_needed(&fixture.table) > capacity);
+    assert_true(elapse__task_room_make(&room, 0, &fixture.memory));
+    elapse__task_table_grow(&fixture.table, &room);
+    assert_non_null(room.tasks);
+    elapse__task_room_release(&room, &fixture.memory);
+    end(&fixture);
+}
+
+static void there_is_a_last_block(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task_room room;
+
+    (void)state;
+    begin(&fixture);
+    assert_true(elapse__task_room_make(&room, ELAPSE__BLOCKS_MAX, &fixture.memory));
+    elapse__task_table_grow(&fixture.table, &room);
+    assert_int_equal(elapse__task_table_capacity_needed(&fixture.table), 0);
+    fixture.table.block_count = ELAPSE__BLOCKS_MAX;
+    assert_int_equal(elapse__task_table_capacity_needed(&fixture.table), UINT32_MAX);
+    fixture.table.block_count = 1;
+    end(&fixture);
+}
+
+/* ---- giving ---- */
+
+static void a_task_that_was_given_is_not_found(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *task;
+    uint32_t index;
+    uint32_t generation;
+
+    (void)state;
+    begin(&fixture);
+    task = take(&fixture);
+    index = task->index;
+    generation = task->generation;
+    assert_ptr_equal(find(&fixture, index, generation), task);
+    assert_null(find(&fixture, index, generation + 1));
+    task->state = ELAPSE__TASK_LEAVING;
+    assert_null(find(&fixture, index, generation));
+    give(&fixture, task);
+    assert_null(find(&fixture, index, generation));
+    assert_null(find(&fixture, index, generation + 1));
+
+    task = take(&fixture);
+    assert_int_equal(task->index, index); /* what was used last is used first: it is in the cache */
+    assert_null(find(&fixture, index, generation));
+    end(&fixture);
+}
+
+/* What a table must look like, from an array of the tasks in use. */
+struct model {
+    struct elapse__task *live[TASKS];
+    size_t count;
+    uint32_t used_in_block[BLOCKS];
+    uint64_t last_generation[TASKS]; /* that the index was used with */
+};
+
+static void model_take(struct fixture *fixture, struct model *model)
+{
+    struct elapse__task *task = take(fixture);
+
+    assert_in_range(task->index, 0, TASKS - 1);
+    assert_true(task->generation > model->last_generation[task->index]);
+    model->last_generation[task->index] = task->generation;
+    model->used_in_block[task->index / ELAPSE__BLOCK_TASKS]++;
+    model->live[model->count++] = task;
+}
+
+static void model_give(struct fixture *fixture, struct model *model, size_t place)
+{
+    struct elapse__task *task = model->live[place];
+    uint32_t index = task->index;
+    uint32_t generation = task->generation;
+
+    assert_ptr_equal(find(fixture, index, generation), task);
+    give(fixture, task);
+    assert_null(find(fixture, index, generation));
+    model->used_in_block[index / ELAPSE__BLOCK_TASKS]--;
+    model->live[place] = model->live[--model->count];
+}
+
+static void model_shrink(struct fixture *fixture, struct model *model, uint32_t number)
+{
+    bool has_tasks = elapse__task_table_at(&fixture->table, number * ELAPSE__BLOCK_TASKS) != NULL;
+    bool given_back = shrink(fixture, number);
+
+    if (model->used_in_block[number] > 0)
+        assert_false(given_back);
+    else if (has_tasks)
+        assert_true(given_back);
+    if (given_back) {
+        assert_null(elapse__task_table_at(&fixture->table, number * ELAPSE__BLOCK_TASKS));
+        assert_null(elapse__task_table_shrink(&fixture->table, number));
+    }
+}
+
+static void no_generation_is_used_twice_with_an_index(void **state)
+{
+    static struct model model;
+    struct random_source random = {.state = 31};
+    struct fixture fixture;
+    uint64_t wanted = 0;
+
+    (void)state;
+    begin(&fixture);
+    memset(&model, 0, sizeof model);
+    for (unsigned round = 0; round < 1000000; round++) {
+        if (round % 50000 == 0)
+            wanted = random_one_in(&random, 3) ? 0 : random_below(&random, TASKS - 2048);
+        if (random_one_in(&random, 1000))
+            model_shrink(&fixture, &model, (uint32_t)random_below(&random, BLOCKS));
+        if (model.count < wanted)
+            model_take(&fixture, &model);
+        else if (model.count > 0)
+            model_give(&fixture, &model, random_below(&random, model.count));
+        if (model.count > 0 && random_one_in(&random, 4))
+            model_give(&fixture, &model, random_below(&random, model.count));
+    }
+    while (model.count > 0)
+        model_give(&fixture, &model, 0);
+    for (uint32_t number = 0; number < BLOCKS; number++)
+        model_shrink(&fixture, &model, number);
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    end(&fixture);
+}
+
+/* ---- giving blocks back ---- */
+
+static void a_block_that_was_given_back_comes_again_with_later_generations(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *task;
+
+    (void)state;
+    begin(&fixture);
+    for (uint32_t life = 1; life <= 5; life++) {
+        task = take(&fixture);
+        assert_int_equal(task->index, 0);
+        assert_int_equal(task->generation, life);
+        assert_false(shrink(&fixture, 0)); /* it is in use */
+        give(&fixture, task);
+        assert_true(shrink(&fixture, 0));
+        assert_false(elapse__task_table_has_room(&fixture.table));
+        assert_null(find(&fixture, 0, life));
+        assert_int_equal(elapse__task_table_capacity_needed(&fixture.table), 0);
+    }
+    end(&fixture);
+}
+
+static void any_block_of_those_with_room_can_go(void **state)
+{
+    enum { FEW = 5 };
+    struct fixture fixture;
+
+    (void)state;
+    for (uint32_t first = 0; first < FEW; first++) {
+        begin(&fixture);
+        for (unsigned block = 0; block < FEW; block++)
+            grow(&fixture);
+        assert_true(shrink(&fixture, first));
+        for (unsigned i = 0; i < (FEW - 1) * ELAPSE__BLOCK_TASKS; i++) {
+            assert_true(elapse__task_table_has_room(&fixture.table));
+            assert_int_not_equal(take(&fixture)->index / ELAPSE__BLOCK_TASKS, first);
+        }
+        assert_false(elapse__task_table_has_room(&fixture.table));
+        assert_int_equal(take(&fixture)->index / ELAPSE__BLOCK_TASKS, first);
+        end(&fixture);
+    }
+}
+
+/* ---- the end of the generations ---- */
+
+static void an_index_without_generations_is_not_used_again(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *old;
+
+    (void)state;
+    begin(&fixture);
+    old = take(&fixture);
+    for (unsigned i = 1; i < ELAPSE__BLOCK_TASKS; i++)
+        take(&fixture);
+    age(old);
+    assert_ptr_equal(find(&fixture, old->index, UINT32_MAX - 1), old);
+    give(&fixture, old);
+    assert_null(find(&fixture, old->index, UINT32_MAX - 1));
+    assert_null(find(&fixture, old->index, UINT32_MAX));
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    end(&fixture);
+}
+
+static void the_others_of_its_block_go_on(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *tasks[ELAPSE__BLOCK_TASKS];
+
+    (void)state;
+    begin(&fixture);
+    for (unsigned i = 0; i < ELAPSE__BLOCK_TASKS; i++)
+        tasks[i] = take(&fixture);
+    age(tasks[5]);
+    for (unsigned i = 0; i < ELAPSE__BLOCK_TASKS; i++)
+        give(&fixture, tasks[i]);
+    for (unsigned i = 1; i < ELAPSE__BLOCK_TASKS; i++) {
+        assert_true(elapse__task_table_has_room(&fixture.table));
+        assert_int_not_equal(take(&fixture)->index, 5);
+    }
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    end(&fixture);
+}
+
+/* A block given back would forget which of its indices are used up. */
+static void a_block_with_such_an_index_stays(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *old;
+    struct elapse__task *other;
+
+    (void)state;
+    begin(&fixture);
+    old = take(&fixture);
+    other = take(&fixture);
+    give(&fixture, other);
+    age(old);
+    give(&fixture, old);
+    assert_false(shrink(&fixture, 0));
+    end(&fixture);
+}
+
+/* Places that were never used begin with the block's generation: there is none left for them. */
+static void nor_are_the_places_of_its_block_that_were_never_used(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *old;
+
+    (void)state;
+    begin(&fixture);
+    old = take(&fixture);
+    age(old);
+    give(&fixture, old);
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    assert_int_equal(take(&fixture)->index, ELAPSE__BLOCK_TASKS); /* of another block */
+    end(&fixture);
+}
+
+/* The same, where another of the block is given after it. */
+static void its_block_is_not_listed_twice(void **state)
+{
+    struct fixture fixture;
+    struct elapse__task *old;
+    struct elapse__task *other;
+
+    (void)state;
+    begin(&fixture);
+    old = take(&fixture);
+    other = take(&fixture);
+    age(old);
+    give(&fixture, old);
+    give(&fixture, other);
+    assert_true(elapse__task_table_has_room(&fixture.table));
+    assert_ptr_equal(take(&fixture), other);
+    assert_false(elapse__task_table_has_room(&fixture.table));
+    for (unsigned i = 0; i < 2 * ELAPSE__BLOCK_TASKS; i++)
+        assert_in_range(take(&fixture)->index, ELAPSE__BLOCK_TASKS, 3 * ELAPSE__BLOCK_TASKS - 1);
+    end(&fixture);
+}
+
+/* ---- prefetching ---- */
+
+static void prefetching_any_index_is_harmless(void **state)
+{
+    struct random_source random = {.state = 41};
+    struct fixture fixture;
+
+    (void)state;
+    begin(&fixture);
+    for (unsigned blocks = 0; blocks <= BLOCKS; blocks++) {
+        elapse__task_table_prefetch(&fixture.table, 0);
+        elapse__task_table_prefetch(&fixture.table, UINT32_MAX);
+        for (unsigned bit = 0; bit < 32; bit++) {
+            elapse__task_table_prefetch(&fixture.table, UINT32_C(1) << bit);
+            elapse__task_table_prefetch(&fixture.table, (UINT32_C(1) << bit) - 1);
+        }
+        for (unsigned i = 0; i < 1000; i++)
+            elapse__task_table_prefetch(&fixture.table, (uint32_t)random_of_bits(&random, 32));
+        grow(&fixture);
+        if (blocks % 3 == 0)
+            assert_true(shrink(&fixture, 0)); /* until the next growth */
+    }
+    end(&fixture);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_table_has_nothing),
+        cmocka_unit_test(each_task_has_an_index_of_its_own),
+        cmocka_unit_test(room_is_made_whole_or_not_at_all),
+        cmocka_unit_test(of_two_rooms_made_at_once_nothing_is_lost),
+        cmocka_unit_test(a_block_without_a_record_is_left_over),
+        cmocka_unit_test(there_is_a_last_block),
+        cmocka_unit_test(a_task_that_was_given_is_not_found),
+        cmocka_unit_test(no_generation_is_used_twice_with_an_index),
+        cmocka_unit_test(a_block_that_was_given_back_comes_again_with_later_generations),
+        cmocka_unit_test(any_block_of_those_with_room_can_go),
+        cmocka_unit_test(an_index_without_generations_is_not_used_again),
+        cmocka_unit_test(the_others_of_its_block_go_on),
+        cmocka_unit_test(a_block_with_such_an_index_stays),
+        cmocka_unit_test(nor_are_the_places_of_its_block_that_were_never_used),
+        cmocka_unit_test(its_block_is_not_listed_twice),
+        cmocka_unit_test(prefetching_any_index_is_harmless),
+    };
+
+    return cmocka_run_group_tests_name("task table", tests, NULL, NULL);
+}
