@@ -23,23 +23,22 @@
  *     if (elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_REMOVED)
  *         ...;                               // it has not run and never will
  *     ...
- *     (void)elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
- *     elapse_scheduler_free(scheduler);
+ *     elapse_scheduler_free(scheduler);      // closes it first
  *
  * Life of a task:
  *
  *                     schedule          due, and a worker takes it         action returns
  *              (none) --------> pending --------------------------> running --------> gone
  *                                 | ^                                  |
- *        cancel: removed -> gone  | |  rescheduled while it ran        |
- *        reschedule: stays <------+ +----------------------------------+
+ *        cancel: removed -> gone  | |  rescheduled while it ran, or     |
+ *        reschedule: stays <------+ +--- recurs ------------------------+
  *
  * "Pending" lasts until the action begins: a task that is due and waits for a
  * worker is pending, and a cancel removes it. One task never runs twice at once.
  *
  * Promises, beyond those of the structures (docs/promises.md has them numbered):
  * - Never early: no action begins before its deadline.
- * - Every task that was scheduled ends in exactly one of: its action ran, it was
+ * - Every task that was scheduled ends in exactly one of: its action ran for the last time, it was
  *   removed (by cancel, by a replacement with its key, by closing), or closing
  *   handed it back.
  * - Cancel tells the truth, see enum elapse_cancel.
@@ -62,10 +61,11 @@
  * - Pointers must not be NULL unless NULL is given a meaning.
  * - It has been there since version 0.1.
  *
- * Memory: an unkeyed task without destructor takes 64 bytes, in blocks of 64 KiB
+ * Memory: a task takes 64 bytes, and more if it has a key, a destructor, a recurrence or a
+ * calendar time, in blocks of 64 KiB
  * that are kept for later tasks until elapse_scheduler_trim; each shard takes some
- * 64 KiB besides. Threads: one that waits for time to pass, and workers, made when
- * first needed, up to the number asked for.
+ * 64 KiB besides. Threads: one that waits for time to pass, and workers: one made by
+ * start, the others when first needed, up to the number asked for.
  *
  * fork: the child has none of the threads and may only exec.
  */
@@ -111,14 +111,14 @@ struct elapse_run {
     struct elapse_scheduler *scheduler;
     struct elapse_handle handle; /* of the task that runs */
     /* Its deadline, rounded up to a tick. For one that had passed already when the task
-     * was scheduled, or when the action during which it was rescheduled returned: about that
-     * time. */
+     * was scheduled, or when the action during which it was rescheduled returned: some time
+     * between it and then. */
     uint64_t intended_ns;
     uint64_t actual_ns; /* when it began, never before intended_ns */
     bool calendar;      /* both times are those of the wall clock, since 1970 */
     uint64_t number;    /* of this run, from 1; more than 1 if it recurs */
     /* Occurrences that were left out just before this one. Those of a cron expression are
-     * counted up to a million. */
+     * counted up to 10,000. */
     uint64_t missed;
 };
 
@@ -150,7 +150,8 @@ enum elapse_recurrence {
     /* It does not: it is gone. */
     ELAPSE_RECUR_NEVER = 0,
     /* Every period_ns, counted from its first deadline: occurrence n is due n * period_ns after
-     * it, however long the action takes and however late it began. */
+     * it, however long the action takes and however late it began. A first deadline in the past
+     * sets the phase: what lies between it and now has been missed. */
     ELAPSE_RECUR_PERIOD = 1,
     /* period_ns after its action has returned. */
     ELAPSE_RECUR_AFTER_EACH = 2,
@@ -164,7 +165,8 @@ enum elapse_recurrence {
 enum elapse_missed {
     /* They are left out: the next is the first that has not passed. */
     ELAPSE_MISSED_SKIP = 0,
-    /* Each is made up for, one right after the other. */
+    /* Each is made up for, one right after the other, however many they are: think of a
+     * machine whose wall clock begins in 1970, and of periods shorter than the action. */
     ELAPSE_MISSED_BURST = 1,
     /* PERIOD only: they are left out, and periods are counted from now on: the next is
      * period_ns after the return. (One that is due at that very moment is left out and not
@@ -289,8 +291,8 @@ elapse_scheduler_new(const struct elapse_scheduler_options *options,
  * Makes the thread that waits for time, and a first worker if there are to be any;
  * tasks begin to run. Starting a started scheduler does nothing; nor does starting
  * one whose clock is manual.
- * Errors: SYSTEM (nothing is left running; it may be tried again), CLOSED, BUSY while
- * another thread is inside start.
+ * Errors: SYSTEM (or no memory for a thread; nothing is left running; it may be tried again),
+ * CLOSED, BUSY while another thread is inside start.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_start(struct elapse_scheduler *scheduler);
@@ -335,7 +337,8 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
 /*
  * Gives back all memory; closes (DROP) first if that was not done. NULL is ignored.
  * No other thread may be inside a call on the scheduler, nor begin one. From an action
- * of the scheduler it must not be called: it answers IN_ACTION and does nothing.
+ * of the scheduler it must not be called: it answers IN_ACTION and does nothing. It does nothing
+ * and answers BUSY while another thread starts or closes the scheduler.
  */
 ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
 
@@ -356,9 +359,16 @@ ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *sched
 
 /*
  * Manual time: sets the time to `now_ns` (an earlier one is ignored) and runs all
- * that is due on the calling thread, by deadline, until nothing is. A task
- * that is scheduled meanwhile and due runs too. Returns how many ran, in `*ran`
- * unless that is NULL. A new manual clock stands at 0.
+ * that is due on the calling thread, until nothing is: by deadline, first what goes by the
+ * scheduler's own clock, then what has a calendar time. A task that is scheduled meanwhile and due
+ * runs too. Returns how many ran, in `*ran` unless that is NULL. A new manual clock stands at 0.
+ *
+ * The time jumps: what runs sees `now_ns`, however long ago it was due, and a period that is passed
+ * over was missed. To go through time deadline by deadline:
+ *
+ *     while ((next_ns = elapse_scheduler_next_ns(scheduler)) <= end_ns)
+ *         (void)elapse_scheduler_step(scheduler, next_ns, NULL);
+ *
  * Errors: ARGUMENT when the clock is not manual; IN_ACTION; BUSY while another
  * thread steps; CLOSED.
  */
@@ -389,10 +399,11 @@ ELAPSE_API size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler);
  * the call fails (but see ELAPSE_KEY_FAIL). ELAPSE_OK means that the context is in the scheduler's
  * care; after an error it is the caller's.
  * Errors: ARGUMENT (no action; a key that is too long, or has bytes without a pointer or
- * a pointer without bytes; an unknown policy), MEMORY, LIMIT, KEY_PENDING,
+ * a pointer without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy, zone or
+ * recurrence), MEMORY, LIMIT, KEY_PENDING,
  * CLOSED.
  * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. With
- * key or destructor, an allocation or two.
+ * key, destructor or recurrence, an allocation for each.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,
@@ -462,7 +473,8 @@ elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_hand
 /* What cancelling found. Each answer is the whole truth at the moment the call took
  * effect, and stays true. */
 enum elapse_cancel {
-    /* It was pending and is removed: its action has not begun and never will.
+    /* It was pending and is removed: its action has not begun and never will (that of a task
+     * that recurs: not again).
      * Exactly one cancel of a task is answered so. */
     ELAPSE_CANCEL_REMOVED = 0,
     /* Its action has begun and has not ended (for cancel_wait: not within the
@@ -549,7 +561,7 @@ struct elapse_statistics {
     uint64_t held_back;       /* times that due tasks had to wait because the queue was full */
     uint64_t refused_threads; /* workers that the system would not make */
     /* What is. */
-    uint64_t pending; /* tasks whose action has not begun */
+    uint64_t pending; /* tasks whose action has not begun, or is to begin again */
     uint64_t running; /* tasks whose action has not ended */
     uint64_t workers; /* worker threads; none once closed */
     /* How much later than intended actions began. */
@@ -559,8 +571,7 @@ struct elapse_statistics {
 
 /*
  * Adds up the counts of all shards, one after the other: while other threads are
- * busy, counts of different shards are of slightly different moments. Once the
- * scheduler rests, scheduled + running-and-rescheduled tasks balance.
+ * busy, counts of different shards are of slightly different moments.
  * Cost: O(shards), each lock once. Cannot fail.
  */
 ELAPSE_API void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,

@@ -16,10 +16,33 @@ struct elapse_wheel *elapse__calendar_wheel_make(uint64_t now_tick,
     return NULL;
 }
 
+/* As the last of the chain. Its timer is idle. */
+static void chain(struct elapse__calendar *calendar, struct elapse__task *task)
+{
+    task->extra->recurrence->unplaced = true;
+    task->when.next = NULL;
+    if (calendar->first == NULL)
+        calendar->first = task;
+    else
+        calendar->last->when.next = task;
+    calendar->last = task;
+}
+
+static struct elapse__task *unchain(struct elapse__calendar *calendar)
+{
+    struct elapse__task *task = calendar->first;
+    calendar->first = task->when.next;
+    elapse_timer_init(&task->when.timer);
+    return task;
+}
+
 void elapse__calendar_start(struct elapse__calendar *calendar, struct elapse__task *task,
                             uint64_t tick)
 {
-    elapse_wheel_start(calendar->wheel, &task->when.timer, tick);
+    if (calendar->stage == ELAPSE__CALENDAR_PLACING)
+        chain(calendar, task); /* behind those that were started before */
+    else
+        elapse_wheel_start(calendar->wheel, &task->when.timer, tick);
     if (tick < atomic_load_explicit(&calendar->wake_tick, memory_order_relaxed))
         atomic_store(&calendar->wake_tick, tick);
 }
@@ -34,9 +57,7 @@ static bool collect(struct elapse_timer *timer, void *context)
     struct collecting *collecting = context;
     struct elapse__task *task = elapse__task_of(timer);
     (void)elapse_wheel_stop(collecting->calendar->wheel, timer);
-    task->extra->recurrence->unplaced = true;
-    task->when.next = collecting->calendar->chain;
-    collecting->calendar->chain = task;
+    chain(collecting->calendar, task);
     return --collecting->left > 0;
 }
 
@@ -44,13 +65,12 @@ static void place(struct elapse__calendar *calendar, struct elapse__task *task, 
 {
     struct elapse__recurrence *recurrence = task->extra->recurrence;
     recurrence->unplaced = false;
-    elapse_timer_init(&task->when.timer);
-    elapse__calendar_start(calendar, task,
-                           elapse__tick_of_deadline(recurrence->occurrence_ns, tick_ns));
+    elapse_wheel_start(calendar->wheel, &task->when.timer,
+                       elapse__tick_of_deadline(recurrence->occurrence_ns, tick_ns));
 }
 
-bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
-                          unsigned most, struct elapse__task_table *tasks)
+bool elapse__calendar_follow(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
+                             unsigned most, struct elapse__task_table *tasks)
 {
     struct elapse_wheel *wheel = calendar->wheel;
     if (calendar->stage == ELAPSE__CALENDAR_STEADY) {
@@ -68,15 +88,14 @@ bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, 
         (void)error;
         calendar->stage = ELAPSE__CALENDAR_PLACING;
     }
-    for (; most > 0 && calendar->chain != NULL; most--) {
-        struct elapse__task *task = calendar->chain;
-        calendar->chain = task->when.next;
+    for (; most > 0 && calendar->first != NULL; most--) {
+        struct elapse__task *task = unchain(calendar);
         if (task->state == ELAPSE__TASK_LEAVING)
             elapse__task_table_give(tasks, task);
         else
             place(calendar, task, tick_ns);
     }
-    if (calendar->chain != NULL)
+    if (calendar->first != NULL)
         return false;
     calendar->stage = ELAPSE__CALENDAR_STEADY;
     return now_tick >= elapse_wheel_now(wheel);

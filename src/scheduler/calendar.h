@@ -36,7 +36,8 @@ struct elapse__calendar {
     _Atomic uint64_t wake_tick; /* as a shard's */
     struct elapse_wheel *wheel; /* NULL: no task of the shard has had a calendar time yet */
     enum elapse__calendar_stage stage;
-    struct elapse__task *chain; /* by when.next */
+    struct elapse__task *first; /* of the chain, by when.next; NULL: it is empty */
+    struct elapse__task *last;
 };
 
 /* A wheel to be taken in, made without the lock; NULL if there is no memory. */
@@ -49,7 +50,7 @@ void elapse__calendar_start(struct elapse__calendar *calendar, struct elapse__ta
 
 /* Moves up to `most` timers towards being STEADY at `now_tick`. Returns true when it is. Tasks that
  * were cancelled in the chain go back to `tasks`. */
-bool elapse__calendar_set(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
-                          unsigned most, struct elapse__task_table *tasks);
+bool elapse__calendar_follow(struct elapse__calendar *calendar, uint64_t now_tick, uint64_t tick_ns,
+                             unsigned most, struct elapse__task_table *tasks);
 
 #endif

@@ -18,9 +18,10 @@ static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct e
 {
     uint64_t tick = elapse__tick_of_deadline(deadline_ns, scheduler->options.tick_ns);
     elapse__shard_lock(shard);
-    enum elapse_error error = elapse__shard_reschedule(shard, handle, deadline_ns, tick);
+    bool started;
+    enum elapse_error error = elapse__shard_reschedule(shard, handle, deadline_ns, tick, &started);
     elapse__shard_unlock(shard);
-    if (error == ELAPSE_OK)
+    if (started)
         elapse__announce(scheduler, (struct elapse__ticks){tick, ELAPSE_NEVER});
     return error;
 }
@@ -59,7 +60,7 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &remains);
     elapse__shard_unlock(shard);
     if (remains.extra != NULL)
-        elapse__settle(scheduler, &remains);
+        elapse__let_go(scheduler, &remains);
     return answer;
 }
 
@@ -116,7 +117,7 @@ enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
         answer = self ? ELAPSE_CANCEL_SELF
                       : wait_for(shard, handle, timeout_ns == ELAPSE_NEVER ? NULL : &until);
     elapse__shard_unlock(shard);
-    elapse__settle(scheduler, &remains);
+    elapse__let_go(scheduler, &remains);
     return answer;
 }
 
@@ -146,7 +147,7 @@ static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elap
     }
     elapse__shard_unlock(shard);
     for (size_t i = 0; i < count; i++)
-        elapse__settle(scheduler, &remains[i]);
+        elapse__let_go(scheduler, &remains[i]);
     return removed;
 }
 

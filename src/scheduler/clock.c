@@ -88,9 +88,11 @@ static void go_on_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
     if (now_ns <= before_ns)
         return;
     atomic_store(&scheduler->manual_now_ns, now_ns);
-    atomic_store(
-        &scheduler->manual_calendar_ns,
-        elapse_deadline_after(elapse_scheduler_calendar_ns(scheduler), now_ns - before_ns));
+    /* Another thread may set it at the same time. */
+    uint64_t calendar_ns = atomic_load(&scheduler->manual_calendar_ns);
+    while (!atomic_compare_exchange_weak(&scheduler->manual_calendar_ns, &calendar_ns,
+                                         elapse_deadline_after(calendar_ns, now_ns - before_ns)))
+        continue;
 }
 
 enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint64_t now_ns,

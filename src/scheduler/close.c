@@ -119,7 +119,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
                 collected[i].remains.destroy = NULL;
                 collection->hand_back(&collected[i].described, collection->hand_back_context);
             }
-            elapse__settle(collection->scheduler, &collected[i].remains);
+            elapse__let_go(collection->scheduler, &collected[i].remains);
         }
     }
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);

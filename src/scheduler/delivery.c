@@ -89,7 +89,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
         return;
     elapse__shard_unlock(shard);
     elapse__announce(scheduler, started); /* first: a destructor may take its time */
-    elapse__settle(scheduler, &remains);
+    elapse__let_go(scheduler, &remains);
     elapse__shard_lock(shard);
 }
 
@@ -108,16 +108,17 @@ static bool ended(const _Atomic bool *ending)
     return ending != NULL && atomic_load(ending);
 }
 
-/* Runs up to `most` tasks of a shard. */
+/* Runs up to `most` tasks of a shard that are due at `until`. */
 static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                       struct elapse__ticks now, size_t most, const _Atomic bool *ending)
+                       struct elapse__ticks now, struct elapse__ticks until, size_t most,
+                       const _Atomic bool *ending)
 {
     size_t ran = 0;
     enum elapse__due due;
     elapse__shard_lock(shard);
     do {
         struct elapse__task *task;
-        due = elapse__shard_take_due(shard, now, &task);
+        due = elapse__shard_take_due(shard, now, until, &task);
         if (due == ELAPSE__DUE_TASK) {
             run(scheduler, shard, task);
             ran++;
@@ -136,7 +137,7 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks 
     size_t ran = 0;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         if (may_be_due(&scheduler->shards[i], now))
-            ran += run_some(scheduler, &scheduler->shards[i], now, TASKS_AT_ONCE, ending);
+            ran += run_some(scheduler, &scheduler->shards[i], now, now, TASKS_AT_ONCE, ending);
     }
     return ran;
 }
@@ -162,7 +163,8 @@ static struct elapse__shard *first_due(const struct elapse_scheduler *scheduler,
             first_by_calendar = &scheduler->shards[i];
         }
     }
-    *until = first != NULL ? (struct elapse__ticks){least.own, 0} : now;
+    *until = first != NULL ? (struct elapse__ticks){least.own, ELAPSE_NEVER}
+                           : (struct elapse__ticks){now.own, least.calendar};
     return first != NULL ? first : first_by_calendar;
 }
 
@@ -178,7 +180,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
         struct elapse__shard *first = first_due(scheduler, now, &until);
         if (first == NULL)
             break;
-        ran += run_some(scheduler, first, until, 1, ending);
+        ran += run_some(scheduler, first, now, until, 1, ending);
     }
     return ran;
 }
@@ -199,9 +201,9 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
 
     struct elapse__task *task;
     elapse__shard_lock(shard);
-    while (count < room && elapse__shard_take_due(shard, now, &task) == ELAPSE__DUE_TASK)
+    while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK)
         handles[count++] = (struct elapse_handle){task->index, task->generation, shard->number};
-    elapse__shard_note_next(shard); /* there may be nothing to come back for */
+    elapse__shard_note_next(shard, now); /* there may be nothing to come back for */
     elapse__shard_unlock(shard);
     if (count > 0) {
         unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);

@@ -25,7 +25,7 @@ void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_fu
     elapse__leave(&inside);
 }
 
-void elapse__settle(const struct elapse_scheduler *scheduler, const struct elapse__remains *remains)
+void elapse__let_go(const struct elapse_scheduler *scheduler, const struct elapse__remains *remains)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
     elapse__key_release(remains->key, memory);

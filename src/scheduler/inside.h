@@ -23,7 +23,7 @@ void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_fu
                      void *context);
 
 /* Lets go of what remains of a task: releases memory, then destroys the context. */
-void elapse__settle(const struct elapse_scheduler *scheduler,
+void elapse__let_go(const struct elapse_scheduler *scheduler,
                     const struct elapse__remains *remains);
 
 bool elapse__is_inside(const struct elapse_scheduler *scheduler);

@@ -1,7 +1,7 @@
 #include "recurrence.h"
 
 /* Occurrences of a cron expression are counted one by one: no further than this. */
-enum { MISSED_COUNTED_MAX = 1000000 };
+enum { MISSED_COUNTED_MAX = 10000 };
 
 bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,
                           uint64_t *next_ns)
@@ -34,19 +34,17 @@ static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t n
     const struct elapse_cron *cron = &recurrence->cron;
     const enum elapse_zone zone = recurrence->zone;
     /* After the last occurrence, whatever the wall clock says: it may have been set back. */
-    uint64_t passed_ns;
     if (!elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
         return false;
     next->missed = 0;
-    if (recurrence->if_missed != ELAPSE_MISSED_SKIP || next->ns >= now_ns)
+    if (recurrence->if_missed != ELAPSE_MISSED_SKIP)
         return true;
-    passed_ns = next->ns;
-    while (passed_ns < now_ns && next->missed < MISSED_COUNTED_MAX) {
+    while (next->ns < now_ns && next->missed < MISSED_COUNTED_MAX) {
         next->missed++;
-        if (!elapse__cron_next_ns(cron, zone, passed_ns, &passed_ns))
+        if (!elapse__cron_next_ns(cron, zone, next->ns, &next->ns))
             return false;
     }
-    return elapse__cron_next_ns(cron, zone, now_ns - 1, &next->ns);
+    return next->ns >= now_ns || elapse__cron_next_ns(cron, zone, now_ns - 1, &next->ns);
 }
 
 bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64_t now_ns,

@@ -15,7 +15,8 @@ struct elapse__recurrence {
     bool unplaced;          /* it is in neither wheel: see calendar.h */
     uint64_t period_ns;     /* PERIOD, AFTER_EACH */
     uint64_t occurrence_ns; /* the one that is pending or running, to the nanosecond */
-    uint64_t moved_ns;      /* where to it was rescheduled while it ran */
+    bool moved;             /* it was rescheduled while it ran ... */
+    uint64_t moved_ns;      /* ... to this deadline */
     uint64_t number;        /* runs begun */
     uint64_t missed;        /* occurrences left out before this one */
     enum elapse_zone zone;

@@ -53,6 +53,8 @@ static bool valid(const struct elapse_task *task, bool calendar)
     bool with_period =
         task->recurrence == ELAPSE_RECUR_PERIOD || task->recurrence == ELAPSE_RECUR_AFTER_EACH;
     bool by_cron = task->recurrence == ELAPSE_RECUR_CRON;
+    bool cannot_be_calendar =
+        with_period || task->slack_ns > 0 || task->if_missed == ELAPSE_MISSED_DELAY;
     return task->action != NULL && (task->key != NULL) == has_key &&
            task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
            (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
@@ -60,7 +62,7 @@ static bool valid(const struct elapse_task *task, bool calendar)
            (task->if_missed == ELAPSE_MISSED_SKIP || task->if_missed == ELAPSE_MISSED_BURST ||
             task->if_missed == ELAPSE_MISSED_DELAY) &&
            (task->zone == ELAPSE_ZONE_UTC || task->zone == ELAPSE_ZONE_LOCAL) &&
-           recurs_validly(task) && !(calendar ? with_period || task->slack_ns > 0 : by_cron);
+           recurs_validly(task) && !(calendar ? cannot_be_calendar : by_cron);
 }
 
 /* Nothing but the task itself has to be made for it. */
@@ -139,6 +141,7 @@ static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struc
         return ELAPSE_ERROR_ARGUMENT;
     *admission = (struct elapse__admission){
         .task = task,
+        .plain = is_plain(task, deadline.calendar),
         .calendar = deadline.calendar,
         .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
         .latest_tick = latest_tick(task, deadline.ns, tick_ns),
@@ -149,8 +152,7 @@ static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struc
     } else {
         *shard = elapse__shard_of_thread(scheduler);
     }
-    return is_plain(task, deadline.calendar) ? ELAPSE_OK
-                                             : make_extra(scheduler, admission, deadline);
+    return admission->plain ? ELAPSE_OK : make_extra(scheduler, admission, deadline);
 }
 
 /* Lets the task table grow. The lock of the shard is held at the call and when it
@@ -239,29 +241,26 @@ static enum elapse__admitted admit(struct elapse_scheduler *scheduler, struct el
     }
 }
 
-/* What is left to do after the lock: the memory not needed, and destructors. */
-static void clean_up(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
-                     enum elapse__admitted admitted)
-{
-    /* Read first: the caller's struct may be gone once a destructor has been called. */
-    elapse_destroy_function *destroy =
-        admitted == ELAPSE__ADMIT_KEPT ? admission->task->destroy : NULL;
-    void *context = admission->task->context;
-    discard(scheduler, admission);
-    elapse__settle(scheduler, &admission->replaced);
-    elapse__destroy(scheduler, destroy, context);
-}
-
+/* What is left to do after the lock. Unless it was kept away, the task may have run by now and
+ * taken its description with it: that is not looked at any more. */
 static void conclude(struct elapse_scheduler *scheduler, struct elapse__admission *admission,
                      enum elapse__admitted admitted)
 {
+    elapse_destroy_function *destroy = NULL;
+    void *context = NULL;
+    if (admitted == ELAPSE__ADMIT_KEPT) {
+        destroy = admission->task->destroy;
+        context = admission->task->context;
+    }
     if (admitted == ELAPSE__ADMITTED)
         elapse__announce(scheduler, admission->calendar
                                         ? (struct elapse__ticks){ELAPSE_NEVER, admission->tick}
                                         : (struct elapse__ticks){admission->tick, ELAPSE_NEVER});
-    if (is_plain(admission->task, admission->calendar))
+    if (admission->plain)
         return;
-    clean_up(scheduler, admission, admitted);
+    discard(scheduler, admission);
+    elapse__let_go(scheduler, &admission->replaced);
+    elapse__destroy(scheduler, destroy, context);
 }
 
 static enum elapse_error schedule_plain(struct elapse_scheduler *scheduler,

@@ -10,7 +10,10 @@
  *            |                            |
  *            +----- wake_at (earlier) ----+ sleeper
  *
- * Locks: of a shard, of the sleeper, of the work queue. No thread holds two at once,
+ * Manual time: step (clock.c) stands in for the clock thread and the workers; at the end, close.c
+ * does.
+ *
+ * Locks: of a shard, of the sleeper, of the work queue, of stepping. No thread holds two at once,
  * and none calls the user's code or the system (but for arming the sleeper's timer,
  * under the sleeper's own lock) while it holds one.
  */

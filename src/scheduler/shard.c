@@ -6,10 +6,6 @@
 /* Timers moved in the wheel within one holding of the lock: some 50 microseconds. */
 enum { MOVES_AT_ONCE = 1024 };
 
-/* In again_tick: at the next occurrence, which is known when the action has returned. A
- * task may be moved to ELAPSE_NEVER, but this is a time that no clock shows. */
-static const uint64_t BY_RECURRENCE = ELAPSE_TIME_MAX;
-
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
                         uint64_t tick_ns)
 {
@@ -45,14 +41,6 @@ void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocat
 }
 
 /* ---- small steps ---- */
-
-/* Counts a task as pending that cannot be refused. */
-static void count_pending_always(struct elapse__shard *shard)
-{
-    if (shard->pending_max != 0)
-        atomic_fetch_add(shard->pending_of_all, 1);
-    shard->pending++;
-}
 
 /* Counts a task as pending; false if that would be more than the limit. */
 static bool count_pending(struct elapse__shard *shard)
@@ -387,15 +375,18 @@ static enum elapse_error run_again(struct elapse__shard *shard, struct elapse__t
         if (key != NULL)
             key->pending = task;
     }
-    task->when.again_tick = tick == BY_RECURRENCE ? ELAPSE_NEVER : tick;
-    if (recurrence != NULL)
+    task->when.again_tick = tick;
+    if (recurrence != NULL) {
+        recurrence->moved = true;
         recurrence->moved_ns = deadline_ns;
+    }
     return ELAPSE_OK;
 }
 
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t deadline_ns, uint64_t tick)
+                                           uint64_t deadline_ns, uint64_t tick, bool *started)
 {
+    *started = false;
     struct elapse__task *task = elapse__shard_find(shard, handle);
     if (shard->closed)
         return ELAPSE_ERROR_CLOSED;
@@ -410,6 +401,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     } else {
         note_moved(task, deadline_ns);
         start_timer(shard, task, tick);
+        *started = true;
     }
     shard->rescheduled++;
     return ELAPSE_OK;
@@ -441,12 +433,20 @@ static void note_deadline(struct elapse__task *task)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
 }
 
+/* When its action has returned the task goes on to its next occurrence, and not to
+ * a deadline that it was moved to meanwhile. */
+static bool recurs(const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    return recurrence != NULL && recurrence->kind != ELAPSE_RECUR_NEVER && !recurrence->moved;
+}
+
 uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
                                    const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     uint64_t tick = elapse_timer_deadline(&task->when.timer);
-    if (task->again && task->when.again_tick != BY_RECURRENCE)
+    if (task->again && !recurs(task))
         tick = task->when.again_tick;
     else if (recurrence != NULL)
         tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
@@ -455,12 +455,14 @@ uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
     return elapse__tick_begins_ns(tick, shard->tick_ns);
 }
 
-void elapse__shard_note_next(struct elapse__shard *shard)
+void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
 {
-    const struct elapse_wheel *calendar = shard->calendar.wheel;
+    const struct elapse__calendar *calendar = &shard->calendar;
     atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
-    if (calendar != NULL && shard->calendar.stage == ELAPSE__CALENDAR_STEADY)
-        atomic_store(&shard->calendar.wake_tick, elapse_wheel_next(calendar));
+    /* A wheel that the wall clock was set back from does not know when its tasks are due. */
+    if (calendar->wheel != NULL && calendar->stage == ELAPSE__CALENDAR_STEADY &&
+        now.calendar >= elapse_wheel_now(calendar->wheel))
+        atomic_store(&shard->calendar.wake_tick, elapse_wheel_next(calendar->wheel));
 }
 
 /* Takes the next due task out of one of the wheels: QUEUED, or WAITING and the next one. */
@@ -490,36 +492,29 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
 }
 
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
-                                        struct elapse__task **taken)
+                                        struct elapse__ticks until, struct elapse__task **taken)
 {
     struct elapse__calendar *calendar = &shard->calendar;
-    elapse_wheel_advance(&shard->wheel, now.own);
+    elapse_wheel_advance(&shard->wheel, until.own);
     enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
-    if (due == ELAPSE__DUE_NONE && calendar->wheel != NULL) {
-        if (!elapse__calendar_set(calendar, now.calendar, shard->tick_ns, MOVES_AT_ONCE,
-                                  &shard->tasks))
+    if (due == ELAPSE__DUE_NONE && calendar->wheel != NULL && until.calendar != ELAPSE_NEVER) {
+        if (!elapse__calendar_follow(calendar, now.calendar, shard->tick_ns, MOVES_AT_ONCE,
+                                     &shard->tasks))
             return ELAPSE__DUE_MORE;
-        elapse_wheel_advance(calendar->wheel, now.calendar);
+        elapse_wheel_advance(calendar->wheel, until.calendar);
         due = take_out_of(shard, calendar->wheel, taken);
     }
     if (due == ELAPSE__DUE_NONE)
-        elapse__shard_note_next(shard);
+        elapse__shard_note_next(shard, now);
     return due;
 }
 
 /* A task that recurs stays pending while it runs: it is to run again, unless it is
  * cancelled or moved meanwhile. */
-static void expect_recurrence(struct elapse__shard *shard, struct elapse__task *task)
+static void expect_recurrence(struct elapse__task *task)
 {
-    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct elapse__key *key = elapse__key_of(task);
-    if (recurrence != NULL)
-        recurrence->number++;
-    if (recurrence == NULL || recurrence->kind == ELAPSE_RECUR_NEVER)
-        return;
-    count_pending_always(shard);
     task->again = true;
-    task->when.again_tick = BY_RECURRENCE;
     if (key != NULL)
         key->pending = task;
 }
@@ -535,7 +530,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
                                          uint64_t actual_ns)
 {
     uint64_t intended_ns = elapse__shard_deadline_ns(shard, task);
-    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
     ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
@@ -548,8 +543,14 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         key->pending = NULL;
         key->running = task;
     }
-    uncount_pending(shard);
-    expect_recurrence(shard, task);
+    if (recurrence != NULL) {
+        recurrence->number++;
+        recurrence->moved = false;
+    }
+    if (recurs(task))
+        expect_recurrence(task);
+    else
+        uncount_pending(shard);
     shard->running++;
     shard->begun++;
     count_lateness(shard, actual_ns - intended_ns);
@@ -588,7 +589,7 @@ static void start_again(struct elapse__shard *shard, struct elapse__task *task,
     uint64_t tick = task->when.again_tick;
     task->again = false;
     elapse_timer_init(&task->when.timer);
-    if (tick == BY_RECURRENCE) {
+    if (recurs(task)) {
         recurrence->occurrence_ns = next_occurrence->ns;
         recurrence->missed = next_occurrence->missed;
         tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
@@ -611,7 +612,7 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     ELAPSE__ASSERT(task->state == ELAPSE__TASK_RUNNING && shard->running > 0);
     ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
-    if (task->again && task->when.again_tick == BY_RECURRENCE && next_occurrence == NULL)
+    if (task->again && recurs(task) && next_occurrence == NULL)
         withdraw_again(shard, task); /* there is no further occurrence */
     if (key != NULL) {
         key->running = NULL;

@@ -63,6 +63,7 @@ struct elapse__remains {
 /* A task about to be scheduled, with all that had to be made without the lock. */
 struct elapse__admission {
     const struct elapse_task *task;
+    bool plain;           /* nothing was made for it but the task itself */
     bool calendar;        /* `tick` is by the wall clock; the shard needs a wheel for that */
     uint64_t tick;        /* out: the one chosen, where there is slack */
     uint64_t latest_tick; /* not above `tick`: there is no slack */
@@ -95,7 +96,8 @@ struct elapse__begun {
     struct elapse__task *task;
     elapse_action_function *action;
     void *context;
-    const struct elapse__recurrence *recurrence; /* NULL; does not change while it runs */
+    const struct elapse__recurrence *recurrence; /* or NULL; what finds the next occurrence does not
+                                                    change while it runs */
     bool calendar;                               /* the times are by the wall clock */
     uint64_t number;
     uint64_t missed;
@@ -144,9 +146,10 @@ enum elapse__admitted elapse__shard_admit_plain(struct elapse__shard *shard,
                                                 struct elapse__plain_admission *admission,
                                                 enum elapse_error *error);
 
-/* Moves a task to another deadline, which comes due at `tick`. */
+/* Moves a task to another deadline, which comes due at `tick`. `*started`: its timer was started,
+ * to be announced. */
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t deadline_ns, uint64_t tick);
+                                           uint64_t deadline_ns, uint64_t tick, bool *started);
 
 /* Cancels; `remains` is filled if the answer is REMOVED. */
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
@@ -171,12 +174,14 @@ enum elapse__due {
     ELAPSE__DUE_MORE, /* it has moved timers for long enough: release the lock and come again */
 };
 
-/* Takes the next task that is due out of its wheel: QUEUED from now on. */
+/* Takes the next task that is due out of its wheel: QUEUED from now on. It is `now`; what is taken
+ * is due at `until`, which is no later. An until.calendar of ELAPSE_NEVER leaves that wheel alone.
+ */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
-                                        struct elapse__task **taken);
+                                        struct elapse__ticks until, struct elapse__task **taken);
 
-/* Brings wake_tick up to date. */
-void elapse__shard_note_next(struct elapse__shard *shard);
+/* Brings both wake_ticks up to date. */
+void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now);
 
 /* QUEUED -> RUNNING. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,

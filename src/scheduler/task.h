@@ -15,7 +15,7 @@
  *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
  *             PENDING by way of LEAVING
  *
- *  PENDING   its timer is in the wheel
+ *  PENDING   its timer is in a wheel; with a calendar time perhaps in the chain of calendar.h
  *  WAITING   popped; nothing but the key names it
  *  QUEUED    popped; its handle lies in the work queue, perhaps several times: what a
  *            worker takes out counts only while the task is still QUEUED
@@ -27,7 +27,9 @@
  *            touches its neighbours, two cache misses; these are asked for now, and
  *            it is taken out some cancels later (see leave in shard.c).
  *
- * Where there are no workers a task goes from PENDING to RUNNING at once.
+ * A task that recurs is `again` from the moment that it begins. One with a calendar time does not
+ * leave by way of LEAVING, but for one in that chain. Where there are no workers a QUEUED task is
+ * RUNNING at once.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H

@@ -202,7 +202,7 @@ class Signals(RunTest):
         self.assertEqual(self.counts(errors)["pending"], 1)
 
     def test_a_second_signal_ends_it_at_once(self):
-        process = self.begin("--exec", "sh", "-c", "echo begun; exec sleep 100")
+        process = self.begin("--exec", "sh", "-c", "echo begun; exec sleep 10")
         self.tell(process, "in 1ms a")
         self.assertEqual(process.stdout.readline(), b"begun\n")
         process.send_signal(signal.SIGINT)
