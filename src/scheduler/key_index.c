@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { SPLITS_AHEAD = 16 };
+
 void elapse__key_index_init(struct elapse__key_index *index)
 {
     memset(index, 0, sizeof *index);
@@ -120,9 +122,23 @@ static void split_next(struct elapse__key_index *index)
         index->level *= 2;
         index->split = 0;
     }
+    /* Splits go through the buckets one after the other, and look at each key: it is asked
+     * for some insertions before. */
+    if (index->split + SPLITS_AHEAD < index->level)
+        __builtin_prefetch(bucket_at(index, index->split + SPLITS_AHEAD)->first);
 }
 
 /* ---- keys ---- */
+
+void elapse__key_index_prefetch_bucket(const struct elapse__key_index *index, uint64_t hash)
+{
+    __builtin_prefetch(bucket_for(index, hash), 1);
+}
+
+void elapse__key_index_prefetch_key(const struct elapse__key_index *index, uint64_t hash)
+{
+    __builtin_prefetch(bucket_for(index, hash)->first);
+}
 
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash)

@@ -71,6 +71,14 @@ struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
 bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_bucket *segment,
                             size_t buckets);
 
+/*
+ * For those who are about to find many keys: asks for the bucket of this hash, and, when that
+ * has come, for the first key in it. All buckets first and then all first keys: so the cache
+ * misses of a batch overlap.
+ */
+void elapse__key_index_prefetch_bucket(const struct elapse__key_index *index, uint64_t hash);
+void elapse__key_index_prefetch_key(const struct elapse__key_index *index, uint64_t hash);
+
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash);
 

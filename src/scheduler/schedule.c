@@ -356,12 +356,26 @@ struct batched {
     enum elapse__admitted admitted;
 };
 
+static void prefetch_keys(const struct elapse__shard *shard, const struct batched *batched,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (batched[i].shard == shard && batched[i].admission.key != NULL)
+            elapse__key_index_prefetch_bucket(&shard->keys, batched[i].admission.key_hash);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (batched[i].shard == shard && batched[i].admission.key != NULL)
+            elapse__key_index_prefetch_key(&shard->keys, batched[i].admission.key_hash);
+    }
+}
+
 /* Admits all tasks of the shard of the first of them that has one, in their order. */
 static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
                         struct batched *batched, size_t count)
 {
     struct elapse__shard *shard = batched[0].shard;
     elapse__shard_lock(shard);
+    prefetch_keys(shard, batched, count);
     for (size_t i = 0; i < count; i++) {
         if (batched[i].shard != shard)
             continue;

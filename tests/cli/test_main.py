@@ -4,7 +4,7 @@ import re
 
 import support
 
-COMMANDS = ("replay", "generate")
+COMMANDS = ("replay", "generate", "run")
 
 
 class Main(support.ProgramTest):
@@ -33,7 +33,8 @@ class Main(support.ProgramTest):
 
     def test_help_of_a_command(self):
         options = {"replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
-                   "generate": ("orders", "--orders", "--paid", "--seed")}
+                   "generate": ("orders", "--orders", "--paid", "--seed"),
+                   "run": ("every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:
             with self.subTest(command=name):
                 output = self.succeed("help", name)
