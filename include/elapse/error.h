@@ -47,6 +47,8 @@ enum elapse_error {
     ELAPSE_ERROR_IN_ACTION = 11,
     /* Another thread is inside the same call. Nothing has changed. */
     ELAPSE_ERROR_BUSY = 12,
+    /* Nothing came due within the time-out. */
+    ELAPSE_ERROR_NOTHING_DUE = 13,
 };
 
 /*

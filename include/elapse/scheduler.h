@@ -247,6 +247,10 @@ struct elapse_scheduler_options {
     /* Most worker threads, 0 to 4096. Default 10. With 0 the actions run on the
      * thread that waits for time to pass: a slow one then delays all others. */
     unsigned workers;
+    /* There are no threads and nothing is run: due tasks are handed out by elapse_task_take, to as
+     * many threads as ask. Actions may be NULL then; the numbers of workers and queued tasks
+     * mean nothing. Default false. */
+    bool pull;
     /* Tasks that may wait for a worker outside the timing structures, 1 to
      * 1,048,576. Default 1024. Further due tasks wait where they are. */
     unsigned queue_tasks;
@@ -326,6 +330,8 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  * stays possible, and says "gone" afterwards. A scheduler that was never started can
  * be closed too; with RUN_DUE the due tasks then run on the calling thread, as they do where
  * time is manual.
+ * In pull mode it wakes all who wait in take, and waits until all taken tasks are done: a thread
+ * that has one must not close. RUN_DUE is refused there with ARGUMENT.
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another
  * thread is starting or closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
  * `how` is unknown.
@@ -543,6 +549,53 @@ enum elapse_task_state {
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,
                                                       uint64_t *deadline_ns);
+
+/* ---- pull mode ---- */
+
+/* A task that was taken. */
+struct elapse_taken {
+    elapse_action_function *action; /* as scheduled; nobody calls it but the taker, if it likes */
+    void *context;
+    struct elapse_run run; /* as an action would be told */
+};
+
+/*
+ * Pull mode: takes the next task that is due; waits until there is one, but no longer than
+ * `timeout_ns` (0: not at all; ELAPSE_NEVER: as long as it takes). A taken task is running until
+ * elapse_task_done. Any number of threads may take; each task goes to one of them. Tasks of one
+ * shard are handed out by deadline tick, and at one tick in the order of scheduling. On manual time
+ * it never waits. Errors: NOTHING_DUE (time-out), CLOSED (also for those who wait when closing
+ * begins), ARGUMENT (not in pull mode, or not started). Cost: a lock or two; one thread of those
+ * that wait sleeps until the next deadline, the others for it.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler,
+                                                                uint64_t timeout_ns,
+                                                                struct elapse_taken *taken);
+
+/*
+ * Takes up to `capacity` tasks that are due, waiting as elapse_task_take for the first of them.
+ * `*count` gets how many, 0 after an error.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
+                       struct elapse_taken *taken, size_t capacity, size_t *count);
+
+/*
+ * Ends a task that was taken: what happens otherwise when an action returns. It recurs, it goes to
+ * the deadline that it was rescheduled to, or it has ended and its context is destroyed, on this
+ * thread. Any thread may call it, once for each taking. Errors: GONE (it was not taken, or is done
+ * already), ARGUMENT (not in pull mode).
+ */
+ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler,
+                                              struct elapse_handle handle);
+
+/*
+ * Pull mode: a descriptor for poll, epoll and event loops that becomes readable when a task may be
+ * due. Then take with a time-out of 0 until NOTHING_DUE: only that makes it unreadable again. Do
+ * not read, write or close it. Either use it or waiting takes, not both. -1: not in pull mode, not
+ * started, closed, or manual time.
+ */
+ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler);
 
 /* ---- statistics ---- */
 

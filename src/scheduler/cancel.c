@@ -199,7 +199,7 @@ enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
         elapse__shard_lock(shard);
         const struct elapse__task *task = elapse__shard_find(shard, handle);
         if (task != NULL) {
-            bool running = task->state == ELAPSE__TASK_RUNNING;
+            bool running = elapse__is_running(task);
             state = running ? ELAPSE_TASK_RUNNING : ELAPSE_TASK_PENDING;
             due_ns = elapse__shard_deadline_ns(shard, task);
         }

@@ -106,8 +106,10 @@ enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint
     if (error != ELAPSE_OK)
         return error;
     go_on_to(scheduler, now_ns);
-    size_t count =
-        elapse__run_due_in_order(scheduler, elapse__now(scheduler), &scheduler->clock_ending);
+    size_t count = 0;
+    if (!scheduler->options.pull) /* there nothing is run: what is due can be taken */
+        count =
+            elapse__run_due_in_order(scheduler, elapse__now(scheduler), &scheduler->clock_ending);
     if (ran != NULL)
         *ran = count;
     end_step(scheduler);

@@ -3,6 +3,7 @@
  */
 #include "delivery.h"
 #include "inside.h"
+#include "pull.h"
 #include "scheduler.h"
 #include "ticks.h"
 #include "workers.h"
@@ -150,11 +151,14 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool 
 static void close_as(struct elapse_scheduler *scheduler, const struct collection *collection,
                      enum elapse_close how, bool started)
 {
-    bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL;
+    bool pull = scheduler->options.pull;
+    bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL && !pull;
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
     refuse_from_now_on(scheduler);
     wait_for_step(scheduler);
+    if (pull)
+        elapse__pull_end(scheduler);
     if (has_threads)
         end_clock_thread(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)
@@ -180,6 +184,8 @@ enum elapse_error elapse_scheduler_close(struct elapse_scheduler *scheduler, enu
     if (how != ELAPSE_CLOSE_DROP && how != ELAPSE_CLOSE_RUN_DUE && !hands_back)
         return ELAPSE_ERROR_ARGUMENT;
     if (hands_back && hand_back == NULL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (how == ELAPSE_CLOSE_RUN_DUE && scheduler->options.pull)
         return ELAPSE_ERROR_ARGUMENT;
     if (elapse__is_inside(scheduler))
         return ELAPSE_ERROR_IN_ACTION;

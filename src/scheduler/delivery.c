@@ -43,11 +43,10 @@ bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct el
 
 /* ---- running ---- */
 
-/* Calls the action; no lock is held. */
-static void perform(struct elapse_scheduler *scheduler, const struct elapse__begun *begun)
+struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
+                                 const struct elapse__begun *begun)
 {
-    struct elapse__inside inside;
-    struct elapse_run run = {
+    return (struct elapse_run){
         .scheduler = scheduler,
         .handle = begun->handle,
         .intended_ns = begun->intended_ns,
@@ -56,12 +55,19 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
         .number = begun->number,
         .missed = begun->missed,
     };
+}
+
+/* Calls the action; no lock is held. */
+static void perform(struct elapse_scheduler *scheduler, const struct elapse__begun *begun)
+{
+    struct elapse__inside inside;
+    struct elapse_run run = elapse__run_of(scheduler, begun);
     elapse__enter(&inside, scheduler, begun->handle);
     begun->action(begun->context, &run);
     elapse__leave(&inside);
 }
 
-static uint64_t time_for(const struct elapse_scheduler *scheduler, bool calendar)
+uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool calendar)
 {
     return calendar ? elapse_scheduler_calendar_ns(scheduler) : elapse_scheduler_now_ns(scheduler);
 }
@@ -75,13 +81,13 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
 {
     struct elapse__remains remains = {0};
     struct elapse__occurrence next;
-    uint64_t actual_ns = time_for(scheduler, elapse__by_calendar(task));
+    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
-    bool recurs =
-        begun.recurrence != NULL &&
-        elapse__recurrence_next(begun.recurrence, time_for(scheduler, begun.calendar), &next);
+    bool recurs = begun.recurrence != NULL &&
+                  elapse__recurrence_next(begun.recurrence,
+                                          elapse__time_for(scheduler, begun.calendar), &next);
     elapse__shard_lock(shard);
     struct elapse__ticks started =
         elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
@@ -240,7 +246,7 @@ static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_fu
     elapse__sleeper_prepare(&scheduler->sleeper);
     const struct elapse__ticks never = {ELAPSE_NEVER, ELAPSE_NEVER};
     elapse__sleeper_sleep(&scheduler->sleeper,
-                          queue_full ? never : elapse__earliest_wakes(scheduler));
+                          queue_full ? never : elapse__earliest_wakes(scheduler), NULL);
 }
 
 void *elapse__clock_main(void *argument)

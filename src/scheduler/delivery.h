@@ -20,6 +20,13 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks 
 size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                                 const _Atomic bool *ending);
 
+/* What an action that has begun is told. */
+struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
+                                 const struct elapse__begun *begun);
+
+/* The time by the wall clock or by the scheduler's own. */
+uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool calendar);
+
 /* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);
 

@@ -47,7 +47,8 @@ static bool recurs_validly(const struct elapse_task *task)
     return false;
 }
 
-static bool valid(const struct elapse_task *task, bool calendar)
+static bool valid(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                  bool calendar)
 {
     bool has_key = task->key_bytes > 0;
     bool with_period =
@@ -55,7 +56,8 @@ static bool valid(const struct elapse_task *task, bool calendar)
     bool by_cron = task->recurrence == ELAPSE_RECUR_CRON;
     bool cannot_be_calendar =
         with_period || task->slack_ns > 0 || task->if_missed == ELAPSE_MISSED_DELAY;
-    return task->action != NULL && (task->key != NULL) == has_key &&
+    bool has_action = task->action != NULL || scheduler->options.pull;
+    return has_action && (task->key != NULL) == has_key &&
            task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
            (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
             task->if_key_pending == ELAPSE_KEY_FAIL) &&
@@ -137,7 +139,7 @@ static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struc
                                  struct elapse__shard **shard)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
-    if (!valid(task, deadline.calendar))
+    if (!valid(scheduler, task, deadline.calendar))
         return ELAPSE_ERROR_ARGUMENT;
     *admission = (struct elapse__admission){
         .task = task,
@@ -295,7 +297,7 @@ static enum elapse_error schedule(struct elapse_scheduler *scheduler,
 {
     struct elapse__admission admission;
     struct elapse__shard *shard;
-    if (is_plain(task, deadline.calendar) && valid(task, deadline.calendar))
+    if (is_plain(task, deadline.calendar) && valid(scheduler, task, deadline.calendar))
         return schedule_plain(scheduler, task, deadline.ns, handle);
     enum elapse_error error = prepare(scheduler, task, deadline, &admission, &shard);
     if (error != ELAPSE_OK)
@@ -331,7 +333,7 @@ enum elapse_error elapse_task_schedule_cron(struct elapse_scheduler *scheduler,
                                             struct elapse_handle *handle)
 {
     struct deadline first = {.calendar = true};
-    if (task->cron == NULL || !valid(task, true) ||
+    if (task->cron == NULL || !valid(scheduler, task, true) ||
         !elapse__cron_next_ns(task->cron, task->zone, elapse_scheduler_calendar_ns(scheduler),
                               &first.ns))
         return ELAPSE_ERROR_ARGUMENT;

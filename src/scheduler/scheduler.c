@@ -9,6 +9,7 @@
 
 #include "delivery.h"
 #include "inside.h"
+#include "pull.h"
 #include "ticks.h"
 #include "workers.h"
 
@@ -64,7 +65,7 @@ static enum elapse_error complete(struct elapse_scheduler_options *options)
         *allocator = elapse__default_allocator();
     if (options->shards == 0)
         options->shards = default_shards(options->clock);
-    if (options->clock == ELAPSE_CLOCK_MANUAL)
+    if (options->clock == ELAPSE_CLOCK_MANUAL || options->pull)
         options->workers = 0;
     return ELAPSE_OK;
 }
@@ -126,8 +127,11 @@ static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
     if (error != ELAPSE_OK)
         return error;
     if (make_step_lock(scheduler)) {
-        if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
-            return ELAPSE_OK;
+        if (elapse__pull_init(scheduler)) {
+            if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
+                return ELAPSE_OK;
+            elapse__pull_free(scheduler);
+        }
         free_step_lock(scheduler);
     }
     elapse__work_queue_free(&scheduler->queue, memory);
@@ -197,6 +201,7 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
         return error;
     /* The allocator lives in what is released last. */
     const struct elapse_allocator memory = scheduler->options.allocator;
+    elapse__pull_free(scheduler);
     elapse__sleeper_free(&scheduler->sleeper);
     free_step_lock(scheduler);
     elapse__work_queue_free(&scheduler->queue, &memory);
@@ -213,7 +218,10 @@ static bool make_threads(struct elapse_scheduler *scheduler)
 {
     if (!elapse__sleeper_open(&scheduler->sleeper, elapse__system_clock(scheduler)))
         return false;
-    if (elapse__workers_make(scheduler, scheduler->options.workers > 0) &&
+    if (scheduler->options.pull && elapse__pull_start(scheduler))
+        return true;
+    if (!scheduler->options.pull &&
+        elapse__workers_make(scheduler, scheduler->options.workers > 0) &&
         elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock",
                             elapse__clock_main))
         return true;

@@ -60,6 +60,10 @@ struct elapse_scheduler {
     pthread_mutex_t step_lock;
     pthread_cond_t step_over; /* `stepping` became false */
     bool stepping;            /* guarded by step_lock: a thread is inside step */
+    pthread_mutex_t pull_lock;
+    pthread_cond_t pull_turn; /* nobody sleeps for those who wait in take, or it is closing */
+    bool pull_sleeper;        /* guarded by pull_lock: one of those who wait sleeps */
+    _Atomic int descriptor;   /* of epoll, for the sleeper's alarms; -1: none */
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;
 };

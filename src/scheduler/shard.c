@@ -218,7 +218,7 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
     struct elapse__task *old = key->pending;
     key->pending = NULL;
     shard->replaced++;
-    if (old->state == ELAPSE__TASK_RUNNING) {
+    if (elapse__is_running(old)) {
         old->again = false;
         return;
     }
@@ -394,7 +394,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
         return ELAPSE_ERROR_GONE;
     if (elapse__by_calendar(task))
         return ELAPSE_ERROR_ARGUMENT;
-    if (task->state == ELAPSE__TASK_RUNNING) {
+    if (elapse__is_running(task)) {
         enum elapse_error error = run_again(shard, task, deadline_ns, tick);
         if (error != ELAPSE_OK)
             return error;
@@ -413,7 +413,7 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
     struct elapse__task *task = elapse__shard_find(shard, handle);
     if (task == NULL)
         return ELAPSE_CANCEL_GONE;
-    if (task->state == ELAPSE__TASK_RUNNING) {
+    if (elapse__is_running(task)) {
         withdraw_again(shard, task);
         task->cancelled = true;
         return ELAPSE_CANCEL_RUNNING;
@@ -622,9 +622,11 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     }
     if (task->again) {
         start_again(shard, task, next_occurrence, &started);
+        if (shard->closed)
+            (void)pthread_cond_broadcast(&shard->ended);
         return started;
     }
-    if (task->waited)
+    if (task->waited || shard->closed)
         (void)pthread_cond_broadcast(&shard->ended);
     if (key != NULL)
         drop_idle_key(shard, key, remains);

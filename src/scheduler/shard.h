@@ -33,7 +33,7 @@ struct elapse__shard {
     bool closed;          /* nothing is scheduled any more */
     uint64_t pending;     /* tasks PENDING, WAITING or QUEUED, or RUNNING and `again` */
     uint64_t running;     /* tasks RUNNING */
-    pthread_cond_t ended; /* a task that was `waited` for has ended */
+    pthread_cond_t ended; /* a task that was `waited` for has ended; once closed: any */
     struct elapse__task_table tasks;
     struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; NULL: nobody */
     unsigned oldest_leaving;                           /* the next to be taken out */

@@ -105,7 +105,15 @@ static void reset(const struct elapse__alarm *alarm)
     (void)read_bytes;
 }
 
-void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until)
+/* With the lock held, after prepare: somebody may have armed them for earlier ticks since. */
+static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
+{
+    arm_earlier(sleeper, &sleeper->own, until.own);
+    arm_earlier(sleeper, &sleeper->calendar, until.calendar);
+}
+
+void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
+                           const struct timespec *timeout)
 {
     struct pollfd alarms[] = {
         {.fd = sleeper->own.timer, .events = POLLIN},
@@ -114,19 +122,26 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
     (void)pthread_mutex_lock(&sleeper->lock);
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
-    /* Since prepare somebody may have armed them for earlier ticks. */
-    if (!kicked) {
-        arm_earlier(sleeper, &sleeper->own, until.own);
-        arm_earlier(sleeper, &sleeper->calendar, until.calendar);
-    }
+    if (!kicked)
+        arm_both(sleeper, until);
     (void)pthread_mutex_unlock(&sleeper->lock);
     if (!kicked) {
-        /* Signals are blocked; should it fail all the same, the next round comes early. */
-        (void)poll(alarms, 2, -1);
+        /* Should it fail, or a signal end it, the next round comes early. */
+        (void)ppoll(alarms, 2, timeout, NULL);
         reset(&sleeper->own);
         reset(&sleeper->calendar);
     }
     set_armed(sleeper, 0);
+}
+
+void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until)
+{
+    (void)pthread_mutex_lock(&sleeper->lock);
+    /* First, or it would take away what is armed now for a tick that has begun. */
+    reset(&sleeper->own);
+    reset(&sleeper->calendar);
+    arm_both(sleeper, until);
+    (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
 void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks)

@@ -64,8 +64,14 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper);
 void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 
 /* For the clock thread, after prepare: sleeps until one of the ticks begins, or an earlier one that
- * a wake_at names, or a kick, or the wall clock is set. */
-void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until);
+ * a wake_at names, or a kick, or the wall clock is set, but no longer than `timeout`, unless that
+ * is NULL. */
+void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
+                           const struct timespec *timeout);
+
+/* The first half of sleep, for those who wait by the descriptors themselves: sets the alarms, and
+ * makes what went off before unreadable. */
+void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 
 /* For any thread, without locks: the clock thread is to be awake when these ticks begin. */
 void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks);

@@ -23,6 +23,7 @@
  *            that. `again`: it was rescheduled meanwhile. `cancelled`: it must not
  *            run again. `waited`: somebody waits for its end.
  *
+ *  ENDING    RUNNING still, for everybody; but one thread has come to end it (pull mode)
  *  LEAVING   gone for everybody, but its timer is still in the wheel. To take it out
  *            touches its neighbours, two cache misses; these are asked for now, and
  *            it is taken out some cancels later (see leave in shard.c).
@@ -45,6 +46,7 @@ enum elapse__task_state {
     ELAPSE__TASK_WAITING,
     ELAPSE__TASK_QUEUED,
     ELAPSE__TASK_RUNNING,
+    ELAPSE__TASK_ENDING,
 };
 
 enum {
@@ -84,6 +86,11 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
 static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
 {
     return (struct elapse__task *)(void *)timer;
+}
+
+static inline bool elapse__is_running(const struct elapse__task *task)
+{
+    return task->state >= ELAPSE__TASK_RUNNING;
 }
 
 /* NULL: it runs once, by the scheduler's clock. */

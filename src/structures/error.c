@@ -29,6 +29,8 @@ const char *elapse_error_text(enum elapse_error error)
         return "not to be called from an action of the same scheduler";
     case ELAPSE_ERROR_BUSY:
         return "another thread is inside the same call";
+    case ELAPSE_ERROR_NOTHING_DUE:
+        return "nothing came due within the time-out";
     }
     return "unknown error";
 }

@@ -1,0 +1,289 @@
+/*
+ * Pull mode: threads that take what is due.
+ *
+ * Of those who wait one sleeps until the earliest deadline, as the clock thread does elsewhere, and
+ * the others wait for their turn to sleep:
+ *
+ *      take:   look through the shards --- something is due ---> return it
+ *                   |        ^
+ *                   | none   +------------------------------------------------+
+ *                   v                                                         |
+ *              somebody sleeps? --- yes: wait for a turn ---------------------+
+ *                   | no                                                      |
+ *                   +------ sleep (sleeper.h), then give the turn away -------+
+ *
+ * So one thread wakes up for one deadline, and a thread that has got a task does not hold up the
+ * others.
+ *
+ * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
+ * 2000.
+ */
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "delivery.h"
+#include "inside.h"
+#include "pull.h"
+
+/* ---- life ---- */
+
+bool elapse__pull_init(struct elapse_scheduler *scheduler)
+{
+    pthread_condattr_t monotonic;
+    atomic_init(&scheduler->descriptor, -1);
+    if (pthread_condattr_init(&monotonic) != 0)
+        return false;
+    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
+                pthread_cond_init(&scheduler->pull_turn, &monotonic) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    if (!made)
+        return false;
+    if (pthread_mutex_init(&scheduler->pull_lock, NULL) == 0)
+        return true;
+    (void)pthread_cond_destroy(&scheduler->pull_turn);
+    return false;
+}
+
+static void close_descriptor(struct elapse_scheduler *scheduler)
+{
+    int descriptor = atomic_exchange(&scheduler->descriptor, -1);
+    if (descriptor >= 0)
+        (void)close(descriptor);
+}
+
+void elapse__pull_free(struct elapse_scheduler *scheduler)
+{
+    close_descriptor(scheduler);
+    (void)pthread_cond_destroy(&scheduler->pull_turn);
+    (void)pthread_mutex_destroy(&scheduler->pull_lock);
+}
+
+/* As before a sleep, but for whoever waits by the descriptor. */
+static void set_alarms(struct elapse_scheduler *scheduler)
+{
+    elapse__sleeper_prepare(&scheduler->sleeper);
+    elapse__sleeper_set(&scheduler->sleeper, elapse__earliest_wakes(scheduler));
+}
+
+bool elapse__pull_start(struct elapse_scheduler *scheduler)
+{
+    struct epoll_event readable = {.events = EPOLLIN};
+    int descriptor = epoll_create1(EPOLL_CLOEXEC);
+    if (descriptor < 0)
+        return false;
+    atomic_store(&scheduler->descriptor, descriptor);
+    if (epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.own.timer, &readable) != 0 ||
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.calendar.timer, &readable) != 0) {
+        close_descriptor(scheduler);
+        return false;
+    }
+    set_alarms(scheduler);
+    return true;
+}
+
+static bool is_closing(const struct elapse_scheduler *scheduler)
+{
+    return atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING;
+}
+
+void elapse__pull_end(struct elapse_scheduler *scheduler)
+{
+    elapse__sleeper_kick(&scheduler->sleeper);
+    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    (void)pthread_cond_broadcast(&scheduler->pull_turn);
+    while (scheduler->pull_sleeper)
+        (void)pthread_cond_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    close_descriptor(scheduler);
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        elapse__shard_lock(shard);
+        while (shard->running > 0)
+            (void)pthread_cond_wait(&shard->ended, &shard->lock);
+        elapse__shard_unlock(shard);
+    }
+}
+
+/* ---- taking ---- */
+
+/* Takes up to `capacity` tasks that are due in the shard. */
+static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                        struct elapse__ticks now, struct elapse_taken *taken, size_t capacity)
+{
+    size_t count = 0;
+    enum elapse__due due = ELAPSE__DUE_TASK;
+    elapse__shard_lock(shard);
+    while (count < capacity && due != ELAPSE__DUE_NONE && !shard->closed) {
+        struct elapse__task *task;
+        due = elapse__shard_take_due(shard, now, now, &task);
+        if (due == ELAPSE__DUE_TASK) {
+            uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
+            struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
+            taken[count++] = (struct elapse_taken){
+                .action = begun.action,
+                .context = begun.context,
+                .run = elapse__run_of(scheduler, &begun),
+            };
+        } else if (due == ELAPSE__DUE_MORE) {
+            elapse__shard_unlock(shard);
+            elapse__shard_lock(shard);
+        }
+    }
+    elapse__shard_unlock(shard);
+    return count;
+}
+
+/* Takes what is due now, first of all from the shard that is due first. */
+static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
+                       size_t capacity)
+{
+    struct elapse__ticks now = elapse__now(scheduler);
+    size_t count = 0;
+    while (count < capacity && elapse__is_anything_due(scheduler, now)) {
+        struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
+        size_t before = count;
+        for (unsigned i = 0; i < scheduler->options.shards && count < capacity; i++) {
+            struct elapse__shard *shard = &scheduler->shards[i];
+            if (atomic_load(&shard->wake_tick) <= earliest.own ||
+                atomic_load(&shard->calendar.wake_tick) <= earliest.calendar)
+                count += take_from(scheduler, shard, now, &taken[count], capacity - count);
+        }
+        if (count == before && is_closing(scheduler))
+            break;
+    }
+    return count;
+}
+
+/* When the waiting of a call ends, by CLOCK_MONOTONIC. */
+struct patience {
+    bool endless;
+    uint64_t until_ns;
+};
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * ELAPSE_SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){(time_t)(ns / ELAPSE_SECOND_NS), (long)(ns % ELAPSE_SECOND_NS)};
+}
+
+/* Sleeps until something may be due; the turn to do so has been taken. */
+static void sleep_for_all(struct elapse_scheduler *scheduler, struct patience patience)
+{
+    uint64_t now_ns = monotonic_ns();
+    struct timespec rest = timespec_of(patience.until_ns > now_ns ? patience.until_ns - now_ns : 0);
+    elapse__sleeper_prepare(&scheduler->sleeper);
+    elapse__sleeper_sleep(&scheduler->sleeper, elapse__earliest_wakes(scheduler),
+                          patience.endless ? NULL : &rest);
+}
+
+/* Somebody else may sleep now. */
+static void give_turn_away(struct elapse_scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    scheduler->pull_sleeper = false;
+    (void)pthread_cond_broadcast(&scheduler->pull_turn);
+    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+}
+
+/* Waits for something that may be due: sleeping itself, or until whoever sleeps wakes up. */
+static void wait_in_turn(struct elapse_scheduler *scheduler, struct patience patience)
+{
+    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    bool sleeps = !scheduler->pull_sleeper && !is_closing(scheduler);
+    if (sleeps) {
+        scheduler->pull_sleeper = true;
+    } else if (!is_closing(scheduler)) {
+        struct timespec until = timespec_of(patience.until_ns);
+        if (patience.endless)
+            (void)pthread_cond_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+        else
+            (void)pthread_cond_timedwait(&scheduler->pull_turn, &scheduler->pull_lock, &until);
+    }
+    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    if (sleeps) {
+        sleep_for_all(scheduler, patience);
+        give_turn_away(scheduler);
+    }
+}
+
+enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
+                                         struct elapse_taken *taken, size_t capacity, size_t *count)
+{
+    bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
+    *count = 0;
+    if (!scheduler->options.pull || capacity == 0 ||
+        atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED)
+        return ELAPSE_ERROR_ARGUMENT;
+    struct patience patience = {
+        .endless = timeout_ns == ELAPSE_NEVER,
+        .until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns),
+    };
+    for (;;) {
+        if (is_closing(scheduler))
+            return ELAPSE_ERROR_CLOSED;
+        *count = take_due(scheduler, taken, capacity);
+        if (*count > 0)
+            return ELAPSE_OK;
+        if (is_closing(scheduler))
+            return ELAPSE_ERROR_CLOSED;
+        if (manual)
+            return ELAPSE_ERROR_NOTHING_DUE;
+        if (timeout_ns == 0)
+            set_alarms(scheduler);
+        if (!patience.endless && monotonic_ns() >= patience.until_ns)
+            return ELAPSE_ERROR_NOTHING_DUE;
+        wait_in_turn(scheduler, patience);
+    }
+}
+
+enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
+                                   struct elapse_taken *taken)
+{
+    size_t count;
+    return elapse_task_take_batch(scheduler, timeout_ns, taken, 1, &count);
+}
+
+int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler)
+{
+    return atomic_load(&scheduler->descriptor);
+}
+
+/* ---- done ---- */
+
+enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    if (!scheduler->options.pull)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (shard == NULL)
+        return ELAPSE_ERROR_GONE;
+    elapse__shard_lock(shard);
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    bool running = task != NULL && task->state == ELAPSE__TASK_RUNNING;
+    if (running)
+        task->state = ELAPSE__TASK_ENDING; /* nobody else ends it */
+    elapse__shard_unlock(shard);
+    if (!running)
+        return ELAPSE_ERROR_GONE;
+
+    struct elapse__occurrence next;
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    uint64_t now_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
+    bool recurs = recurrence != NULL && elapse__recurrence_next(recurrence, now_ns, &next);
+    struct elapse__remains remains = {0};
+    elapse__shard_lock(shard);
+    task->state = ELAPSE__TASK_RUNNING;
+    struct elapse__ticks started =
+        elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
+    elapse__shard_unlock(shard);
+    elapse__announce(scheduler, started);
+    elapse__let_go(scheduler, &remains);
+    return ELAPSE_OK;
+}
