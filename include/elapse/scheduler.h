@@ -565,8 +565,8 @@ struct elapse_taken {
  * elapse_task_done. Any number of threads may take; each task goes to one of them. Tasks of one
  * shard are handed out by deadline tick, and at one tick in the order of scheduling. On manual time
  * it never waits. Errors: NOTHING_DUE (time-out), CLOSED (also for those who wait when closing
- * begins), ARGUMENT (not in pull mode, or not started). Cost: a lock or two; one thread of those
- * that wait sleeps until the next deadline, the others for it.
+ * begins), ARGUMENT (not in pull mode, or not started where time is not manual). Cost: a lock or
+ * two; one thread of those that wait sleeps until the next deadline, the others for it.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler,
                                                                 uint64_t timeout_ns,

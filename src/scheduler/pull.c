@@ -59,11 +59,23 @@ void elapse__pull_free(struct elapse_scheduler *scheduler)
     (void)pthread_mutex_destroy(&scheduler->pull_lock);
 }
 
-/* As before a sleep, but for whoever waits by the descriptor. */
+static bool is_closing(const struct elapse_scheduler *scheduler)
+{
+    return atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING;
+}
+
+/* As before a sleep, but for whoever waits by the descriptor. Not while a thread sleeps: it would
+ * be robbed of its alarm; nor when closing has begun, which takes the alarms away as soon as it has
+ * had the lock. */
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
-    elapse__sleeper_prepare(&scheduler->sleeper);
-    elapse__sleeper_set(&scheduler->sleeper, elapse__earliest_wakes(scheduler));
+    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    if (!scheduler->pull_sleeper && !is_closing(scheduler)) {
+        elapse__sleeper_reset(&scheduler->sleeper);
+        elapse__sleeper_prepare(&scheduler->sleeper);
+        elapse__sleeper_set(&scheduler->sleeper, elapse__earliest_wakes(scheduler));
+    }
+    (void)pthread_mutex_unlock(&scheduler->pull_lock);
 }
 
 bool elapse__pull_start(struct elapse_scheduler *scheduler)
@@ -80,11 +92,6 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     }
     set_alarms(scheduler);
     return true;
-}
-
-static bool is_closing(const struct elapse_scheduler *scheduler)
-{
-    return atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING;
 }
 
 void elapse__pull_end(struct elapse_scheduler *scheduler)
@@ -219,7 +226,7 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
     bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
     *count = 0;
     if (!scheduler->options.pull || capacity == 0 ||
-        atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED)
+        (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
         return ELAPSE_ERROR_ARGUMENT;
     struct patience patience = {
         .endless = timeout_ns == ELAPSE_NEVER,

@@ -105,6 +105,12 @@ static void reset(const struct elapse__alarm *alarm)
     (void)read_bytes;
 }
 
+void elapse__sleeper_reset(struct elapse__sleeper *sleeper)
+{
+    reset(&sleeper->own);
+    reset(&sleeper->calendar);
+}
+
 /* With the lock held, after prepare: somebody may have armed them for earlier ticks since. */
 static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
@@ -128,8 +134,7 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
     if (!kicked) {
         /* Should it fail, or a signal end it, the next round comes early. */
         (void)ppoll(alarms, 2, timeout, NULL);
-        reset(&sleeper->own);
-        reset(&sleeper->calendar);
+        elapse__sleeper_reset(sleeper);
     }
     set_armed(sleeper, 0);
 }
@@ -137,9 +142,6 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
-    /* First, or it would take away what is armed now for a tick that has begun. */
-    reset(&sleeper->own);
-    reset(&sleeper->calendar);
     arm_both(sleeper, until);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }

@@ -69,8 +69,10 @@ void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            const struct timespec *timeout);
 
-/* The first half of sleep, for those who wait by the descriptors themselves: sets the alarms, and
- * makes what went off before unreadable. */
+/* For those who wait by the descriptors themselves, in place of sleep: reset makes unreadable what
+ * has gone off, then prepare, then set sets the alarms. In this order what goes off from prepare
+ * on stays readable. */
+void elapse__sleeper_reset(struct elapse__sleeper *sleeper);
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until);
 
 /* For any thread, without locks: the clock thread is to be awake when these ticks begin. */

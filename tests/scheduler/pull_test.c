@@ -1,0 +1,679 @@
+/*
+ * Pull mode, on manual time: what is due is taken and done, one by one or many at once; what
+ * is counted, and which calls are refused.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+
+static const struct elapse_handle no_handle = {0, 0, 0};
+
+static struct elapse_scheduler *pull_new(void)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
+
+    options.pull = true;
+    return scheduler_new(&options);
+}
+
+static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t deadline_ns)
+{
+    struct elapse_task task = task_with_end((size_t)name);
+
+    return schedule_at(scheduler, &task, deadline_ns);
+}
+
+/* In pull mode a step runs nothing; it sets the time. */
+static void go_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
+{
+    assert_int_equal(step(scheduler, now_ns), 0);
+}
+
+static void expect_nothing(struct elapse_scheduler *scheduler)
+{
+    struct elapse_taken taken;
+
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
+}
+
+/* Takes one, which must be this one. */
+static struct elapse_taken take(struct elapse_scheduler *scheduler, char name)
+{
+    struct elapse_taken taken;
+
+    memset(&taken, 0, sizeof taken);
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_int_equal(number_of(taken.context), name);
+    assert_ptr_equal(taken.run.scheduler, scheduler);
+    assert_true(taken.run.intended_ns <= taken.run.actual_ns);
+    return taken;
+}
+
+static void done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken)
+{
+    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+}
+
+/* Takes all that is due, each done before the next is taken. */
+static void expect_taken(struct elapse_scheduler *scheduler, const char *letters)
+{
+    for (; *letters != '\0'; letters++) {
+        struct elapse_taken taken = take(scheduler, *letters);
+
+        done(scheduler, &taken);
+    }
+    expect_nothing(scheduler);
+}
+
+static struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
+{
+    static struct elapse_statistics statistics;
+
+    elapse_scheduler_statistics(scheduler, &statistics);
+    return statistics;
+}
+
+static enum elapse_task_state state_of(struct elapse_scheduler *scheduler,
+                                       struct elapse_handle handle)
+{
+    return elapse_task_look_up(scheduler, handle, NULL);
+}
+
+/* ---- taking ---- */
+
+static void a_taken_task_is_told_what_its_action_would_be(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS - 1);
+    struct elapse_taken taken;
+    uint64_t deadline_ns = 0;
+
+    (void)state;
+    go_to(scheduler, 7 * TICK_NS);
+    assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_PENDING);
+    taken = take(scheduler, 'a');
+    assert_true(taken.action == write_run);
+    assert_true(same_handle(taken.run.handle, handle));
+    assert_int_equal(taken.run.intended_ns, 5 * TICK_NS);
+    assert_int_equal(taken.run.actual_ns, 7 * TICK_NS);
+    assert_false(taken.run.calendar);
+    assert_int_equal(taken.run.number, 1);
+    assert_int_equal(taken.run.missed, 0);
+    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_RUNNING);
+    assert_int_equal(deadline_ns, 5 * TICK_NS);
+    assert_int_equal(ends(), 0);
+    expect_nothing(scheduler);
+
+    done(scheduler, &taken);
+    assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_GONE);
+    assert_int_equal(ends_of('a'), 1);
+    assert_true(pthread_equal(end_thread_of('a'), pthread_self()));
+    assert_int_equal(runs(), 0); /* nobody called the action */
+    scheduler_end(scheduler);
+    assert_int_equal(ends_of('a'), 1);
+}
+
+static void nothing_is_handed_out_early(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+
+    (void)state;
+    expect_nothing(scheduler);
+    (void)add(scheduler, 'a', 10 * TICK_NS);
+    expect_nothing(scheduler);
+    go_to(scheduler, 10 * TICK_NS - 1);
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_scheduler_next_ns(scheduler), 10 * TICK_NS);
+    go_to(scheduler, 10 * TICK_NS);
+    expect_taken(scheduler, "a");
+    assert_int_equal(elapse_scheduler_next_ns(scheduler), ELAPSE_NEVER);
+    scheduler_end(scheduler);
+}
+
+static void manual_time_never_waits(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_taken taken[2];
+    size_t count = SIZE_MAX;
+
+    (void)state;
+    (void)add(scheduler, 'a', TICK_NS);
+    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, taken), ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_task_take_batch(scheduler, ELAPSE_NEVER, taken, 2, &count),
+                     ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(count, 0);
+    scheduler_end(scheduler);
+}
+
+static void tasks_come_by_deadline_and_then_in_the_order_of_scheduling(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+
+    (void)state;
+    (void)add(scheduler, 'g', 500 * TICK_NS);
+    (void)add(scheduler, 'd', 9 * TICK_NS);
+    (void)add(scheduler, 'a', 3 * TICK_NS);
+    (void)add(scheduler, 'e', 8 * TICK_NS + 1); /* the tick of d, and after it */
+    (void)add(scheduler, 'b', 3 * TICK_NS);
+    (void)add(scheduler, 'f', 70 * TICK_NS);
+    (void)add(scheduler, 'c', 2 * TICK_NS + 1);
+    go_to(scheduler, 2 * TICK_NS);
+    expect_nothing(scheduler);
+    go_to(scheduler, 500 * TICK_NS);
+    expect_taken(scheduler, "abcdefg");
+    scheduler_end(scheduler);
+}
+
+static void the_order_holds_for_many(void **state)
+{
+    enum { TASKS = 5000, TICKS = 700 };
+    struct elapse_scheduler *scheduler = pull_new();
+    uint64_t last_ns = 0;
+    size_t last_number = 0;
+
+    (void)state;
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_task task = task_with_end(i);
+
+        (void)schedule_at(scheduler, &task, (i * 7919 % TICKS + 1) * TICK_NS);
+    }
+    go_to(scheduler, TICKS * TICK_NS);
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_taken taken;
+        size_t number;
+
+        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+        number = number_of(taken.context);
+        assert_int_equal(taken.run.intended_ns, (number * 7919 % TICKS + 1) * TICK_NS);
+        assert_true(taken.run.intended_ns >= last_ns);
+        if (taken.run.intended_ns == last_ns)
+            assert_true(number > last_number);
+        last_ns = taken.run.intended_ns;
+        last_number = number;
+        if (i % 2 == 0)
+            done(scheduler, &taken);
+        else
+            assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_OK);
+        assert_int_equal(ends_of(number), 1);
+    }
+    expect_nothing(scheduler);
+    assert_int_equal(ends(), TASKS);
+    scheduler_end(scheduler);
+}
+
+static void what_is_scheduled_between_two_takes_takes_its_place(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_taken first;
+
+    (void)state;
+    (void)add(scheduler, 'a', TICK_NS);
+    (void)add(scheduler, 'c', 5 * TICK_NS);
+    go_to(scheduler, 10 * TICK_NS);
+    first = take(scheduler, 'a');
+    (void)add(scheduler, 'd', 10 * TICK_NS);
+    (void)add(scheduler, 'z', 11 * TICK_NS);
+    expect_taken(scheduler, "cd");
+    done(scheduler, &first);
+    expect_nothing(scheduler);
+    go_to(scheduler, 11 * TICK_NS);
+    expect_taken(scheduler, "z");
+    scheduler_end(scheduler);
+}
+
+static void a_task_due_at_once_needs_no_step(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = task_with_end('b');
+
+    (void)state;
+    go_to(scheduler, 100 * TICK_NS);
+    (void)add(scheduler, 'a', 3 * TICK_NS);
+    (void)schedule_after(scheduler, &task, 0);
+    expect_taken(scheduler, "ab");
+    scheduler_end(scheduler);
+}
+
+static void a_task_put_off_or_cancelled_when_due_is_not_handed_out(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle a = add(scheduler, 'a', TICK_NS);
+    struct elapse_handle b = add(scheduler, 'b', TICK_NS);
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)add(scheduler, 'c', TICK_NS);
+    (void)add(scheduler, 'd', TICK_NS);
+    go_to(scheduler, TICK_NS);
+    taken = take(scheduler, 'a');
+    done(scheduler, &taken);
+    /* However the scheduler keeps what is due: b is pending until it is taken. */
+    assert_int_equal(elapse_task_cancel(scheduler, a), ELAPSE_CANCEL_GONE);
+    assert_int_equal(elapse_task_cancel(scheduler, b), ELAPSE_CANCEL_REMOVED);
+    assert_int_equal(ends_of('b'), 1);
+    taken = take(scheduler, 'c');
+    done(scheduler, &taken);
+    expect_taken(scheduler, "d");
+
+    a = add(scheduler, 'a', 2 * TICK_NS);
+    (void)add(scheduler, 'b', 2 * TICK_NS);
+    go_to(scheduler, 2 * TICK_NS);
+    assert_int_equal(elapse_task_reschedule_at(scheduler, a, 4 * TICK_NS), ELAPSE_OK);
+    expect_taken(scheduler, "b");
+    go_to(scheduler, 4 * TICK_NS);
+    expect_taken(scheduler, "a");
+    scheduler_end(scheduler);
+}
+
+static void a_batch_takes_what_is_due_up_to_its_capacity(void **state)
+{
+    enum { TASKS = 2500, CAPACITY = 1000 };
+    static struct elapse_taken taken[CAPACITY];
+    struct elapse_scheduler *scheduler = pull_new();
+    size_t at = 0;
+    size_t count = SIZE_MAX;
+
+    (void)state;
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_task task = task_with_end(i);
+
+        (void)schedule_at(scheduler, &task, (1 + i / 100) * TICK_NS);
+    }
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count),
+                     ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(count, 0);
+    go_to(scheduler, TASKS * TICK_NS);
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, 1, &count), ELAPSE_OK);
+    assert_int_equal(count, 1);
+    while (at < TASKS) {
+        for (size_t i = 0; i < count; i++, at++) {
+            assert_int_equal(number_of(taken[i].context), at);
+            assert_int_equal(taken[i].run.intended_ns, (1 + at / 100) * TICK_NS);
+            assert_true(taken[i].action == write_run);
+            assert_int_equal(state_of(scheduler, taken[i].run.handle), ELAPSE_TASK_RUNNING);
+            done(scheduler, &taken[i]);
+        }
+        if (at < TASKS) {
+            size_t left = TASKS - at;
+
+            assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count),
+                             ELAPSE_OK);
+            assert_int_equal(count, left < CAPACITY ? left : CAPACITY);
+        }
+    }
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, CAPACITY, &count),
+                     ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(count, 0);
+    assert_int_equal(ends(), TASKS);
+    scheduler_end(scheduler);
+}
+
+static void tasks_of_all_shards_are_taken(void **state)
+{
+    enum { SHARDS = 7, TASKS = 200 };
+    struct elapse_scheduler_options options = manual_options(TICK_NS, SHARDS);
+    struct elapse_scheduler *scheduler;
+    static char keys[TASKS][8];
+
+    (void)state;
+    options.pull = true;
+    scheduler = scheduler_new(&options);
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_task task = task_with_end(i);
+
+        (void)snprintf(keys[i], sizeof keys[i], "%zu", i); /* a key picks the shard */
+        task.key = keys[i];
+        task.key_bytes = strlen(keys[i]);
+        (void)schedule_at(scheduler, &task, (1 + i % 10) * TICK_NS);
+    }
+    for (uint64_t tick = 1; tick <= 10; tick++) {
+        struct elapse_taken taken;
+        size_t count = 0;
+
+        go_to(scheduler, tick * TICK_NS);
+        while (elapse_task_take(scheduler, 0, &taken) == ELAPSE_OK) {
+            assert_int_equal(taken.run.intended_ns, tick * TICK_NS);
+            done(scheduler, &taken);
+            count++;
+        }
+        assert_int_equal(count, TASKS / 10);
+    }
+    for (size_t i = 0; i < TASKS; i++)
+        assert_int_equal(ends_of(i), 1);
+    scheduler_end(scheduler);
+}
+
+static void an_action_may_be_null_in_pull_mode_alone(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = {.context = name_of('a'), .destroy = write_end};
+    struct elapse_handle handle = no_handle;
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)schedule_at(scheduler, &task, TICK_NS);
+    go_to(scheduler, TICK_NS);
+    taken = take(scheduler, 'a');
+    assert_true(taken.action == NULL);
+    done(scheduler, &taken);
+    assert_int_equal(ends_of('a'), 1);
+    scheduler_end(scheduler);
+
+    scheduler = manual_new(TICK_NS, 1);
+    assert_int_equal(elapse_task_schedule_at(scheduler, &task, TICK_NS, &handle),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_true(zero_handle(handle));
+    scheduler_end(scheduler);
+    assert_int_equal(ends_of('a'), 0);
+}
+
+static void a_calendar_time_is_taken_too(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = task_with_end('a');
+    struct elapse_taken taken;
+
+    (void)state;
+    assert_int_equal(
+        elapse_task_schedule_at_calendar(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
+        ELAPSE_OK);
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_scheduler_set_calendar(scheduler, 2000 * ELAPSE_SECOND_NS), ELAPSE_OK);
+    go_to(scheduler, 0);
+    taken = take(scheduler, 'a');
+    assert_true(taken.run.calendar);
+    assert_int_equal(taken.run.intended_ns, 1000 * ELAPSE_SECOND_NS);
+    assert_int_equal(taken.run.actual_ns, 2000 * ELAPSE_SECOND_NS);
+    done(scheduler, &taken);
+    assert_int_equal(ends_of('a'), 1);
+    expect_nothing(scheduler);
+    scheduler_end(scheduler);
+}
+
+/* ---- done ---- */
+
+static void done_answers_gone_for_what_is_not_taken(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle a = add(scheduler, 'a', TICK_NS);
+    struct elapse_handle b = add(scheduler, 'b', 2 * TICK_NS);
+    struct elapse_taken taken;
+
+    (void)state;
+    assert_int_equal(elapse_task_done(scheduler, no_handle), ELAPSE_ERROR_GONE);
+    assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE);
+    go_to(scheduler, TICK_NS);
+    assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE); /* due, not taken */
+    assert_int_equal(state_of(scheduler, a), ELAPSE_TASK_PENDING);
+    taken = take(scheduler, 'a');
+    assert_int_equal(elapse_task_done(scheduler, b), ELAPSE_ERROR_GONE);
+    done(scheduler, &taken);
+    assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE); /* done twice */
+    assert_int_equal(elapse_task_cancel(scheduler, b), ELAPSE_CANCEL_REMOVED);
+    assert_int_equal(elapse_task_done(scheduler, b), ELAPSE_ERROR_GONE);
+    assert_int_equal(ends_of('a'), 1);
+    assert_int_equal(ends_of('b'), 1);
+
+    /* Its place may be another task's by now. */
+    for (int i = 0; i < 100; i++)
+        (void)add(scheduler, 'c', TICK_NS);
+    assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE);
+    taken = take(scheduler, 'c');
+    assert_int_equal(elapse_task_done(scheduler, a), ELAPSE_ERROR_GONE);
+    done(scheduler, &taken);
+    assert_int_equal(ends_of('c'), 1);
+    scheduler_end(scheduler);
+    assert_int_equal(ends_of('c'), 100);
+}
+
+static void tasks_may_be_done_in_any_order(void **state)
+{
+    enum { TASKS = 300 };
+    static struct elapse_taken taken[TASKS];
+    struct elapse_scheduler *scheduler = pull_new();
+    size_t count;
+
+    (void)state;
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_task task = task_with_end(i);
+
+        (void)schedule_at(scheduler, &task, TICK_NS);
+    }
+    go_to(scheduler, TICK_NS);
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, TASKS, &count), ELAPSE_OK);
+    assert_int_equal(count, TASKS);
+    assert_int_equal(statistics_of(scheduler).running, TASKS);
+    for (size_t i = 0; i < TASKS; i++) {
+        size_t number = i * 7 % TASKS; /* 7 and 300 have no common factor */
+
+        assert_int_equal(ends_of(number), 0);
+        done(scheduler, &taken[number]);
+        assert_int_equal(ends_of(number), 1);
+        assert_int_equal(statistics_of(scheduler).running, TASKS - 1 - i);
+    }
+    scheduler_end(scheduler);
+}
+
+struct done_elsewhere {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle handle;
+    enum elapse_error error;
+};
+
+static void *call_done(void *context)
+{
+    struct done_elsewhere *call = context;
+
+    call->error = elapse_task_done(call->scheduler, call->handle);
+    return NULL;
+}
+
+static void another_thread_may_end_what_was_taken(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct done_elsewhere call = {scheduler, add(scheduler, 'a', TICK_NS), ELAPSE_ERROR_BUSY};
+    pthread_t thread;
+
+    (void)state;
+    go_to(scheduler, TICK_NS);
+    (void)take(scheduler, 'a');
+    assert_int_equal(pthread_create(&thread, NULL, call_done, &call), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(call.error, ELAPSE_OK);
+    assert_int_equal(ends_of('a'), 1);
+    assert_true(pthread_equal(end_thread_of('a'), thread));
+    assert_int_equal(elapse_task_done(scheduler, call.handle), ELAPSE_ERROR_GONE);
+    scheduler_end(scheduler);
+}
+
+/* What a destructor finds, which is called by done. */
+struct seen_by_destructor {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle handle;
+    unsigned calls;
+    enum elapse_error close;
+    enum elapse_error free;
+    enum elapse_error schedule;
+    enum elapse_error done;
+};
+
+static void call_from_destructor(void *context)
+{
+    struct seen_by_destructor *seen = context;
+    struct elapse_task task = task_named('n');
+
+    seen->calls++;
+    seen->close = elapse_scheduler_close(seen->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
+    seen->free = elapse_scheduler_free(seen->scheduler);
+    seen->schedule = elapse_task_schedule_after(seen->scheduler, &task, 0, NULL);
+    seen->done = elapse_task_done(seen->scheduler, seen->handle);
+}
+
+static void a_destructor_may_use_the_scheduler_but_not_close_it(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct seen_by_destructor seen = {.scheduler = scheduler};
+    struct elapse_task task = {.context = &seen, .destroy = call_from_destructor};
+    struct elapse_taken taken;
+
+    (void)state;
+    seen.handle = schedule_at(scheduler, &task, TICK_NS);
+    go_to(scheduler, TICK_NS);
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_int_equal(seen.calls, 0);
+    done(scheduler, &taken);
+    assert_int_equal(seen.calls, 1);
+    assert_int_equal(seen.close, ELAPSE_ERROR_IN_ACTION);
+    assert_int_equal(seen.free, ELAPSE_ERROR_IN_ACTION);
+    assert_int_equal(seen.schedule, ELAPSE_OK);
+    assert_int_equal(seen.done, ELAPSE_ERROR_GONE);
+    expect_taken(scheduler, "n");
+    scheduler_end(scheduler);
+}
+
+/* ---- statistics ---- */
+
+static void takes_are_counted_as_runs(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_statistics statistics;
+    struct elapse_taken a;
+    struct elapse_taken b;
+
+    (void)state;
+    (void)add(scheduler, 'a', TICK_NS);
+    (void)add(scheduler, 'b', 2 * TICK_NS);
+    (void)add(scheduler, 'c', 100 * TICK_NS);
+    go_to(scheduler, 6 * TICK_NS);
+    a = take(scheduler, 'a');
+    statistics = statistics_of(scheduler);
+    assert_int_equal(statistics.scheduled, 3);
+    assert_int_equal(statistics.begun, 1);
+    assert_int_equal(statistics.running, 1);
+    assert_int_equal(statistics.pending, 2);
+    assert_int_equal(statistics.workers, 0);
+    assert_int_equal(statistics.lateness_max_ns, 5 * TICK_NS);
+    b = take(scheduler, 'b');
+    assert_int_equal(statistics_of(scheduler).running, 2);
+    assert_int_equal(elapse_task_cancel(scheduler, b.run.handle), ELAPSE_CANCEL_RUNNING);
+    done(scheduler, &a);
+    done(scheduler, &b);
+    assert_int_equal(elapse_task_done(scheduler, b.run.handle), ELAPSE_ERROR_GONE);
+    statistics = statistics_of(scheduler);
+    assert_int_equal(statistics.begun, 2);
+    assert_int_equal(statistics.running, 0);
+    assert_int_equal(statistics.pending, 1);
+    assert_int_equal(statistics.removed, 0);
+    assert_int_equal(statistics.lateness_max_ns, 5 * TICK_NS);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    statistics = statistics_of(scheduler);
+    assert_int_equal(statistics.dropped, 1);
+    assert_int_equal(statistics.pending, 0);
+    scheduler_end(scheduler);
+}
+
+/* ---- wrong calls ---- */
+
+static void expect_no_taking(struct elapse_scheduler *scheduler, enum elapse_error error)
+{
+    struct elapse_taken taken[2];
+    size_t count = SIZE_MAX;
+
+    assert_int_equal(elapse_task_take(scheduler, 0, taken), error);
+    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, taken), error);
+    assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, 2, &count), error);
+    assert_int_equal(count, 0);
+}
+
+static void only_pull_mode_lets_take(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle handle = add(scheduler, 'a', TICK_NS);
+
+    (void)state;
+    expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_done(scheduler, handle), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    expect_step(scheduler, TICK_NS, "a");
+    scheduler_end(scheduler);
+
+    scheduler = started_new(1);
+    expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_done(scheduler, no_handle), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    scheduler_end(scheduler);
+}
+
+static void one_that_is_not_started_hands_out_nothing(void **state)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+    struct elapse_taken taken;
+
+    (void)state;
+    elapse_scheduler_options_init(&options);
+    assert_false(options.pull);
+    options.pull = true;
+    scheduler = scheduler_new(&options);
+    (void)add(scheduler, 'a', 0);
+    expect_no_taking(scheduler, ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
+    assert_int_equal(number_of(taken.context), 'a');
+    done(scheduler, &taken);
+    scheduler_end(scheduler);
+
+    scheduler = scheduler_new(&options); /* closed without ever having been started */
+    (void)add(scheduler, 'a', 0);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(ends_of('a'), 1);
+    scheduler_end(scheduler);
+}
+
+static void manual_time_has_no_descriptor_and_needs_no_start(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    (void)add(scheduler, 'a', TICK_NS);
+    go_to(scheduler, TICK_NS);
+    expect_taken(scheduler, "a");
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    (void)add(scheduler, 'b', 2 * TICK_NS);
+    go_to(scheduler, 2 * TICK_NS);
+    expect_taken(scheduler, "b");
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_taken_task_is_told_what_its_action_would_be),
+        cmocka_unit_test(nothing_is_handed_out_early),
+        cmocka_unit_test(manual_time_never_waits),
+        cmocka_unit_test(tasks_come_by_deadline_and_then_in_the_order_of_scheduling),
+        cmocka_unit_test(the_order_holds_for_many),
+        cmocka_unit_test(what_is_scheduled_between_two_takes_takes_its_place),
+        cmocka_unit_test(a_task_due_at_once_needs_no_step),
+        cmocka_unit_test(a_task_put_off_or_cancelled_when_due_is_not_handed_out),
+        cmocka_unit_test(a_batch_takes_what_is_due_up_to_its_capacity),
+        cmocka_unit_test(tasks_of_all_shards_are_taken),
+        cmocka_unit_test(an_action_may_be_null_in_pull_mode_alone),
+        cmocka_unit_test(a_calendar_time_is_taken_too),
+        cmocka_unit_test(done_answers_gone_for_what_is_not_taken),
+        cmocka_unit_test(tasks_may_be_done_in_any_order),
+        cmocka_unit_test(another_thread_may_end_what_was_taken),
+        cmocka_unit_test(a_destructor_may_use_the_scheduler_but_not_close_it),
+        cmocka_unit_test(takes_are_counted_as_runs),
+        cmocka_unit_test(only_pull_mode_lets_take),
+        cmocka_unit_test(one_that_is_not_started_hands_out_nothing),
+        cmocka_unit_test(manual_time_has_no_descriptor_and_needs_no_start),
+    };
+
+    return cmocka_run_group_tests_name("pull", tests, NULL, NULL);
+}

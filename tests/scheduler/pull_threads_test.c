@@ -1,0 +1,686 @@
+/*
+ * Pull mode on the real clock: a delay queue that threads share, time-outs, closing while
+ * threads wait, and the descriptor in poll and epoll. Nothing here depends on how long
+ * something takes; what never comes fails after half a minute.
+ */
+#include "fixture.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOUR_NS (3600 * ELAPSE_SECOND_NS)
+
+enum { TAKERS = 8, PATIENCE_MS = 30000 };
+
+static struct elapse_scheduler *pull_new(unsigned shards)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+
+    elapse_scheduler_options_init(&options);
+    options.pull = true;
+    options.shards = shards;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    return scheduler;
+}
+
+static struct elapse_handle add(struct elapse_scheduler *scheduler, size_t number,
+                                uint64_t delay_ns)
+{
+    struct elapse_task task = task_with_end(number);
+
+    task.action = NULL;
+    return schedule_after(scheduler, &task, delay_ns);
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed;
+}
+
+/* ---- threads that take ---- */
+
+enum { ITEMS_MAX = 1 << 16 };
+
+/* What all takers share. They assert nothing: they count. */
+static struct queue {
+    struct elapse_scheduler *scheduler;
+    uint64_t timeout_ns;                      /* of each take */
+    _Atomic(uint64_t) earliest_ns[ITEMS_MAX]; /* when an item may be taken */
+    atomic_uint taken_times[ITEMS_MAX];
+    atomic_size_t taken;
+    atomic_uint early;
+    atomic_uint strange; /* answers that no take may give, and failing calls */
+    atomic_uint closed;  /* takers that were told so */
+    atomic_uint idle;    /* times that a take found nothing */
+} queue;
+
+static void queue_begin(struct elapse_scheduler *scheduler, uint64_t timeout_ns)
+{
+    queue.scheduler = scheduler;
+    queue.timeout_ns = timeout_ns;
+    for (size_t i = 0; i < ITEMS_MAX; i++) {
+        atomic_store(&queue.earliest_ns[i], 0);
+        atomic_store(&queue.taken_times[i], 0);
+    }
+    atomic_store(&queue.taken, 0);
+    atomic_store(&queue.early, 0);
+    atomic_store(&queue.strange, 0);
+    atomic_store(&queue.closed, 0);
+    atomic_store(&queue.idle, 0);
+}
+
+/* Notes and ends one. */
+static void deal_with(const struct elapse_taken *taken)
+{
+    size_t number = number_of(taken->context);
+    uint64_t earliest_ns = atomic_load(&queue.earliest_ns[number]);
+
+    if (taken->run.actual_ns < earliest_ns || taken->run.actual_ns < taken->run.intended_ns ||
+        elapse_scheduler_now_ns(queue.scheduler) < earliest_ns)
+        atomic_fetch_add(&queue.early, 1);
+    atomic_fetch_add(&queue.taken_times[number], 1);
+    if (elapse_task_done(queue.scheduler, taken->run.handle) != ELAPSE_OK)
+        atomic_fetch_add(&queue.strange, 1);
+    atomic_fetch_add(&queue.taken, 1);
+}
+
+/* Takes until closed; those with an odd number in batches. */
+static void *take_all(void *context)
+{
+    enum { BATCH = 16 };
+    size_t capacity = *(size_t *)context % 2 == 0 ? 1 : BATCH;
+    struct elapse_taken taken[BATCH];
+    enum elapse_error error;
+
+    do {
+        size_t count = 0;
+
+        if (capacity == 1) {
+            error = elapse_task_take(queue.scheduler, queue.timeout_ns, taken);
+            count = error == ELAPSE_OK ? 1 : 0;
+        } else {
+            error =
+                elapse_task_take_batch(queue.scheduler, queue.timeout_ns, taken, capacity, &count);
+            if (count > capacity || (error == ELAPSE_OK) != (count > 0)) {
+                atomic_fetch_add(&queue.strange, 1);
+                return NULL;
+            }
+        }
+        for (size_t i = 0; i < count; i++)
+            deal_with(&taken[i]);
+        if (error == ELAPSE_ERROR_NOTHING_DUE)
+            atomic_fetch_add(&queue.idle, 1);
+    } while (error == ELAPSE_OK ||
+             (error == ELAPSE_ERROR_NOTHING_DUE && queue.timeout_ns != ELAPSE_NEVER));
+    atomic_fetch_add(error == ELAPSE_ERROR_CLOSED ? &queue.closed : &queue.strange, 1);
+    return NULL;
+}
+
+static pthread_t takers[TAKERS];
+
+static void start_takers(void)
+{
+    static size_t numbers[TAKERS];
+
+    for (size_t i = 0; i < TAKERS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&takers[i], NULL, take_all, &numbers[i]), 0);
+    }
+}
+
+static void join_takers(void)
+{
+    for (size_t i = 0; i < TAKERS; i++)
+        assert_int_equal(pthread_join(takers[i], NULL), 0);
+    assert_int_equal(atomic_load(&queue.closed), TAKERS);
+    assert_int_equal(atomic_load(&queue.strange), 0);
+    assert_int_equal(atomic_load(&queue.early), 0);
+}
+
+static bool enough_taken(void *count)
+{
+    return atomic_load(&queue.taken) >= *(size_t *)count;
+}
+
+static void wait_for_taken(size_t count)
+{
+    wait_until(enough_taken, &count);
+}
+
+static bool enough_idle(void *count)
+{
+    return atomic_load(&queue.idle) >= *(unsigned *)count;
+}
+
+/* ---- threads that schedule ---- */
+
+struct producer {
+    size_t first;
+    size_t count;
+    uint64_t delay_max_ns;
+    uint64_t seed;
+};
+
+static void *produce(void *context)
+{
+    struct producer *producer = context;
+
+    for (size_t i = producer->first; i < producer->first + producer->count; i++) {
+        struct elapse_task task = {.context = name_of(i), .destroy = write_end};
+        uint64_t delay_ns = next_random(&producer->seed) % (producer->delay_max_ns + 1);
+        uint64_t deadline_ns = elapse_scheduler_now_ns(queue.scheduler) + delay_ns;
+
+        atomic_store(&queue.earliest_ns[i], deadline_ns);
+        if (elapse_task_schedule_at(queue.scheduler, &task, deadline_ns, NULL) != ELAPSE_OK)
+            atomic_fetch_add(&queue.strange, 1);
+    }
+    return NULL;
+}
+
+/* ---- the queue ---- */
+
+static atomic_size_t handed_back;
+
+static void take_back(const struct elapse_handed_back *back, void *context)
+{
+    (void)context;
+    if (back->task.context != NULL)
+        atomic_fetch_add(&handed_back, 1);
+}
+
+/* So many are pending, for long, when it is closed while all takers wait. */
+static void close_with_pending(size_t first, size_t count, enum elapse_close how)
+{
+    static struct elapse_statistics statistics;
+    size_t ends_before = ends();
+
+    for (size_t i = first; i < first + count; i++)
+        (void)add(queue.scheduler, i, HOUR_NS + i * ELAPSE_MILLISECOND_NS);
+    atomic_store(&handed_back, 0);
+    assert_int_equal(elapse_scheduler_close(queue.scheduler, how, take_back, NULL), ELAPSE_OK);
+    join_takers();
+    elapse_scheduler_statistics(queue.scheduler, &statistics);
+    assert_int_equal(statistics.pending, 0);
+    assert_int_equal(statistics.running, 0);
+    assert_int_equal(statistics.dropped, how == ELAPSE_CLOSE_DROP ? count : 0);
+    assert_int_equal(statistics.handed_back, how == ELAPSE_CLOSE_DROP ? 0 : count);
+    assert_int_equal(atomic_load(&handed_back), how == ELAPSE_CLOSE_DROP ? 0 : count);
+    assert_int_equal(ends() - ends_before, how == ELAPSE_CLOSE_DROP ? count : 0);
+    scheduler_end(queue.scheduler);
+}
+
+static void share_a_queue(unsigned shards, uint64_t timeout_ns, uint64_t delay_max_ns,
+                          enum elapse_close how)
+{
+    enum { PRODUCERS = 2, EACH = 10000, PENDING = 500 };
+    static struct elapse_statistics statistics;
+    struct producer producers[PRODUCERS];
+    pthread_t threads[PRODUCERS];
+
+    queue_begin(pull_new(shards), timeout_ns);
+    start_takers();
+    for (size_t i = 0; i < PRODUCERS; i++) {
+        producers[i] = (struct producer){i * EACH, EACH, delay_max_ns, 88172645463325252 + i};
+        assert_int_equal(pthread_create(&threads[i], NULL, produce, &producers[i]), 0);
+    }
+    for (size_t i = 0; i < PRODUCERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    wait_for_taken((size_t)PRODUCERS * EACH);
+    assert_int_equal(ends(), PRODUCERS * EACH);
+    for (size_t i = 0; i < PRODUCERS * EACH; i++) {
+        assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
+        assert_int_equal(ends_of(i), 1);
+    }
+    elapse_scheduler_statistics(queue.scheduler, &statistics);
+    assert_int_equal(statistics.begun, PRODUCERS * EACH);
+    assert_int_equal(statistics.workers, 0);
+    close_with_pending((size_t)PRODUCERS * EACH, PENDING, how);
+}
+
+static void eight_threads_take_each_item_once_from_one_shard(void **state)
+{
+    (void)state;
+    share_a_queue(1, ELAPSE_NEVER, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_DROP);
+}
+
+static void eight_threads_take_each_item_once_from_several_shards(void **state)
+{
+    (void)state;
+    share_a_queue(4, ELAPSE_NEVER, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_HAND_BACK);
+}
+
+/* Whoever sleeps for the others gives up all the time. */
+static void short_time_outs_lose_no_item(void **state)
+{
+    (void)state;
+    share_a_queue(2, 700 * ELAPSE_MICROSECOND_NS, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_DROP);
+}
+
+static void items_due_at_once_are_all_taken(void **state)
+{
+    (void)state;
+    share_a_queue(2, ELAPSE_NEVER, 0, ELAPSE_CLOSE_HAND_BACK);
+}
+
+static void an_earlier_item_is_taken_while_all_sleep(void **state)
+{
+    enum { ROUNDS = 100 };
+
+    (void)state;
+    queue_begin(pull_new(1), ELAPSE_NEVER);
+    start_takers();
+    /* Each round's item is earlier than all that the takers sleep for. */
+    for (size_t i = 0; i < ROUNDS; i++) {
+        (void)add(queue.scheduler, ROUNDS + i, HOUR_NS);
+        if (i % 4 == 0)
+            sleep_ns(3 * ELAPSE_MILLISECOND_NS);
+        (void)add(queue.scheduler, i, i % 3 * ELAPSE_MILLISECOND_NS);
+        wait_for_taken(i + 1);
+        assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
+    }
+    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                     ELAPSE_OK);
+    join_takers();
+    assert_int_equal(atomic_load(&queue.taken), ROUNDS);
+    assert_int_equal(ends(), 2 * ROUNDS);
+    scheduler_end(queue.scheduler);
+}
+
+/* One that the takers sleep for is moved, and one is due since its key is free. */
+static void a_reschedule_and_a_done_wake_who_waits(void **state)
+{
+    struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(1)};
+    struct elapse_taken taken;
+    struct elapse_handle handle;
+
+    (void)state;
+    queue_begin(pull_new(1), ELAPSE_NEVER);
+    (void)schedule_after(queue.scheduler, &task, 0);
+    assert_int_equal(elapse_task_take(queue.scheduler, ELAPSE_NEVER, &taken), ELAPSE_OK);
+    start_takers();
+    handle = add(queue.scheduler, 2, HOUR_NS);
+    task.context = name_of(3);
+    (void)schedule_after(queue.scheduler, &task, 0);
+    sleep_ns(20 * ELAPSE_MILLISECOND_NS);
+    assert_int_equal(atomic_load(&queue.taken), 0);
+    assert_int_equal(elapse_task_reschedule_after(queue.scheduler, handle, ELAPSE_MILLISECOND_NS),
+                     ELAPSE_OK);
+    wait_for_taken(1);
+    assert_int_equal(atomic_load(&queue.taken_times[2]), 1);
+    assert_int_equal(elapse_task_done(queue.scheduler, taken.run.handle), ELAPSE_OK);
+    wait_for_taken(2);
+    assert_int_equal(atomic_load(&queue.taken_times[3]), 1);
+    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                     ELAPSE_OK);
+    join_takers();
+    scheduler_end(queue.scheduler);
+}
+
+/* Some wait, and one asks all the time without waiting: none misses the close. */
+static void *ask_without_waiting(void *context)
+{
+    struct elapse_taken taken;
+    enum elapse_error error;
+
+    (void)context;
+    do {
+        error = elapse_task_take(queue.scheduler, 0, &taken);
+        if (error == ELAPSE_OK)
+            deal_with(&taken);
+    } while (error == ELAPSE_OK || error == ELAPSE_ERROR_NOTHING_DUE);
+    if (error != ELAPSE_ERROR_CLOSED)
+        atomic_fetch_add(&queue.strange, 1);
+    return NULL;
+}
+
+static void all_who_wait_are_told_that_it_is_closed(void **state)
+{
+    enum { ROUNDS = 200 };
+
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        pthread_t asker;
+
+        queue_begin(pull_new(1), i % 4 == 3 ? 100 * ELAPSE_MICROSECOND_NS : ELAPSE_NEVER);
+        (void)add(queue.scheduler, 0, i % 2 == 0 ? HOUR_NS : 0);
+        start_takers();
+        assert_int_equal(pthread_create(&asker, NULL, ask_without_waiting, NULL), 0);
+        if (i % 3 != 0)
+            sleep_ns(i * 10 * ELAPSE_MICROSECOND_NS);
+        assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                         ELAPSE_OK);
+        assert_int_equal(pthread_join(asker, NULL), 0);
+        join_takers();
+        assert_int_equal(ends(), 1);
+        scheduler_end(queue.scheduler);
+    }
+}
+
+/* ---- time-outs ---- */
+
+static void a_take_waits_as_long_as_its_time_out(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new(1);
+    struct elapse_taken taken[2];
+    size_t count = SIZE_MAX;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t began_ns = elapse_scheduler_now_ns(scheduler);
+
+        assert_int_equal(elapse_task_take(scheduler, 0, taken), ELAPSE_ERROR_NOTHING_DUE);
+        assert_int_equal(elapse_task_take(scheduler, 1, taken), ELAPSE_ERROR_NOTHING_DUE);
+        assert_int_equal(elapse_task_take(scheduler, 20 * ELAPSE_MILLISECOND_NS, taken),
+                         ELAPSE_ERROR_NOTHING_DUE);
+        assert_int_equal(
+            elapse_task_take_batch(scheduler, 20 * ELAPSE_MILLISECOND_NS, taken, 2, &count),
+            ELAPSE_ERROR_NOTHING_DUE);
+        assert_int_equal(count, 0);
+        assert_true(elapse_scheduler_now_ns(scheduler) - began_ns >= 40 * ELAPSE_MILLISECOND_NS);
+        (void)add(scheduler, i, HOUR_NS);
+    }
+    (void)add(scheduler, 10, 20 * ELAPSE_MILLISECOND_NS);
+    assert_int_equal(elapse_task_take(scheduler, HOUR_NS, taken), ELAPSE_OK);
+    assert_int_equal(number_of(taken->context), 10);
+    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    (void)add(scheduler, 11, 20 * ELAPSE_MILLISECOND_NS);
+    assert_int_equal(elapse_task_take_batch(scheduler, ELAPSE_NEVER - 1, taken, 2, &count),
+                     ELAPSE_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+    scheduler_end(scheduler);
+    assert_int_equal(ends(), 5);
+}
+
+static void time_outs_of_all_who_wait_are_kept(void **state)
+{
+    unsigned idle = 5 * TAKERS;
+
+    (void)state;
+    queue_begin(pull_new(1), 2 * ELAPSE_MILLISECOND_NS);
+    (void)add(queue.scheduler, 0, HOUR_NS);
+    start_takers();
+    wait_until(enough_idle, &idle);
+    assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                     ELAPSE_OK);
+    join_takers();
+    assert_int_equal(atomic_load(&queue.taken), 0);
+    scheduler_end(queue.scheduler);
+}
+
+/* ---- the descriptor ---- */
+
+static bool readable_within(struct elapse_scheduler *scheduler, int milliseconds)
+{
+    struct pollfd entry = {.fd = elapse_scheduler_descriptor(scheduler), .events = POLLIN};
+
+    assert_true(entry.fd >= 0);
+    if (poll(&entry, 1, milliseconds) != 1)
+        return false;
+    assert_int_equal(entry.revents, POLLIN);
+    return true;
+}
+
+/* Waits for the descriptor, and takes until nothing is due: until this one has come. It
+ * may become readable for nothing. */
+static struct elapse_taken wait_and_take(struct elapse_scheduler *scheduler, size_t number)
+{
+    for (;;) {
+        struct elapse_taken taken;
+        enum elapse_error error;
+
+        assert_true(readable_within(scheduler, PATIENCE_MS));
+        error = elapse_task_take(scheduler, 0, &taken);
+        if (error == ELAPSE_OK) {
+            assert_int_equal(number_of(taken.context), number);
+            return taken;
+        }
+        assert_int_equal(error, ELAPSE_ERROR_NOTHING_DUE);
+    }
+}
+
+static void expect_nothing(struct elapse_scheduler *scheduler)
+{
+    struct elapse_taken taken;
+
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
+}
+
+static void done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken)
+{
+    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+}
+
+static void the_descriptor_says_when_to_take(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new(2);
+    int descriptor = elapse_scheduler_descriptor(scheduler);
+    struct elapse_taken taken;
+
+    (void)state;
+    assert_true(descriptor >= 0);
+    expect_nothing(scheduler);
+    assert_false(readable_within(scheduler, 0));
+    for (size_t i = 0; i < 20; i++) {
+        (void)add(scheduler, 100 + i, HOUR_NS);
+        expect_nothing(scheduler);
+        assert_false(readable_within(scheduler, 0));
+        (void)add(scheduler, i, i % 5 * ELAPSE_MILLISECOND_NS); /* earlier than all */
+        taken = wait_and_take(scheduler, i);
+        expect_nothing(scheduler);
+        assert_false(readable_within(scheduler, 0));
+        done(scheduler, &taken);
+        expect_nothing(scheduler);
+        assert_false(readable_within(scheduler, 2));
+    }
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    assert_int_equal(ends(), 40);
+    scheduler_end(scheduler);
+}
+
+static void the_descriptor_stays_readable_until_nothing_is_due(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new(1);
+    struct elapse_taken taken[3];
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        (void)add(scheduler, i, 0);
+    for (size_t i = 0; i < 3; i++) {
+        taken[i] = wait_and_take(scheduler, i);
+        assert_true(readable_within(scheduler, 0));
+    }
+    expect_nothing(scheduler);
+    assert_false(readable_within(scheduler, 0));
+    for (size_t i = 0; i < 3; i++)
+        done(scheduler, &taken[i]);
+    scheduler_end(scheduler);
+}
+
+static void tasks_scheduled_before_the_start_make_it_readable(void **state)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+    struct elapse_taken taken;
+
+    (void)state;
+    elapse_scheduler_options_init(&options);
+    options.pull = true;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    (void)add(scheduler, 1, 2 * ELAPSE_MILLISECOND_NS);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    taken = wait_and_take(scheduler, 1);
+    done(scheduler, &taken);
+    scheduler_end(scheduler);
+}
+
+/* By a reschedule, by a key that is free, by a recurrence and by the wall clock. */
+static void whatever_makes_a_task_due_makes_it_readable(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new(1);
+    struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(2)};
+    struct elapse_handle handle = add(scheduler, 1, HOUR_NS);
+    struct elapse_taken taken;
+
+    (void)state;
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MILLISECOND_NS),
+                     ELAPSE_OK);
+    taken = wait_and_take(scheduler, 1);
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, 0), ELAPSE_OK);
+    expect_nothing(scheduler); /* it is taken still */
+    done(scheduler, &taken);
+    taken = wait_and_take(scheduler, 1);
+    done(scheduler, &taken);
+    expect_nothing(scheduler);
+
+    (void)schedule_after(scheduler, &task, 0);
+    taken = wait_and_take(scheduler, 2);
+    task.context = name_of(3);
+    (void)schedule_after(scheduler, &task, 0);
+    sleep_ns(3 * ELAPSE_MILLISECOND_NS);
+    expect_nothing(scheduler);
+    done(scheduler, &taken);
+    taken = wait_and_take(scheduler, 3);
+    done(scheduler, &taken);
+    expect_nothing(scheduler);
+
+    task = (struct elapse_task){.context = name_of(4),
+                                .recurrence = ELAPSE_RECUR_AFTER_EACH,
+                                .period_ns = ELAPSE_MILLISECOND_NS};
+    handle = schedule_after(scheduler, &task, 0);
+    for (uint64_t number = 1; number <= 10; number++) {
+        taken = wait_and_take(scheduler, 4);
+        assert_int_equal(taken.run.number, number);
+        expect_nothing(scheduler);
+        assert_false(readable_within(scheduler, 0));
+        done(scheduler, &taken);
+    }
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
+    expect_nothing(scheduler);
+
+    task = task_named(5);
+    assert_int_equal(elapse_task_schedule_at_calendar(
+                         scheduler, &task,
+                         elapse_scheduler_calendar_ns(scheduler) + 5 * ELAPSE_MILLISECOND_NS, NULL),
+                     ELAPSE_OK);
+    taken = wait_and_take(scheduler, 5);
+    assert_true(taken.run.calendar);
+    done(scheduler, &taken);
+    expect_nothing(scheduler);
+    assert_false(readable_within(scheduler, 0));
+    scheduler_end(scheduler);
+}
+
+/* Schedules one item when the last has been taken: none that comes later makes up for a
+ * missed one. */
+static void *produce_one_by_one(void *context)
+{
+    struct producer *producer = context;
+
+    for (size_t i = 0; i < producer->count; i++) {
+        struct elapse_task task = {.context = name_of(i), .destroy = write_end};
+
+        while (atomic_load(&queue.taken) < i)
+            continue;
+        for (uint64_t j = next_random(&producer->seed) % 1000; j > 0; j--)
+            atomic_signal_fence(memory_order_seq_cst); /* now and then a little later */
+        if (elapse_task_schedule_at(queue.scheduler, &task, 0, NULL) != ELAPSE_OK)
+            atomic_fetch_add(&queue.strange, 1);
+    }
+    return NULL;
+}
+
+/* An event loop on this thread takes what another schedules. */
+static void loop_over(size_t items, uint64_t delay_max_ns, unsigned shards,
+                      void *(*producing)(void *))
+{
+    struct producer producer = {0, items, delay_max_ns, 88172645463325252};
+    struct epoll_event event = {.events = EPOLLIN};
+    pthread_t thread;
+    int loop;
+
+    queue_begin(pull_new(shards), 0);
+    loop = epoll_create1(EPOLL_CLOEXEC);
+    assert_true(loop >= 0);
+    assert_int_equal(
+        epoll_ctl(loop, EPOLL_CTL_ADD, elapse_scheduler_descriptor(queue.scheduler), &event), 0);
+    assert_int_equal(pthread_create(&thread, NULL, producing, &producer), 0);
+    while (atomic_load(&queue.taken) < items) {
+        struct elapse_taken taken;
+        enum elapse_error error;
+
+        if (epoll_wait(loop, &event, 1, PATIENCE_MS) != 1)
+            fail_msg("%zu of %zu taken, and nothing more comes", atomic_load(&queue.taken), items);
+        while ((error = elapse_task_take(queue.scheduler, 0, &taken)) == ELAPSE_OK)
+            deal_with(&taken);
+        assert_int_equal(error, ELAPSE_ERROR_NOTHING_DUE);
+    }
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&queue.early), 0);
+    assert_int_equal(atomic_load(&queue.strange), 0);
+    for (size_t i = 0; i < items; i++)
+        assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
+    assert_int_equal(epoll_wait(loop, &event, 1, 0), 0);
+    (void)close(loop);
+    scheduler_end(queue.scheduler);
+    assert_int_equal(ends(), items);
+}
+
+static void an_event_loop_takes_a_thousand_items(void **state)
+{
+    (void)state;
+    loop_over(1000, 50 * ELAPSE_MILLISECOND_NS, 1, produce);
+    loop_over(1000, 300 * ELAPSE_MILLISECOND_NS, 4, produce);
+}
+
+/* Each may come between the look that finds nothing and the answer that says so. */
+static void an_event_loop_misses_none_of_those_due_at_once(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        loop_over(20000, i % 2 * ELAPSE_MILLISECOND_NS, 1 + i / 2, produce);
+}
+
+static void an_event_loop_misses_none_of_those_that_come_one_by_one(void **state)
+{
+    (void)state;
+    loop_over(20000, 0, 1, produce_one_by_one);
+    loop_over(20000, 0, 256, produce_one_by_one); /* the look takes longer */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eight_threads_take_each_item_once_from_one_shard),
+        cmocka_unit_test(eight_threads_take_each_item_once_from_several_shards),
+        cmocka_unit_test(short_time_outs_lose_no_item),
+        cmocka_unit_test(items_due_at_once_are_all_taken),
+        cmocka_unit_test(an_earlier_item_is_taken_while_all_sleep),
+        cmocka_unit_test(a_reschedule_and_a_done_wake_who_waits),
+        cmocka_unit_test(all_who_wait_are_told_that_it_is_closed),
+        cmocka_unit_test(a_take_waits_as_long_as_its_time_out),
+        cmocka_unit_test(time_outs_of_all_who_wait_are_kept),
+        cmocka_unit_test(the_descriptor_says_when_to_take),
+        cmocka_unit_test(the_descriptor_stays_readable_until_nothing_is_due),
+        cmocka_unit_test(tasks_scheduled_before_the_start_make_it_readable),
+        cmocka_unit_test(whatever_makes_a_task_due_makes_it_readable),
+        cmocka_unit_test(an_event_loop_takes_a_thousand_items),
+        cmocka_unit_test(an_event_loop_misses_none_of_those_due_at_once),
+        cmocka_unit_test(an_event_loop_misses_none_of_those_that_come_one_by_one),
+    };
+
+    return cmocka_run_group_tests_name("pull_threads", tests, NULL, NULL);
+}
