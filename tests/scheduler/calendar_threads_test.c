@@ -5,6 +5,7 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "fixture.h"
+#include "wall.h"
 
 #include "random.h"
 
@@ -12,31 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
-/* The beginning of 2030. */
-#define WALL_NS (UINT64_C(1893456000) * ELAPSE_SECOND_NS)
-
-/* On manual time, with the wall clock at this. */
-static struct elapse_scheduler *wall_new(uint64_t unix_ns, unsigned shards)
-{
-    struct elapse_scheduler *scheduler = manual_new(TICK_NS, shards);
-
-    assert_int_equal(elapse_scheduler_set_calendar(scheduler, unix_ns), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_calendar_ns(scheduler), unix_ns);
-    return scheduler;
-}
-
-static struct elapse_handle schedule_calendar(struct elapse_scheduler *scheduler,
-                                              const struct elapse_task *task, uint64_t unix_ns)
-{
-    struct elapse_handle handle = {0, 0, 0};
-
-    assert_int_equal(elapse_task_schedule_at_calendar(scheduler, task, unix_ns, &handle),
-                     ELAPSE_OK);
-    assert_false(zero_handle(handle));
-    return handle;
-}
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {

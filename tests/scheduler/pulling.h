@@ -1,0 +1,81 @@
+/*
+ * What the tests of pull mode on manual time share.
+ */
+#ifndef ELAPSE_TESTS_PULLING_H
+#define ELAPSE_TESTS_PULLING_H
+
+#include "fixture.h"
+
+static inline struct elapse_scheduler *pull_new(void)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
+
+    options.pull = true;
+    return scheduler_new(&options);
+}
+
+static inline struct elapse_handle add(struct elapse_scheduler *scheduler, char name,
+                                       uint64_t deadline_ns)
+{
+    struct elapse_task task = task_with_end((size_t)name);
+
+    return schedule_at(scheduler, &task, deadline_ns);
+}
+
+/* In pull mode a step runs nothing; it sets the time. */
+static inline void go_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
+{
+    assert_int_equal(step(scheduler, now_ns), 0);
+}
+
+static inline void expect_nothing(struct elapse_scheduler *scheduler)
+{
+    struct elapse_taken taken;
+
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
+}
+
+/* Takes one, which must be this one. */
+static inline struct elapse_taken take(struct elapse_scheduler *scheduler, char name)
+{
+    struct elapse_taken taken;
+
+    memset(&taken, 0, sizeof taken);
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+    assert_int_equal(number_of(taken.context), name);
+    assert_ptr_equal(taken.run.scheduler, scheduler);
+    assert_true(taken.run.intended_ns <= taken.run.actual_ns);
+    return taken;
+}
+
+static inline void done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken)
+{
+    assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
+}
+
+/* Takes all that is due, each done before the next is taken. */
+static inline void expect_taken(struct elapse_scheduler *scheduler, const char *letters)
+{
+    for (; *letters != '\0'; letters++) {
+        struct elapse_taken taken = take(scheduler, *letters);
+
+        done(scheduler, &taken);
+    }
+    expect_nothing(scheduler);
+}
+
+static inline struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler)
+{
+    static struct elapse_statistics statistics;
+
+    elapse_scheduler_statistics(scheduler, &statistics);
+    return statistics;
+}
+
+static inline enum elapse_task_state state_of(struct elapse_scheduler *scheduler,
+                                              struct elapse_handle handle)
+{
+    return elapse_task_look_up(scheduler, handle, NULL);
+}
+
+#endif
