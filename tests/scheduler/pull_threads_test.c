@@ -364,6 +364,27 @@ static void all_who_wait_are_told_that_it_is_closed(void **state)
     }
 }
 
+static void a_close_comes_between_asking(void **state)
+{
+    enum { ROUNDS = 300, ASKERS = 3 };
+
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        pthread_t askers[ASKERS];
+
+        queue_begin(pull_new(1), 0);
+        for (size_t j = 0; j < ASKERS; j++)
+            assert_int_equal(pthread_create(&askers[j], NULL, ask_without_waiting, NULL), 0);
+        sleep_ns(i * ELAPSE_MICROSECOND_NS);
+        assert_int_equal(elapse_scheduler_close(queue.scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                         ELAPSE_OK);
+        for (size_t j = 0; j < ASKERS; j++)
+            assert_int_equal(pthread_join(askers[j], NULL), 0);
+        assert_int_equal(atomic_load(&queue.strange), 0);
+        scheduler_end(queue.scheduler);
+    }
+}
+
 /* ---- time-outs ---- */
 
 static void a_take_waits_as_long_as_its_time_out(void **state)
@@ -633,6 +654,8 @@ static void loop_over(size_t items, uint64_t delay_max_ns, unsigned shards,
     assert_int_equal(atomic_load(&queue.strange), 0);
     for (size_t i = 0; i < items; i++)
         assert_int_equal(atomic_load(&queue.taken_times[i]), 1);
+    /* The last wake-up may have come after its item had been taken. */
+    expect_nothing(queue.scheduler);
     assert_int_equal(epoll_wait(loop, &event, 1, 0), 0);
     (void)close(loop);
     scheduler_end(queue.scheduler);
@@ -671,6 +694,7 @@ int main(void)
         cmocka_unit_test(an_earlier_item_is_taken_while_all_sleep),
         cmocka_unit_test(a_reschedule_and_a_done_wake_who_waits),
         cmocka_unit_test(all_who_wait_are_told_that_it_is_closed),
+        cmocka_unit_test(a_close_comes_between_asking),
         cmocka_unit_test(a_take_waits_as_long_as_its_time_out),
         cmocka_unit_test(time_outs_of_all_who_wait_are_kept),
         cmocka_unit_test(the_descriptor_says_when_to_take),
