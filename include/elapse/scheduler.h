@@ -575,6 +575,7 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_sc
 /*
  * Takes up to `capacity` tasks that are due, waiting as elapse_task_take for the first of them.
  * `*count` gets how many, 0 after an error.
+ * Errors: as elapse_task_take; ARGUMENT also for a capacity of 0.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
@@ -591,8 +592,9 @@ ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler
 
 /*
  * Pull mode: a descriptor for poll, epoll and event loops that becomes readable when a task may be
- * due. Then take with a time-out of 0 until NOTHING_DUE: only that makes it unreadable again. Do
- * not read, write or close it. Either use it or waiting takes, not both. -1: not in pull mode, not
+ * due; now and then for nothing, after a cancel for example. Then take with a time-out of 0 until
+ * NOTHING_DUE: only that makes it unreadable again, and only while no thread waits in take. So use
+ * either it or waiting takes, not both. Do not read, write or close it. -1: not in pull mode, not
  * started, closed, or manual time.
  */
 ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler);
