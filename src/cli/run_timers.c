@@ -69,9 +69,10 @@ static void apply_later(struct run *run, const struct elapse_task *task,
     struct run_batch *batch = &run->batch;
     struct elapse_batch_task *added = &batch->tasks[batch->count];
 
-    *added = (struct elapse_batch_task){.task = *task};
-    if (__builtin_add_overflow(now_ns, line->duration_ns, &added->deadline_ns))
-        added->deadline_ns = ELAPSE_NEVER;
+    *added = (struct elapse_batch_task){
+        .task = *task,
+        .deadline_ns = elapse_deadline_after(now_ns, line->duration_ns),
+    };
     if (line->kind == RUN_LINE_EVERY)
         added->task.recurrence = ELAPSE_RECUR_PERIOD;
     else if (line->kind == RUN_LINE_AFTER_EACH)

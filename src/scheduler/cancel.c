@@ -35,6 +35,7 @@ enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
     elapse__shard_prefetch(shard, handle);
     return reschedule(scheduler, shard, handle, deadline_ns);
 }
+
 enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *scheduler,
                                                struct elapse_handle handle, uint64_t delay_ns)
 {
@@ -183,7 +184,7 @@ bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_
     const struct elapse__key *found = elapse__key_index_find(&shard->keys, key, key_bytes, hash);
     if (found != NULL) {
         const struct elapse__task *task = found->pending != NULL ? found->pending : found->running;
-        *handle = (struct elapse_handle){task->index, task->generation, shard->number};
+        *handle = elapse__handle_of(shard, task);
     }
     elapse__shard_unlock(shard);
     return found != NULL;

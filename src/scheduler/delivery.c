@@ -208,7 +208,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     struct elapse__task *task;
     elapse__shard_lock(shard);
     while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK)
-        handles[count++] = (struct elapse_handle){task->index, task->generation, shard->number};
+        handles[count++] = elapse__handle_of(shard, task);
     elapse__shard_note_next(shard, now); /* there may be nothing to come back for */
     elapse__shard_unlock(shard);
     if (count > 0) {

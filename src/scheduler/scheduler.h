@@ -13,9 +13,10 @@
  * Manual time: step (clock.c) stands in for the clock thread and the workers; at the end, close.c
  * does.
  *
- * Locks: of a shard, of the sleeper, of the work queue, of stepping. No thread holds two at once,
- * and none calls the user's code or the system (but for arming the sleeper's timer,
- * under the sleeper's own lock) while it holds one.
+ * Locks: of a shard, of the sleeper, of the work queue, of stepping, of pulling. No thread holds
+ * two at once, save who sets the alarms in pull mode: that of pulling and then the sleeper's; and
+ * none calls the user's code or the system (but for arming the sleeper's timer, under the sleeper's
+ * own lock) while it holds one.
  */
 #ifndef ELAPSE__SCHEDULER_H
 #define ELAPSE__SCHEDULER_H

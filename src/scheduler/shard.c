@@ -76,12 +76,6 @@ static void start_timer(struct elapse__shard *shard, struct elapse__task *task, 
         atomic_store(&shard->wake_tick, tick);
 }
 
-static struct elapse_handle handle_of(const struct elapse__shard *shard,
-                                      const struct elapse__task *task)
-{
-    return (struct elapse_handle){task->index, task->generation, shard->number};
-}
-
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)
 {
     return elapse__task_table_find(&shard->tasks, handle.index, handle.generation);
@@ -176,9 +170,8 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
 
 /* ---- schedule ---- */
 
-/* Takes a task that is not RUNNING out, whatever its state. */
-static inline void remove_task(struct elapse__shard *shard, struct elapse__task *task,
-                               struct elapse__remains *remains)
+void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__remains *remains)
 {
     struct elapse__key *key = elapse__key_of(task);
     uncount_pending(shard);
@@ -187,12 +180,6 @@ static inline void remove_task(struct elapse__shard *shard, struct elapse__task 
         drop_idle_key(shard, key, remains);
     }
     end(shard, task, remains);
-}
-
-void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__remains *remains)
-{
-    remove_task(shard, task, remains);
 }
 
 /* A task that runs is not to run again, even if it was rescheduled. */
@@ -232,10 +219,10 @@ static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct el
 {
     switch (admission->task->if_key_pending) {
     case ELAPSE_KEY_KEEP:
-        admission->handle = handle_of(shard, key->pending);
+        admission->handle = elapse__handle_of(shard, key->pending);
         return ELAPSE__ADMIT_KEPT;
     case ELAPSE_KEY_FAIL:
-        admission->handle = handle_of(shard, key->pending);
+        admission->handle = elapse__handle_of(shard, key->pending);
         *error = ELAPSE_ERROR_KEY_PENDING;
         return ELAPSE__ADMIT_REFUSED;
     case ELAPSE_KEY_REPLACE:
@@ -335,7 +322,7 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
         note_moved(task, elapse__tick_begins_ns(admission->tick, shard->tick_ns));
     }
     start_timer(shard, task, admission->tick);
-    admission->handle = handle_of(shard, task);
+    admission->handle = elapse__handle_of(shard, task);
     return ELAPSE__ADMITTED;
 }
 
@@ -354,7 +341,7 @@ enum elapse__admitted elapse__shard_admit_plain(struct elapse__shard *shard,
     struct elapse__task *task = place(shard, admission->task, NULL);
     admission->tick = chosen_tick(shard, admission->tick, admission->latest_tick);
     start_timer(shard, task, admission->tick);
-    admission->handle = handle_of(shard, task);
+    admission->handle = elapse__handle_of(shard, task);
     return ELAPSE__ADMITTED;
 }
 
@@ -419,7 +406,7 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
         return ELAPSE_CANCEL_RUNNING;
     }
     shard->removed++;
-    remove_task(shard, task, remains);
+    elapse__shard_remove(shard, task, remains);
     return ELAPSE_CANCEL_REMOVED;
 }
 
@@ -562,7 +549,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         .calendar = recurrence != NULL && recurrence->calendar,
         .number = recurrence == NULL ? 1 : recurrence->number,
         .missed = recurrence == NULL ? 0 : recurrence->missed,
-        .handle = handle_of(shard, task),
+        .handle = elapse__handle_of(shard, task),
         .intended_ns = intended_ns,
         .actual_ns = actual_ns,
     };

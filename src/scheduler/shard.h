@@ -127,6 +127,12 @@ static inline void elapse__shard_unlock(struct elapse__shard *shard)
     (void)pthread_mutex_unlock(&shard->lock);
 }
 
+static inline struct elapse_handle elapse__handle_of(const struct elapse__shard *shard,
+                                                     const struct elapse__task *task)
+{
+    return (struct elapse_handle){task->index, task->generation, shard->number};
+}
+
 /* The task that the handle names; NULL if it is gone. */
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle);
 

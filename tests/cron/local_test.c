@@ -15,6 +15,8 @@
 #include <cmocka.h>
 #include <elapse/cron.h>
 
+#include "moment.h"
+
 /* The clock in Berlin goes from 02:00 to 03:00 on the last Sunday of March (01:00 UTC), and from
  * 03:00 to 02:00 on that of October (01:00 UTC). In 2026 these are the 29th and the 25th. */
 static const char berlin[] = "CET-1CEST,M3.5.0,M10.5.0/3";
@@ -36,19 +38,6 @@ static bool set_zone_file(const char *zone)
     }
     set_zone(zone);
     return true;
-}
-
-/* 2026-03-01T02:03:04 in UTC as a moment. */
-static int64_t moment(const char *text)
-{
-    struct tm civil = {0};
-    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &civil.tm_year, &civil.tm_mon, &civil.tm_mday,
-                        &civil.tm_hour, &civil.tm_min, &civil.tm_sec);
-
-    assert_true(fields >= 3);
-    civil.tm_year -= 1900;
-    civil.tm_mon -= 1;
-    return timegm(&civil);
 }
 
 /* All in UTC; up to five, and then NULL. */

@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <elapse/cron.h>
 
+#include "moment.h"
+
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const int64_t first_s = INT64_C(-62135596800);
@@ -24,19 +26,6 @@ static struct elapse_cron parsed(const char *expression)
     if (elapse_cron_parse(&cron, expression, &fault) != ELAPSE_OK)
         fail_msg("%s: at %zu: %s", expression, fault.position, fault.text);
     return cron;
-}
-
-/* 2026-03-01T02:03:04 as a moment. */
-static int64_t moment(const char *text)
-{
-    struct tm civil = {0};
-    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &civil.tm_year, &civil.tm_mon, &civil.tm_mday,
-                        &civil.tm_hour, &civil.tm_min, &civil.tm_sec);
-
-    assert_true(fields >= 3);
-    civil.tm_year -= 1900;
-    civil.tm_mon -= 1;
-    return timegm(&civil);
 }
 
 static void assert_fires(const char *expression, const char *after, const char *const *fires)

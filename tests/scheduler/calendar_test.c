@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "wall.h"
 
-#include "random.h"
+#include "seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -651,17 +651,6 @@ static void list_operate(struct elapse_scheduler *scheduler, struct random_sourc
         list_step(scheduler, now_ns + random_below(source, spread_ns));
         break;
     }
-}
-
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
-static struct random_source random_by_seed(void)
-{
-    const char *given = getenv("ELAPSE_SEED");
-    struct random_source source = {given != NULL ? strtoull(given, NULL, 10)
-                                                 : (uint64_t)time(NULL)};
-
-    printf("ELAPSE_SEED=%" PRIu64 "\n", source.state);
-    return source;
 }
 
 static void back_and_forth_it_is_as_a_plain_list_says(void **state)

@@ -7,7 +7,7 @@
 #include "fixture.h"
 #include "wall.h"
 
-#include "random.h"
+#include "seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,17 +17,6 @@
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
     assert_int_equal(elapse_scheduler_set_calendar(scheduler, unix_ns), ELAPSE_OK);
-}
-
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
-static struct random_source random_by_seed(void)
-{
-    const char *given = getenv("ELAPSE_SEED");
-    struct random_source source = {given != NULL ? strtoull(given, NULL, 10)
-                                                 : (uint64_t)time(NULL)};
-
-    printf("ELAPSE_SEED=%" PRIu64 "\n", source.state);
-    return source;
 }
 
 /* ---- threads beside a clock that goes back and forth ---- */

@@ -6,7 +6,7 @@
 
 #include "fixture.h"
 
-#include "random.h"
+#include "seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -355,17 +355,6 @@ static void set_during_a_run(void **state)
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3 * 3600) - 1), 0);
     assert_int_equal(step_wall(scheduler, S(WALL_S + 3 * 3600)), 1);
     scheduler_end(scheduler);
-}
-
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
-static struct random_source random_by_seed(void)
-{
-    const char *given = getenv("ELAPSE_SEED");
-    struct random_source source = {given != NULL ? strtoull(given, NULL, 10)
-                                                 : (uint64_t)time(NULL)};
-
-    printf("ELAPSE_SEED=%" PRIu64 "\n", source.state);
-    return source;
 }
 
 /* However the clock is set, each occurrence runs at most once, in order, and not before its

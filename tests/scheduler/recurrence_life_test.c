@@ -5,7 +5,7 @@
 #include "fixture.h"
 #include "recurring.h"
 
-#include "random.h"
+#include "seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -603,17 +603,6 @@ static void on_workers_it_never_overlaps_itself_nor_is_early(void **state)
         assert_false(atomic_load(&busy[i].miscounted));
     }
     scheduler_end(scheduler);
-}
-
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
-static struct random_source random_by_seed(void)
-{
-    const char *given = getenv("ELAPSE_SEED");
-    struct random_source source = {given != NULL ? strtoull(given, NULL, 10)
-                                                 : (uint64_t)time(NULL)};
-
-    printf("ELAPSE_SEED=%" PRIu64 "\n", source.state);
-    return source;
 }
 
 /* A cancel between two runs, or in one, at any moment: it is the end. */

@@ -6,7 +6,7 @@
 #include "fixture.h"
 #include "recurring.h"
 
-#include "random.h"
+#include "seed.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -508,17 +508,6 @@ static void draw_modelled(struct modelled *modelled, struct random_source *sourc
     modelled->task.action = tally_run;
     modelled->task.context = &modelled->seen;
     modelled->task.destroy = NULL;
-}
-
-/* Another each time; that of the environment's ELAPSE_SEED to see a failure again. */
-static struct random_source random_by_seed(void)
-{
-    const char *given = getenv("ELAPSE_SEED");
-    struct random_source source = {given != NULL ? strtoull(given, NULL, 10)
-                                                 : (uint64_t)time(NULL)};
-
-    printf("ELAPSE_SEED=%" PRIu64 "\n", source.state);
-    return source;
 }
 
 static void many_tasks_run_as_often_as_a_model_says(void **state)
