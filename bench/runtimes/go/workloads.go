@@ -187,7 +187,7 @@ func runCancel(o options) error {
 		if reported {
 			report("cancel_ns", cancelNs)
 			report("settled_ns", cancelNs)
-			report("unlinks", 0)
+			reportCount("unlinks", 0)
 		}
 		return checkCount("timers stopped", stopped, int64(o.timers))
 	})
@@ -317,7 +317,7 @@ func runReschedule(o options) error {
 		}
 		if reported {
 			report("reschedule_ns", float64(ended-began)/float64(tries))
-			report("resets", 1)
+			reportCount("resets", 1)
 		}
 		if err := checkCount("timers reset", moved, tries); err != nil {
 			return err
