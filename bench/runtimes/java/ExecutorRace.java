@@ -3,17 +3,18 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * java.util.concurrent.ScheduledThreadPoolExecutor with one thread: `executor` as it comes, `executor-remove` with
- * setRemoveOnCancelPolicy(true).
+ * java.util.concurrent.ScheduledThreadPoolExecutor with one thread: `executor` as it comes,
+ * `executor-remove` with setRemoveOnCancelPolicy(true).
  *
- * It is used as its manual says: schedule with a Runnable, Future.cancel(false). A far timer shares one Runnable with
- * all others; what comes due has one that knows its deadline. There is no call that moves a task, so S6 is
- * cancel and schedule anew.
+ * It is used as its manual says: schedule with a Runnable, Future.cancel(false). A far timer shares
+ * one Runnable with all others; what comes due has one that knows its deadline. There is no call
+ * that moves a task, so S6 is cancel and schedule anew.
  *
- * What differs in semantics. The tasks lie in a binary heap under one lock, so scheduling and removing cost log n.
- * Without the policy, cancel only marks the task, which stays in the heap until its time; the manual's means against
- * that is purge(), so settled_ns has one call of it added, after the last cancel. With the policy, cancel takes it
- * out at once. Never early: nanoseconds are kept, and there is no tick, so --tick-us does nothing.
+ * What differs in semantics. The tasks lie in a binary heap under one lock, so scheduling and
+ * removing cost log n. Without the policy, cancel only marks the task, which stays in the heap
+ * until its time; the manual's means against that is purge(), so settled_ns has one call of it
+ * added, after the last cancel. With the policy, cancel takes it out at once. Never early:
+ * nanoseconds are kept, and there is no tick, so --tick-us does nothing.
  */
 final class ExecutorRace implements Facility {
     private static final Runnable FAR = Race::neverRun;

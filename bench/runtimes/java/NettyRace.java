@@ -7,29 +7,33 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Netty's io.netty.util.HashedWheelTimer: `netty` with 512 slots, its default, and `netty-65536` with 65,536.
+ * Netty's io.netty.util.HashedWheelTimer: `netty` with 512 slots, its default, and `netty-65536`
+ * with 65,536.
  *
- * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. A far timer shares one
- * TimerTask with all others; what comes due has one that knows its deadline. There is no call that moves a
- * time-out, so S6 is cancel and newTimeout.
+ * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. A far
+ * timer shares one TimerTask with all others; what comes due has one that knows its deadline. There
+ * is no call that moves a time-out, so S6 is cancel and newTimeout.
  *
- * The tick is what --tick-us says, and not the default of 100 ms, which is meant for I/O time-outs and
- * would do nothing but make S3 late beside contenders with ticks of 1 ms. A tick must be of 1 ms at least.
+ * The tick is what --tick-us says, and not the default of 100 ms, which is meant for I/O time-outs
+ * and would do nothing but make S3 late beside contenders with ticks of 1 ms. A tick must be of 1
+ * ms at least.
  *
- * Why two: the wheel is one ring, and a tick walks through all that is in its slot, also what is due rounds later.
- * A ring of 512 slots of 1 ms is round in half a second, so each of a million far time-outs is looked at twice a second; with
- * 65,536 slots, which the manual leaves to the user ("ticksPerWheel, the size of the wheel"), every 65 s. Both are
- * shown, since the first is what one gets and the second what one can have for half a megabyte.
+ * Why two: the wheel is one ring, and a tick walks through all that is in its slot, also what is
+ * due rounds later. A ring of 512 slots of 1 ms is round in half a second, so each of a million far
+ * time-outs is looked at twice a second; with 65,536 slots, which the manual leaves to the user
+ * ("ticksPerWheel, the size of the wheel"), every 65 s. Both are shown, since the first is what one
+ * gets and the second what one can have for half a megabyte.
  *
- * What differs in semantics. newTimeout and cancel only put the time-out in a queue; the timer's thread takes
- * up to 100,000 new ones, and all cancelled ones, out of it in each tick. So what S1 and S2 time is the queue, S2 begins
- * when all lie in the wheel, and settled_ns is up to when pendingTimeouts() is 0. Actions run on the
- * timer's thread, at the end of their tick. It wakes up every tick, whether something is due or not.
+ * What differs in semantics. newTimeout and cancel only put the time-out in a queue; the timer's
+ * thread takes up to 100,000 new ones, and all cancelled ones, out of it in each tick. So what S1
+ * and S2 time is the queue, S2 begins when all lie in the wheel, and settled_ns is up to when
+ * pendingTimeouts() is 0. Actions run on the timer's thread, at the end of their tick. It wakes up
+ * every tick, whether something is due or not.
  */
 final class NettyRace implements Facility {
     private static final long LEAST_TICK_US = 1000;
     private static final long PATIENCE_NS = 60_000_000_000L;
-    private static final long LOOK_NS = 50_000; /* between two looks whether the timer has settled */
+    private static final long LOOK_NS = 50_000; /* between two looks at what is pending */
     private static final TimerTask FAR = timeout -> Race.neverRun();
 
     private final HashedWheelTimer timer;
@@ -54,7 +58,8 @@ final class NettyRace implements Facility {
 
     @Override
     public void scheduleNote(Recorder recorder, int index, long deadlineNs, long delayNs) {
-        timer.newTimeout(timeout -> recorder.note(index, deadlineNs), delayNs, TimeUnit.NANOSECONDS);
+        TimerTask task = timeout -> recorder.note(index, deadlineNs);
+        timer.newTimeout(task, delayNs, TimeUnit.NANOSECONDS);
     }
 
     @Override
@@ -62,7 +67,10 @@ final class NettyRace implements Facility {
         return ((Timeout) handle).cancel();
     }
 
-    /** The queue is first in, first out: when one that is due at once has run, those before it lie in the wheel. */
+    /**
+     * The queue is first in, first out: when one that is due at once has run, those before it lie
+     * in the wheel.
+     */
     @Override
     public void awaitPlaced() throws InterruptedException {
         CountDownLatch ran = new CountDownLatch(1);

@@ -57,6 +57,7 @@ final class Options {
             if (number > 0 && number <= SECONDS_MOST)
                 return number;
         }
-        throw new UsageException(option + ": above 0 and up to " + (int) SECONDS_MOST + ", not " + value);
+        throw new UsageException(
+                option + ": above 0 and up to " + (int) SECONDS_MOST + ", not " + value);
     }
 }

@@ -23,8 +23,8 @@ final class Process {
     }
 
     /**
-     * A number for each thread of the process. What happens in between is told by threads that there are at the
-     * end; that compiler threads do not end is asked of the JVM (build.sh).
+     * A number for each thread of the process. What happens in between is told by threads that
+     * there are at the end; that compiler threads do not end is asked of the JVM (build.sh).
      */
     private static Map<Path, Long> ofThreads(ThreadReader reader) {
         Map<Path, Long> numbers = new HashMap<>();
@@ -66,7 +66,8 @@ final class Process {
         private final Map<Path, Long> before = read();
 
         private static Map<Path, Long> read() {
-            return ofThreads(thread -> statusNumber(thread.resolve("status"), "voluntary_ctxt_switches"));
+            return ofThreads(
+                    thread -> statusNumber(thread.resolve("status"), "voluntary_ctxt_switches"));
         }
 
         long count() {
@@ -75,9 +76,9 @@ final class Process {
     }
 
     /**
-     * Processor time of all threads, from when it is made: that of the calling thread by its own clock, read
-     * last and first, so that reading the others' in /proc is not counted. (The JVM itself can only tell the
-     * time of the process in hundredths of a second.)
+     * Processor time of all threads, from when it is made: that of the calling thread by its own
+     * clock, read last and first, so that reading the others' in /proc is not counted. (The JVM
+     * itself can only tell the time of the process in hundredths of a second.)
      */
     static final class CpuTime {
         private final Path self;

@@ -6,15 +6,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * The workloads S1 to S6 of bench/runtimes, for what runs in a JVM. What is raced, and how its manual says to use
- * it, stands at the head of ExecutorRace, NettyRace and TimerRace; each process has but one of them loaded, so that
- * calls of Facility cost what direct calls do.
+ * The workloads S1 to S6 of bench/runtimes, for what runs in a JVM. What is raced, and how its
+ * manual says to use it, stands at the head of ExecutorRace, NettyRace and TimerRace; each process
+ * has but one of them loaded, so that calls of Facility cost what direct calls do.
  *
- * The JVM has a heap of fixed size, large enough for a million timers of any contender and more, so that growing it is
- * not part of the race; pages of it are not touched beforehand (build.sh has the options). S1, S2 and S6 have
- * a first round that is not reported; S3, S4 and S5 a smaller one that is not measured, in which classes are
- * loaded and code is compiled. Processor time and context switches are those of the whole process, with the
- * compiler, the garbage collector and the JVM's own periodic thread (20 wake-ups a second).
+ * The JVM has a heap of fixed size, large enough for a million timers of any contender and more, so
+ * that growing it is not part of the race; pages of it are not touched beforehand (build.sh has the
+ * options). S1, S2 and S6 have a first round that is not reported; S3, S4 and S5 a smaller one that
+ * is not measured, in which classes are loaded and code is compiled. Processor time and context
+ * switches are those of the whole process, with the compiler, the garbage collector and the JVM's
+ * own periodic thread (20 wake-ups a second).
  */
 final class Race {
     private static final long SECOND_NS = 1_000_000_000L;
@@ -54,7 +55,10 @@ final class Race {
         System.out.printf(Locale.ROOT, "%s\t%d%n", metric, value);
     }
 
-    /** Runs what the arguments say, of which the first is the contender's name, and ends the process. */
+    /**
+     * Runs what the arguments say, of which the first is the contender's name, and ends the
+     * process.
+     */
     static void run(String[] arguments, Function<Options, Facility> maker) {
         int status = 1;
         String complaint;

@@ -65,8 +65,8 @@ final class Recorder {
     }
 
     /**
-     * The lower bound of the bucket of so many microseconds: each has its own below 16, and each power of two has
-     * 16 above. Buckets of what is early mirror those of what is late.
+     * The lower bound of the bucket of so many microseconds: each has its own below 16, and each
+     * power of two has 16 above. Buckets of what is early mirror those of what is late.
      */
     private static long bucketUs(long latenessUs) {
         if (latenessUs < 0) {

@@ -4,13 +4,15 @@ import java.util.TimerTask;
 /**
  * java.util.Timer: `java-util-timer`.
  *
- * It is used as its manual says: schedule with a TimerTask of its own for each timer, TimerTask.cancel. There is no
- * call that moves a task, so S6 is cancel and schedule anew. Delays are in milliseconds, and are rounded up.
+ * It is used as its manual says: schedule with a TimerTask of its own for each timer,
+ * TimerTask.cancel. There is no call that moves a task, so S6 is cancel and schedule anew. Delays
+ * are in milliseconds, and are rounded up.
  *
- * What differs in semantics. It goes by the wall clock, in whole milliseconds, and adds the delay to a time that is
- * rounded down, so that a task may run up to 1 ms early. The tasks lie in a binary heap under one lock. Cancel
- * only marks the task, which stays in the heap until its time; the manual's means for who cancels many is purge(), so
- * settled_ns has one call of it added, after the last cancel. --tick-us does nothing.
+ * What differs in semantics. It goes by the wall clock, in whole milliseconds, and adds the delay
+ * to a time that is rounded down, so that a task may run up to 1 ms early. The tasks lie in a
+ * binary heap under one lock. Cancel only marks the task, which stays in the heap until its time;
+ * the manual's means for who cancels many is purge(), so settled_ns has one call of it added, after
+ * the last cancel. --tick-us does nothing.
  */
 final class TimerRace implements Facility {
     private static final long MILLISECOND_NS = 1_000_000;
