@@ -20,8 +20,13 @@ func reportCount(metric string, value int64) {
 // Reports how late the timers were, and writes the histogram if a file is named. Sorts them.
 func reportLateness(latenessNs []int64, file string) error {
 	sort.Slice(latenessNs, func(i, k int) bool { return latenessNs[i] < latenessNs[k] })
+	// The least lateness that so many thousandths of the timers do not exceed.
 	quantileMs := func(thousandths int) float64 {
-		return float64(latenessNs[(len(latenessNs)-1)*thousandths/1000]) / 1e6
+		place := (len(latenessNs)*thousandths + 999) / 1000
+		if place == 0 {
+			place = 1
+		}
+		return float64(latenessNs[place-1]) / 1e6
 	}
 	early := sort.Search(len(latenessNs), func(i int) bool { return latenessNs[i] >= 0 })
 	reportCount("early", int64(early))
@@ -37,12 +42,12 @@ func reportLateness(latenessNs []int64, file string) error {
 	return writeHistogram(latenessNs, file)
 }
 
-// The lower bound of the bucket of so many microseconds: each has its own below 16, and
-// each power of two has 16 above. Buckets of what is early mirror those of what is late.
+// The lower bound of the bucket of so many microseconds: each has its own below 16 in magnitude,
+// and each power of two has 16 above. What is early is rounded away from 0.
 func bucketUs(latenessUs int64) int64 {
 	if latenessUs < 0 {
-		magnitude := bucketUs(-latenessUs)
-		return -(magnitude + bucketWidth(magnitude) - 1)
+		width := bucketWidth(-latenessUs)
+		return -((-latenessUs + width - 1) &^ (width - 1))
 	}
 	return latenessUs &^ (bucketWidth(latenessUs) - 1)
 }

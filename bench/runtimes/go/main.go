@@ -31,7 +31,7 @@ const (
 	timersMost  = 100000000
 	threadsMost = 64
 	roundsMost  = 1000
-	secondsMost = 600
+	secondsMost = 1000
 )
 
 type options struct {

@@ -4,7 +4,7 @@ final class Options {
     private static final int THREADS_MOST = 64;
     private static final int ROUNDS_MOST = 1000;
     private static final int TICK_US_MOST = 1_000_000;
-    private static final double SECONDS_MOST = 600;
+    private static final double SECONDS_MOST = 1000;
 
     String workload = "";
     int timers = 1_000_000;

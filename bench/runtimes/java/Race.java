@@ -15,7 +15,7 @@ import java.util.function.Function;
  * options). S1, S2 and S6 have a first round that is not reported; S3, S4 and S5 a smaller one that
  * is not measured, in which classes are loaded and code is compiled. Processor time and context
  * switches are those of the whole process, with the compiler, the garbage collector and the JVM's
- * own periodic thread (20 wake-ups a second).
+ * own periodic threads, which wake up some thirty times a second.
  */
 final class Race {
     private static final long SECOND_NS = 1_000_000_000L;
@@ -24,7 +24,7 @@ final class Race {
     private static final int RESCHEDULE_TIMERS = 100_000;
     private static final long RESCHEDULE_DELAY_NS = 60 * SECOND_NS;
     private static final long RESCHEDULES_MOST = 5_000_000;
-    private static final int RESCHEDULES_AT_ONCE = 1000; /* between two looks whether the time is up */
+    private static final int RESCHEDULES_AT_ONCE = 1000; /* between two looks at the clock */
     private static final int WARM_UP_TIMERS = 100_000;
     /* Few, since pages that they touch are not counted afterwards. */
     private static final int WARM_UP_TIMERS_MEMORY = 1000;
@@ -83,20 +83,25 @@ final class Race {
 
     private void run() throws Exception {
         if (options.threads > 1 && !options.workload.equals("S1"))
-            throw new CannotException("one thread alone does all of " + options.workload + "; --threads is for S1");
+            throw new CannotException(
+                    "one thread alone does all of " + options.workload + "; --threads is for S1");
+        int fewer = Math.min(options.timers, WARM_UP_TIMERS);
+        double shorter = Math.min(options.seconds, 1);
         switch (options.workload) {
             case "S1" -> inRounds(this::schedule);
             case "S2" -> inRounds(this::cancel);
             case "S3" -> {
-                deliver(Math.min(options.timers, WARM_UP_TIMERS), Math.min(options.seconds, 1), false);
+                deliver(fewer, shorter, false);
                 deliver(options.timers, options.seconds, true);
             }
             case "S4" -> {
-                idle(Math.min(options.timers, WARM_UP_TIMERS), Math.min(options.seconds, 1), false);
+                idle(fewer, shorter, false);
                 idle(options.timers, options.seconds, true);
             }
             case "S5" -> {
                 weigh(Math.min(options.timers, WARM_UP_TIMERS_MEMORY), false);
+                System.gc();
+                Thread.sleep(SETTLING_MS); /* for finalizers: Netty's timer has one */
                 weigh(options.timers, true);
             }
             default -> inRounds(this::reschedule);
@@ -117,7 +122,8 @@ final class Race {
         }
     }
 
-    private static void scheduleFar(Facility facility, Generator random, Object[] handles, int from, int to) {
+    private static void scheduleFar(
+            Facility facility, Generator random, Object[] handles, int from, int to) {
         for (int i = from; i < to; i++)
             handles[i] = facility.scheduleFar(FAR_DELAY_NS + random.below(FAR_SPAN_NS));
     }
@@ -146,7 +152,8 @@ final class Race {
         private long beganNs;
         private long endedNs;
 
-        Filler(Facility facility, CyclicBarrier barrier, int number, Object[] handles, int from, int to) {
+        Filler(Facility facility, CyclicBarrier barrier, int number, Object[] handles, int from,
+                int to) {
             this.facility = facility;
             this.barrier = barrier;
             this.random = new Generator(Generator.SEED + number);
@@ -282,7 +289,7 @@ final class Race {
     }
 
     private void weigh(int timers, boolean reported) throws IOException, InterruptedException {
-        Object[] handles = new Object[timers]; /* which the JVM fills with null, so every page is there */
+        Object[] handles = new Object[timers]; /* the JVM fills it, so every page is there */
         Facility facility = maker.apply(options);
         long heapBefore = heapBytes();
         long residentBefore = Process.residentBytes();

@@ -60,18 +60,20 @@ final class Recorder {
             writeHistogram(file);
     }
 
+    /** The least lateness that so many thousandths of the timers do not exceed. */
     private double quantileMs(long thousandths) {
-        return latenessNs[(int) ((latenessNs.length - 1) * thousandths / 1000)] / 1e6;
+        long place = (latenessNs.length * thousandths + 999) / 1000;
+        return latenessNs[(int) Math.max(place, 1) - 1] / 1e6;
     }
 
     /**
-     * The lower bound of the bucket of so many microseconds: each has its own below 16, and each
-     * power of two has 16 above. Buckets of what is early mirror those of what is late.
+     * The lower bound of the bucket of so many microseconds: each has its own below 16 in
+     * magnitude, and each power of two has 16 above. What is early is rounded away from 0.
      */
     private static long bucketUs(long latenessUs) {
         if (latenessUs < 0) {
-            long magnitudeUs = bucketUs(-latenessUs);
-            return -(magnitudeUs + bucketWidthUs(magnitudeUs) - 1);
+            long widthUs = bucketWidthUs(-latenessUs);
+            return -((-latenessUs + widthUs - 1) & -widthUs);
         }
         return latenessUs & -bucketWidthUs(latenessUs);
     }
@@ -80,14 +82,18 @@ final class Recorder {
         return magnitudeUs < 16 ? 1 : Long.highestOneBit(magnitudeUs) >> 4;
     }
 
+    /** Rounds down, so that what is early by less than a microsecond is seen to be. */
+    private long bucketOf(int index) {
+        return bucketUs(Math.floorDiv(latenessNs[index], 1000L));
+    }
+
     private void writeHistogram(String file) throws IOException {
         try (PrintWriter out = new PrintWriter(Files.newBufferedWriter(Path.of(file)))) {
             int first = 0;
             for (int i = 1; i <= latenessNs.length; i++) {
-                long bucketUs = bucketUs(Math.floorDiv(latenessNs[first], 1000L));
-                if (i < latenessNs.length && bucketUs(Math.floorDiv(latenessNs[i], 1000L)) == bucketUs)
+                if (i < latenessNs.length && bucketOf(first) == bucketOf(i))
                     continue;
-                out.println(bucketUs + "," + (i - first));
+                out.println(bucketOf(first) + "," + (i - first));
                 first = i;
             }
             if (out.checkError())
