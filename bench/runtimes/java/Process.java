@@ -61,37 +61,31 @@ final class Process {
         return statusNumber(Path.of("/proc/self/status"), "VmRSS") * 1024;
     }
 
-    /** Voluntary context switches of all threads, from when it is made. */
-    static final class Switches {
-        private final Map<Path, Long> before = read();
-
-        private static Map<Path, Long> read() {
-            return ofThreads(
-                    thread -> statusNumber(thread.resolve("status"), "voluntary_ctxt_switches"));
-        }
-
-        long count() {
-            return growth(before, read());
-        }
-    }
-
     /**
-     * Processor time of all threads, from when it is made: that of the calling thread by its own
-     * clock, read last and first, so that reading the others' in /proc is not counted. (The JVM
-     * itself can only tell the time of the process in hundredths of a second.)
+     * What the process uses from when it is made until it is stopped. Reading that in /proc takes
+     * time itself, so it is done outside of what is told: the time of the calling thread is by its
+     * own clock, read last and first, and the switches are read next to it. (The JVM can only tell
+     * the time of the process in hundredths of a second.)
      */
-    static final class CpuTime {
-        private final Path self;
-        private final Map<Path, Long> othersBefore;
-        private final long selfBeforeNs;
+    static final class Usage {
+        private final Path self = Path.of("/proc/thread-self").toRealPath().getFileName();
+        private final Map<Path, Long> othersBefore = othersNs();
+        private final Map<Path, Long> switchesBefore = switchesNow();
+        private final long selfBeforeNs = THREADS.getCurrentThreadCpuTime();
+        private long cpuNs;
+        private long switches;
 
-        CpuTime() throws IOException {
-            self = Path.of("/proc/thread-self").toRealPath().getFileName();
-            othersBefore = readOthers();
-            selfBeforeNs = THREADS.getCurrentThreadCpuTime();
+        Usage() throws IOException {
         }
 
-        private Map<Path, Long> readOthers() {
+        Usage stop() {
+            cpuNs = THREADS.getCurrentThreadCpuTime() - selfBeforeNs;
+            switches = growth(switchesBefore, switchesNow());
+            cpuNs += growth(othersBefore, othersNs());
+            return this;
+        }
+
+        private Map<Path, Long> othersNs() {
             return ofThreads(thread -> thread.endsWith(self) ? 0L : runNs(thread));
         }
 
@@ -99,9 +93,18 @@ final class Process {
             return Long.parseLong(Files.readString(thread.resolve("schedstat")).split(" ")[0]);
         }
 
-        double seconds() {
-            long selfNs = THREADS.getCurrentThreadCpuTime() - selfBeforeNs;
-            return (selfNs + growth(othersBefore, readOthers())) / 1e9;
+        private static Map<Path, Long> switchesNow() {
+            return ofThreads(
+                    thread -> statusNumber(thread.resolve("status"), "voluntary_ctxt_switches"));
+        }
+
+        double cpuSeconds() {
+            return cpuNs / 1e9;
+        }
+
+        /** Voluntary context switches. */
+        long switches() {
+            return switches;
         }
     }
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # build.sh OUTPUT_DIRECTORY: builds the contenders that run in a JVM, without the network: executor,
 # executor-remove, java-util-timer, netty and netty-65536, each a script that starts its class.
-# Without Netty the others are built all the same, and a line says so. Exit status 4: what all of them
-# need is not installed.
+# Without Netty the others are built all the same, and a line says so. Exit status 4: what all of
+# them need is not installed.
 set -euo pipefail
 
 netty_jar=/usr/share/java/netty-common.jar
