@@ -348,8 +348,8 @@ static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct 
     return level;
 }
 
-/* What is in no slot: timers parked until the levels cover their deadline, and those that are
- * never due. */
+/* What is in no slot: timers parked until the levels cover their deadline, those that a hashed
+ * wheel has found due, and those that are never due. */
 static void draw_beyond_levels(struct show_canvas *canvas, const struct show_wheel *show,
                                const struct show_snapshot *snapshot)
 {
@@ -357,9 +357,13 @@ static void draw_beyond_levels(struct show_canvas *canvas, const struct show_whe
     size_t slot_count = show_slots_of_level(snapshot, show->geometry.level_count, &slots);
 
     for (size_t i = 0; i < slot_count; i++) {
-        bool is_parked = slots[i].least != ELAPSE_NEVER;
+        bool is_never = slots[i].least == ELAPSE_NEVER;
+        bool is_parked = !is_never && show->geometry.design == SHOW_DIALS;
         canvas_end_line(canvas);
-        canvas_text(canvas, STYLE_STRONG, is_parked ? "parked" : "never due");
+        canvas_text(canvas, STYLE_STRONG,
+                    is_never    ? "never due"
+                    : is_parked ? "parked"
+                                : "due now");
         canvas_text(canvas, STYLE_TIMER, "   %s", amount_of(slots[i].count, "timer").text);
         if (is_parked) {
             canvas_text(canvas, STYLE_PLAIN, "   past what the levels cover: due ");
@@ -425,8 +429,8 @@ void draw_legend(struct show_canvas *canvas, enum show_design design)
     static const char *const ranges_read[] = {
         [SHOW_WHEEL] =
             "[first,last] are ticks; a level covers up to where now's slot above it ends.",
-        [SHOW_DIALS] = "[first,last] are ticks; a level covers as many as its slots take, from "
-                       "now's slot on, and uses a slot again once it has passed.",
+        [SHOW_DIALS] =
+            "[first,last] are ticks; a level covers as many as its slots take from now's on.",
         [SHOW_HASHED] = "A slot is visited once a turn; its timers that have rounds left stay.",
     };
 

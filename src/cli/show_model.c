@@ -177,13 +177,28 @@ static void place_in_dials(struct show_snapshot *snapshot, const struct show_whe
     }
 }
 
+/* Behind the slots dump has, as two more, those that may be popped and those that never
+ * may; here they are beyond the only level. */
+static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_level *ring)
+{
+    for (size_t i = 0; i < snapshot->slot_count; i++) {
+        if (snapshot->slots[i].slot < ring->slot_count)
+            continue;
+        snapshot->slots[i].level = 1;
+        snapshot->slots[i].slot -= ring->slot_count;
+    }
+}
+
 static void place_in_hashed(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     for (size_t i = 0; i < show->timer_count; i++) {
         uint64_t deadline = show->timers[i].deadline;
-        struct show_place place = {1, 0};
-        if (deadline != ELAPSE_NEVER)
-            place = (struct show_place){0, show_slot_at(&show->geometry.levels[0], deadline)};
+        const struct show_level *ring = &show->geometry.levels[0];
+        struct show_place place = {0, show_slot_at(ring, deadline)};
+        if (deadline <= snapshot->now)
+            place = (struct show_place){1, 0};
+        else if (deadline == ELAPSE_NEVER)
+            place = (struct show_place){1, 1};
         snapshot->slot_of_timer[i] = find_place(snapshot, place);
     }
 }
@@ -209,6 +224,7 @@ void show_snapshot_take(struct show_snapshot *snapshot, const struct show_wheel 
         place_in_dials(snapshot, show);
         break;
     case SHOW_HASHED:
+        move_beyond_ring(snapshot, &show->geometry.levels[0]);
         place_in_hashed(snapshot, show);
         break;
     }

@@ -33,14 +33,26 @@ struct player {
 
 /* ---- what a step did ---- */
 
+/* "level 2", or what is beyond the levels. */
+static struct show_phrase place_text(const struct show_geometry *geometry, unsigned level)
+{
+    struct show_phrase phrase;
+
+    if (level < geometry->level_count)
+        snprintf(phrase.text, sizeof phrase.text, "level %u", level);
+    else if (geometry->design == SHOW_DIALS)
+        snprintf(phrase.text, sizeof phrase.text, "the parked");
+    else
+        snprintf(phrase.text, sizeof phrase.text, "the due");
+    return phrase;
+}
+
 /* Why a timer fires out of a slot above level 0, once for each slot. */
 static const char *slot_note(const struct show_geometry *geometry, const struct elapse_slot *slot,
                              const struct elapse_slot *previous)
 {
-    if (slot->level == 0 || slot == previous)
+    if (slot->level == 0 || slot == previous || geometry->design != SHOW_WHEEL)
         return "";
-    if (geometry->design != SHOW_WHEEL)
-        return slot->level == geometry->level_count ? " (parked)" : " (down through the levels)";
     return slot->count == 1 ? " (alone in its slot: no need to come down)"
                             : " (the first due in its slot)";
 }
@@ -59,9 +71,9 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
         uint64_t late_ticks = player->now.now - timer->deadline;
         if (late_ticks > 0)
             snprintf(late, sizeof late, " (%" PRIu64 " late)", late_ticks);
-        int length =
-            snprintf(text, sizeof text, "%" PRIu64 " from level %u%s%s", timer->deadline,
-                     slot->level, late, slot_note(&player->show->geometry, slot, previous));
+        struct show_phrase place = place_text(&player->show->geometry, slot->level);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s%s%s", timer->deadline,
+                              place.text, late, slot_note(&player->show->geometry, slot, previous));
         if (!canvas_list_next(canvas, i == 0 ? NULL : ", ", i + 1 == player->fired_count,
                               (unsigned)length))
             break;
@@ -87,11 +99,8 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
         const struct elapse_slot *to = show_slot_of(&player->now, i);
         if (from == NULL || to == NULL || from->level == to->level)
             continue;
-        int length = from->level == show->geometry.level_count
-                         ? snprintf(text, sizeof text, "%" PRIu64 " from the parked to level %u",
-                                    timer->deadline, to->level)
-                         : snprintf(text, sizeof text, "%" PRIu64 " from level %u to %u",
-                                    timer->deadline, from->level, to->level);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s to %u", timer->deadline,
+                              place_text(&show->geometry, from->level).text, to->level);
         if (!canvas_list_next(canvas, separator, false, (unsigned)length))
             break;
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
