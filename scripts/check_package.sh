@@ -70,10 +70,10 @@ find_package(elapse ${version%.*} REQUIRED)
 add_executable(take-cmake $take)
 target_link_libraries(take-cmake PRIVATE elapse::elapse)
 TEXT
-cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$root/usr" >cmake.log 2>&1 && cmake --build cmake >>cmake.log 2>&1 || {
+if ! { cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$root/usr" && cmake --build cmake; } >cmake.log 2>&1; then
     cat cmake.log >&2
     exit 1
-}
+fi
 expect "$(cmake/take-cmake)" "$version" 'a program linked by CMake'
 
 if ((EUID == 0)); then

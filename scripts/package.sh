@@ -73,5 +73,5 @@ else
     echo "lintian is not there: the packages were not looked over" >&2
 fi
 
-(cd build && ls package/*.deb | sed 's,^,Built: build/,')
+printf 'Built: %s\n' build/package/*.deb
 [[ -z $check ]] || scripts/check_package.sh "$out"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A CMake project takes the tree itself by add_subdirectory, and stays what it was.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 needs_cxx
 

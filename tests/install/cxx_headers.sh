@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # All installed headers together in one C++ program, by each standard, without a warning.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 needs_cxx
 start_empty cxx_headers

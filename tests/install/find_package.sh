@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A CMake project takes the installed library by find_package, in C and C++, shared and static.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 needs_cxx
 start_empty find_package

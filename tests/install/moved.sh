@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The installed tree may be moved: nothing in it knows where it was made.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 needs_cxx
 start_empty moved

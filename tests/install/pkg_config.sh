@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A program takes the installed library by pkg-config, in C and C++, shared and static.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 command -v pkg-config >/dev/null || {
     echo "skipped: there is no pkg-config"

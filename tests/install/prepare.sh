@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the library and the program as users do, once, and installs them into the prefix.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 
 rm -rf "$PREFIX"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # DESTDIR stages an installation: the same files, all of them below it.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 start_empty staged
 

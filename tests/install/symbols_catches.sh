@@ -2,6 +2,7 @@
 # symbols.py notices a function that the library lacks and one that the headers lack, be it
 # a private one.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 start_empty symbols_catches
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # find_package refuses a version with another ABI, and one that is newer than what is there.
 set -euo pipefail
+# shellcheck source=tests/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
 start_empty versions
 
