@@ -8,7 +8,7 @@ needs_cxx
 for shared in OFF ON; do
     start_empty "add_subdirectory_$shared"
     quietly cmake -S "$here/add_subdirectory" -B . -DELAPSE_SOURCE="$ELAPSE_SOURCE" \
-        -DBUILD_SHARED_LIBS=$shared
+        -DBUILD_SHARED_LIBS=$shared -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
     quietly cmake --build . --parallel 2
     takes ./take ./take-cxx
 
@@ -16,6 +16,11 @@ for shared in OFF ON; do
     [[ $shared == ON ]] && expected="libelapse.so.$version " || expected='libelapse.a '
     [[ $built == "$expected" ]] || fail "of the library there is ${built:-nothing}, not $expected"
     [[ -z $(find . -name elapse -type f) ]] || fail "the program elapse was built"
+
+    # Of warnings the library is compiled with those of the project around it.
+    if grep -oE -- ' -W[a-z-]+' compile_commands.json | grep -vx ' -Werror'; then
+        fail "these warnings are asked for"
+    fi
 
     ctest --test-dir . -N | grep -q 'Total Tests: 0$' || fail "its tests were added"
     DESTDIR=$PWD/stage quietly cmake --install . --prefix /usr
