@@ -11,7 +11,7 @@ mkdir -p there/and
 mv first there/and/back
 home=$PWD/there/and/back
 
-if grep -rIlE "$SCRATCH|$ELAPSE_SOURCE" "$home"; then
+if grep -rIlF -e "$SCRATCH" -e "$ELAPSE_SOURCE" "$home"; then
     fail "these files name the place that they were built or installed in"
 fi
 "$home/bin/elapse" --version >/dev/null || fail "the moved program"
