@@ -99,8 +99,9 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
         const struct elapse_slot *to = show_slot_of(&player->now, i);
         if (from == NULL || to == NULL || from->level == to->level)
             continue;
-        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s to %u", timer->deadline,
-                              place_text(&show->geometry, from->level).text, to->level);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s to %s%u", timer->deadline,
+                              place_text(&show->geometry, from->level).text,
+                              from->level < show->geometry.level_count ? "" : "level ", to->level);
         if (!canvas_list_next(canvas, separator, false, (unsigned)length))
             break;
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
