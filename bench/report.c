@@ -92,6 +92,15 @@ static void print_left_out(const struct results *results, size_t contender, FILE
         fputc('\n', out);
 }
 
+static void print_missing(FILE *out)
+{
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (contenders[i]->missing_package != NULL)
+            fprintf(out, "\nLeft out, as it is not installed: %s (Debian: %s)\n",
+                    contenders[i]->name, contenders[i]->missing_package);
+    }
+}
+
 void report_table(const struct results *results, FILE *out)
 {
     print_head(results, out);
@@ -111,6 +120,7 @@ void report_table(const struct results *results, FILE *out)
     }
     for (size_t i = 0; i < CONTENDERS; i++)
         print_left_out(results, i, out);
+    print_missing(out);
 }
 
 /* ---- CSV ---- */
