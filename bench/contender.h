@@ -14,6 +14,7 @@ struct contender {
     const char *title;
     size_t node_bytes;
     bool floor;                        /* runs always; the others by choice */
+    bool variant;                      /* of another, which runs the rest of the workloads */
     const char *missing_package;       /* of Debian, without which it does not run; or NULL */
     workload_function *run[WORKLOADS]; /* NULL: it cannot run this one */
     size_t most_timers[WORKLOADS];     /* beyond, it would take minutes; 0: no limit */

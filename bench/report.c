@@ -62,6 +62,7 @@ static void print_rows(const struct results *results, size_t size, enum workload
                     number_text(summary.least, least), number_text(summary.most, most),
                     number_text(results_floor_ratio(results, size, workload, i, figure), ratio));
         } else if (results->options.contenders[i] && !contenders[i]->floor &&
+                   !contenders[i]->variant &&
                    of_scheduler(workload) == (i == CONTENDER_SCHEDULER) &&
                    contenders[i]->run[workload] == NULL) {
             fprintf(out, "%-6s %-20s %6s  %-9s %10s\n", description->name, what, timers,

@@ -123,6 +123,7 @@ const struct contender contender_libevent_common = {
     .name = "libevent-c",
     .title = "libevent with a common time-out for the delay that all restarts share",
     .node_bytes = sizeof(node_type),
+    .variant = true,
     .run = {[WORKLOAD_RESTART] = run_restart_common, [WORKLOAD_ONE_TTL] = run_one_ttl_common},
     .end = end,
 };

@@ -86,6 +86,9 @@ static bool is_virtual_clock(clockid_t clock)
            clock == CLOCK_BOOTTIME;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the system's headers use names
+ * that are reserved for it. */
+
 int clock_gettime(clockid_t clock, struct timespec *time)
 {
     if (!running || !is_virtual_clock(clock))
@@ -143,3 +146,5 @@ int poll(struct pollfd *descriptors, nfds_t count, int timeout_ms)
         find_next("poll", &next, sizeof next);
     return next(descriptors, count, timeout_ms);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
