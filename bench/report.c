@@ -95,11 +95,16 @@ static void print_left_out(const struct results *results, size_t contender, FILE
 
 static void print_missing(FILE *out)
 {
+    const char *separator = "\nLeft out, as they are not installed: ";
     for (size_t i = 0; i < CONTENDERS; i++) {
-        if (contenders[i]->missing_package != NULL)
-            fprintf(out, "\nLeft out, as it is not installed: %s (Debian: %s)\n",
-                    contenders[i]->name, contenders[i]->missing_package);
+        if (contenders[i]->missing_package == NULL)
+            continue;
+        fprintf(out, "%s%s (Debian: %s)", separator, contenders[i]->name,
+                contenders[i]->missing_package);
+        separator = ", ";
     }
+    if (separator[0] == ',')
+        fputc('\n', out);
 }
 
 void report_table(const struct results *results, FILE *out)
