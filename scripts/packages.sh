@@ -20,9 +20,19 @@ llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
 valgrind         command  valgrind
 spin             command  spin
+g++              command  c++
+pkgconf          command  pkg-config
+dpkg-dev         command  dpkg-buildpackage
+debhelper        command  dh
+lintian          command  lintian
+abigail-tools    command  abidiff
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck
+libev-dev        header   ev.h
+libevent-dev     header   event2/event.h
+libuv1-dev       header   uv.h
+libglib2.0-dev   pkg      glib-2.0
 '
 
 clang_links_sanitizer()
@@ -43,6 +53,7 @@ package_present()
         case $kind in
         command) command -v "$what" >/dev/null ;;
         header) echo "#include <$what>" | cc -E -x c - >/dev/null 2>&1 ;;
+        pkg) pkg-config --exists "$what" 2>/dev/null ;;
         runtime) clang_links_sanitizer "$what" ;;
         esac
         return
