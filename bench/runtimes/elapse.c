@@ -25,7 +25,8 @@ struct facility {
 
 static void must(enum elapse_error error)
 {
-    race_must(error == ELAPSE_OK, elapse_error_text(error));
+    if (error != ELAPSE_OK)
+        race_fail(elapse_error_text(error));
 }
 
 /*
