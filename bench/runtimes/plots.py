@@ -96,7 +96,8 @@ def draw_bars(directory, name, title, unit, rows, series, hatched_title, footer)
         entries.append(f"keyentry with boxes fillstyle pattern {HATCH} fillcolor rgb "
                        f"'{FILLS[0][1]}' title {quote(hatched_title)}")
     yield "plot " + ", ".join([
-        "$values using 1:2:3:4 with xerrorbars pt 0 lw 1 lc rgb '#333333' notitle",
+        "$values using ($3 < $4 ? $1 : NaN):2:3:4 with xerrorbars pt 0 lw 1 lc rgb '#333333' "
+        "notitle",
         "$values using 4:2:5 with labels left offset 0.7,0 font ',11' notitle", *entries])
     yield "unset output\nunset object"
 
@@ -113,8 +114,8 @@ def case_rows(results, case, numbers, hatched):
 
 def repeated(results):
     options = results.options
-    return (f"medians of {options.repetitions * options.rounds} rounds in {options.repetitions} "
-            "processes, whiskers from least to most")
+    return (f"medians, whiskers from least to most; processes x rounds: {options.repetitions} x "
+            f"{options.rounds}")
 
 
 def schedule_plot(results, directory):
@@ -153,7 +154,7 @@ def memory_plot(results, directory):
     rows = case_rows(results, case, (0, 1), lambda name: False)
     title = f"S5, memory with {count_text(results.timers(case))} timers pending"
     return draw_bars(directory, "s5-memory", title, "bytes for each timer", rows,
-                     ("live, by the runtime's own count where it has one", "resident"), "",
+                     ("live, where the runtime tells", "resident"), "",
                      "one process each")
 
 
@@ -196,8 +197,8 @@ def lateness_plot(results, directory):
     yield "set xlabel 'lateness x'\nset ylabel 'share of the timers that are later than x'"
     yield ("set xrange [1:*]\nset xtics ('1 µs' 1, '10 µs' 10, '100 µs' 100, '1 ms' 1e3, "
            "'10 ms' 1e4, '100 ms' 1e5, '1 s' 1e6, '10 s' 1e7)")
-    yield (f"set yrange [{1 / results.timers(case):g}:1]\nset ytics ('100 %' 1, '10 %' 0.1, "
-           "'1 %' 0.01, '0.1 %' 1e-3, '0.01 %' 1e-4, '0.001 %' 1e-5, '1 in 1M' 1e-6, "
+    yield (f"set yrange [{1 / results.timers(case):g}:1]\nset ytics ('100 %%' 1, '10 %%' 0.1, "
+           "'1 %%' 0.01, '0.1 %%' 1e-3, '0.01 %%' 1e-4, '0.001 %%' 1e-5, '1 in 1M' 1e-6, "
            "'1 in 10M' 1e-7)")
     for number, points in enumerate(curves.values()):
         yield f"$curve{number} << end\n" + "\n".join(f"{x} {y:g}" for x, y in points) + "\nend"

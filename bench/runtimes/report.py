@@ -41,8 +41,8 @@ def head_lines(results):
     options = results.options
     yield processor()
     yield system()
-    yield (f"{options.repetitions} processes of {options.rounds} rounds each, one of S3, S4 and "
-           f"S5; {options.seconds:g} s")
+    yield (f"S1, S2 and S6: processes x rounds: {options.repetitions} x {options.rounds}; S3, S4 "
+           f"and S5: one process each; S3 and S4 last {options.seconds:g} s, S6 at most as long")
     yield ""
     for name in results.names:
         yield f"{name:<16} {TITLES[name]}"
@@ -66,10 +66,13 @@ def figure_lines(results, case, number):
             yield f"{start} {'FAILED':>10} {'':>31}  {results.failures[case, name]}"
         else:
             summary = results.summary(case, name, figure)
-            ratio = number_text(summary.median / own) if own and own > 0 else "-"
+            ratio = number_text(summary.median / own) if own and own > 0 <= summary.median else "-"
+            note = results.note(case, name)
+            if number > 0 and note:
+                note = "as above"
             yield (f"{start} {number_text(summary.median):>10} {number_text(summary.least):>10} "
                    f"{number_text(summary.most):>10} {ratio:>9}  "
-                   f"{results.note(case, name)}").rstrip()
+                   f"{note}").rstrip()
 
 
 def print_table(results):
