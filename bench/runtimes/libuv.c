@@ -46,7 +46,7 @@ static void *open_loop(const struct race_options *options, size_t timers)
     (void)options;
     facility->count = timers;
     facility->timers = race_allocate(timers, sizeof facility->timers[0]);
-    facility->handles = race_allocate_touched(timers, sizeof facility->handles[0]);
+    facility->handles = race_allocate_touched(timers, sizeof(uv_timer_t *));
     for (size_t i = 0; i < timers; i++)
         facility->handles[i] = &facility->timers[i];
     must(uv_loop_init(&facility->loop));

@@ -65,7 +65,7 @@ def bar(number, place, name, hatched, thick):
 def draw_bars(directory, name, title, unit, rows, series, hatched_title, footer):
     """Rows: contender, a summary for each series or None, hatched or not. The best on top."""
     rows = sorted((row for row in rows if any(row[1])),
-                  key=lambda row: min(summary.median for summary in row[1] if summary))
+                  key=lambda row: next(summary.median for summary in row[1] if summary))
     if not rows:
         return
     drawn = [number for number in range(len(series)) if any(row[1][number] for row in rows)]
@@ -124,8 +124,9 @@ def schedule_plot(results, directory):
                     results.summary(two, name, two.figures[0])], False)
             for name in results.names]
     title = f"S1, schedule {count_text(results.timers(one))} timers"
+    alone = " (event loops cannot)" if any(key[0] == two for key in results.refusals) else ""
     return draw_bars(directory, "s1-schedule", title, "ns of wall time for each timer", rows,
-                     ("from one thread", "from two threads"), "", repeated(results))
+                     ("from one thread", "from two threads" + alone), "", repeated(results))
 
 
 def cancel_plot(results, directory):

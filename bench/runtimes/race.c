@@ -91,6 +91,7 @@ static uint64_t fill_from_threads(void *facility, const struct race_options *opt
 {
     struct filler fillers[RACE_THREADS_MOST];
     pthread_barrier_t barrier;
+    race_must(options->threads >= 1 && options->threads <= RACE_THREADS_MOST, "no thread");
     race_must(pthread_barrier_init(&barrier, NULL, options->threads) == 0, "no barrier");
     size_t placed = 0;
     for (unsigned i = 0; i < options->threads; i++) {

@@ -130,7 +130,8 @@ class Race(unittest.TestCase):
 
     def test_failure_is_told_and_gives_status_1(self):
         make_contender(self.build, "elapse", printing("S6"))
-        for script in ("echo 'count is wrong' >&2; exit 1", "echo nonsense", "printf 'other\\t1\\n'"):
+        for script in ("echo 'count is wrong' >&2; exit 1", "echo nonsense",
+                       "printf 'other\\t1\\n'"):
             make_contender(self.build, "libuv", script)
             done = self.race("S6")
             self.assertEqual(done.returncode, 1, script)
@@ -138,8 +139,8 @@ class Race(unittest.TestCase):
 
     def test_one_failed_process_hides_the_figures_of_the_others(self):
         make_contender(self.build, "elapse", printing("S6"))
-        make_contender(self.build, "libuv", f"test \"$(grep -c libuv '{self.build}/turns')\" = 1 || "
-                       f"exit 1\n{printing('S6')}")
+        make_contender(self.build, "libuv", f"test $(grep -c libuv '{self.build}/turns') = 1 ||"
+                       f" exit 1\n{printing('S6')}")
         done = self.race("S6", "--repetitions", "2")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, r"libuv +FAILED")
@@ -175,7 +176,8 @@ class Race(unittest.TestCase):
     def test_aims_are_met_or_missed(self):
         for workload, own, other, line in (
                 ("S6", {"reschedule_ns": 80}, {"reschedule_ns": 80.1}, r"S6 .* met"),
-                ("S6", {"reschedule_ns": 100}, {"reschedule_ns": 80}, r"S6 .* MISSED by 20.0 ns, 25%"),
+                ("S6", {"reschedule_ns": 100}, {"reschedule_ns": 80},
+                 r"S6 .* MISSED by 20.0 ns, 25%"),
                 ("S3", {"early": 2, "earliest_ms": -1}, {}, r"S3 +early .* MISSED by 2"),
                 ("S3", {"cpu_s": 2}, {}, r"S3 +cpu .* MISSED by 1.00 s"),
                 ("S2", {"cancel_ns": 60}, {}, r"S2 .* MISSED by 10.0 ns")):

@@ -53,26 +53,31 @@ def head_lines(results):
            f"{'most':>10} {'x elapse':>9}  note")
 
 
+def figure_line(results, case, number, name, start):
+    summary = results.summary(case, name, case.figures[number])
+    own = results.median(case, "elapse", number)
+    ratio = number_text(summary.median / own) if own and own > 0 <= summary.median else "-"
+    note = results.note(case, name)
+    if note and number > 0:
+        note = "as above"
+    return (f"{start} {number_text(summary.median):>10} {number_text(summary.least):>10} "
+            f"{number_text(summary.most):>10} {ratio:>9}  {note}").rstrip()
+
+
 def figure_lines(results, case, number):
     figure = case.figures[number]
-    own = results.median(case, "elapse", number)
     what = f"{figure.label}, {figure.unit}"
     timers = count_text(results.timers(case))
     for name in results.names:
         start = f"{case.workload:<6} {what:<20} {timers:>6}  {name:<16}"
-        if (case, name) in results.refusals:
+        if (case, name) not in results.refusals and (case, name) not in results.failures:
+            yield figure_line(results, case, number, name, start)
+        elif number > 0:
+            continue
+        elif (case, name) in results.refusals:
             yield f"{start} {'cannot':>10} {'':>31}  {results.refusals[case, name]}"
-        elif (case, name) in results.failures:
-            yield f"{start} {'FAILED':>10} {'':>31}  {results.failures[case, name]}"
         else:
-            summary = results.summary(case, name, figure)
-            ratio = number_text(summary.median / own) if own and own > 0 <= summary.median else "-"
-            note = results.note(case, name)
-            if number > 0 and note:
-                note = "as above"
-            yield (f"{start} {number_text(summary.median):>10} {number_text(summary.least):>10} "
-                   f"{number_text(summary.most):>10} {ratio:>9}  "
-                   f"{note}").rstrip()
+            yield f"{start} {'FAILED':>10} {'':>31}  {results.failures[case, name]}"
 
 
 def print_table(results):
