@@ -15,7 +15,9 @@ LINES = {
     "go": "lc rgb '#56b4e9' lw 2",
     "executor": "lc rgb '#cc79a7' lw 2",
     "executor-remove": "lc rgb '#cc79a7' lw 2 dt 2",
+    "java-util-timer": "lc rgb '#cc79a7' lw 2 dt 4",
     "netty": "lc rgb '#e69f00' lw 2",
+    "netty-65536": "lc rgb '#e69f00' lw 2 dt 2",
     "tokio": "lc rgb '#000000' lw 2",
     "tokio-task": "lc rgb '#000000' lw 2 dt 2",
 }
@@ -121,17 +123,19 @@ def repeated(results):
 def schedule_plot(results, directory):
     one, two = results.case("S1", 1), results.case("S1", 2)
     rows = [(name, [results.summary(one, name, one.figures[0]),
-                    results.summary(two, name, two.figures[0])], False)
+                    results.summary(two, name, two.figures[0])], bool(results.note(one, name)))
             for name in results.names]
     title = f"S1, schedule {count_text(results.timers(one))} timers"
     alone = " (event loops cannot)" if any(key[0] == two for key in results.refusals) else ""
     return draw_bars(directory, "s1-schedule", title, "ns of wall time for each timer", rows,
-                     ("from one thread", "from two threads" + alone), "", repeated(results))
+                     ("from one thread", "from two threads" + alone), "call only queues",
+                     repeated(results))
 
 
 def cancel_plot(results, directory):
     case = results.case("S2")
-    rows = case_rows(results, case, (0, 1), lambda name: bool(results.note(case, name)))
+    rows = case_rows(results, case, (0, 1),
+                     lambda name: results.mark(case, name, "unlinks") == 0)
     # Where nothing is left to be done afterwards, the second bar would only repeat the first.
     if all(both[0] is None or both[1].median <= both[0].median * 1.01 for _, both, _ in rows):
         rows = [(name, [both[0], None], hatched) for name, both, hatched in rows]

@@ -3,6 +3,8 @@
 import statistics
 from collections import namedtuple
 
+from contenders import NOTES
+
 # A figure: what the program calls it, what the table does, its unit, its unit in that of the
 # program. Where per_5_s is set the figure grows with --seconds and is given for 5 s.
 Figure = namedtuple("Figure", "metric label unit scale per_5_s", defaults=(1, False))
@@ -97,4 +99,4 @@ class Results:
         if early:
             earliest_ms = -self.mark(case, name, "earliest_ms")
             return f"FIRES EARLY: {early:.0f} timers, by up to {earliest_ms:.3g} ms"
-        return ""
+        return NOTES.get((case.workload, name), "")
