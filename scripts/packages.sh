@@ -20,6 +20,12 @@ llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
 valgrind         command  valgrind
 spin             command  spin
+g++              command  c++
+pkgconf          command  pkg-config
+dpkg-dev         command  dpkg-buildpackage
+debhelper        command  dh
+lintian          command  lintian
+abigail-tools    command  abidiff
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck
