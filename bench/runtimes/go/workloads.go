@@ -38,7 +38,10 @@ func init() {
 // Far timers that ran, of which there may be none.
 var farRan atomic.Int64
 
-func neverRun() { farRan.Add(1) }
+// What a far timer does: it carries the number of what it is for, as a timer of a real program does.
+func neverRun(number int) func() {
+	return func() { farRan.Add(int64(number) + 1) }
+}
 
 func checkCount(what string, count, expected int64) error {
 	if count != expected {
@@ -53,7 +56,7 @@ func farDelayOf(g *generator) time.Duration {
 
 func scheduleFar(g *generator, handles []*time.Timer) {
 	for i := range handles {
-		handles[i] = time.AfterFunc(farDelayOf(g), neverRun)
+		handles[i] = time.AfterFunc(farDelayOf(g), neverRun(i))
 	}
 }
 
@@ -302,7 +305,7 @@ func runReschedule(o options) error {
 		mostNs := int64(o.seconds * 1e9)
 		handles := make([]*time.Timer, rescheduleTimers)
 		for i := range handles {
-			handles[i] = time.AfterFunc(rescheduleDelay, neverRun)
+			handles[i] = time.AfterFunc(rescheduleDelay, neverRun(i))
 		}
 		var tries, moved int64
 		began := clockNs()

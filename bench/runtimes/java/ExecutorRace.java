@@ -17,8 +17,6 @@ import java.util.concurrent.TimeUnit;
  * nanoseconds are kept, and there is no tick, so --tick-us does nothing.
  */
 final class ExecutorRace implements Facility {
-    private static final Runnable FAR = Race::neverRun;
-
     private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1);
 
     private ExecutorRace(boolean remove) {
@@ -31,8 +29,8 @@ final class ExecutorRace implements Facility {
     }
 
     @Override
-    public Object scheduleFar(long delayNs) {
-        return executor.schedule(FAR, delayNs, TimeUnit.NANOSECONDS);
+    public Object scheduleFar(int number, long delayNs) {
+        return executor.schedule(() -> Race.neverRun(number), delayNs, TimeUnit.NANOSECONDS);
     }
 
     @Override

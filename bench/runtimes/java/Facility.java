@@ -6,7 +6,7 @@ interface Facility {
      * Schedules an action that must never run (Race.neverRun). Any thread may call it. Returns the
      * handle.
      */
-    Object scheduleFar(long delayNs);
+    Object scheduleFar(int number, long delayNs);
 
     /** Schedules an action that notes its lateness in the recorder, at this index. */
     void scheduleNote(Recorder recorder, int index, long deadlineNs, long delayNs);

@@ -10,9 +10,8 @@ import java.util.concurrent.locks.LockSupport;
  * Netty's io.netty.util.HashedWheelTimer: `netty` with 512 slots, its default, and `netty-65536`
  * with 65,536.
  *
- * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. A far
- * timer shares one TimerTask with all others; what comes due has one that knows its deadline. There
- * is no call that moves a time-out, so S6 is cancel and newTimeout.
+ * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. There is
+ * no call that moves a time-out, so S6 is cancel and newTimeout.
  *
  * The tick is what --tick-us says, and not the default of 100 ms, which is meant for I/O time-outs
  * and would do nothing but make S3 late beside contenders with ticks of 1 ms. A tick must be of 1
@@ -34,7 +33,6 @@ final class NettyRace implements Facility {
     private static final long LEAST_TICK_US = 1000;
     private static final long PATIENCE_NS = 300_000_000_000L;
     private static final long LOOK_NS = 50_000; /* between two looks at what is pending */
-    private static final TimerTask FAR = timeout -> Race.neverRun();
 
     private final HashedWheelTimer timer;
 
@@ -52,8 +50,8 @@ final class NettyRace implements Facility {
     }
 
     @Override
-    public Object scheduleFar(long delayNs) {
-        return timer.newTimeout(FAR, delayNs, TimeUnit.NANOSECONDS);
+    public Object scheduleFar(int number, long delayNs) {
+        return timer.newTimeout(timeout -> Race.neverRun(number), delayNs, TimeUnit.NANOSECONDS);
     }
 
     @Override

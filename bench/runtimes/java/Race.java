@@ -43,9 +43,12 @@ final class Race {
         this.maker = maker;
     }
 
-    /** The action of far timers. */
-    static void neverRun() {
-        FAR_RAN.incrementAndGet();
+    /**
+     * The action of far timers. Each carries the number of what it is for, as a timer of a real
+     * program does.
+     */
+    static void neverRun(int number) {
+        FAR_RAN.addAndGet(number + 1L);
     }
 
     static void report(String metric, double value) {
@@ -129,7 +132,7 @@ final class Race {
     private static void scheduleFar(
             Facility facility, Generator random, Object[] handles, int from, int to) {
         for (int i = from; i < to; i++)
-            handles[i] = facility.scheduleFar(FAR_DELAY_NS + random.below(FAR_SPAN_NS));
+            handles[i] = facility.scheduleFar(i, FAR_DELAY_NS + random.below(FAR_SPAN_NS));
     }
 
     private static long cancelAll(Facility facility, Object[] handles) {
@@ -317,7 +320,7 @@ final class Race {
         long tries = 0;
         long moved = 0;
         for (int i = 0; i < handles.length; i++)
-            handles[i] = facility.scheduleFar(RESCHEDULE_DELAY_NS);
+            handles[i] = facility.scheduleFar(i, RESCHEDULE_DELAY_NS);
         facility.awaitPlaced();
 
         long beganNs = System.nanoTime();
@@ -326,7 +329,7 @@ final class Race {
             for (int i = 0; i < RESCHEDULES_AT_ONCE; i++) {
                 int chosen = (int) random.below(RESCHEDULE_TIMERS);
                 moved += facility.cancel(handles[chosen]) ? 1 : 0;
-                handles[chosen] = facility.scheduleFar(RESCHEDULE_DELAY_NS);
+                handles[chosen] = facility.scheduleFar(chosen, RESCHEDULE_DELAY_NS);
             }
             tries += RESCHEDULES_AT_ONCE;
             endedNs = System.nanoTime();

@@ -24,9 +24,15 @@ final class TimerRace implements Facility {
     }
 
     private static final class Far extends TimerTask {
+        private final int number;
+
+        Far(int number) {
+            this.number = number;
+        }
+
         @Override
         public void run() {
-            Race.neverRun();
+            Race.neverRun(number);
         }
     }
 
@@ -53,8 +59,8 @@ final class TimerRace implements Facility {
     }
 
     @Override
-    public Object scheduleFar(long delayNs) {
-        return schedule(new Far(), delayNs);
+    public Object scheduleFar(int number, long delayNs) {
+        return schedule(new Far(number), delayNs);
     }
 
     @Override
