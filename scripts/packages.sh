@@ -23,6 +23,14 @@ spin             command  spin
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck
+qemu-user        command  qemu-s390x
+musl-tools       command  musl-gcc
+gcc-i686-linux-gnu     command  i686-linux-gnu-gcc
+gcc-aarch64-linux-gnu  command  aarch64-linux-gnu-gcc
+gcc-s390x-linux-gnu    command  s390x-linux-gnu-gcc
+libc6-dev-i386-cross   cross    i686-linux-gnu-gcc
+libc6-dev-arm64-cross  cross    aarch64-linux-gnu-gcc
+libc6-dev-s390x-cross  cross    s390x-linux-gnu-gcc
 '
 
 clang_links_sanitizer()
@@ -43,6 +51,7 @@ package_present()
         case $kind in
         command) command -v "$what" >/dev/null ;;
         header) echo "#include <$what>" | cc -E -x c - >/dev/null 2>&1 ;;
+        cross) echo '#include <stdio.h>' | "$what" -E -x c - >/dev/null 2>&1 ;;
         runtime) clang_links_sanitizer "$what" ;;
         esac
         return
