@@ -18,6 +18,13 @@ const struct contender *const contenders[CONTENDERS] = {
     [CONTENDER_TEXTBOOK] = &contender_textbook,
     [CONTENDER_LIST] = &contender_list,
     [CONTENDER_SCHEDULER] = &contender_scheduler,
+#ifdef BENCH_RIVALS
+    [CONTENDER_LIBEV] = &contender_libev,
+    [CONTENDER_LIBEVENT] = &contender_libevent,
+    [CONTENDER_LIBEVENT_COMMON] = &contender_libevent_common,
+    [CONTENDER_LIBUV] = &contender_libuv,
+    [CONTENDER_GLIB] = &contender_glib,
+#endif
 };
 
 static size_t samples_most(const struct options *options)

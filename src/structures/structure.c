@@ -8,28 +8,37 @@
 #include <elapse/structure.h>
 #include <elapse/wheel.h>
 
-/* ---- wheel ---- */
+/* ---- what some have nothing to do for ---- */
 
-static size_t wheel_storage_bytes(size_t capacity)
+static void finish_nothing(void *instance)
 {
-    (void)capacity;
-    return 0;
+    (void)instance;
 }
 
-static enum elapse_error wheel_init(void *instance, void *storage, size_t storage_bytes,
-                                    uint64_t now)
-{
-    (void)storage;
-    (void)storage_bytes;
-    return elapse_wheel_init(instance, now);
-}
-
-static enum elapse_error wheel_move_storage(void *instance, void *storage, size_t storage_bytes)
+static enum elapse_error move_no_storage(void *instance, void *storage, size_t storage_bytes)
 {
     (void)instance;
     (void)storage;
     (void)storage_bytes;
     return ELAPSE_OK;
+}
+
+/* ---- wheel ---- */
+
+static size_t wheel_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)shape;
+    (void)capacity;
+    return 0;
+}
+
+static enum elapse_error wheel_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    (void)shape;
+    (void)storage;
+    (void)storage_bytes;
+    return elapse_wheel_init(instance, now);
 }
 
 static enum elapse_error wheel_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
@@ -47,9 +56,16 @@ static enum elapse_error wheel_start_window(void *instance, struct elapse_timer 
 
 /* ---- heap ---- */
 
-static enum elapse_error heap_init(void *instance, void *storage, size_t storage_bytes,
-                                   uint64_t now)
+static size_t heap_storage_bytes(const struct elapse_shape *shape, size_t capacity)
 {
+    (void)shape;
+    return elapse_heap_storage_bytes(capacity);
+}
+
+static enum elapse_error heap_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                   size_t storage_bytes, uint64_t now)
+{
+    (void)shape;
     return elapse_heap_init(instance, storage, storage_bytes, now);
 }
 
@@ -69,7 +85,7 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
     return elapse_heap_start_window(instance, timer, earliest, latest);
 }
 
-/* ---- both ---- */
+/* ---- all ---- */
 
 /* Defines, for the structure `kind`, the functions that differ in nothing but the
  * type of the instance. */
@@ -131,7 +147,7 @@ PASS_ON(wheel)
 PASS_ON(heap)
 
 #define FUNCTIONS(kind)                                                                  \
-    .init = kind##_init, .move_storage = kind##_move_storage, .start = kind##_start,     \
+    .storage_bytes = kind##_storage_bytes, .init = kind##_init, .start = kind##_start,   \
     .start_window = kind##_start_window, .stop = kind##_stop, .advance = kind##_advance, \
     .pop = kind##_pop, .settle = kind##_settle, .next = kind##_next,                     \
     .remaining = kind##_remaining, .now = kind##_now, .count = kind##_count,             \
@@ -142,13 +158,16 @@ static const struct elapse_structure structures[] = {
     {
         .name = "wheel",
         .instance_bytes = sizeof(struct elapse_wheel),
-        .storage_bytes = wheel_storage_bytes,
+        .finish = finish_nothing,
+        .move_storage = move_no_storage,
         FUNCTIONS(wheel),
     },
     {
         .name = "heap",
         .instance_bytes = sizeof(struct elapse_heap),
-        .storage_bytes = elapse_heap_storage_bytes,
+        .is_bounded = true,
+        .finish = finish_nothing,
+        .move_storage = heap_move_storage,
         FUNCTIONS(heap),
     },
 };

@@ -198,10 +198,8 @@ static bool explore(struct search *search, size_t depth, size_t used)
 
 static bool explore_from(struct search *search, uint64_t origin)
 {
-    const struct trial_options options = {.structure = search->trial.structure,
-                                          .origin = origin,
-                                          .timers = search->timers,
-                                          .capacity = search->timers};
+    const struct trial_options options = {
+        .kind = kind_at(0), .origin = origin, .timers = search->timers, .capacity = search->timers};
     bool good;
 
     make_alphabet(&search->alphabet, origin, search->timers);

@@ -110,7 +110,7 @@ static void expect(bool good, const struct trial *trial)
 {
     if (good)
         return;
-    fprintf(stderr, "%s: %s\n", trial->structure->name, trial->failure);
+    fprintf(stderr, "%s: %s\n", trial->kind->name, trial->failure);
     abort();
 }
 
@@ -153,7 +153,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (options.origin % 2 == 1)
         options.origin = ELAPSE_NEVER - options.origin;
     for (size_t i = 0; i < STRUCTURES; i++) {
-        options.structure = elapse_structure_at(i);
+        options.kind = kind_at(i);
         trial_open(&trials[i], &options);
     }
     while (input.left > 0) {

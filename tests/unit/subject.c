@@ -4,46 +4,48 @@
 #include "subject.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* How many structures have had their turn, this one included. */
 static size_t turns;
 
 bool subject_turn(void)
 {
-    return elapse_structure_at(turns++) != NULL;
+    return kind_at(turns++) != NULL;
 }
 
 const char *subject_name(void)
 {
-    return elapse_structure_at(turns - 1)->name;
+    return kind_at(turns - 1)->name;
 }
 
-bool subject_is_wheel(void)
+const struct kind *subject_kind(void)
 {
-    return strcmp(subject_name(), "wheel") == 0;
+    return kind_at(turns - 1);
 }
 
 struct subject *subject_new(uint64_t now)
 {
     struct subject *subject = malloc(sizeof *subject);
+    const struct elapse_shape *shape = subject_kind()->shape;
     size_t bytes;
 
     assert_non_null(subject);
-    subject->structure = elapse_structure_at(turns - 1);
-    bytes = subject->structure->storage_bytes(SUBJECT_CAPACITY);
+    subject->structure = kind_structure(subject_kind());
+    bytes = subject->structure->storage_bytes(shape, SUBJECT_CAPACITY);
     subject->instance = malloc(subject->structure->instance_bytes);
     subject->storage = malloc(bytes + 1);
     assert_non_null(subject->instance);
     assert_non_null(subject->storage);
-    assert_int_equal(subject->structure->init(subject->instance, subject->storage, bytes, now),
-                     ELAPSE_OK);
+    assert_int_equal(
+        subject->structure->init(subject->instance, shape, subject->storage, bytes, now),
+        ELAPSE_OK);
     return subject;
 }
 
 void subject_free(struct subject *subject)
 {
     assert_int_equal(subject->structure->check(subject->instance), 0);
+    subject->structure->finish(subject->instance);
     free(subject->storage);
     free(subject->instance);
     free(subject);

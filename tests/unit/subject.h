@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <elapse/structure.h>
 
+#include "kind.h"
+
 enum { SUBJECT_CAPACITY = 4096 };
 
 struct subject {
@@ -22,12 +24,12 @@ struct subject {
     void *storage;
 };
 
-/* Turns to the next structure; false after the last. */
+/* Turns to the next kind of structure; false after the last. */
 bool subject_turn(void);
 
-/* The name of the structure whose turn it is. */
+/* The kind whose turn it is. */
 const char *subject_name(void);
-bool subject_is_wheel(void);
+const struct kind *subject_kind(void);
 
 /* A fresh instance with room for SUBJECT_CAPACITY timers. Each test makes its own. */
 struct subject *subject_new(uint64_t now);

@@ -1,0 +1,45 @@
+/*
+ * The table of kinds.
+ */
+#include "kind.h"
+
+#include <string.h>
+
+#include <elapse/wheel.h>
+
+static const struct kind kinds[] = {
+    {
+        .name = "wheel",
+        .structure = "wheel",
+        .next = NEXT_EXACT_UNDISTURBED,
+        .any_position = true,
+        .settles = true,
+        .disjoint_slots = true,
+        .moves_per_start = ELAPSE__WHEEL_UPPER_LEVELS,
+        .moves_per_put_off = 1,
+    },
+    {
+        .name = "heap",
+        .structure = "heap",
+        .next = NEXT_EXACT,
+    },
+};
+
+const struct kind *kind_at(size_t number)
+{
+    return number < sizeof kinds / sizeof kinds[0] ? &kinds[number] : NULL;
+}
+
+const struct kind *kind_find(const char *name)
+{
+    for (size_t i = 0; kind_at(i) != NULL; i++) {
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    }
+    return NULL;
+}
+
+const struct elapse_structure *kind_structure(const struct kind *kind)
+{
+    return elapse_structure_find(kind->structure);
+}
