@@ -33,6 +33,12 @@ struct undone {
     struct elapse_handle handle;
 };
 
+struct taker {
+    struct takers *takers;
+    pthread_t thread;
+    int loop; /* of epoll */
+};
+
 struct takers {
     struct round *round;
     enum manner manner;
@@ -40,7 +46,7 @@ struct takers {
     int closing;         /* a descriptor that becomes readable, and remains so */
     int descriptor;      /* the scheduler's */
     _Atomic bool to_end; /* nobody takes any more */
-    pthread_t threads[THREADS_MAX];
+    struct taker all[THREADS_MAX];
     pthread_t finisher;
 
     pthread_mutex_t lock; /* guards what follows */
@@ -196,14 +202,14 @@ static int make_loop(const struct takers *takers)
 
 static void *take_on(void *argument)
 {
-    struct takers *takers = argument;
+    const struct taker *taker = argument;
+    struct takers *takers = taker->takers;
     struct random_source *source = random_of_thread(takers->round);
     enum elapse_error error;
-    int loop = make_loop(takers);
     do {
         bool both = takers->manner == MANNER_BOTH;
         if (takers->manner == MANNER_DESCRIPTOR || (both && random_one_in(source, 2)))
-            error = wait_and_take(takers, source, loop, both ? 1 : -1);
+            error = wait_and_take(takers, source, taker->loop, both ? 1 : -1);
         else
             error = take(takers, source, draw_timeout_ns(source));
         if (random_one_in(source, 24))
@@ -211,14 +217,13 @@ static void *take_on(void *argument)
     } while (error != ELAPSE_ERROR_CLOSED);
     must(take(takers, source, draw_timeout_ns(source)) == ELAPSE_ERROR_CLOSED, takers->round, NULL,
          "a take said CLOSED, and the next did not");
-    (void)close(loop);
     return NULL;
 }
 
 /* ---- all of it ---- */
 
-/* Only of the takers' threads may the descriptor be used: others would not know when it is closed
- * and its number another's. */
+/* The descriptor goes into the event loops here, not later: once it is closed its number may be
+ * another's. */
 struct takers *takers_begin(struct round *round)
 {
     struct random_source *source = random_of_thread(round);
@@ -231,9 +236,11 @@ struct takers *takers_begin(struct round *round)
     takers->descriptor = elapse_scheduler_descriptor(round->scheduler);
     must(takers->closing >= 0 && takers->descriptor >= 0, round, NULL, "no descriptor");
     (void)pthread_mutex_init(&takers->lock, NULL);
-    for (unsigned i = 0; i < round->takers; i++)
-        must(pthread_create(&takers->threads[i], NULL, take_on, takers) == 0, round, NULL,
-             "no thread");
+    for (unsigned i = 0; i < round->takers; i++) {
+        struct taker *taker = &takers->all[i];
+        *taker = (struct taker){.takers = takers, .loop = make_loop(takers)};
+        must(pthread_create(&taker->thread, NULL, take_on, taker) == 0, round, NULL, "no thread");
+    }
     must(pthread_create(&takers->finisher, NULL, finish, takers) == 0, round, NULL, "no thread");
     return takers;
 }
@@ -257,8 +264,10 @@ void takers_after_close(struct takers *takers)
 
 void takers_end(struct takers *takers)
 {
-    for (unsigned i = 0; i < takers->round->takers; i++)
-        (void)pthread_join(takers->threads[i], NULL);
+    for (unsigned i = 0; i < takers->round->takers; i++) {
+        (void)pthread_join(takers->all[i].thread, NULL);
+        (void)close(takers->all[i].loop);
+    }
     atomic_store(&takers->to_end, true);
     (void)pthread_join(takers->finisher, NULL);
     (void)pthread_mutex_destroy(&takers->lock);
