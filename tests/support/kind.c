@@ -7,6 +7,14 @@
 
 #include <elapse/wheel.h>
 
+/* The hashed wheel of so many slots. */
+#define HASHED(number)                                                                           \
+    {                                                                                            \
+        .name = "hashed:" #number, .structure = "hashed",                                        \
+        .shape = &(const struct elapse_shape){.slots = (const uint32_t[]){number}, .levels = 1}, \
+        .next = NEXT_A_TURN_AHEAD, .settles = true, .one_slot = (number) == 1,                   \
+    }
+
 static const struct kind kinds[] = {
     {
         .name = "wheel",
@@ -23,6 +31,11 @@ static const struct kind kinds[] = {
         .structure = "heap",
         .next = NEXT_EXACT,
     },
+    HASHED(1),
+    HASHED(2),
+    HASHED(10),
+    HASHED(60),
+    HASHED(512),
 };
 
 const struct kind *kind_at(size_t number)

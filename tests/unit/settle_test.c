@@ -103,7 +103,7 @@ static void promise_6_after_settle_says_so_pop_moves_nothing(void **state)
         uint64_t before;
         const struct elapse_timer *timer;
 
-        advance(subject, next(subject));
+        advance(subject, wake_up(subject));
         settle_all(subject, 3);
         before = moves(subject);
         timer = pop(subject);
@@ -144,7 +144,7 @@ static void promise_6_settling_ahead_of_time_does_nothing(void **state)
     advance(subject, 99999);
     assert_true(settle(subject, SIZE_MAX));
     expect_no_pop(subject);
-    assert_int_equal(next(subject), 100000);
+    expect_next(subject, 100000);
     advance(subject, 100000);
     assert_true(settle(subject, SIZE_MAX));
     expect_pop(subject, &timer);
