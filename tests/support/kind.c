@@ -28,6 +28,13 @@
         .shape = DIALS_SHAPE(&growth_allocator, number), .next = NEXT_EARLY, .settles = true, \
         .moves_per_start = (ELAPSE__TIME_BITS + (bits)-1) / (bits)-1                          \
     }
+/* The hashed wheel of so many slots. */
+#define HASHED(number)                                                                           \
+    {                                                                                            \
+        .name = "hashed:" #number, .structure = "hashed",                                        \
+        .shape = &(const struct elapse_shape){.slots = (const uint32_t[]){number}, .levels = 1}, \
+        .next = NEXT_A_TURN_AHEAD, .settles = true, .one_slot = (number) == 1,                   \
+    }
 
 static const struct kind kinds[] = {
     {
@@ -52,6 +59,11 @@ static const struct kind kinds[] = {
     DIALS("dials:60,60,24,30", 60, 60, 24, 30),
     GROWING_DIALS("dials:512", 512, 9),
     GROWING_DIALS("dials:2", 2, 1),
+    HASHED(1),
+    HASHED(2),
+    HASHED(10),
+    HASHED(60),
+    HASHED(512),
 };
 
 const struct kind *kind_at(size_t number)
