@@ -54,6 +54,7 @@ static const struct kind kinds[] = {
     },
     DIALS("dials:10,parking", 10),
     DIALS("dials:2,3", 2, 3),
+    DIALS("dials:4,4", 4, 4),
     DIALS("dials:10,10,10", 10, 10, 10),
     DIALS("dials:16,16,16,16", 16, 16, 16, 16),
     DIALS("dials:60,60,24,30", 60, 60, 24, 30),
