@@ -221,3 +221,94 @@ mutant heap_moves_into_too_little src/structures/heap.c \
 mutant heap_check_tells_a_wrong_number src/structures/heap.c \
     '            return 4;' \
     '            return 3;'
+
+# ---- the hashed wheel ----
+
+mutant hashed_rounds_one_too_many_at_a_full_turn src/structures/hashed.c \
+    'uint64_t ahead = timer->deadline - hashed->pointer - 1;' \
+    'uint64_t ahead = timer->deadline - hashed->pointer;'
+mutant hashed_slots_do_not_wrap_around src/structures/hashed.c \
+    'if (slot >= hashed->slots)' \
+    'if (slot > hashed->slots)'
+mutant hashed_due_at_the_pointer_goes_to_a_slot src/structures/hashed.c \
+    'timer->deadline <= hashed->pointer' \
+    'timer->deadline < hashed->pointer'
+mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
+    'if (timer->deadline == ELAPSE_NEVER) {' \
+    'if (false) {'
+mutant hashed_armed_in_a_jump_reckons_from_the_pointer src/structures/hashed.c \
+    'if (slot >= hashed->unvisited)' \
+    'if (false)'
+mutant hashed_armed_in_a_jump_reckons_from_before src/structures/hashed.c \
+    'if (slot >= hashed->unvisited)' \
+    'if (elapse__hashed_jumping(hashed))'
+mutant hashed_rounds_popped_early src/structures/hashed.c \
+    'if (rounds < turns) {' \
+    'if (rounds <= turns) {'
+mutant hashed_visit_reverses_order src/structures/hashed.c \
+    'elapse__ring_prepend(ring, link);' \
+    'elapse__ring_append(ring, link);'
+mutant hashed_visit_reverses_the_due src/structures/hashed.c \
+    'elapse__ring_prepend(&hashed->due, link);' \
+    'elapse__ring_append(&hashed->due, link);'
+mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
+    '            mark_occupied(hashed, hashed->visiting);
+' \
+    ''
+mutant hashed_jump_takes_one_turn src/structures/hashed.c \
+    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->before, slot));' \
+    'take_aside(hashed, slot, 1);'
+mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
+    '    sort_ring(&hashed->due);
+' \
+    ''
+mutant hashed_sort_is_not_stable src/structures/hashed.c \
+    'elapse__ring_timer(newer)->deadline < elapse__ring_timer(older)->deadline;' \
+    'elapse__ring_timer(newer)->deadline <= elapse__ring_timer(older)->deadline;'
+mutant hashed_jump_overlooks_the_last_slot src/structures/hashed.c \
+    'if (slot < hashed->slots) {' \
+    'if (slot + 1 < hashed->slots) {'
+mutant hashed_jump_begins_a_turn_late src/structures/hashed.c \
+    'if (hashed->clock - before > hashed->slots) {' \
+    'if ((hashed->clock - before) / 2 > hashed->slots) {'
+mutant hashed_pops_in_mid_visit src/structures/hashed.c \
+    '        if (!visit(hashed, budget))
+            return false;' \
+    '        if (!elapse__ring_empty(&hashed->due) && !elapse__hashed_jumping(hashed))
+            return true;
+        if (!visit(hashed, budget))
+            return false;'
+mutant hashed_settle_exceeds_its_budget src/structures/hashed.c \
+    '        if (*budget == 0)
+            return false;
+        --*budget;' \
+    ''
+mutant hashed_bits_of_further_words_masked src/structures/hashed_ring.h \
+    '        masked = UINT64_MAX;
+' \
+    ''
+mutant hashed_stop_forgets_the_bit src/structures/hashed.c \
+    'mark_empty(hashed, slot);
+    }' \
+    '(void)slot;
+    }'
+mutant hashed_next_overlooks_the_slots_before src/structures/hashed.c \
+    'return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);' \
+    'return slot;'
+mutant hashed_next_is_the_pointer_in_a_jump src/structures/hashed.c \
+    'return hashed->before + 1;' \
+    'return hashed->pointer;'
+mutant hashed_visits_counted_once_a_jump src/structures/hashed.c \
+    'hashed->ticking_visits += turns;' \
+    'hashed->ticking_visits++;'
+mutant hashed_clear_leaves_the_jump src/structures/hashed_inspect.c \
+    '    hashed->before = hashed->pointer;
+    hashed->unvisited = hashed->slots;' \
+    ''
+mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
+    'timer->deadline % hashed->slots == slot &&
+           timer->place == 1 + (timer->deadline - visited - 1) / hashed->slots;' \
+    'timer->deadline % hashed->slots == slot;'
+mutant hashed_check_overlooks_the_order_of_the_due src/structures/hashed_inspect.c \
+    'return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
+    'return 0;'

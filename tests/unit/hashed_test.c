@@ -278,6 +278,26 @@ static void a_jump_looks_at_each_timer_once(void **state)
     close_hashed(&hashed, storage);
 }
 
+static void no_step_of_time_looks_at_a_timer_twice(void **state)
+{
+    enum { SLOTS = 10 };
+
+    (void)state;
+    for (uint64_t step = 1; step <= 4 * SLOTS; step++) {
+        struct elapse_timer timers[SLOTS] = {0};
+        struct elapse_hashed hashed;
+        void *storage = open_hashed(&hashed, SLOTS, 3);
+
+        for (size_t i = 0; i < SLOTS; i++)
+            elapse_hashed_start(&hashed, &timers[i], 1000 + i);
+        elapse_hashed_advance(&hashed, 3 + step);
+        assert_null(elapse_hashed_pop(&hashed));
+        assert_int_equal(elapse_hashed_visits(&hashed), step < SLOTS ? step : SLOTS);
+        assert_int_equal(elapse_hashed_ticking_visits(&hashed), step);
+        close_hashed(&hashed, storage);
+    }
+}
+
 /* However time goes on, a wheel that ticks would have made the same visits. */
 static void ticking_visits_do_not_depend_on_the_steps(void **state)
 {
@@ -578,6 +598,7 @@ int main(void)
         cmocka_unit_test(full_range_on_a_single_slot),
         cmocka_unit_test(ten_minutes_on_sixty_slots_are_nine_visits),
         cmocka_unit_test(a_jump_looks_at_each_timer_once),
+        cmocka_unit_test(no_step_of_time_looks_at_a_timer_twice),
         cmocka_unit_test(ticking_visits_do_not_depend_on_the_steps),
         cmocka_unit_test(empty_slots_are_passed_at_no_cost),
         cmocka_unit_test(next_is_the_next_occupied_slot_whatever_the_rounds),
