@@ -89,6 +89,12 @@ static inline uint64_t elapse__dials_piece(const struct elapse__dials_level *lev
     return level->number == 0 ? tick : tick / level->width;
 }
 
+/* How many ticks of that piece lie before `tick`. */
+static inline uint64_t elapse__dials_past(const struct elapse__dials_level *level, uint64_t tick)
+{
+    return level->number == 0 ? 0 : tick % level->width;
+}
+
 static inline uint32_t elapse__dials_slot(const struct elapse__dials_level *level, uint64_t tick)
 {
     return (uint32_t)(elapse__dials_piece(level, tick) % level->slots);
@@ -99,20 +105,20 @@ static inline bool elapse__dials_reaches(const struct elapse__dials_level *level
                                          uint64_t deadline)
 {
     uint64_t distance = deadline - pointer;
-    return distance < level->span && distance + pointer % level->width < level->span;
+    return distance < level->span && distance + elapse__dials_past(level, pointer) < level->span;
 }
 
 /* The first tick of the piece of time that `tick` is in. */
 static inline uint64_t elapse__dials_begin(const struct elapse__dials_level *level, uint64_t tick)
 {
-    return tick - tick % level->width;
+    return tick - elapse__dials_past(level, tick);
 }
 
 /* The first tick not before `tick` that a piece of time begins with. */
 static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level *level,
                                                 uint64_t tick)
 {
-    uint64_t past = tick % level->width;
+    uint64_t past = elapse__dials_past(level, tick);
     if (past == 0)
         return tick;
     uint64_t ahead = level->width - past;
