@@ -544,6 +544,36 @@ static void a_jump_goes_to_where_it_began_to_go(void **state)
     close_hashed(&hashed, storage);
 }
 
+static bool ends_at_one(struct elapse_timer *timer, void *left)
+{
+    size_t *visits_left = left;
+
+    assert_true(elapse_timer_pending(timer));
+    return --*visits_left > 0;
+}
+
+/* In mid visit: one due, two set aside, one in its slot again, one in another, one for never. */
+static void for_each_goes_through_every_ring_and_may_end_in_any(void **state)
+{
+    static const uint64_t deadlines[] = {25, 25, 15, 5, 7, ELAPSE_NEVER};
+    struct elapse_timer timers[6] = {0};
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 10, 0);
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        elapse_hashed_start(&hashed, &timers[i], deadlines[i]);
+    elapse_hashed_advance(&hashed, 5);
+    assert_false(elapse_hashed_settle(&hashed, 2));
+    for (size_t visits = 1; visits <= 7; visits++) {
+        size_t left = visits;
+
+        elapse_hashed_for_each(&hashed, ends_at_one, &left);
+        assert_int_equal(left, visits == 7 ? 1 : 0);
+    }
+    close_hashed(&hashed, storage);
+}
+
 static void clear_ends_a_jump(void **state)
 {
     struct elapse_timer timers[8] = {0};
@@ -608,6 +638,7 @@ int main(void)
         cmocka_unit_test(a_visit_whose_timers_are_stopped_is_over),
         cmocka_unit_test(a_jump_in_steps_takes_new_timers_anywhere),
         cmocka_unit_test(a_jump_goes_to_where_it_began_to_go),
+        cmocka_unit_test(for_each_goes_through_every_ring_and_may_end_in_any),
         cmocka_unit_test(clear_ends_a_jump),
         cmocka_unit_test(stopping_all_in_a_jump_leaves_nothing_due),
     };
