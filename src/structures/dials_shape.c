@@ -45,7 +45,11 @@ size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
         return SIZE_MAX;
     for (size_t i = 0; i < shape->levels; i++)
         bytes += level_bytes(shape->slots[i]);
-    return bytes < SIZE_MAX ? (size_t)bytes : SIZE_MAX;
+#if SIZE_MAX < UINT64_MAX
+    if (bytes > SIZE_MAX)
+        return SIZE_MAX;
+#endif
+    return (size_t)bytes;
 }
 
 /* Makes a level out of memory, and the coarsest one of the dials. */

@@ -151,6 +151,54 @@ static void a_visit_in_steps_keeps_the_order_of_arming(void **state)
     close_dials(&opened);
 }
 
+struct walk {
+    size_t visited;
+    size_t limit;
+};
+
+static bool visit_up_to_limit(struct elapse_timer *timer, void *context)
+{
+    struct walk *walk = context;
+
+    assert_true(elapse_timer_pending(timer));
+    return ++walk->visited < walk->limit;
+}
+
+static size_t stopped_at;
+
+static bool stop_it(struct elapse_timer *timer, void *context)
+{
+    assert_true(elapse_dials_stop(context, timer));
+    return --stopped_at > 0;
+}
+
+/* Of ten timers some lie on level 0, some aside, some are parked, and one is never due. */
+static void for_each_in_mid_visit_reaches_all_and_ends_anywhere(void **state)
+{
+    (void)state;
+    for (size_t limit = 1; limit <= 10; limit++) {
+        struct opened opened;
+        struct elapse_timer timers[10] = {{.place = 0}};
+        struct walk walk = {.limit = limit};
+
+        OPEN(&opened, NULL, 0, 10);
+        for (size_t i = 0; i < 9; i++)
+            start_at(&opened, &timers[i], i % 2 == 0 ? 25 : 45);
+        start_at(&opened, &timers[9], ELAPSE_NEVER);
+        elapse_dials_advance(&opened.dials, 25);
+        assert_false(elapse_dials_settle(&opened.dials, 4));
+        elapse_dials_for_each(&opened.dials, visit_up_to_limit, &walk);
+        assert_int_equal(walk.visited, limit);
+        stopped_at = limit;
+        elapse_dials_for_each(&opened.dials, stop_it, &opened.dials);
+        assert_int_equal(elapse_dials_check(&opened.dials), 0);
+        assert_int_equal(elapse_dials_count(&opened.dials), 10 - limit);
+        elapse_dials_clear(&opened.dials);
+        assert_int_equal(elapse_dials_count(&opened.dials), 0);
+        close_dials(&opened);
+    }
+}
+
 static void what_is_aside_can_all_be_stopped(void **state)
 {
     struct opened opened;
@@ -363,6 +411,7 @@ int main(void)
         cmocka_unit_test(there_is_at_most_one_visit_in_a_turn),
         cmocka_unit_test(a_stopped_parked_timer_costs_one_visit_in_vain),
         cmocka_unit_test(a_visit_in_steps_keeps_the_order_of_arming),
+        cmocka_unit_test(for_each_in_mid_visit_reaches_all_and_ends_anywhere),
         cmocka_unit_test(what_is_aside_can_all_be_stopped),
         cmocka_unit_test(what_begins_at_one_tick_comes_down_in_order),
         cmocka_unit_test(a_level_is_made_when_a_deadline_needs_it),
