@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ import tempfile
 import markdown
 
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE_S = 60
+PATIENCE_S = 30
 # What a paragraph begins with that cannot stand inside a function.
 OUTSIDE = re.compile(r"static |#include|#define|struct \w+ \{$|enum \w+ \{$")
 SERVER = "int main(void) { return 0; }\n"
@@ -109,17 +110,20 @@ class Page:
 
     def run(self, block, command, folder, **options):
         """Runs it; what it prints, or None after a fault."""
-        try:
-            done = subprocess.run(
-                command, cwd=folder, timeout=PATIENCE_S, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
-        except subprocess.TimeoutExpired:
-            self.fault(block, f"takes longer than {PATIENCE_S} s")
+        with subprocess.Popen(
+                command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, start_new_session=True, **options) as process:
+            try:
+                printed, complaint = process.communicate(timeout=PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                # What it has started in its turn ends with it.
+                os.killpg(process.pid, signal.SIGKILL)
+                self.fault(block, f"takes longer than {PATIENCE_S} s")
+                return None
+        if process.returncode != 0:
+            self.fault(block, f"status {process.returncode}\n{printed}{complaint}")
             return None
-        if done.returncode != 0:
-            self.fault(block, f"status {done.returncode}\n{done.stdout}{done.stderr}")
-            return None
-        return done.stdout
+        return printed
 
     def folder(self):
         """A copy of the project, in which the program and the examples are as if built."""
