@@ -22,6 +22,8 @@ valgrind         command  valgrind
 spin             command  spin
 g++              command  c++
 pkgconf          command  pkg-config
+libuv1-dev       header   uv.h
+libevent-dev     header   event2/event.h
 dpkg-dev         command  dpkg-buildpackage
 debhelper        command  dh
 lintian          command  lintian
