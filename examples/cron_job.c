@@ -142,8 +142,9 @@ static void tell(const char *title, const struct elapse_cron *cron, int64_t from
 
 static int own_expression(int argument_count, char **arguments)
 {
-    char *end = "";
-    unsigned long count = argument_count > 2 ? strtoul(arguments[2], &end, 10) : 5;
+    const char *said = argument_count > 2 ? arguments[2] : "5";
+    char *end;
+    unsigned long count = strtoul(said, &end, 10);
 
     if (*arguments[1] == '-' || argument_count > 3 || *end != '\0' || count < 1 ||
         count > COUNT_MAX) {

@@ -179,9 +179,10 @@ int main(int argument_count, char **arguments)
     struct elapse_scheduler_options options;
     struct putter putters[PUTTERS];
     pthread_t takers[TAKERS];
-    char *end = "";
+    const char *said = argument_count > 1 ? arguments[1] : "100000";
+    char *end;
 
-    message_count = argument_count > 1 ? strtoul(arguments[1], &end, 10) : 100000;
+    message_count = strtoul(said, &end, 10);
     if (argument_count > 2 || *end != '\0' || message_count < 2 || message_count > MESSAGES_MAX) {
         fprintf(stderr, "usage: delay_queue [MESSAGES], 2 to %d\n", MESSAGES_MAX);
         return 2;

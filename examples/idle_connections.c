@@ -133,9 +133,10 @@ int main(int argument_count, char **arguments)
 {
     static struct server server;
     struct network network = {.random = 1};
-    char *end = "";
+    const char *said = argument_count > 1 ? arguments[1] : "100000";
+    char *end;
 
-    server.count = argument_count > 1 ? strtoul(arguments[1], &end, 10) : 100000;
+    server.count = strtoul(said, &end, 10);
     if (argument_count > 2 || *end != '\0' || server.count < 1 || server.count > CONNECTIONS_MAX) {
         fprintf(stderr, "usage: idle_connections [CONNECTIONS], 1 to %d\n", CONNECTIONS_MAX);
         return 2;

@@ -226,8 +226,9 @@ int main(int argument_count, char **arguments)
     struct elapse_statistics statistics;
     pthread_t thread;
 
-    char *end = "";
-    count = argument_count > 1 ? strtoul(arguments[1], &end, 10) : 300;
+    const char *said = argument_count > 1 ? arguments[1] : "300";
+    char *end;
+    count = strtoul(said, &end, 10);
     if (argument_count > 2 || *end != '\0' || count < 1 || count > CONNECTIONS_MAX) {
         fputs("usage: libevent_server [CONNECTIONS], 1 to 400\n", stderr);
         return 2;

@@ -195,8 +195,9 @@ static void open_client(uv_loop_t *loop, struct client *client, int socket, unsi
 
 int main(int argument_count, char **arguments)
 {
-    char *end = "";
-    unsigned long count = argument_count > 1 ? strtoul(arguments[1], &end, 10) : 300;
+    const char *said = argument_count > 1 ? arguments[1] : "300";
+    char *end;
+    unsigned long count = strtoul(said, &end, 10);
     uv_loop_t *loop = uv_default_loop();
     uv_prepare_t before_sleep;
     uv_check_t after_input;

@@ -220,8 +220,9 @@ static void add_up(size_t count)
 
 int main(int argument_count, char **arguments)
 {
-    char *end = "";
-    size_t burst = argument_count > 1 ? strtoul(arguments[1], &end, 10) : 1000000;
+    const char *said = argument_count > 1 ? arguments[1] : "1000000";
+    char *end;
+    size_t burst = strtoul(said, &end, 10);
     size_t count = burst + burst / 10;
     struct elapse_scheduler_options options;
 
