@@ -196,9 +196,11 @@ static void serve(struct server *server, size_t time_outs)
 
     while (time_outs == 0 || server->timed_out < time_outs) {
         uint64_t moves = elapse_wheel_moves(&server->wheel);
+
+        require(elapse_wheel_count(&server->wheel) == server->open,
+                "there is not one time-out for each connection");
         int count = epoll_wait(server->epoll, events, EVENTS,
                                milliseconds_until(elapse_wheel_next(&server->wheel)));
-
         if (count < 0 && errno == EINTR)
             continue;
         require(count >= 0, "epoll_wait has failed");

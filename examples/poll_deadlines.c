@@ -13,7 +13,8 @@
  * What to look at:
  * - struct deadline: the wheel knows no callbacks. Who wants them puts one beside the timer.
  * - run_due(): pop, call. Anything may be started and stopped in there.
- * - give_up(): input may have come while the program was held up, so it looks once more.
+ * - give_up(): input may have come while the program was held up, so it looks once more. The
+ *   program is held up at the very beginning, for longer than the first limit.
  *
  * The clients are made up by the same wheel: sixty of them, a third well behaved, a third that
  * fall silent, a third that trickle. How each ends is known beforehand, and checked; as is, by the
@@ -229,6 +230,7 @@ int main(int argument_count, char **arguments)
     require(elapse_wheel_init(&wheel, clock_ns() / TICK_NS) == ELAPSE_OK, "no wheel");
     for (size_t i = 0; i < CONNECTIONS; i++)
         open_connection(i);
+    nanosleep(&(struct timespec){.tv_nsec = 50 * (long)TICK_NS}, NULL);
     serve();
 
     for (size_t i = 0; i < CONNECTIONS; i++) {

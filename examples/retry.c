@@ -88,9 +88,10 @@ static uint64_t back_off_ns(unsigned failures)
         delay_ns *= 2;
     if (delay_ns > LONGEST_DELAY_NS)
         delay_ns = LONGEST_DELAY_NS;
-    if (story.jitter)
-        delay_ns = delay_ns / 2 + (uint64_t)(random_share() * (double)(delay_ns / 2));
-    return delay_ns;
+    if (!story.jitter)
+        return delay_ns;
+    uint64_t half_ns = delay_ns / 2;
+    return half_ns + (uint64_t)(random_share() * (double)half_ns);
 }
 
 static void attempt(void *context, const struct elapse_run *run)
