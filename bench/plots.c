@@ -22,6 +22,13 @@ static const char *const line_styles[CONTENDERS] = {
     [CONTENDER_TEXTBOOK] = "lc rgb '#009e73' lw 2 pt 9",
     [CONTENDER_LIST] = "lc rgb '#cc79a7' lw 2 pt 11",
     [CONTENDER_SCHEDULER] = "lc rgb '#0072b2' lw 3 pt 7",
+#ifdef BENCH_RIVALS
+    [CONTENDER_LIBEV] = "lc rgb '#e69f00' lw 2 pt 9",
+    [CONTENDER_LIBEVENT] = "lc rgb '#56b4e9' lw 2 pt 11",
+    [CONTENDER_LIBEVENT_COMMON] = "lc rgb '#56b4e9' lw 2 dt 2 pt 10",
+    [CONTENDER_LIBUV] = "lc rgb '#009e73' lw 2 pt 13",
+    [CONTENDER_GLIB] = "lc rgb '#cc79a7' lw 2 pt 15",
+#endif
 };
 
 static void print_setting(const struct results *results, FILE *gnuplot)

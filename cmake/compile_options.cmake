@@ -3,10 +3,13 @@
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 add_library(elapse_compile_options INTERFACE)
-target_compile_options(elapse_compile_options INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith
-    -Wvla -Wundef -Wwrite-strings)
+# A project around this one has warnings of its own, and may take them for errors.
+if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(elapse_compile_options INTERFACE
+        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+        -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith
+        -Wvla -Wundef -Wwrite-strings)
+endif()
 if(ELAPSE_WERROR)
     target_compile_options(elapse_compile_options INTERFACE -Werror)
 endif()
