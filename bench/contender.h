@@ -30,6 +30,7 @@ enum {
     CONTENDER_STREAM,
     CONTENDER_WHEEL,
     CONTENDER_HEAP,
+    CONTENDER_DIALS,
     CONTENDER_HASHED,
     CONTENDER_TEXTBOOK,
     CONTENDER_LIST,
@@ -50,6 +51,7 @@ extern const struct contender floor_chain;
 extern const struct contender floor_stream;
 extern const struct contender contender_wheel;
 extern const struct contender contender_heap;
+extern const struct contender contender_dials;
 extern const struct contender contender_hashed;
 extern const struct contender contender_textbook;
 extern const struct contender contender_list;

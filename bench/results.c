@@ -15,6 +15,7 @@ const struct contender *const contenders[CONTENDERS] = {
     [CONTENDER_STREAM] = &floor_stream,
     [CONTENDER_WHEEL] = &contender_wheel,
     [CONTENDER_HEAP] = &contender_heap,
+    [CONTENDER_DIALS] = &contender_dials,
     [CONTENDER_HASHED] = &contender_hashed,
     [CONTENDER_TEXTBOOK] = &contender_textbook,
     [CONTENDER_LIST] = &contender_list,

@@ -29,6 +29,14 @@ abigail-tools    command  abidiff
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck
+qemu-user        command  qemu-s390x
+musl-tools       command  musl-gcc
+gcc-i686-linux-gnu     command  i686-linux-gnu-gcc
+gcc-aarch64-linux-gnu  command  aarch64-linux-gnu-gcc
+gcc-s390x-linux-gnu    command  s390x-linux-gnu-gcc
+libc6-dev-i386-cross   cross    i686-linux-gnu-gcc
+libc6-dev-arm64-cross  cross    aarch64-linux-gnu-gcc
+libc6-dev-s390x-cross  cross    s390x-linux-gnu-gcc
 libev-dev        header   ev.h
 libevent-dev     header   event2/event.h
 libuv1-dev       header   uv.h
@@ -60,6 +68,7 @@ package_present()
         case $kind in
         command) command -v "$what" >/dev/null ;;
         header) echo "#include <$what>" | cc -E -x c - >/dev/null 2>&1 ;;
+        cross) echo '#include <stdio.h>' | "$what" -E -x c - >/dev/null 2>&1 ;;
         pkg) pkg-config --exists "$what" 2>/dev/null ;;
         runtime) clang_links_sanitizer "$what" ;;
         file) compgen -G "$what" >/dev/null ;;

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include <elapse/dials.h>
 #include <elapse/hashed.h>
 #include <elapse/heap.h>
 #include <elapse/structure.h>
@@ -84,6 +85,36 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
                                            uint64_t earliest, uint64_t latest)
 {
     return elapse_heap_start_window(instance, timer, earliest, latest);
+}
+
+/* ---- dials ---- */
+
+static size_t dials_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)capacity;
+    return elapse_dials_storage_bytes(shape);
+}
+
+static enum elapse_error dials_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    return elapse_dials_init(instance, shape, storage, storage_bytes, now);
+}
+
+static void dials_finish(void *instance)
+{
+    elapse_dials_finish(instance);
+}
+
+static enum elapse_error dials_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    return elapse_dials_start(instance, timer, deadline);
+}
+
+static enum elapse_error dials_start_window(void *instance, struct elapse_timer *timer,
+                                            uint64_t earliest, uint64_t latest)
+{
+    return elapse_dials_start_window(instance, timer, earliest, latest);
 }
 
 /* ---- hashed ---- */
@@ -184,6 +215,7 @@ static enum elapse_error hashed_start_window(void *instance, struct elapse_timer
 
 PASS_ON(wheel)
 PASS_ON(heap)
+PASS_ON(dials)
 PASS_ON(hashed)
 
 #define FUNCTIONS(kind)                                                                  \
@@ -209,6 +241,14 @@ static const struct elapse_structure structures[] = {
         .finish = finish_nothing,
         .move_storage = heap_move_storage,
         FUNCTIONS(heap),
+    },
+    {
+        .name = "dials",
+        .instance_bytes = sizeof(struct elapse_dials),
+        .shape_levels_max = ELAPSE_SHAPE_LEVELS_MAX,
+        .finish = dials_finish,
+        .move_storage = move_no_storage,
+        FUNCTIONS(dials),
     },
     {
         .name = "hashed",

@@ -62,6 +62,10 @@ class RealTraces(support.ProgramTest):
                 self.assert_figures(figures, early=0, **{
                     name: expected[name] for name in ("fired", "pending", "digest")})
 
+    def test_dials(self):
+        for name in KNOWN:
+            self.assert_alike(name, "1ms", "dials", "dials:10", "dials:512", "dials:60,60,24,30")
+
     def test_hashed_wheels(self):
         """A turn that is short beside the delays takes long: coarser ticks or more slots there."""
         self.assert_alike("dns_ttl", "1ms", "hashed", "hashed:10")

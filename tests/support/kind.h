@@ -23,7 +23,7 @@ enum kind_next {
 };
 
 struct kind {
-    const char *name;      /* as --structure takes it, "heap" */
+    const char *name;      /* "heap"; what precedes ",parking" as --structure takes it */
     const char *structure; /* its name */
     const struct elapse_shape *shape;
     enum kind_next next;
@@ -34,6 +34,8 @@ struct kind {
     bool settles;
     /* The ranges of occupied slots do not overlap. */
     bool disjoint_slots;
+    /* What lies out of reach is looked at again and again, each time at the cost of a move. */
+    bool parks;
     /* All deadlines share one slot, save those that are due or never will be. */
     bool one_slot;
     /* The most moves for each start, and those more for each start that puts a
