@@ -438,11 +438,11 @@ mutant hashed_jump_begins_a_turn_late src/structures/hashed.c \
     'if (hashed->clock - before > hashed->slots) {' \
     'if ((hashed->clock - before) / 2 > hashed->slots) {'
 mutant hashed_pops_in_mid_visit src/structures/hashed.c \
-    '        if (!visit(hashed, budget))
+    '        if (!visit_aside(hashed, budget))
             return false;' \
     '        if (!elapse__ring_empty(&hashed->due) && !elapse__hashed_jumping(hashed))
             return true;
-        if (!visit(hashed, budget))
+        if (!visit_aside(hashed, budget))
             return false;'
 mutant hashed_settle_exceeds_its_budget src/structures/hashed.c \
     '        if (*budget == 0)
