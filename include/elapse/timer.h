@@ -60,12 +60,12 @@ struct elapse__link {
 };
 
 /*
- * A timer: 32 bytes where a pointer has 64 bits. All fields are private; read
+ * A timer: 32 bytes where a pointer has 64 bits, 24 where it has 32. All fields are private; read
  * them through the functions below. Memory set to zero is an idle timer.
  */
 struct elapse_timer {
     union {
-        struct elapse__link link; /* wheel: neighbours in the slot's list */
+        struct elapse__link link; /* all but the heap: neighbours in a list */
         uint64_t sequence;        /* heap: which arming this is, counted from 0 */
     } keep;
     uint64_t deadline; /* ticks; meaningful while pending */

@@ -78,7 +78,7 @@ static bool start(struct large *large, size_t number)
 static bool disturb(struct large *large, size_t operations)
 {
     for (size_t i = 0; i < operations; i++) {
-        size_t number = random_below(&large->source, TIMERS);
+        size_t number = random_index(&large->source, TIMERS);
         struct expectation *expected = &large->expected[number];
 
         if (random_one_in(&large->source, 4)) {

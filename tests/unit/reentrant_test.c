@@ -200,7 +200,7 @@ static void promise_7_all_stopped_in_a_random_order(void **state)
 
     (void)state;
     for (size_t i = 0; i < TIMERS; i++) {
-        size_t other = random_below(&source, i + 1);
+        size_t other = random_index(&source, i + 1);
 
         order[i] = order[other];
         order[other] = i;
