@@ -69,7 +69,7 @@ static double random_share(void)
 /* The service: down for a while, then it fails one time in four. */
 static bool serve(uint64_t now_ns)
 {
-    size_t moment = now_ns / MOMENT_NS;
+    size_t moment = (size_t)(now_ns / MOMENT_NS);
 
     require(moment < MOMENTS, "an attempt after all should have ended");
     story.in_moment[moment]++;
