@@ -14,11 +14,15 @@ struct contender {
     const char *title;
     size_t node_bytes;
     bool floor;                        /* runs always; the others by choice */
+    bool variant;                      /* of another, which runs the rest of the workloads */
+    const char *missing_package;       /* of Debian, without which it does not run; or NULL */
     workload_function *run[WORKLOADS]; /* NULL: it cannot run this one */
     size_t most_timers[WORKLOADS];     /* beyond, it would take minutes; 0: no limit */
+    void (*end)(void); /* after each run, while the nodes are as it left them; or NULL */
 };
 
-/* The library's structures, those kept to compare with, the scheduler, and the floors. */
+/* The library's structures, those kept to compare with, the scheduler, and the floors; in
+ * elapse-bench-rivals the packaged event loops as well. */
 enum {
     CONTENDER_FLOOR, /* the floor that ratios are given to */
     CONTENDER_STORE,
@@ -26,9 +30,18 @@ enum {
     CONTENDER_STREAM,
     CONTENDER_WHEEL,
     CONTENDER_HEAP,
+    CONTENDER_DIALS,
+    CONTENDER_HASHED,
     CONTENDER_TEXTBOOK,
     CONTENDER_LIST,
     CONTENDER_SCHEDULER,
+#ifdef BENCH_RIVALS
+    CONTENDER_LIBEV,
+    CONTENDER_LIBEVENT,
+    CONTENDER_LIBEVENT_COMMON,
+    CONTENDER_LIBUV,
+    CONTENDER_GLIB,
+#endif
     CONTENDERS
 };
 
@@ -38,9 +51,16 @@ extern const struct contender floor_chain;
 extern const struct contender floor_stream;
 extern const struct contender contender_wheel;
 extern const struct contender contender_heap;
+extern const struct contender contender_dials;
+extern const struct contender contender_hashed;
 extern const struct contender contender_textbook;
 extern const struct contender contender_list;
 extern const struct contender contender_scheduler;
+extern const struct contender contender_libev;
+extern const struct contender contender_libevent;
+extern const struct contender contender_libevent_common;
+extern const struct contender contender_libuv;
+extern const struct contender contender_glib;
 
 extern const struct contender *const contenders[CONTENDERS];
 

@@ -54,6 +54,8 @@ static void run_workload(struct results *results, struct workspace *workspace, s
             for (size_t figure = 0; figure < FIGURES_MOST; figure++)
                 figures[figure] = (double)NAN;
             contenders[i]->run[workload](workspace, figures);
+            if (contenders[i]->end != NULL)
+                contenders[i]->end();
             results_put(results, size, workload, i, repetition, figures);
         }
     }

@@ -268,6 +268,7 @@ struct options options_read(int argument_count, char **arguments)
     if (optind < argument_count)
         refuse("'%s' is not an option", arguments[optind]);
     for (size_t i = 0; i < CONTENDERS; i++)
-        options.contenders[i] = options.contenders[i] || contenders[i]->floor;
+        options.contenders[i] = (options.contenders[i] || contenders[i]->floor) &&
+                                contenders[i]->missing_package == NULL;
     return options;
 }

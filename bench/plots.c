@@ -18,9 +18,18 @@ static const char *const line_styles[CONTENDERS] = {
     [CONTENDER_STREAM] = "lc rgb '#aaaaaa' lw 1.5 dt 4 pt 3",
     [CONTENDER_WHEEL] = "lc rgb '#0072b2' lw 3 pt 7",
     [CONTENDER_HEAP] = "lc rgb '#d55e00' lw 2 pt 5",
+    [CONTENDER_DIALS] = "lc rgb '#56b4e9' lw 2 pt 11",
+    [CONTENDER_HASHED] = "lc rgb '#e69f00' lw 2 pt 13",
     [CONTENDER_TEXTBOOK] = "lc rgb '#009e73' lw 2 pt 9",
     [CONTENDER_LIST] = "lc rgb '#cc79a7' lw 2 pt 11",
     [CONTENDER_SCHEDULER] = "lc rgb '#0072b2' lw 3 pt 7",
+#ifdef BENCH_RIVALS
+    [CONTENDER_LIBEV] = "lc rgb '#e69f00' lw 2 pt 9",
+    [CONTENDER_LIBEVENT] = "lc rgb '#56b4e9' lw 2 pt 11",
+    [CONTENDER_LIBEVENT_COMMON] = "lc rgb '#56b4e9' lw 2 dt 2 pt 10",
+    [CONTENDER_LIBUV] = "lc rgb '#009e73' lw 2 pt 13",
+    [CONTENDER_GLIB] = "lc rgb '#cc79a7' lw 2 pt 15",
+#endif
 };
 
 static void print_setting(const struct results *results, FILE *gnuplot)

@@ -62,6 +62,7 @@ static void print_rows(const struct results *results, size_t size, enum workload
                     number_text(summary.least, least), number_text(summary.most, most),
                     number_text(results_floor_ratio(results, size, workload, i, figure), ratio));
         } else if (results->options.contenders[i] && !contenders[i]->floor &&
+                   !contenders[i]->variant &&
                    of_scheduler(workload) == (i == CONTENDER_SCHEDULER) &&
                    contenders[i]->run[workload] == NULL) {
             fprintf(out, "%-6s %-20s %6s  %-9s %10s\n", description->name, what, timers,
@@ -92,6 +93,20 @@ static void print_left_out(const struct results *results, size_t contender, FILE
         fputc('\n', out);
 }
 
+static void print_missing(FILE *out)
+{
+    const char *separator = "\nLeft out, as they are not installed: ";
+    for (size_t i = 0; i < CONTENDERS; i++) {
+        if (contenders[i]->missing_package == NULL)
+            continue;
+        fprintf(out, "%s%s (Debian: %s)", separator, contenders[i]->name,
+                contenders[i]->missing_package);
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', out);
+}
+
 void report_table(const struct results *results, FILE *out)
 {
     print_head(results, out);
@@ -111,6 +126,7 @@ void report_table(const struct results *results, FILE *out)
     }
     for (size_t i = 0; i < CONTENDERS; i++)
         print_left_out(results, i, out);
+    print_missing(out);
 }
 
 /* ---- CSV ---- */

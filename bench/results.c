@@ -15,9 +15,18 @@ const struct contender *const contenders[CONTENDERS] = {
     [CONTENDER_STREAM] = &floor_stream,
     [CONTENDER_WHEEL] = &contender_wheel,
     [CONTENDER_HEAP] = &contender_heap,
+    [CONTENDER_DIALS] = &contender_dials,
+    [CONTENDER_HASHED] = &contender_hashed,
     [CONTENDER_TEXTBOOK] = &contender_textbook,
     [CONTENDER_LIST] = &contender_list,
     [CONTENDER_SCHEDULER] = &contender_scheduler,
+#ifdef BENCH_RIVALS
+    [CONTENDER_LIBEV] = &contender_libev,
+    [CONTENDER_LIBEVENT] = &contender_libevent,
+    [CONTENDER_LIBEVENT_COMMON] = &contender_libevent_common,
+    [CONTENDER_LIBUV] = &contender_libuv,
+    [CONTENDER_GLIB] = &contender_glib,
+#endif
 };
 
 static size_t samples_most(const struct options *options)

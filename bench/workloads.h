@@ -10,9 +10,13 @@
  *     structure_stop(node)            true if it was pending
  *     structure_advance(now)
  *     structure_pop()                 a due node, or NULL
- *     structure_moves()               how many times nodes were moved so far
+ *     structure_moves()               how many times nodes were moved so far, if it is known:
+ *                                     without CONTENDER_MOVES_UNKNOWN
  *     structure_next()                only with CONTENDER_HAS_NEXT
  *     structure_settle(most)          only with CONTENDER_HAS_SETTLE
+ *
+ * With CONTENDER_POPS_IN_TURN an advance fires all that is due, pop only tells of it, and so
+ * there is no single call to time.
  *
  * So every contender gets its own copy of the loops, into which the compiler
  * inlines what the structure offers inline, as it does in a program that uses
@@ -78,7 +82,9 @@ static void drain_in_order(struct workspace *workspace, const uint32_t *order,
     check_fired(workspace, workload, CONTENDER_NAME, fired);
     figures[DRAIN_START] = ns_each(began, started, workspace->timers);
     figures[DRAIN_EXPIRE] = ns_each(started, ended, workspace->timers);
+#ifndef CONTENDER_MOVES_UNKNOWN
     figures[DRAIN_MOVES] = (double)structure_moves() / (double)workspace->timers;
+#endif
 }
 
 static void run_drain(struct workspace *workspace, double *figures)
@@ -276,6 +282,7 @@ static void run_idle(struct workspace *workspace, double *figures)
 
 /* ---- the worst single call ---- */
 
+#ifndef CONTENDER_POPS_IN_TURN
 /* Notes that the call of this number took from `began` to now, or less in an
  * earlier pass. Every pass makes the same calls, so that what takes longer in one
  * of them alone is not the structure's doing, but the machine's. */
@@ -342,6 +349,9 @@ static void run_worst(struct workspace *workspace, double *figures)
     figures[WORST_SHUFFLED_SETTLE] = worst_call_ns(workspace, workspace->arm_order, true);
 #endif
 }
+#else
+#define run_worst NULL
+#endif
 
 /* The initialiser of `run` in the contender's struct. */
 #define CONTENDER_RUNS                                                                    \

@@ -1,12 +1,18 @@
 # elapse_compile_options: what every target of the project is compiled with.
 # Nothing of it reaches those who link with the library.
-set(CMAKE_C_STANDARD 11)
+set(ELAPSE_C_STANDARD 11 CACHE STRING "The C standard: 11 or later")
+set(CMAKE_C_STANDARD ${ELAPSE_C_STANDARD})
 set(CMAKE_C_STANDARD_REQUIRED ON)
 add_library(elapse_compile_options INTERFACE)
-target_compile_options(elapse_compile_options INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-    -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith
-    -Wvla -Wundef -Wwrite-strings)
+# A project around this one has warnings of its own, and may take them for errors.
+if(PROJECT_IS_TOP_LEVEL)
+    target_compile_options(elapse_compile_options INTERFACE
+        -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+        -Wstrict-prototypes -Wmissing-prototypes -Wcast-qual -Wpointer-arith
+        -Wvla -Wundef -Wwrite-strings)
+endif()
+# Where pointers have 32 bits, time and sizes of files have 64 all the same.
+target_compile_definitions(elapse_compile_options INTERFACE _FILE_OFFSET_BITS=64 _TIME_BITS=64)
 if(ELAPSE_WERROR)
     target_compile_options(elapse_compile_options INTERFACE -Werror)
 endif()

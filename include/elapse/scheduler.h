@@ -76,6 +76,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <elapse/allocator.h>
 #include <elapse/attributes.h>
 #include <elapse/cron.h>
 #include <elapse/error.h>
@@ -228,15 +229,6 @@ enum elapse_clock {
     /* Time is what elapse_scheduler_step is told. There are no threads: step runs
      * all that is due on the calling thread. For tests and simulations. */
     ELAPSE_CLOCK_MANUAL = 2,
-};
-
-/* Where memory comes from. Both may be called by any thread, several at a time. */
-struct elapse_allocator {
-    /* `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
-     * are none. */
-    void *(*allocate)(size_t alignment, size_t bytes, void *context);
-    void (*release)(void *memory, size_t bytes, void *context);
-    void *context;
 };
 
 struct elapse_scheduler_options {

@@ -6,9 +6,9 @@
  *
  *     const struct elapse_structure *kind = elapse_structure_find("heap");
  *     void *wheel_or_heap = malloc(kind->instance_bytes);
- *     size_t bytes = kind->storage_bytes(1000);
+ *     size_t bytes = kind->storage_bytes(NULL, 1000);
  *
- *     if (kind->init(wheel_or_heap, malloc(bytes), bytes, now) != ELAPSE_OK)
+ *     if (kind->init(wheel_or_heap, NULL, malloc(bytes), bytes, now) != ELAPSE_OK)
  *         ...;
  *     if (kind->start(wheel_or_heap, &timer, now + 30) != ELAPSE_OK)
  *         ...;                          // full: see move_storage
@@ -21,6 +21,7 @@
 
 #include <elapse/attributes.h>
 #include <elapse/error.h>
+#include <elapse/shape.h>
 #include <elapse/timer.h>
 
 #ifdef __cplusplus
@@ -32,26 +33,37 @@ extern "C" {
  * of their namesakes in wheel.h and heap.h; what returns an error must be checked.
  * `instance` is memory of instance_bytes bytes, aligned as
  * malloc does; where a comment says "storage" it is memory for the places of the
- * timers, which stays the caller's to free.
+ * timers or for slots, which stays the caller's to free. `shape` says how many slots there are;
+ * NULL takes the usual ones, and where shape_levels_max is 0 it is not looked at.
  */
 struct elapse_structure {
-    const char *name;      /* "wheel", "heap" */
-    size_t instance_bytes; /* what the struct itself takes */
+    const char *name;          /* "wheel", "heap", "dials", "hashed" */
+    size_t instance_bytes;     /* what the struct itself takes */
+    bool is_bounded;           /* only so many timers have places in the storage */
+    unsigned shape_levels_max; /* of the shapes it takes; 0: it has one of its own */
 
-    /* Bytes of storage for `capacity` timers, which is not 0; 0 for a structure that
-     * needs none and is never full; SIZE_MAX when it cannot be had. */
-    size_t (*storage_bytes)(size_t capacity);
+    /* Bytes of storage, for `capacity` timers, which is not 0, where the structure is
+     * bounded; 0 when none is needed; SIZE_MAX when there cannot be so much, or the shape is
+     * not one. */
+    size_t (*storage_bytes)(const struct elapse_shape *shape, size_t capacity);
 
-    /* Errors: ELAPSE_ERROR_STORAGE where storage is needed and not right. */
-    enum elapse_error (*init)(void *instance, void *storage, size_t storage_bytes, uint64_t now);
+    /* Errors: ELAPSE_ERROR_ARGUMENT for a shape that is not one; ELAPSE_ERROR_STORAGE where
+     * storage is needed and not right. */
+    enum elapse_error (*init)(void *instance, const struct elapse_shape *shape, void *storage,
+                              size_t storage_bytes, uint64_t now);
 
-    /* Takes other, usually larger storage, every timer staying pending; the old
-     * one is the caller's to free. Does nothing where none is needed.
+    /* Gives back what the structure has allocated by itself, which only one that grows
+     * does. The timers in it are forgotten; it may only be initialised anew. */
+    void (*finish)(void *instance);
+
+    /* Where the structure is bounded: takes other, usually larger storage, every timer staying
+     * pending; the old one is the caller's to free. Elsewhere it does nothing.
      * Errors: ELAPSE_ERROR_STORAGE as for init; ELAPSE_ERROR_FULL when there are
      * more timers than places. On an error nothing has changed. */
     enum elapse_error (*move_storage)(void *instance, void *storage, size_t storage_bytes);
 
-    /* Errors: ELAPSE_ERROR_FULL where storage has an end. */
+    /* Errors: ELAPSE_ERROR_FULL where the structure is bounded; ELAPSE_ERROR_MEMORY where it
+     * grows. */
     enum elapse_error (*start)(void *instance, struct elapse_timer *timer, uint64_t deadline);
     enum elapse_error (*start_window)(void *instance, struct elapse_timer *timer, uint64_t earliest,
                                       uint64_t latest);

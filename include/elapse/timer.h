@@ -60,7 +60,7 @@ struct elapse__link {
 };
 
 /*
- * A timer: 32 bytes where a pointer has 64 bits. All fields are private; read
+ * A timer: 32 bytes where a pointer has 64 bits, 24 where it has 32. All fields are private; read
  * them through the functions below. Memory set to zero is an idle timer.
  */
 struct elapse_timer {

@@ -14,13 +14,15 @@
 #include "replay_state.h"
 #include "text.h"
 
-struct replay *replay_new(const struct elapse_structure *structure, uint64_t tick_us,
+struct replay *replay_new(const struct elapse_structure *structure,
+                          const struct elapse_shape *shape, uint64_t tick_us,
                           struct samples *samples)
 {
     struct replay *replay = allocate(sizeof *replay);
 
     memset(replay, 0, sizeof *replay);
     replay->structure = structure;
+    replay->shape = shape;
     replay->tick_us = tick_us;
     replay->samples = samples;
     return replay;
@@ -140,6 +142,8 @@ enum replay_status replay_batch(struct replay *replay, struct trace_reader *read
 void replay_free(struct replay *replay)
 {
     record_table_free(&replay->table);
+    if (replay->begun)
+        replay->structure->finish(replay->instance);
     free(replay->instance);
     free(replay->storage);
     free(replay);

@@ -63,8 +63,9 @@ enum replay_status {
 
 struct replay;
 
-/* `samples` may be NULL. */
-struct replay *replay_new(const struct elapse_structure *structure, uint64_t tick_us,
+/* `shape` and `samples` may be NULL; both stay the caller's, and are used until replay_free. */
+struct replay *replay_new(const struct elapse_structure *structure,
+                          const struct elapse_shape *shape, uint64_t tick_us,
                           struct samples *samples);
 
 /* Reads and applies one batch. `*more` tells whether the trace goes on. */

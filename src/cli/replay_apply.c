@@ -23,10 +23,11 @@ void replay_begin(struct replay *replay, uint64_t now_tick)
     const struct elapse_structure *structure = replay->structure;
 
     replay->capacity = FIRST_CAPACITY;
-    size_t bytes = structure->storage_bytes(replay->capacity);
+    size_t bytes = structure->storage_bytes(replay->shape, replay->capacity);
     replay->storage = bytes > 0 ? allocate(bytes) : NULL;
     replay->instance = allocate(structure->instance_bytes);
-    if (structure->init(replay->instance, replay->storage, bytes, now_tick) != ELAPSE_OK) {
+    if (structure->init(replay->instance, replay->shape, replay->storage, bytes, now_tick) !=
+        ELAPSE_OK) {
         set_fault(replay, "it could not be initialised");
         return;
     }
@@ -36,7 +37,7 @@ void replay_begin(struct replay *replay, uint64_t now_tick)
 
 static void grow(struct replay *replay)
 {
-    size_t bytes = replay->structure->storage_bytes(replay->capacity * 2);
+    size_t bytes = replay->structure->storage_bytes(replay->shape, replay->capacity * 2);
     void *storage = allocate(bytes);
 
     if (replay->structure->move_storage(replay->instance, storage, bytes) != ELAPSE_OK) {

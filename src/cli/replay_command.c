@@ -18,12 +18,13 @@
 #include "replay.h"
 #include "report.h"
 #include "samples.h"
+#include "structure_choice.h"
 #include "text.h"
 #include "trace.h"
 #include "trace_file.h"
 
 struct replay_options {
-    const struct elapse_structure *structure;
+    struct structure_choice choice;
     uint64_t tick_us;
     bool json;
     const char *plot; /* file to draw into, or NULL */
@@ -39,12 +40,10 @@ static enum exit_status print_help(void)
           "reports. A trace is CSV, plain or gzip; - is standard input.\n"
           "\n"
           "Options:\n"
-          "  --structure NAME   one of:",
+          "  --structure NAME   one of: ",
           stdout);
-    const struct elapse_structure *structure;
-    for (size_t i = 0; (structure = elapse_structure_at(i)) != NULL; i++)
-        printf("%s %s", i > 0 ? "," : "", structure->name);
-    printf(" (default %s)\n", elapse_structure_at(0)->name);
+    structure_choice_print_forms();
+    printf("\n                     (default %s)\n", elapse_structure_at(0)->name);
     fputs("  --tick DURATION    length of a tick, in whole microseconds (default 1us);\n"
           "                     deadlines are rounded up to it\n"
           "  --json             one JSON object for each trace, and nothing else\n"
@@ -153,13 +152,14 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
     }
     struct trace_reader *reader = allocate(sizeof *reader);
     trace_reader_init(reader, trace_file_read, &file);
-    struct replay *replay = replay_new(options->structure, options->tick_us, samples);
+    struct replay *replay =
+        replay_new(options->choice.structure, options->choice.shape, options->tick_us, samples);
 
     enum exit_status status = run(replay, reader, &file, name);
     if (status == STATUS_OK) {
         struct report report = {
             .trace = name,
-            .structure = options->structure->name,
+            .structure = options->choice.text,
             .tick_us = options->tick_us,
             .figures = replay_figures(replay),
         };
@@ -173,19 +173,6 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
 }
 
 /* ---- the command line ---- */
-
-static enum exit_status unknown_structure(const char *program, const char *name)
-{
-    char known[200] = "";
-    const struct elapse_structure *structure;
-
-    for (size_t i = 0; (structure = elapse_structure_at(i)) != NULL; i++) {
-        size_t length = strlen(known);
-        snprintf(known + length, sizeof known - length, "%s%s", i > 0 ? ", " : "", structure->name);
-    }
-    return usage_error(program, "--structure: there is no structure %s, but: %s",
-                       quote_string(name).text, known);
-}
 
 static enum exit_status set_tick(struct replay_options *options, const char *program,
                                  const char *text)
@@ -219,8 +206,7 @@ static enum exit_status read_option(int option, const char *program, struct repl
 {
     switch (option) {
     case OPTION_STRUCTURE:
-        options->structure = elapse_structure_find(optarg);
-        return options->structure != NULL ? STATUS_OK : unknown_structure(program, optarg);
+        return structure_choice_parse(&options->choice, program, "--structure", optarg);
     case OPTION_TICK:
         return set_tick(options, program, optarg);
     case OPTION_JSON:
@@ -248,10 +234,12 @@ static unsigned count_standard_input(char **traces)
 
 enum exit_status replay_command(int argc, char **argv)
 {
-    struct replay_options options = {.structure = elapse_structure_at(0), .tick_us = 1};
+    struct replay_options options = {.tick_us = 1};
     enum exit_status status = STATUS_OK;
     bool help = false;
     int option;
+
+    structure_choice_default(&options.choice);
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         status = read_option(option, argv[0], &options, &help);

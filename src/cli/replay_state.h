@@ -26,6 +26,7 @@ struct replay_step {
 
 struct replay {
     const struct elapse_structure *structure;
+    const struct elapse_shape *shape;
     void *instance;
     void *storage; /* the instance's, if it takes any */
     size_t capacity;

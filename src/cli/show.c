@@ -40,7 +40,9 @@ static const uint64_t default_path_delay = 20000;
 enum { DEFAULT_COUNT = sizeof default_delays / sizeof default_delays[0] };
 
 enum show_option {
-    OPTION_NOW = 256,
+    OPTION_STRUCTURE = 256,
+    OPTION_SLOTS,
+    OPTION_NOW,
     OPTION_RANDOM,
     OPTION_SEED,
     OPTION_ALL,
@@ -54,6 +56,10 @@ enum show_option {
 
 struct show_request {
     const char *program;
+    struct structure_choice choice;
+    const char *structure; /* as given, or NULL */
+    const char *slots;     /* as given, or NULL */
+    char *choice_text;     /* what both come to */
     uint64_t now;
     uint64_t random_count; /* 0: not asked for */
     uint64_t seed;
@@ -80,6 +86,9 @@ static enum exit_status print_help(void)
           "tick is 18446744073709551614; a timer that would be due later is never due.\n"
           "\n"
           "Options:\n"
+          "  --structure NAME what to draw: wheel (default), dials or hashed; with the slots of\n"
+          "                   its levels, dials:60,60,24,30 or hashed:10; dials:10 grow\n"
+          "  --slots LIST     the slots of its levels, apart from the name; alone: of dials\n"
           "  --now T          the tick at which the timers are started (default 0)\n"
           "  --random N       N timers with random delays, 1 to 100000, as many short as long\n"
           "  --seed S         another seed gives other delays (default 1)\n"
@@ -98,6 +107,8 @@ static enum exit_status print_help(void)
           "  elapse show\n"
           "  elapse show 5 200 20000\n"
           "  elapse show --path 20000\n"
+          "  elapse show --slots 10,10,10 2 15 250\n"
+          "  elapse show --path --structure hashed:60 600\n"
           "  elapse show --step --pause 2s\n",
           stdout);
     return finish_output();
@@ -134,6 +145,12 @@ static enum exit_status apply_option(struct show_request *request, int option, c
     struct show_steps *steps = &request->steps;
 
     switch (option) {
+    case OPTION_STRUCTURE:
+        request->structure = value;
+        return STATUS_OK;
+    case OPTION_SLOTS:
+        request->slots = value;
+        return STATUS_OK;
     case OPTION_NOW:
         return read_number(program, "--now takes a tick", value, 0, ELAPSE_TIME_MAX, &request->now);
     case OPTION_RANDOM:
@@ -170,6 +187,31 @@ static enum exit_status apply_option(struct show_request *request, int option, c
         request->step = true;
         return STATUS_OK;
     }
+}
+
+/* The structure to draw, out of --structure and --slots. */
+static enum exit_status choose_structure(struct show_request *request)
+{
+    const char *name = request->structure != NULL ? request->structure : "dials";
+    struct structure_choice *choice = &request->choice;
+    enum exit_status status;
+
+    if (request->slots == NULL && request->structure == NULL)
+        return STATUS_OK;
+    if (request->slots == NULL) {
+        status = structure_choice_parse(choice, request->program, "--structure", name);
+    } else {
+        if (strchr(name, ':') != NULL)
+            return usage_error(request->program, "the slots are in --structure already, and in "
+                                                 "--slots again");
+        request->choice_text = allocate(strlen(name) + strlen(request->slots) + 2);
+        sprintf(request->choice_text, "%s:%s", name, request->slots);
+        status = structure_choice_parse(choice, request->program, "--slots", request->choice_text);
+    }
+    if (status == STATUS_OK && choice->structure->is_bounded)
+        return usage_error(request->program, "--structure: the %s has no slots to draw",
+                           choice->structure->name);
+    return status;
 }
 
 /* The options that do not go together. */
@@ -248,7 +290,7 @@ static enum exit_status show_picture(const struct show_request *request,
     canvas_begin(&canvas, look);
     draw_wheel(&canvas, show, &snapshot, request->all_slots);
     canvas_end_line(&canvas);
-    draw_legend(&canvas);
+    draw_legend(&canvas, show->geometry.design);
     canvas_print(&canvas);
     show_snapshot_free(&snapshot);
     return finish_output();
@@ -260,7 +302,7 @@ static enum exit_status show_paths(const struct show_request *request, const str
     struct show_canvas canvas;
 
     for (size_t i = 0; i < request->count && status == STATUS_OK; i++) {
-        status = show_path(look, request->now, request->deadlines[i]);
+        status = show_path(look, &request->choice, request->now, request->deadlines[i]);
         putchar('\n');
         if (status == STATUS_OK)
             status = finish_output();
@@ -268,7 +310,7 @@ static enum exit_status show_paths(const struct show_request *request, const str
     if (status != STATUS_OK)
         return status;
     canvas_begin(&canvas, look);
-    draw_legend(&canvas);
+    draw_legend(&canvas, show_design_of(request->choice.structure));
     canvas_print(&canvas);
     return finish_output();
 }
@@ -279,7 +321,8 @@ static enum exit_status show_requested(const struct show_request *request)
 
     if (request->path)
         return show_paths(request, &look);
-    struct show_wheel *show = show_wheel_new(request->now, request->deadlines, request->count);
+    struct show_wheel *show =
+        show_wheel_new(&request->choice, request->now, request->deadlines, request->count);
     if (show == NULL)
         return STATUS_FAILED;
     enum exit_status status = request->step ? show_step(&look, &request->steps, show)
@@ -291,6 +334,8 @@ static enum exit_status show_requested(const struct show_request *request)
 enum exit_status show_command(int argc, char **argv)
 {
     static const struct option options[] = {
+        {"structure", required_argument, NULL, OPTION_STRUCTURE},
+        {"slots", required_argument, NULL, OPTION_SLOTS},
         {"now", required_argument, NULL, OPTION_NOW},
         {"random", required_argument, NULL, OPTION_RANDOM},
         {"seed", required_argument, NULL, OPTION_SEED},
@@ -311,6 +356,7 @@ enum exit_status show_command(int argc, char **argv)
     };
     int option;
 
+    structure_choice_default(&request.choice);
     while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
         if (option == 'h')
             return print_help();
@@ -322,9 +368,12 @@ enum exit_status show_command(int argc, char **argv)
     }
     enum exit_status status = check_options(&request, argc - optind);
     if (status == STATUS_OK)
+        status = choose_structure(&request);
+    if (status == STATUS_OK)
         status = choose_deadlines(&request, argc - optind, argv + optind);
     if (status == STATUS_OK)
         status = show_requested(&request);
     free(request.deadlines);
+    free(request.choice_text);
     return status;
 }

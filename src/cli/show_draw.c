@@ -80,11 +80,15 @@ static void draw_upper_edge(struct show_canvas *canvas, unsigned cells, unsigned
                   fits_left ? pointer_cell - length : 0);
 }
 
-static void draw_lower_edge(struct show_canvas *canvas, unsigned cells, struct show_range covered)
+static void draw_lower_edge(struct show_canvas *canvas, unsigned cells,
+                            const struct show_geometry *geometry, struct show_range covered)
 {
     char label[64] = " covers no tick at present ";
 
-    if (covered.first <= covered.last)
+    if (geometry->design == SHOW_HASHED)
+        snprintf(label, sizeof label, " each slot again every %u ticks ",
+                 geometry->levels[0].slot_count);
+    else if (covered.first <= covered.last)
         snprintf(label, sizeof label, " covers [%" PRIu64 ",%" PRIu64 "] ", covered.first,
                  covered.last);
     if (strlen(label) + 1 <= cells) {
@@ -132,13 +136,14 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
                 slots++;
                 slot_count--;
             }
-            draw_cell(canvas, timers, number < pointer + (level > 0));
+            draw_cell(canvas, timers,
+                      geometry->design == SHOW_WHEEL && number < pointer + (level > 0));
         }
         canvas_glyph(canvas, STYLE_FAINT, GLYPH_VERTICAL);
         canvas_text(canvas, STYLE_FAINT, " %u", begin + cells - 1);
         canvas_end_line(canvas);
     }
-    draw_lower_edge(canvas, cells, show_level_covers(geometry, level, snapshot->now));
+    draw_lower_edge(canvas, cells, geometry, show_level_covers(geometry, level, snapshot->now));
 }
 
 /* ---- levels ---- */
@@ -162,29 +167,40 @@ static void draw_heading(struct show_canvas *canvas, const struct show_geometry 
     canvas_end_line(canvas);
 }
 
-/* "1000", or "1000 (3)" for three timers. */
-static struct show_phrase deadline_text(uint64_t deadline, size_t timers)
+/* "1000", or "1000 (3)" for three timers; in a hashed wheel "1000 (16 rounds)" or "1000 (3
+ * timers, 16 rounds)" as long as visits to its slot pass before the deadline. */
+static struct show_phrase deadline_text(const struct show_wheel *show,
+                                        const struct show_snapshot *snapshot, uint64_t deadline,
+                                        size_t timers)
 {
     struct show_phrase phrase = {"never"};
+    uint64_t rounds = show_rounds_left(&show->geometry, snapshot->now, deadline);
 
     if (deadline != ELAPSE_NEVER)
         snprintf(phrase.text, sizeof phrase.text, "%" PRIu64, deadline);
     size_t length = strlen(phrase.text);
-    if (timers > 1)
-        snprintf(phrase.text + length, sizeof phrase.text - length, " (%zu)", timers);
+    const char *plural = rounds == 1 ? "" : "s";
+    char *end = phrase.text + length;
+    size_t room = sizeof phrase.text - length;
+    if (rounds > 0 && timers > 1)
+        snprintf(end, room, " (%zu timers, %" PRIu64 " round%s)", timers, rounds, plural);
+    else if (rounds > 0)
+        snprintf(end, room, " (%" PRIu64 " round%s)", rounds, plural);
+    else if (timers > 1)
+        snprintf(end, room, " (%zu)", timers);
     return phrase;
 }
 
 static void list_deadlines(struct show_canvas *canvas, const struct show_wheel *show,
-                           const struct elapse_slot *slot)
+                           const struct show_snapshot *snapshot, const struct elapse_slot *slot)
 {
-    struct show_deadlines deadlines = show_deadlines_in(show, slot);
+    struct show_deadlines deadlines = show_deadlines_in(show, snapshot, slot);
     uint64_t deadline;
     size_t timers;
     const char *separator = NULL;
 
     while (show_deadlines_next(&deadlines, &deadline, &timers)) {
-        struct show_phrase phrase = deadline_text(deadline, timers);
+        struct show_phrase phrase = deadline_text(show, snapshot, deadline, timers);
         if (!canvas_list_next(canvas, separator, deadlines.left == 0,
                               (unsigned)strlen(phrase.text)))
             return;
@@ -194,7 +210,8 @@ static void list_deadlines(struct show_canvas *canvas, const struct show_wheel *
 }
 
 static void list_slots(struct show_canvas *canvas, const struct show_wheel *show,
-                       const struct elapse_slot *slots, size_t slot_count, size_t listed)
+                       const struct show_snapshot *snapshot, const struct elapse_slot *slots,
+                       size_t slot_count, size_t listed)
 {
     int range_columns = 0;
     int amount_columns = 0;
@@ -212,7 +229,7 @@ static void list_slots(struct show_canvas *canvas, const struct show_wheel *show
         canvas_text(canvas, STYLE_TIMER, "%-*s  ", amount_columns,
                     amount_of(slots[i].count, "timer").text);
         canvas_text(canvas, STYLE_PLAIN, "due ");
-        list_deadlines(canvas, show, &slots[i]);
+        list_deadlines(canvas, show, snapshot, &slots[i]);
         canvas_end_line(canvas);
     }
     if (slot_count > listed) {
@@ -224,9 +241,10 @@ static void list_slots(struct show_canvas *canvas, const struct show_wheel *show
 
 /* The deadlines of a slot in the line of its level. False: the line is full. */
 static bool list_slot_briefly(struct show_canvas *canvas, const struct show_wheel *show,
-                              const struct elapse_slot *slot, bool is_first, bool is_last)
+                              const struct show_snapshot *snapshot, const struct elapse_slot *slot,
+                              bool is_first, bool is_last)
 {
-    struct show_deadlines deadlines = show_deadlines_in(show, slot);
+    struct show_deadlines deadlines = show_deadlines_in(show, snapshot, slot);
     uint64_t deadline;
     size_t timers;
     struct show_phrase range = range_text(slot->first_tick, slot->last_tick);
@@ -234,7 +252,7 @@ static bool list_slot_briefly(struct show_canvas *canvas, const struct show_whee
     bool is_begun = false;
 
     while (show_deadlines_next(&deadlines, &deadline, &timers)) {
-        struct show_phrase phrase = deadline_text(deadline, timers);
+        struct show_phrase phrase = deadline_text(show, snapshot, deadline, timers);
         char text[192];
         int length = is_begun ? snprintf(text, sizeof text, "%s", phrase.text)
                               : snprintf(text, sizeof text, "slot %u %s: %s", slot->slot,
@@ -250,13 +268,15 @@ static bool list_slot_briefly(struct show_canvas *canvas, const struct show_whee
 
 /* The occupied slots of a level on one line. */
 static void list_slots_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                               const struct show_snapshot *snapshot,
                                const struct elapse_slot *slots, size_t slot_count)
 {
     bool has_room = true;
 
     canvas_move_to(canvas, STRIP_LEFT);
     for (size_t i = 0; i < slot_count && has_room; i++)
-        has_room = list_slot_briefly(canvas, show, &slots[i], i == 0, i + 1 == slot_count);
+        has_room =
+            list_slot_briefly(canvas, show, snapshot, &slots[i], i == 0, i + 1 == slot_count);
     canvas_end_line(canvas);
 }
 
@@ -292,15 +312,24 @@ static void draw_empty_levels(struct show_canvas *canvas, const struct show_geom
 
 /* ---- the wheel ---- */
 
-static void draw_title(struct show_canvas *canvas, const struct show_snapshot *snapshot)
+static void draw_title(struct show_canvas *canvas, const struct show_wheel *show,
+                       const struct show_snapshot *snapshot)
 {
+    static const char *const names[] = {
+        [SHOW_WHEEL] = "A timing wheel",
+        [SHOW_DIALS] = "Dials",
+        [SHOW_HASHED] = "A hashed wheel",
+    };
     bool has_next = snapshot->next != ELAPSE_NEVER;
+    bool is_wheel = show->geometry.design == SHOW_WHEEL;
 
-    canvas_text(canvas, STYLE_STRONG, "A timing wheel at tick %" PRIu64 ":", snapshot->now);
+    canvas_text(canvas, STYLE_STRONG, "%s at tick %" PRIu64 ":", names[show->geometry.design],
+                snapshot->now);
     canvas_text(canvas, STYLE_PLAIN, " %s pending%s", amount_of(snapshot->pending, "timer").text,
                 has_next ? "," : "");
     if (has_next)
-        canvas_text(canvas, STYLE_PLAIN, " the next due at tick %" PRIu64, snapshot->next);
+        canvas_text(canvas, STYLE_PLAIN, " the next %s at tick %" PRIu64,
+                    is_wheel ? "due" : "visit", snapshot->next);
     canvas_end_line(canvas);
 }
 
@@ -319,6 +348,31 @@ static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct 
     return level;
 }
 
+/* What is in no slot: timers parked until the levels cover their deadline, those that a hashed
+ * wheel has found due, and those that are never due. */
+static void draw_beyond_levels(struct show_canvas *canvas, const struct show_wheel *show,
+                               const struct show_snapshot *snapshot)
+{
+    const struct elapse_slot *slots;
+    size_t slot_count = show_slots_of_level(snapshot, show->geometry.level_count, &slots);
+
+    for (size_t i = 0; i < slot_count; i++) {
+        bool is_never = slots[i].least == ELAPSE_NEVER;
+        bool is_parked = !is_never && show->geometry.design == SHOW_DIALS;
+        canvas_end_line(canvas);
+        canvas_text(canvas, STYLE_STRONG,
+                    is_never    ? "never due"
+                    : is_parked ? "parked"
+                                : "due now");
+        canvas_text(canvas, STYLE_TIMER, "   %s", amount_of(slots[i].count, "timer").text);
+        if (is_parked) {
+            canvas_text(canvas, STYLE_PLAIN, "   past what the levels cover: due ");
+            list_deadlines(canvas, show, snapshot, &slots[i]);
+        }
+        canvas_end_line(canvas);
+    }
+}
+
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
                 const struct show_snapshot *snapshot, bool all_slots)
 {
@@ -326,7 +380,7 @@ void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
     const struct elapse_slot *slots;
     unsigned level = 0;
 
-    draw_title(canvas, snapshot);
+    draw_title(canvas, show, snapshot);
     while (level < geometry->level_count) {
         size_t slot_count = show_slots_of_level(snapshot, level, &slots);
         canvas_end_line(canvas);
@@ -336,9 +390,10 @@ void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
         }
         draw_heading(canvas, geometry, level, slots, slot_count);
         draw_strip(canvas, geometry, level, snapshot);
-        list_slots(canvas, show, slots, slot_count, all_slots ? SIZE_MAX : SLOTS_LISTED);
+        list_slots(canvas, show, snapshot, slots, slot_count, all_slots ? SIZE_MAX : SLOTS_LISTED);
         level++;
     }
+    draw_beyond_levels(canvas, show, snapshot);
 }
 
 void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
@@ -348,7 +403,7 @@ void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *sho
     unsigned level = 0;
     unsigned left_out = 0;
 
-    draw_title(canvas, snapshot);
+    draw_title(canvas, show, snapshot);
     while (level < level_limit) {
         size_t slot_count = show_slots_of_level(snapshot, level, &slots);
         if (slot_count == 0) {
@@ -357,7 +412,7 @@ void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *sho
         }
         draw_heading(canvas, &show->geometry, level, slots, slot_count);
         draw_strip(canvas, &show->geometry, level, snapshot);
-        list_slots_briefly(canvas, show, slots, slot_count);
+        list_slots_briefly(canvas, show, snapshot, slots, slot_count);
         level++;
     }
     for (; level < show->geometry.level_count; level++)
@@ -369,22 +424,31 @@ void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *sho
     }
 }
 
-void draw_legend(struct show_canvas *canvas)
+void draw_legend(struct show_canvas *canvas, enum show_design design)
 {
+    static const char *const ranges_read[] = {
+        [SHOW_WHEEL] =
+            "[first,last] are ticks; a level covers up to where now's slot above it ends.",
+        [SHOW_DIALS] =
+            "[first,last] are ticks; a level covers as many as its slots take from now's on.",
+        [SHOW_HASHED] = "A slot is visited once a turn; its timers that have rounds left stay.",
+    };
+
     canvas_text(canvas, STYLE_PLAIN, "A cell is a slot: ");
     canvas_glyph(canvas, STYLE_FAINT, GLYPH_EMPTY_SLOT);
     canvas_text(canvas, STYLE_PLAIN, " empty, ");
     canvas_text(canvas, STYLE_TIMER, "1-9");
     canvas_text(canvas, STYLE_PLAIN, " timers, ");
     canvas_glyph(canvas, STYLE_TIMER, GLYPH_MANY_TIMERS);
-    canvas_text(canvas, STYLE_PLAIN, " ten or more, blank: not ahead of ");
+    canvas_text(canvas, STYLE_PLAIN,
+                design == SHOW_WHEEL ? " ten or more, blank: not ahead of "
+                                     : " ten or more; now is at ");
     canvas_glyph(canvas, STYLE_POINTER, GLYPH_POINTER);
     canvas_end_line(canvas);
     canvas_text(canvas, STYLE_PLAIN, "Beside a row are the numbers of its first and last slot; ");
     canvas_text(canvas, STYLE_POINTER, ">");
     canvas_text(canvas, STYLE_PLAIN, " is the row of now.");
     canvas_end_line(canvas);
-    canvas_text(canvas, STYLE_PLAIN,
-                "[first,last] are ticks; a level covers up to where now's slot above it ends.");
+    canvas_text(canvas, STYLE_PLAIN, "%s", ranges_read[design]);
     canvas_end_line(canvas);
 }

@@ -34,6 +34,6 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
                 const struct show_snapshot *snapshot);
 
 /* How the pictures are to be read. */
-void draw_legend(struct show_canvas *canvas);
+void draw_legend(struct show_canvas *canvas, enum show_design design);
 
 #endif

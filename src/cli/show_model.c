@@ -1,5 +1,5 @@
 /*
- * Gathering what is shown, by the wheel's public functions alone.
+ * Gathering what is shown, by the structure's public functions alone.
  */
 #include "show_model.h"
 
@@ -9,69 +9,97 @@
 #include "message.h"
 #include "text.h"
 
-/* ---- geometry ---- */
+/* ---- the structure ---- */
 
-static void note_level(const struct elapse_slot *slot, void *context)
+static enum elapse_error open_structure(struct show_wheel *show, uint64_t now, size_t count)
 {
-    struct show_geometry *geometry = context;
+    const struct elapse_structure *structure = show->structure;
+    const struct elapse_shape *shape = show->choice->shape;
+    if (shape == NULL)
+        shape = show_shape_default(structure);
+    size_t bytes = structure->storage_bytes(shape, count + 1);
 
-    geometry->levels[slot->level].slot_ticks = slot->last_tick - slot->first_tick + 1;
-    if (slot->level >= geometry->level_count)
-        geometry->level_count = slot->level + 1;
+    show->instance = allocate(structure->instance_bytes);
+    show->storage = bytes > 0 ? allocate(bytes) : NULL;
+    enum elapse_error error =
+        show_geometry_learn(&show->geometry, structure, shape, show->instance);
+    if (error == ELAPSE_OK)
+        error = structure->init(show->instance, shape, show->storage, bytes, now);
+    return error;
 }
 
-/* A wheel at tick 0 has each level begin at some power of two; a level has as
- * many slots as its successor's are wider. */
-static bool learn_geometry(struct show_geometry *geometry, struct elapse_wheel *wheel)
+static enum elapse_error start_timers(struct show_wheel *show, const uint64_t *deadlines,
+                                      size_t count)
 {
-    struct elapse_timer timers[SHOW_LEVELS_MAX];
+    enum elapse_error error = ELAPSE_OK;
 
-    memset(geometry, 0, sizeof *geometry);
-    enum elapse_error error = elapse_wheel_init(wheel, 0);
-    if (error != ELAPSE_OK) {
-        print_error("%s", elapse_error_text(error));
-        return false;
+    show->timer_count = count;
+    show->timers = allocate((count + 1) * sizeof *show->timers);
+    for (size_t i = 0; i < count && error == ELAPSE_OK; i++) {
+        struct show_timer *timer = &show->timers[i];
+        elapse_timer_init(&timer->timer);
+        error = show->structure->start(show->instance, &timer->timer, deadlines[i]);
+        timer->deadline = elapse_timer_deadline(&timer->timer);
     }
-    for (unsigned bit = 0; bit < SHOW_LEVELS_MAX; bit++) {
-        elapse_timer_init(&timers[bit]);
-        elapse_wheel_start(wheel, &timers[bit], UINT64_C(1) << bit);
-    }
-    elapse_wheel_dump(wheel, note_level, geometry);
-
-    struct show_level *level = geometry->levels;
-    for (unsigned number = 1; number < geometry->level_count; number++, level++)
-        level->slot_count = (unsigned)(level[1].slot_ticks / level->slot_ticks);
-    level->slot_count = (unsigned)(UINT64_MAX / level->slot_ticks + 1);
-    return true;
+    return error;
 }
 
-/* ---- the wheel ---- */
+/* Dials that grow have grown as far as they ever will: all timers are started. */
+static void trim_geometry(struct show_wheel *show)
+{
+    const struct elapse_shape *shape = show->choice->shape;
+    unsigned level_count = shape == NULL ? 0 : (unsigned)shape->levels - 1;
 
-struct show_wheel *show_wheel_new(uint64_t now, uint64_t *deadlines, size_t count)
+    if (shape == NULL || shape->growth == NULL)
+        return;
+    for (size_t i = 0; i < show->timer_count; i++) {
+        unsigned level = show_dial_for(&show->geometry, show->started_at, show->timers[i].deadline);
+        if (show->timers[i].deadline != ELAPSE_NEVER && level > level_count)
+            level_count = level;
+    }
+    show->geometry.level_count = level_count + 1;
+}
+
+struct show_wheel *show_wheel_new(const struct structure_choice *choice, uint64_t now,
+                                  uint64_t *deadlines, size_t count)
 {
     struct show_wheel *show = allocate(sizeof *show);
 
-    if (!learn_geometry(&show->geometry, &show->wheel) ||
-        elapse_wheel_init(&show->wheel, now) != ELAPSE_OK) {
-        free(show);
+    *show =
+        (struct show_wheel){.choice = choice, .structure = choice->structure, .started_at = now};
+    qsort(deadlines, count, sizeof *deadlines, compare_numbers);
+    enum elapse_error error = open_structure(show, now, count);
+    if (error == ELAPSE_OK)
+        error = start_timers(show, deadlines, count);
+    if (error != ELAPSE_OK) {
+        print_error("%s", elapse_error_text(error));
+        show_wheel_free(show);
         return NULL;
     }
-    qsort(deadlines, count, sizeof *deadlines, compare_numbers);
-    show->timer_count = count;
-    show->timers = allocate((count + 1) * sizeof *show->timers);
-    for (size_t i = 0; i < count; i++) {
-        struct show_timer *timer = &show->timers[i];
-        elapse_timer_init(&timer->timer);
-        elapse_wheel_start(&show->wheel, &timer->timer, deadlines[i]);
-        timer->deadline = elapse_timer_deadline(&timer->timer);
-    }
+    trim_geometry(show);
     return show;
 }
 
 void show_wheel_free(struct show_wheel *show)
 {
+    if (show->timers != NULL)
+        show->structure->finish(show->instance);
     free(show->timers);
+    free(show->instance);
+    free(show->storage);
     free(show);
+}
+
+void show_wheel_advance(struct show_wheel *show, uint64_t now,
+                        void (*fired)(struct show_timer *timer, void *context), void *context)
+{
+    struct elapse_timer *timer;
+
+    show->structure->advance(show->instance, now);
+    while ((timer = show->structure->pop(show->instance)) != NULL) {
+        if (fired != NULL)
+            fired((struct show_timer *)timer, context);
+    }
 }
 
 /* ---- snapshots ---- */
@@ -91,30 +119,132 @@ static void add_slot(const struct elapse_slot *slot, void *context)
     snapshot->slots[snapshot->slot_count++] = *slot;
 }
 
+/* The occupied slot of this place; slot_count if there is none. */
+static size_t find_place(const struct show_snapshot *snapshot, struct show_place place)
+{
+    size_t begin = 0;
+    size_t end = snapshot->slot_count;
+
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        const struct elapse_slot *slot = &snapshot->slots[middle];
+        bool is_before =
+            slot->level != place.level ? slot->level < place.level : slot->slot < place.slot;
+        if (is_before)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    const struct elapse_slot *found = &snapshot->slots[begin];
+    bool is_found =
+        begin < snapshot->slot_count && found->level == place.level && found->slot == place.slot;
+    return is_found ? begin : snapshot->slot_count;
+}
+
+/* A wheel's timers are where their deadline is covered, since none is ever put off here,
+ * and the ranges of its levels follow each other. Both are in order. */
+static void place_in_wheel(struct show_snapshot *snapshot, const struct show_wheel *show)
+{
+    size_t slot = 0;
+
+    for (size_t i = 0; i < show->timer_count; i++) {
+        uint64_t deadline = show->timers[i].deadline;
+        while (slot < snapshot->slot_count && snapshot->slots[slot].last_tick < deadline)
+            slot++;
+        snapshot->slot_of_timer[i] = slot;
+    }
+}
+
+/* Parked timers come down together, when the one due first among them is on the top dial's
+ * slot of now: see elapse/dials.h. */
+static void place_in_dials(struct show_snapshot *snapshot, const struct show_wheel *show)
+{
+    const struct show_geometry *geometry = &show->geometry;
+    uint64_t top_ticks = geometry->levels[geometry->level_count - 1].slot_ticks;
+    uint64_t visit = show->started_at;
+
+    for (size_t i = 0; i < show->timer_count; i++) {
+        uint64_t deadline = show->timers[i].deadline;
+        struct show_place place = {geometry->level_count, 1};
+        if (deadline != ELAPSE_NEVER) {
+            if (show_dial_for(geometry, visit, deadline) == geometry->level_count)
+                visit = deadline - deadline % top_ticks;
+            place = visit > snapshot->now && visit > show->started_at
+                        ? (struct show_place){geometry->level_count, 0}
+                        : show_place_in_dials(geometry, visit, snapshot->now, deadline);
+        }
+        snapshot->slot_of_timer[i] = find_place(snapshot, place);
+    }
+}
+
+/* Behind the slots dump has, as two more, those that may be popped and those that never
+ * may; here they are beyond the only level. */
+static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_level *ring)
+{
+    for (size_t i = 0; i < snapshot->slot_count; i++) {
+        if (snapshot->slots[i].slot < ring->slot_count)
+            continue;
+        snapshot->slots[i].level = 1;
+        snapshot->slots[i].slot -= ring->slot_count;
+    }
+}
+
+static void place_in_hashed(struct show_snapshot *snapshot, const struct show_wheel *show)
+{
+    for (size_t i = 0; i < show->timer_count; i++) {
+        uint64_t deadline = show->timers[i].deadline;
+        const struct show_level *ring = &show->geometry.levels[0];
+        struct show_place place = {0, show_slot_at(ring, deadline)};
+        if (deadline <= snapshot->now)
+            place = (struct show_place){1, 0};
+        else if (deadline == ELAPSE_NEVER)
+            place = (struct show_place){1, 1};
+        snapshot->slot_of_timer[i] = find_place(snapshot, place);
+    }
+}
+
 void show_snapshot_take(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
-    snapshot->now = elapse_wheel_now(&show->wheel);
-    snapshot->next = elapse_wheel_next(&show->wheel);
-    snapshot->moves = elapse_wheel_moves(&show->wheel);
-    snapshot->pending = elapse_wheel_count(&show->wheel);
+    const struct elapse_structure *structure = show->structure;
+
+    snapshot->now = structure->now(show->instance);
+    snapshot->next = structure->next(show->instance);
+    snapshot->moves = structure->moves(show->instance);
+    snapshot->pending = structure->count(show->instance);
     snapshot->slot_count = 0;
-    elapse_wheel_dump(&show->wheel, add_slot, snapshot);
+    structure->dump(show->instance, add_slot, snapshot);
+
+    if (snapshot->slot_of_timer == NULL)
+        snapshot->slot_of_timer = allocate((show->timer_count + 1) * sizeof(size_t));
+    switch (show->geometry.design) {
+    case SHOW_WHEEL:
+        place_in_wheel(snapshot, show);
+        break;
+    case SHOW_DIALS:
+        place_in_dials(snapshot, show);
+        break;
+    case SHOW_HASHED:
+        move_beyond_ring(snapshot, &show->geometry.levels[0]);
+        place_in_hashed(snapshot, show);
+        break;
+    }
+    for (size_t i = 0; i < show->timer_count; i++) {
+        if (!elapse_timer_pending(&show->timers[i].timer))
+            snapshot->slot_of_timer[i] = snapshot->slot_count;
+    }
 }
 
 void show_snapshot_free(struct show_snapshot *snapshot)
 {
     free(snapshot->slots);
+    free(snapshot->slot_of_timer);
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, uint64_t tick)
+const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, size_t timer)
 {
-    for (size_t i = 0; i < snapshot->slot_count; i++) {
-        const struct elapse_slot *slot = &snapshot->slots[i];
-        if (slot->first_tick <= tick && tick <= slot->last_tick)
-            return slot;
-    }
-    return NULL;
+    size_t slot = snapshot->slot_of_timer[timer];
+    return slot < snapshot->slot_count ? &snapshot->slots[slot] : NULL;
 }
 
 size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
@@ -149,66 +279,29 @@ static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
     return begin;
 }
 
-/* How many pending timers from number `i` on have the deadline of that one, in
- * `*count`. Returns the number of the first that has a later one. */
-static size_t count_same_deadline(const struct show_wheel *show, size_t i, size_t *count)
-{
-    uint64_t deadline = show->timers[i].deadline;
-
-    for (*count = 0; i < show->timer_count && show->timers[i].deadline == deadline; i++)
-        *count += elapse_timer_pending(&show->timers[i].timer);
-    return i;
-}
-
 struct show_deadlines show_deadlines_in(const struct show_wheel *show,
+                                        const struct show_snapshot *snapshot,
                                         const struct elapse_slot *slot)
 {
-    return (struct show_deadlines){show, first_timer_from(show, slot->first_tick), slot->count};
+    return (struct show_deadlines){show, snapshot, slot, first_timer_from(show, slot->least),
+                                   slot->count};
 }
 
 bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, size_t *timers)
 {
     const struct show_wheel *show = deadlines->show;
+    size_t *next = &deadlines->next;
 
-    *timers = 0;
-    while (*timers == 0) {
-        if (deadlines->left == 0 || deadlines->next == show->timer_count)
-            return false;
-        *deadline = show->timers[deadlines->next].deadline;
-        deadlines->next = count_same_deadline(show, deadlines->next, timers);
-    }
+    if (deadlines->left == 0)
+        return false;
+    while (*next < show->timer_count && show_slot_of(deadlines->snapshot, *next) != deadlines->slot)
+        ++*next;
+    if (*next == show->timer_count)
+        return false;
+    *deadline = show->timers[*next].deadline;
+    for (*timers = 0; *next < show->timer_count && show->timers[*next].deadline == *deadline;
+         ++*next)
+        *timers += show_slot_of(deadlines->snapshot, *next) == deadlines->slot;
     deadlines->left -= *timers < deadlines->left ? *timers : deadlines->left;
     return true;
-}
-
-/* ---- ranges ---- */
-
-struct show_range show_level_span(const struct show_level *level, uint64_t now)
-{
-    /* The coarsest level spans all of time, 2^64 ticks, which is 0 here. */
-    uint64_t ticks = level->slot_ticks * level->slot_count;
-    uint64_t first = ticks == 0 ? 0 : now - now % ticks;
-
-    return (struct show_range){first, first + (ticks - 1)};
-}
-
-unsigned show_slot_at(const struct show_level *level, uint64_t now)
-{
-    return (unsigned)(now / level->slot_ticks % level->slot_count);
-}
-
-struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
-                                    uint64_t now)
-{
-    struct show_range covered = show_level_span(&geometry->levels[level], now);
-
-    if (level == 0) {
-        covered.first = now;
-        return covered;
-    }
-    uint64_t covered_below = show_level_span(&geometry->levels[level - 1], now).last;
-    if (covered_below == covered.last)
-        return (struct show_range){1, 0};
-    covered.first = covered_below + 1;
-    return covered;
 }

@@ -1,10 +1,9 @@
 /*
- * The model of "elapse show": a real wheel with the timers that were asked for,
+ * The model of "elapse show": a real structure with the timers that were asked for,
  * and what can be learnt of it through the public functions.
  *
- * A snapshot is all that dump tells at one moment. The geometry (how many slots
- * a level has, how wide they are) comes out of dump as well: out of that of a
- * second wheel, with a timer at each power of two.
+ * A snapshot is all that dump tells at one moment, and which slot each timer is in, which
+ * follows from the geometry.
  */
 #ifndef ELAPSE_CLI_SHOW_MODEL_H
 #define ELAPSE_CLI_SHOW_MODEL_H
@@ -13,36 +12,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <elapse/wheel.h>
+#include <elapse/structure.h>
 
-/* One level for each bit of time is more than any wheel has. */
-#define SHOW_LEVELS_MAX 64
-
-struct show_level {
-    unsigned slot_count;
-    uint64_t slot_ticks; /* how many ticks a slot covers */
-};
-
-struct show_geometry {
-    unsigned level_count;
-    struct show_level levels[SHOW_LEVELS_MAX];
-};
-
-/* The ticks from first to last; none when first is after last. */
-struct show_range {
-    uint64_t first;
-    uint64_t last;
-};
+#include "show_geometry.h"
+#include "structure_choice.h"
 
 struct show_timer {
     struct elapse_timer timer; /* first: the timer's owner is found by a cast */
     uint64_t deadline;
 };
 
-/* The wheel and its timers, in the order of their deadlines. */
+/* The structure and its timers, in the order of their deadlines. */
 struct show_wheel {
-    struct elapse_wheel wheel;
+    const struct structure_choice *choice;
+    const struct elapse_structure *structure;
+    void *instance;
+    void *storage;
     struct show_geometry geometry;
+    uint64_t started_at;
     struct show_timer *timers;
     size_t timer_count;
 };
@@ -55,22 +42,27 @@ struct show_snapshot {
     struct elapse_slot *slots; /* the occupied ones, by level and number */
     size_t slot_count;
     size_t slot_capacity;
+    size_t *slot_of_timer; /* by the timer's number; slot_count: it is not pending */
 };
 
-/* Makes a wheel at the tick `now` and starts a timer for each deadline. The
+/* Makes the structure chosen at the tick `now` and starts a timer for each deadline. The
  * deadlines are put in order. Returns NULL, having said why, if it cannot. */
-struct show_wheel *show_wheel_new(uint64_t now, uint64_t *deadlines, size_t count);
+struct show_wheel *show_wheel_new(const struct structure_choice *choice, uint64_t now,
+                                  uint64_t *deadlines, size_t count);
 
 void show_wheel_free(struct show_wheel *show);
 
-/* Looks at the wheel. The snapshot is one taken before, or all zero. */
+/* Lets it be `now` and pops all that is due. Calls `fired`, unless it is NULL, with each. */
+void show_wheel_advance(struct show_wheel *show, uint64_t now,
+                        void (*fired)(struct show_timer *timer, void *context), void *context);
+
+/* Looks at the structure. The snapshot is one taken before, or all zero. */
 void show_snapshot_take(struct show_snapshot *snapshot, const struct show_wheel *show);
 
 void show_snapshot_free(struct show_snapshot *snapshot);
 
-/* The occupied slot that covers the tick; NULL if there is none. Timers are where
- * their deadline is covered, since none of them is ever put off here. */
-const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, uint64_t tick);
+/* The slot that the timer of this number was in; NULL if it was not pending. */
+const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, size_t timer);
 
 /* The slots of one level: how many, the first of them in `*slots`. */
 size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
@@ -79,25 +71,17 @@ size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
 /* The deadlines in a slot, to be gone through in their order. */
 struct show_deadlines {
     const struct show_wheel *show;
+    const struct show_snapshot *snapshot;
+    const struct elapse_slot *slot;
     size_t next; /* number of a timer */
     size_t left; /* timers */
 };
 
 struct show_deadlines show_deadlines_in(const struct show_wheel *show,
+                                        const struct show_snapshot *snapshot,
                                         const struct elapse_slot *slot);
 
 /* The next one, and how many timers have it; false if there is none. */
 bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, size_t *timers);
-
-/* All the ticks for which the level has slots, seen from the tick `now`. */
-struct show_range show_level_span(const struct show_level *level, uint64_t now);
-
-/* Those among them that a timer started at `now` would be put into this level
- * for: what the levels below do not cover. */
-struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
-                                    uint64_t now);
-
-/* The number of the slot that the tick `now` falls into. */
-unsigned show_slot_at(const struct show_level *level, uint64_t now);
 
 #endif

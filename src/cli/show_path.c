@@ -4,7 +4,8 @@
  * The classical wheel takes a timer down a level whenever the time reaches the
  * first tick of its slot. This one takes down what it must, so that a timer alone
  * fires out of the slot that it was put into. What takes it down step by step is
- * company: another timer that is due at the first tick of the slot.
+ * company: another timer that is due at the first tick of the slot. Dials and hashed
+ * wheels are classical: there a timer goes its way alone.
  */
 #include "show_path.h"
 
@@ -14,8 +15,12 @@
 #include "show_draw.h"
 #include "show_model.h"
 
+/* How many visits to a slot are told one by one. */
+enum { VISITS_TOLD = 12 };
+
 struct path {
     struct show_canvas canvas;
+    const struct structure_choice *choice;
     struct show_wheel *show; /* its timers are the one that is followed */
     struct show_snapshot snapshot;
     unsigned wake_ups;
@@ -36,17 +41,46 @@ static void draw_tick(struct path *path)
     canvas_text(&path->canvas, STYLE_STRONG, "  tick %-10" PRIu64, path->snapshot.now);
 }
 
+/* A visit that found the timer not due. */
+static void draw_visit(struct path *path)
+{
+    uint64_t rounds =
+        show_rounds_left(&path->show->geometry, path->snapshot.now, followed(path)->deadline);
+
+    if (path->wake_ups > VISITS_TOLD)
+        return;
+    draw_tick(path);
+    if (path->wake_ups == VISITS_TOLD)
+        canvas_text(&path->canvas, STYLE_PLAIN, " and so on");
+    else
+        canvas_text(&path->canvas, STYLE_PLAIN, " is visited, and stays: %s left",
+                    amount_of(rounds, "round").text);
+    canvas_end_line(&path->canvas);
+}
+
 /* Where the timer is now, and the strip of the level that it is on. */
 static void draw_stop(struct path *path, const struct elapse_slot *slot)
 {
+    const struct show_geometry *geometry = &path->show->geometry;
+
+    if (geometry->design == SHOW_HASHED && path->wake_ups > 0) {
+        draw_visit(path);
+        return;
+    }
     draw_tick(path);
+    if (slot->level == geometry->level_count) {
+        canvas_text(&path->canvas, STYLE_PLAIN, " %s",
+                    followed(path)->deadline == ELAPSE_NEVER ? "is kept apart" : "is parked");
+        canvas_end_line(&path->canvas);
+        return;
+    }
     canvas_text(&path->canvas, STYLE_PLAIN, " %s ",
                 path->wake_ups == 0 ? "starts on" : "comes down to");
     canvas_text(&path->canvas, STYLE_TIMER, "level %u, slot %u", slot->level, slot->slot);
     canvas_text(&path->canvas, STYLE_PLAIN, " %s",
                 range_text(slot->first_tick, slot->last_tick).text);
     canvas_end_line(&path->canvas);
-    draw_strip(&path->canvas, &path->show->geometry, slot->level, &path->snapshot);
+    draw_strip(&path->canvas, geometry, slot->level, &path->snapshot);
 }
 
 static void draw_firing(struct path *path)
@@ -71,31 +105,28 @@ static void add_companion(struct path *path, const struct elapse_slot *slot)
         return;
     struct elapse_timer *companion = &path->companions[path->companion_count++];
     elapse_timer_init(companion);
-    elapse_wheel_start(&path->show->wheel, companion, slot->first_tick);
+    /* A wheel refuses no timer. */
+    (void)!path->show->structure->start(path->show->instance, companion, slot->first_tick);
 }
 
 /* From wake-up to wake-up until the timer has fired, if it ever does. */
 static void follow(struct path *path, bool in_company)
 {
-    struct elapse_wheel *wheel = &path->show->wheel;
-
     for (;;) {
         show_snapshot_take(&path->snapshot, path->show);
         if (!elapse_timer_pending(&followed(path)->timer))
             break;
-        const struct elapse_slot *slot = show_slot_of(&path->snapshot, followed(path)->deadline);
+        const struct elapse_slot *slot = show_slot_of(&path->snapshot, 0);
         if (in_company) {
             add_companion(path, slot);
             show_snapshot_take(&path->snapshot, path->show);
-            slot = show_slot_of(&path->snapshot, followed(path)->deadline);
+            slot = show_slot_of(&path->snapshot, 0);
         }
         draw_stop(path, slot);
         path->stops++;
         if (path->snapshot.next == ELAPSE_NEVER)
             return;
-        elapse_wheel_advance(wheel, path->snapshot.next);
-        while (elapse_wheel_pop(wheel) != NULL) {
-        }
+        show_wheel_advance(path->show, path->snapshot.next, NULL, NULL);
         path->wake_ups++;
     }
     draw_firing(path);
@@ -106,7 +137,7 @@ static void follow(struct path *path, bool in_company)
 static bool follow_in_new_wheel(struct path *path, uint64_t now, uint64_t deadline, bool in_company,
                                 struct elapse_slot *start)
 {
-    path->show = show_wheel_new(now, &deadline, 1);
+    path->show = show_wheel_new(path->choice, now, &deadline, 1);
     if (path->show == NULL)
         return false;
     path->wake_ups = 0;
@@ -129,8 +160,9 @@ static void draw_text(struct path *path, const char *text)
 static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
 {
     struct elapse_slot start;
+    bool is_wheel = path->choice->structure->shape_levels_max == 0;
 
-    canvas_text(&path->canvas, STYLE_STRONG, "Alone in the wheel");
+    canvas_text(&path->canvas, STYLE_STRONG, is_wheel ? "Alone in the wheel" : "Its way");
     canvas_end_line(&path->canvas);
     if (!follow_in_new_wheel(path, now, deadline, false, &start))
         return false;
@@ -138,6 +170,8 @@ static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
         draw_text(path, "  There it stays: no time reaches its deadline.");
         return true;
     }
+    if (!is_wheel)
+        return true;
     if (start.level == 0) {
         draw_text(path, "  A slot of level 0 is one tick: there is no way further down.");
         return true;
@@ -157,9 +191,10 @@ static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
     return follow_in_new_wheel(path, now, deadline, true, &start);
 }
 
-enum exit_status show_path(const struct show_look *look, uint64_t now, uint64_t deadline)
+enum exit_status show_path(const struct show_look *look, const struct structure_choice *choice,
+                           uint64_t now, uint64_t deadline)
 {
-    struct path path = {.wake_ups = 0};
+    struct path path = {.choice = choice};
 
     canvas_begin(&path.canvas, look);
     canvas_text(&path.canvas, STYLE_STRONG, "A timer started at tick %" PRIu64 ",", now);

@@ -8,8 +8,10 @@
 
 #include "message.h"
 #include "show_canvas.h"
+#include "structure_choice.h"
 
-/* Prints the way of a timer with this deadline, alone and in company. */
-enum exit_status show_path(const struct show_look *look, uint64_t now, uint64_t deadline);
+/* Prints the way of a timer with this deadline; in a wheel alone and in company. */
+enum exit_status show_path(const struct show_look *look, const struct structure_choice *choice,
+                           uint64_t now, uint64_t deadline);
 
 #endif

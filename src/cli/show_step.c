@@ -33,10 +33,25 @@ struct player {
 
 /* ---- what a step did ---- */
 
-/* Why a timer fires out of a slot above level 0, once for each slot. */
-static const char *slot_note(const struct elapse_slot *slot, const struct elapse_slot *previous)
+/* "level 2", or what is beyond the levels. */
+static struct show_phrase place_text(const struct show_geometry *geometry, unsigned level)
 {
-    if (slot->level == 0 || slot == previous)
+    struct show_phrase phrase;
+
+    if (level < geometry->level_count)
+        snprintf(phrase.text, sizeof phrase.text, "level %u", level);
+    else if (geometry->design == SHOW_DIALS)
+        snprintf(phrase.text, sizeof phrase.text, "the parked");
+    else
+        snprintf(phrase.text, sizeof phrase.text, "the due");
+    return phrase;
+}
+
+/* Why a timer fires out of a slot above level 0, once for each slot. */
+static const char *slot_note(const struct show_geometry *geometry, const struct elapse_slot *slot,
+                             const struct elapse_slot *previous)
+{
+    if (slot->level == 0 || slot == previous || geometry->design != SHOW_WHEEL)
         return "";
     return slot->count == 1 ? " (alone in its slot: no need to come down)"
                             : " (the first due in its slot)";
@@ -51,12 +66,14 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
         char text[160];
         char late[40] = "";
         const struct show_timer *timer = player->fired[i];
-        const struct elapse_slot *slot = show_slot_of(&player->before, timer->deadline);
+        const struct elapse_slot *slot =
+            show_slot_of(&player->before, (size_t)(timer - player->show->timers));
         uint64_t late_ticks = player->now.now - timer->deadline;
         if (late_ticks > 0)
             snprintf(late, sizeof late, " (%" PRIu64 " late)", late_ticks);
-        int length = snprintf(text, sizeof text, "%" PRIu64 " from level %u%s%s", timer->deadline,
-                              slot->level, late, slot_note(slot, previous));
+        struct show_phrase place = place_text(&player->show->geometry, slot->level);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s%s%s", timer->deadline,
+                              place.text, late, slot_note(&player->show->geometry, slot, previous));
         if (!canvas_list_next(canvas, i == 0 ? NULL : ", ", i + 1 == player->fired_count,
                               (unsigned)length))
             break;
@@ -78,13 +95,13 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
     for (size_t i = 0; i < show->timer_count; i++) {
         char text[96];
         const struct show_timer *timer = &show->timers[i];
-        const struct elapse_slot *from = show_slot_of(&player->before, timer->deadline);
-        const struct elapse_slot *to = show_slot_of(&player->now, timer->deadline);
-        if (!elapse_timer_pending(&timer->timer) || from == NULL || to == NULL ||
-            from->level == to->level)
+        const struct elapse_slot *from = show_slot_of(&player->before, i);
+        const struct elapse_slot *to = show_slot_of(&player->now, i);
+        if (from == NULL || to == NULL || from->level == to->level)
             continue;
-        int length = snprintf(text, sizeof text, "%" PRIu64 " from level %u to %u", timer->deadline,
-                              from->level, to->level);
+        int length = snprintf(text, sizeof text, "%" PRIu64 " from %s to %s%u", timer->deadline,
+                              place_text(&show->geometry, from->level).text,
+                              from->level < show->geometry.level_count ? "" : "level ", to->level);
         if (!canvas_list_next(canvas, separator, false, (unsigned)length))
             break;
         canvas_text(canvas, STYLE_PLAIN, "%s", text);
@@ -112,7 +129,7 @@ static void draw_picture(struct player *player, struct show_canvas *canvas, unsi
     }
     draw_wheel_briefly(canvas, player->show, &player->now, level_limit);
     if (has_legend)
-        draw_legend(canvas);
+        draw_legend(canvas, player->show->geometry.design);
     canvas_finish(canvas);
 }
 
@@ -252,19 +269,22 @@ static uint64_t next_tick(const struct player *player)
     return tick < ELAPSE_NEVER ? tick : ELAPSE_TIME_MAX;
 }
 
+static void note_fired(struct show_timer *timer, void *context)
+{
+    struct player *player = context;
+
+    player->fired[player->fired_count++] = timer;
+}
+
 static void advance_to(struct player *player, uint64_t tick)
 {
-    struct elapse_wheel *wheel = &player->show->wheel;
     struct show_snapshot spare = player->before;
-    struct elapse_timer *timer;
 
     player->before = player->now;
     player->now = spare;
     player->step++;
     player->fired_count = 0;
-    elapse_wheel_advance(wheel, tick);
-    while ((timer = elapse_wheel_pop(wheel)) != NULL)
-        player->fired[player->fired_count++] = (struct show_timer *)timer;
+    show_wheel_advance(player->show, tick, note_fired, player);
     show_snapshot_take(&player->now, player->show);
 }
 

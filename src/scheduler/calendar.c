@@ -52,7 +52,7 @@ struct collecting {
     unsigned left;
 };
 
-static bool collect(struct elapse_timer *timer, void *context)
+static bool collect_timer(struct elapse_timer *timer, void *context)
 {
     struct collecting *collecting = context;
     struct elapse__task *task = elapse__task_of(timer);
@@ -61,7 +61,8 @@ static bool collect(struct elapse_timer *timer, void *context)
     return --collecting->left > 0;
 }
 
-static void place(struct elapse__calendar *calendar, struct elapse__task *task, uint64_t tick_ns)
+static void place_task(struct elapse__calendar *calendar, struct elapse__task *task,
+                       uint64_t tick_ns)
 {
     struct elapse__recurrence *recurrence = task->extra->recurrence;
     recurrence->unplaced = false;
@@ -80,7 +81,7 @@ bool elapse__calendar_follow(struct elapse__calendar *calendar, uint64_t now_tic
     }
     if (calendar->stage == ELAPSE__CALENDAR_COLLECTING) {
         struct collecting collecting = {calendar, most};
-        elapse_wheel_for_each(wheel, collect, &collecting);
+        elapse_wheel_for_each(wheel, collect_timer, &collecting);
         if (elapse_wheel_count(wheel) > 0)
             return false;
         enum elapse_error error = elapse_wheel_init(wheel, now_tick);
@@ -93,7 +94,7 @@ bool elapse__calendar_follow(struct elapse__calendar *calendar, uint64_t now_tic
         if (task->state == ELAPSE__TASK_LEAVING)
             elapse__task_table_give(tasks, task);
         else
-            place(calendar, task, tick_ns);
+            place_task(calendar, task, tick_ns);
     }
     if (calendar->first != NULL)
         return false;

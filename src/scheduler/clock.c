@@ -7,6 +7,9 @@
 #include "inside.h"
 #include "scheduler.h"
 
+/* The wall clock passes 2^31 seconds in 2038, and cron goes on to the year 9999. */
+_Static_assert(sizeof(time_t) >= 8, "compile with -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64");
+
 clockid_t elapse__system_clock(const struct elapse_scheduler *scheduler)
 {
     return scheduler->options.clock == ELAPSE_CLOCK_BOOTTIME ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;

@@ -9,7 +9,7 @@
 #include "workers.h"
 
 /* Tasks collected within one holding of a lock. */
-enum { TASKS_AT_ONCE = 64 };
+enum { COLLECTED_AT_ONCE = 64 };
 
 static void refuse_from_now_on(struct elapse_scheduler *scheduler)
 {
@@ -98,13 +98,13 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
 /* Collects the tasks of one shard, some at a time. None is RUNNING any more. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
-    struct collected collected[TASKS_AT_ONCE];
+    struct collected collected[COLLECTED_AT_ONCE];
     uint32_t index = 0;
     bool more = true;
     while (more) {
         size_t count = 0;
         elapse__shard_lock(shard);
-        for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < TASKS_AT_ONCE; i++) {
+        for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < COLLECTED_AT_ONCE; i++) {
             struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
             if (task != NULL && task->state > ELAPSE__TASK_LEAVING)
                 collected[count++] = collect(shard, task);

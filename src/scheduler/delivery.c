@@ -7,7 +7,7 @@
 #include "workers.h"
 
 /* Tasks taken out of a shard within one holding of its lock. */
-enum { TASKS_AT_ONCE = 64 };
+enum { TAKEN_AT_ONCE = 64 };
 
 static struct elapse__ticks wakes_of(const struct elapse__shard *shard)
 {
@@ -143,7 +143,7 @@ size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks 
     size_t ran = 0;
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         if (may_be_due(&scheduler->shards[i], now))
-            ran += run_some(scheduler, &scheduler->shards[i], now, now, TASKS_AT_ONCE, ending);
+            ran += run_some(scheduler, &scheduler->shards[i], now, now, TAKEN_AT_ONCE, ending);
     }
     return ran;
 }
@@ -193,17 +193,17 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
 
 /* ---- delivering to workers ---- */
 
-/* Moves up to TASKS_AT_ONCE due tasks of a shard into the queue; false if it is full. */
+/* Moves up to TAKEN_AT_ONCE due tasks of a shard into the queue; false if it is full. */
 static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                          struct elapse__ticks now)
 {
-    struct elapse_handle handles[TASKS_AT_ONCE];
+    struct elapse_handle handles[TAKEN_AT_ONCE];
     unsigned count = 0;
     unsigned room = elapse__work_queue_room(&scheduler->queue);
     if (room == 0)
         return false;
-    if (room > TASKS_AT_ONCE)
-        room = TASKS_AT_ONCE;
+    if (room > TAKEN_AT_ONCE)
+        room = TAKEN_AT_ONCE;
 
     struct elapse__task *task;
     elapse__shard_lock(shard);

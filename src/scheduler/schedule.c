@@ -12,7 +12,7 @@
 #include "ticks.h"
 
 /* Tasks of a batch within one holding of a lock. */
-enum { TASKS_AT_ONCE = 64 };
+enum { BATCHED_AT_ONCE = 64 };
 
 /* ---- the shard of a thread ---- */
 
@@ -134,9 +134,10 @@ static uint64_t latest_tick(const struct elapse_task *task, uint64_t deadline_ns
 }
 
 /* Makes an admission out of a description, and finds the shard it is for. */
-static enum elapse_error prepare(struct elapse_scheduler *scheduler, const struct elapse_task *task,
-                                 struct deadline deadline, struct elapse__admission *admission,
-                                 struct elapse__shard **shard)
+static enum elapse_error prepare_admission(struct elapse_scheduler *scheduler,
+                                           const struct elapse_task *task, struct deadline deadline,
+                                           struct elapse__admission *admission,
+                                           struct elapse__shard **shard)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
     if (!valid(scheduler, task, deadline.calendar))
@@ -299,7 +300,7 @@ static enum elapse_error schedule(struct elapse_scheduler *scheduler,
     struct elapse__shard *shard;
     if (is_plain(task, deadline.calendar) && valid(scheduler, task, deadline.calendar))
         return schedule_plain(scheduler, task, deadline.ns, handle);
-    enum elapse_error error = prepare(scheduler, task, deadline, &admission, &shard);
+    enum elapse_error error = prepare_admission(scheduler, task, deadline, &admission, &shard);
     if (error != ELAPSE_OK)
         return error;
     elapse__shard_lock(shard);
@@ -397,11 +398,11 @@ static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_
 static void schedule_some(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
                           size_t count)
 {
-    struct batched batched[TASKS_AT_ONCE];
+    struct batched batched[BATCHED_AT_ONCE];
     for (size_t i = 0; i < count; i++) {
-        tasks[i].error =
-            prepare(scheduler, &tasks[i].task, (struct deadline){tasks[i].deadline_ns, false},
-                    &batched[i].admission, &batched[i].shard);
+        tasks[i].error = prepare_admission(scheduler, &tasks[i].task,
+                                           (struct deadline){tasks[i].deadline_ns, false},
+                                           &batched[i].admission, &batched[i].shard);
         if (tasks[i].error != ELAPSE_OK)
             batched[i].shard = NULL;
     }
@@ -414,8 +415,8 @@ static void schedule_some(struct elapse_scheduler *scheduler, struct elapse_batc
 enum elapse_error elapse_task_schedule_batch(struct elapse_scheduler *scheduler,
                                              struct elapse_batch_task *tasks, size_t count)
 {
-    for (size_t first = 0; first < count; first += TASKS_AT_ONCE) {
-        size_t some = count - first < TASKS_AT_ONCE ? count - first : TASKS_AT_ONCE;
+    for (size_t first = 0; first < count; first += BATCHED_AT_ONCE) {
+        size_t some = count - first < BATCHED_AT_ONCE ? count - first : BATCHED_AT_ONCE;
         schedule_some(scheduler, &tasks[first], some);
     }
     for (size_t i = 0; i < count; i++) {

@@ -4,32 +4,43 @@
  */
 #include <string.h>
 
+#include <elapse/dials.h>
+#include <elapse/hashed.h>
 #include <elapse/heap.h>
 #include <elapse/structure.h>
 #include <elapse/wheel.h>
 
-/* ---- wheel ---- */
+/* ---- what some have nothing to do for ---- */
 
-static size_t wheel_storage_bytes(size_t capacity)
+static void finish_nothing(void *instance)
 {
-    (void)capacity;
-    return 0;
+    (void)instance;
 }
 
-static enum elapse_error wheel_init(void *instance, void *storage, size_t storage_bytes,
-                                    uint64_t now)
-{
-    (void)storage;
-    (void)storage_bytes;
-    return elapse_wheel_init(instance, now);
-}
-
-static enum elapse_error wheel_move_storage(void *instance, void *storage, size_t storage_bytes)
+static enum elapse_error move_no_storage(void *instance, void *storage, size_t storage_bytes)
 {
     (void)instance;
     (void)storage;
     (void)storage_bytes;
     return ELAPSE_OK;
+}
+
+/* ---- wheel ---- */
+
+static size_t wheel_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)shape;
+    (void)capacity;
+    return 0;
+}
+
+static enum elapse_error wheel_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    (void)shape;
+    (void)storage;
+    (void)storage_bytes;
+    return elapse_wheel_init(instance, now);
 }
 
 static enum elapse_error wheel_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
@@ -47,9 +58,16 @@ static enum elapse_error wheel_start_window(void *instance, struct elapse_timer 
 
 /* ---- heap ---- */
 
-static enum elapse_error heap_init(void *instance, void *storage, size_t storage_bytes,
-                                   uint64_t now)
+static size_t heap_storage_bytes(const struct elapse_shape *shape, size_t capacity)
 {
+    (void)shape;
+    return elapse_heap_storage_bytes(capacity);
+}
+
+static enum elapse_error heap_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                   size_t storage_bytes, uint64_t now)
+{
+    (void)shape;
     return elapse_heap_init(instance, storage, storage_bytes, now);
 }
 
@@ -69,7 +87,75 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
     return elapse_heap_start_window(instance, timer, earliest, latest);
 }
 
-/* ---- both ---- */
+/* ---- dials ---- */
+
+static size_t dials_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)capacity;
+    return elapse_dials_storage_bytes(shape);
+}
+
+static enum elapse_error dials_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    return elapse_dials_init(instance, shape, storage, storage_bytes, now);
+}
+
+static void dials_finish(void *instance)
+{
+    elapse_dials_finish(instance);
+}
+
+static enum elapse_error dials_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    return elapse_dials_start(instance, timer, deadline);
+}
+
+static enum elapse_error dials_start_window(void *instance, struct elapse_timer *timer,
+                                            uint64_t earliest, uint64_t latest)
+{
+    return elapse_dials_start_window(instance, timer, earliest, latest);
+}
+
+/* ---- hashed ---- */
+
+/* The slots of a hashed wheel whose shape is NULL. */
+enum { HASHED_USUAL_SLOTS = 512 };
+
+/* 0, of which there can be no wheel, for a shape that is not one. */
+static size_t hashed_slots(const struct elapse_shape *shape)
+{
+    if (shape == NULL)
+        return HASHED_USUAL_SLOTS;
+    return shape->levels == 1 && shape->growth == NULL ? shape->slots[0] : 0;
+}
+
+static size_t hashed_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)capacity;
+    return elapse_hashed_storage_bytes(hashed_slots(shape));
+}
+
+static enum elapse_error hashed_init(void *instance, const struct elapse_shape *shape,
+                                     void *storage, size_t storage_bytes, uint64_t now)
+{
+    return elapse_hashed_init(instance, hashed_slots(shape), storage, storage_bytes, now);
+}
+
+static enum elapse_error hashed_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    elapse_hashed_start(instance, timer, deadline);
+    return ELAPSE_OK;
+}
+
+static enum elapse_error hashed_start_window(void *instance, struct elapse_timer *timer,
+                                             uint64_t earliest, uint64_t latest)
+{
+    elapse_hashed_start_window(instance, timer, earliest, latest);
+    return ELAPSE_OK;
+}
+
+/* ---- all ---- */
 
 /* Defines, for the structure `kind`, the functions that differ in nothing but the
  * type of the instance. */
@@ -129,9 +215,11 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
 
 PASS_ON(wheel)
 PASS_ON(heap)
+PASS_ON(dials)
+PASS_ON(hashed)
 
 #define FUNCTIONS(kind)                                                                  \
-    .init = kind##_init, .move_storage = kind##_move_storage, .start = kind##_start,     \
+    .storage_bytes = kind##_storage_bytes, .init = kind##_init, .start = kind##_start,   \
     .start_window = kind##_start_window, .stop = kind##_stop, .advance = kind##_advance, \
     .pop = kind##_pop, .settle = kind##_settle, .next = kind##_next,                     \
     .remaining = kind##_remaining, .now = kind##_now, .count = kind##_count,             \
@@ -142,14 +230,33 @@ static const struct elapse_structure structures[] = {
     {
         .name = "wheel",
         .instance_bytes = sizeof(struct elapse_wheel),
-        .storage_bytes = wheel_storage_bytes,
+        .finish = finish_nothing,
+        .move_storage = move_no_storage,
         FUNCTIONS(wheel),
     },
     {
         .name = "heap",
         .instance_bytes = sizeof(struct elapse_heap),
-        .storage_bytes = elapse_heap_storage_bytes,
+        .is_bounded = true,
+        .finish = finish_nothing,
+        .move_storage = heap_move_storage,
         FUNCTIONS(heap),
+    },
+    {
+        .name = "dials",
+        .instance_bytes = sizeof(struct elapse_dials),
+        .shape_levels_max = ELAPSE_SHAPE_LEVELS_MAX,
+        .finish = dials_finish,
+        .move_storage = move_no_storage,
+        FUNCTIONS(dials),
+    },
+    {
+        .name = "hashed",
+        .instance_bytes = sizeof(struct elapse_hashed),
+        .shape_levels_max = 1,
+        .finish = finish_nothing,
+        .move_storage = move_no_storage,
+        FUNCTIONS(hashed),
     },
 };
 

@@ -9,20 +9,33 @@
 
 #define NO_FAULT_BELOW 100 /* a trace's first timers find nothing wrong */
 
-static enum elapse_error init_sound(void *instance, void *storage, size_t storage_bytes,
-                                    uint64_t now)
+static size_t storage_bytes_sound(const struct elapse_shape *shape, size_t capacity)
 {
+    (void)shape;
+    return elapse_heap_storage_bytes(capacity);
+}
+
+static enum elapse_error init_sound(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    (void)shape;
     return elapse_heap_init(instance, storage, storage_bytes, now);
 }
 
 /* Leaves bytes behind that nobody may take for timers. */
-static enum elapse_error init_refused(void *instance, void *storage, size_t storage_bytes,
-                                      uint64_t now)
+static enum elapse_error init_refused(void *instance, const struct elapse_shape *shape,
+                                      void *storage, size_t storage_bytes, uint64_t now)
 {
+    (void)shape;
     (void)now;
     memset(instance, 0xa5, sizeof(struct elapse_heap));
     memset(storage, 0xa5, storage_bytes);
     return ELAPSE_ERROR_STORAGE;
+}
+
+static void finish_sound(void *instance)
+{
+    (void)instance;
 }
 
 static enum elapse_error move_storage_sound(void *instance, void *storage, size_t storage_bytes)
@@ -110,8 +123,8 @@ static void dump_sound(const void *instance, elapse_dump_function *describe, voi
 /* A structure named after what is not sound in it, as far as a replay uses it. */
 #define BROKEN(NAME, INIT, START, NEXT)                                                   \
     {                                                                                     \
-        .name = (NAME), .instance_bytes = sizeof(struct elapse_heap),                     \
-        .storage_bytes = elapse_heap_storage_bytes, .init = (INIT),                       \
+        .name = (NAME), .instance_bytes = sizeof(struct elapse_heap), .is_bounded = true, \
+        .storage_bytes = storage_bytes_sound, .finish = finish_sound, .init = (INIT),     \
         .move_storage = move_storage_sound, .start = (START), .stop = stop_sound,         \
         .advance = advance_sound, .pop = pop_sound, .next = (NEXT), .count = count_sound, \
         .moves = moves_sound, .for_each = for_each_sound, .dump = dump_sound,             \

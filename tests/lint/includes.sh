@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "${1-.}"
 
-structures='(attributes|error|timer|wheel|heap|dials|hashed|structure|version)'
+structures='(attributes|error|shape|allocator|timer|wheel|heap|dials|hashed|structure|version)'
 found=0
 
 # permit ROOM PATTERN: every #include in ROOM matches PATTERN as a whole.

@@ -17,7 +17,9 @@ import sys
 def first_commands(build):
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        commands.setdefault(entry["file"], entry)
+        # What the build itself makes of the sources is not looked at again.
+        if build.resolve() not in pathlib.Path(entry["file"]).parents:
+            commands.setdefault(entry["file"], entry)
     return commands
 
 

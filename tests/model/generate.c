@@ -37,8 +37,8 @@ struct run_character character_draw(struct random_source *source)
     struct run_character character = {
         .origin = draw_origin(source),
         .timers = populations[random_below(source, sizeof populations / sizeof *populations)],
-        .capacity = 1 + random_below(source, 4),
-        .operations = 50 + random_below(source, TIME_BITS > 8 ? 1000 : 150),
+        .capacity = 1 + random_index(source, 4),
+        .operations = 50 + random_index(source, TIME_BITS > 8 ? 1000 : 150),
         .reach_bits = 1 + (unsigned)random_below(source, TIME_BITS),
         .far_one_in = 10 + (unsigned)random_below(source, 200),
         .pure = random_one_in(source, 5),

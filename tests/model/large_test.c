@@ -10,9 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <elapse/structure.h>
-#include <elapse/wheel.h>
-
+#include "kind.h"
 #include "random.h"
 
 enum { TIMERS = 100000, ROUNDS = 60, MAX_MOVES = 500, DEFAULT_SEED_SHIFT = 16 };
@@ -25,9 +23,8 @@ struct expectation {
 };
 
 struct large {
+    const struct kind *kind;
     const struct elapse_structure *structure;
-    bool in_order;
-    bool bounded_moves; /* promise 6; that of the wheel alone */
     void *instance;
     void *storage;
     struct elapse_timer *timers;
@@ -69,7 +66,7 @@ static bool start(struct large *large, size_t number)
     if (large->structure->start(large->instance, &large->timers[number], deadline) != ELAPSE_OK)
         return fail("start failed, timer", number);
     expected->any_position =
-        !large->in_order && expected->pending && deadline >= expected->deadline;
+        large->kind->any_position && expected->pending && deadline >= expected->deadline;
     large->put_offs += expected->pending && deadline > expected->deadline;
     large->count += !expected->pending;
     expected->pending = true;
@@ -81,7 +78,7 @@ static bool start(struct large *large, size_t number)
 static bool disturb(struct large *large, size_t operations)
 {
     for (size_t i = 0; i < operations; i++) {
-        size_t number = random_below(&large->source, TIMERS);
+        size_t number = random_index(&large->source, TIMERS);
         struct expectation *expected = &large->expected[number];
 
         if (random_one_in(&large->source, 4)) {
@@ -133,9 +130,10 @@ static bool advance(struct large *large)
 static bool moves_are_bounded(const struct large *large)
 {
     uint64_t moves = large->structure->moves(large->instance);
-    uint64_t bound = ELAPSE__WHEEL_UPPER_LEVELS * large->armings + large->put_offs;
+    uint64_t bound = large->kind->moves_per_start * large->armings +
+                     large->kind->moves_per_put_off * large->put_offs;
 
-    return !large->bounded_moves || moves <= bound || fail("too many moves", moves);
+    return large->kind->moves_per_start == 0 || moves <= bound || fail("too many moves", moves);
 }
 
 /* Promise 6: each settle moves no more than it may, and one that asks to be called
@@ -210,10 +208,11 @@ static bool run(struct large *large)
 
 static bool prepare(struct large *large)
 {
-    size_t bytes = large->structure->storage_bytes(TIMERS);
+    const struct elapse_shape *shape = large->kind->shape;
+    size_t bytes;
 
-    large->bounded_moves = strcmp(large->structure->name, "wheel") == 0;
-    large->in_order = !large->bounded_moves;
+    large->structure = kind_structure(large->kind);
+    bytes = large->structure->storage_bytes(shape, TIMERS);
     large->instance = malloc(large->structure->instance_bytes);
     large->storage = malloc(bytes + 1);
     large->timers = calloc(TIMERS, sizeof *large->timers);
@@ -222,7 +221,8 @@ static bool prepare(struct large *large)
     large->now = random_next(&large->source) & ELAPSE_NEVER >> 1;
     return large->instance != NULL && large->storage != NULL && large->timers != NULL &&
            large->expected != NULL && large->due != NULL &&
-           large->structure->init(large->instance, large->storage, bytes, large->now) == ELAPSE_OK;
+           large->structure->init(large->instance, shape, large->storage, bytes, large->now) ==
+               ELAPSE_OK;
 }
 
 int main(int count, char **arguments)
@@ -231,16 +231,18 @@ int main(int count, char **arguments)
     bool good;
 
     if (count >= 3)
-        large.structure = elapse_structure_find(arguments[2]);
+        large.kind = kind_find(arguments[2]);
     if (count == 5)
         large.source.state = strtoull(arguments[4], NULL, 10);
-    if (large.structure == NULL || (count != 3 && count != 5)) {
+    if (large.kind == NULL || (count != 3 && count != 5)) {
         fprintf(stderr, "usage: %s --structure NAME [--seed N]\n", arguments[0]);
         return 2;
     }
-    printf("--structure %s --seed %" PRIu64 "\n", large.structure->name, large.source.state);
+    printf("--structure %s --seed %" PRIu64 "\n", large.kind->name, large.source.state);
     fflush(stdout);
     good = prepare(&large) && run(&large);
+    if (large.instance != NULL)
+        large.structure->finish(large.instance);
     free(large.due);
     free(large.expected);
     free(large.timers);

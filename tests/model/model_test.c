@@ -23,7 +23,7 @@
 enum { RUN_SECONDS = 20 };
 
 struct plan {
-    const struct elapse_structure *structure;
+    const struct kind *kind;
     uint64_t seed;
     uint64_t operations;
     uint64_t checked;
@@ -61,7 +61,7 @@ static bool run_all(const struct plan *plan, struct run_record *record)
     uint64_t done = 0;
 
     record->seed = plan->seed;
-    record->options.structure = plan->structure;
+    record->options.kind = plan->kind;
     while (done < plan->operations) {
         alarm(RUN_SECONDS);
         record->check_each = done < plan->checked;
@@ -90,7 +90,7 @@ static bool parse(int count, char **arguments, struct plan *plan)
         bool good = true;
 
         if (strcmp(arguments[i], "--structure") == 0)
-            plan->structure = elapse_structure_find(value);
+            plan->kind = kind_find(value);
         else if (strcmp(arguments[i], "--seed") == 0)
             good = parse_number(value, &plan->seed);
         else if (strcmp(arguments[i], "--operations") == 0)
@@ -101,7 +101,7 @@ static bool parse(int count, char **arguments, struct plan *plan)
             plan->shrink = strcmp(value, "no") != 0;
         else
             good = false;
-        if (!good || plan->structure == NULL)
+        if (!good || plan->kind == NULL)
             return false;
     }
     return count % 2 == 1;
@@ -109,7 +109,7 @@ static bool parse(int count, char **arguments, struct plan *plan)
 
 int main(int count, char **arguments)
 {
-    struct plan plan = {.structure = elapse_structure_at(0),
+    struct plan plan = {.kind = kind_at(0),
                         .seed = (uint64_t)time(NULL) << 16 ^ (uint64_t)getpid(),
                         .operations = 1000000,
                         .checked = UINT64_MAX,
@@ -125,7 +125,7 @@ int main(int count, char **arguments)
                 arguments[0]);
         return 2;
     }
-    printf("--structure %s --seed %" PRIu64 "\n", plan.structure->name, plan.seed);
+    printf("--structure %s --seed %" PRIu64 "\n", plan.kind->name, plan.seed);
     fflush(stdout);
     child = fork();
     if (child == 0)
@@ -135,7 +135,7 @@ int main(int count, char **arguments)
         return 2;
     }
     if (status != 0) {
-        fprintf(stderr, "Replay: --structure %s --seed %" PRIu64 "\n", plan.structure->name,
+        fprintf(stderr, "Replay: --structure %s --seed %" PRIu64 "\n", plan.kind->name,
                 record->seed);
         if (plan.shrink)
             record_shrink(record);

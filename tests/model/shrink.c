@@ -112,7 +112,7 @@ void record_shrink(struct run_record *record)
     }
     shrink(record);
     fprintf(stderr, "%s, %zu timers, origin %" PRIu64 ", storage for %zu; shortest failing run:\n",
-            record->options.structure->name, record->options.timers, record->options.origin,
+            record->options.kind->name, record->options.timers, record->options.origin,
             record->options.capacity);
     for (size_t i = 0; i < record->count; i++) {
         fprintf(stderr, "  ");

@@ -53,7 +53,7 @@ static void *schedule_and_cancel(void *context)
     for (size_t i = 0; i < EACH; i++) {
         struct elapse_task task = {.action = count_run, .context = &beside->entries[i]};
         uint64_t unix_ns = WALL_NS + T(random_below(&source, 4000));
-        size_t other = random_below(&source, i + 1);
+        size_t other = random_index(&source, i + 1);
         uint64_t deadline_ns;
 
         if (elapse_task_schedule_at_calendar(beside->scheduler, &task, unix_ns, &handles[i]) !=

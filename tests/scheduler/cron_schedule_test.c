@@ -85,7 +85,7 @@ static size_t set_and_step(struct elapse_scheduler *scheduler, uint64_t unix_ns)
     return step(scheduler, elapse_scheduler_now_ns(scheduler));
 }
 
-static void expect_run(size_t index, uint64_t number, uint64_t intended_s, uint64_t actual_ns,
+static void expect_run(uint64_t index, uint64_t number, uint64_t intended_s, uint64_t actual_ns,
                        uint64_t missed)
 {
     struct elapse_run run = run_at(index).run;

@@ -183,7 +183,7 @@ size_t runs(void)
     return count;
 }
 
-struct run_record run_at(size_t index)
+struct run_record run_at(uint64_t index)
 {
     struct run_record record;
 

@@ -83,7 +83,7 @@ struct run_record {
 
 /* How many runs are in the log; the one with this index. */
 size_t runs(void);
-struct run_record run_at(size_t index);
+struct run_record run_at(uint64_t index);
 
 /* Steps to a time; how many actions ran. Fails the test if the scheduler refuses. */
 size_t step(struct elapse_scheduler *scheduler, uint64_t now_ns);

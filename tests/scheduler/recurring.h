@@ -25,7 +25,7 @@ static inline struct elapse_task periodic(size_t number, uint64_t period_ns)
 }
 
 /* The run with this index in the log. */
-static inline void expect_run(size_t index, uint64_t number, uint64_t intended_ns,
+static inline void expect_run(uint64_t index, uint64_t number, uint64_t intended_ns,
                               uint64_t actual_ns, uint64_t missed)
 {
     struct elapse_run run = run_at(index).run;

@@ -176,7 +176,7 @@ static void counts_balance_after_any_sequence(void **state)
         for (size_t i = 0; i < OPERATIONS; i++) {
             uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
             uint64_t deadline_ns = now_ns + random_below(&random, 100 * TICK_NS);
-            size_t at = random_below(&random, TASKS);
+            size_t at = random_index(&random, TASKS);
             char key[2] = {(char)('a' + random_below(&random, KEYS)), 0};
             enum elapse_key_policy policy = (enum elapse_key_policy)random_below(&random, 3);
             struct elapse_task plain = task_with_end(1);

@@ -245,7 +245,7 @@ static void schedule_batch(struct round *round, struct random_source *source)
 {
     struct draft drafts[BATCH];
     struct elapse_batch_task batch[BATCH];
-    size_t wanted = 1 + random_below(source, random_one_in(source, 4) ? BATCH : 10);
+    size_t wanted = 1 + random_index(source, random_one_in(source, 4) ? BATCH : 10);
     uint32_t first = atomic_fetch_add(&round->used, (uint32_t)wanted);
     int first_key = (int)random_below(source, KEYS);
     bool closed = atomic_load(&round->closed);
@@ -390,7 +390,7 @@ static void cancel_batch(struct round *round, struct random_source *source)
     bool was_over[BATCH];
     size_t count = 0;
     size_t removed = 0;
-    size_t wanted = random_below(source, random_one_in(source, 4) ? BATCH : 10);
+    size_t wanted = random_index(source, random_one_in(source, 4) ? BATCH : 10);
     struct frame frame;
     for (size_t i = 0; i < wanted; i++) {
         struct record *record = draw_record(round, source);

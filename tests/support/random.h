@@ -6,6 +6,7 @@
 #define ELAPSE_TESTS_RANDOM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct random_source {
@@ -26,6 +27,11 @@ static inline uint64_t random_next(struct random_source *source)
 static inline uint64_t random_below(struct random_source *source, uint64_t limit)
 {
     return random_next(source) % limit;
+}
+
+static inline size_t random_index(struct random_source *source, size_t limit)
+{
+    return (size_t)random_below(source, limit);
 }
 
 static inline bool random_one_in(struct random_source *source, uint64_t n)

@@ -11,6 +11,7 @@
 
 #include <elapse/wheel.h>
 
+#include "growth.h"
 #include "released.h"
 #include "trial_steps.h"
 
@@ -38,16 +39,14 @@ static void *need_memory(size_t bytes)
 
 void trial_open(struct trial *trial, const struct trial_options *options)
 {
-    const struct elapse_structure *structure = options->structure;
-    size_t bytes = structure->storage_bytes(options->capacity);
-    bool is_wheel = strcmp(structure->name, "wheel") == 0;
+    const struct elapse_shape *shape = options->kind->shape;
+    const struct elapse_structure *structure = kind_structure(options->kind);
+    size_t bytes = structure->storage_bytes(shape, options->capacity);
 
     memset(trial, 0, sizeof *trial);
+    trial->kind = options->kind;
     trial->structure = structure;
-    trial->in_order = !is_wheel;
-    trial->always_exact = !is_wheel;
-    trial->bounded_moves = is_wheel;
-    trial->capacity = bytes > 0 ? options->capacity : SIZE_MAX;
+    trial->capacity = structure->is_bounded ? options->capacity : SIZE_MAX;
     trial->timer_count = options->timers;
     trial->instance = need_memory(structure->instance_bytes);
     trial->storage = need_memory(bytes);
@@ -55,7 +54,8 @@ void trial_open(struct trial *trial, const struct trial_options *options)
     trial->check_each = true;
     for (size_t i = 0; i < options->timers; i++)
         timer_release(&trial->timers[i]);
-    if (structure->init(trial->instance, trial->storage, bytes, options->origin) != ELAPSE_OK)
+    if (structure->init(trial->instance, shape, trial->storage, bytes, options->origin) !=
+        ELAPSE_OK)
         fail(trial, "init failed");
     oracle_init(&trial->oracle, options->origin);
 }
@@ -64,6 +64,7 @@ void trial_close(struct trial *trial)
 {
     for (size_t i = 0; i < trial->timer_count; i++)
         timer_uncover(&trial->timers[i]);
+    trial->structure->finish(trial->instance);
     free(trial->timers);
     free(trial->storage);
     free(trial->instance);
@@ -89,7 +90,9 @@ static bool examine_next(struct trial *trial)
 
     if (next > least)
         return fail(trial, "next is %" PRIu64 ", late: %" PRIu64 " is pending", next, least);
-    if (next != least && (trial->always_exact || trial->disturbances == 0))
+    bool exact = trial->kind->next == NEXT_EXACT ||
+                 (trial->kind->next == NEXT_EXACT_UNDISTURBED && trial->disturbances == 0);
+    if (next != least && exact)
         return fail(trial, "next is %" PRIu64 ", not exactly %" PRIu64, next, least);
     return true;
 }
@@ -132,7 +135,7 @@ static bool examine(struct trial *trial)
 static bool grow(struct trial *trial)
 {
     size_t capacity = 2 * trial->capacity;
-    size_t bytes = trial->structure->storage_bytes(capacity);
+    size_t bytes = trial->structure->storage_bytes(trial->kind->shape, capacity);
     void *storage = need_memory(bytes);
 
     if (trial->structure->move_storage(trial->instance, storage, bytes) != ELAPSE_OK) {
@@ -155,6 +158,38 @@ static enum elapse_error start_once(struct trial *trial, const struct operation 
     return trial->structure->start(trial->instance, timer, operation->first);
 }
 
+/* Starts while there is memory for so many levels only; those starts that need more must
+ * leave everything as it was, and are then done again with memory enough. */
+static enum elapse_error start_with_little_memory(struct trial *trial,
+                                                  const struct operation *operation)
+{
+    const struct elapse_structure *structure = trial->structure;
+    const struct elapse_timer *timer = &trial->timers[operation->timer];
+    const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
+    uint64_t next = structure->next(trial->instance);
+    uint64_t refused = growth_refused();
+    enum elapse_error error;
+
+    growth_limit(trial->starts % 3);
+    error = start_once(trial, operation);
+    growth_limit(SIZE_MAX);
+    if ((error == ELAPSE_ERROR_MEMORY) != (growth_refused() != refused)) {
+        fail(trial, "start returned %d after %" PRIu64 " refusals", error,
+             growth_refused() - refused);
+        return error;
+    }
+    if (error != ELAPSE_ERROR_MEMORY)
+        return error;
+    if (elapse_timer_pending(timer) != (before != NULL) ||
+        (before != NULL && elapse_timer_deadline(timer) != before->deadline))
+        fail(trial, "a start that failed changed its timer");
+    else if (structure->count(trial->instance) != trial->oracle.count ||
+             structure->now(trial->instance) != trial->oracle.now ||
+             structure->next(trial->instance) < next || structure->check(trial->instance) != 0)
+        fail(trial, "a start that failed changed something");
+    return start_once(trial, operation);
+}
+
 static bool apply_start(struct trial *trial, const struct operation *operation)
 {
     const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
@@ -167,7 +202,10 @@ static bool apply_start(struct trial *trial, const struct operation *operation)
     deadline = oracle_effective(&trial->oracle, deadline);
     if (before == NULL && !claim(trial, operation->timer))
         return false;
-    error = start_once(trial, operation);
+    if (trial->kind->shape != NULL && trial->kind->shape->growth != NULL)
+        error = start_with_little_memory(trial, operation);
+    else
+        error = start_once(trial, operation);
     if (error == ELAPSE_ERROR_FULL && before == NULL && trial->oracle.count == trial->capacity) {
         if (elapse_timer_pending(timer))
             return fail(trial, "a timer is pending though its start failed");
@@ -212,7 +250,7 @@ static bool apply_pop(struct trial *trial, bool *popped)
     size_t number;
 
     *popped = timer != NULL;
-    if (trial->settled && trial->bounded_moves && trial->structure->moves(trial->instance) != moves)
+    if (trial->settled && trial->kind->settles && trial->structure->moves(trial->instance) != moves)
         return fail(trial, "pop moved timers after settle had said that it need not");
     if (timer == NULL) {
         if (oracle_due(&trial->oracle))
@@ -223,7 +261,7 @@ static bool apply_pop(struct trial *trial, bool *popped)
     number = (size_t)(timer - trial->timers);
     if (number >= trial->timer_count)
         return fail(trial, "pop returned a timer that was never started");
-    if (!oracle_may_pop(&trial->oracle, number, trial->in_order))
+    if (!oracle_may_pop(&trial->oracle, number, !trial->kind->any_position))
         return fail(trial, "popped timer %zu, which is not the next in order", number);
     if (elapse_timer_pending(timer) ||
         elapse_timer_deadline(timer) != oracle_find(&trial->oracle, number)->deadline)
@@ -255,7 +293,7 @@ static bool apply_settle(struct trial *trial, uint64_t max_moves, bool *settled)
 
     *settled = trial->structure->settle(trial->instance, (size_t)max_moves);
     moves = trial->structure->moves(trial->instance) - moves;
-    if (trial->bounded_moves && moves > max_moves)
+    if (trial->kind->settles && moves > max_moves)
         return fail(trial, "settle %" PRIu64 " moved %" PRIu64, max_moves, moves);
     trial->settled = *settled;
     return true;
@@ -267,6 +305,11 @@ static bool apply_settle_all(struct trial *trial, uint64_t max_moves)
     size_t calls = ELAPSE__WHEEL_SLOTS + 2 * trial->oracle.count * ELAPSE__WHEEL_LEVELS;
     bool settled = false;
 
+    if (trial->kind->moves_per_start >= ELAPSE__WHEEL_LEVELS)
+        calls += 2 * trial->oracle.count * trial->kind->moves_per_start;
+    /* Each visit to the parked timers brings one of them down, and looks at the rest. */
+    if (trial->kind->parks)
+        calls += (trial->oracle.count + 1) * (trial->oracle.count + 1);
     while (!settled) {
         if (calls-- == 0)
             return fail(trial, "settle %" PRIu64 " does not come to an end", max_moves);
@@ -292,7 +335,8 @@ static bool apply_follow_next(struct trial *trial)
     if (trial->structure->next(trial->instance) <= next)
         return fail(trial, "next is not later than %" PRIu64 ", to which it was followed", next);
     trial->empty_wakes += asleep && popped == 0;
-    if (trial->empty_wakes > trial->disturbances)
+    bool may_be_early = trial->kind->next == NEXT_EARLY || trial->kind->next == NEXT_A_TURN_AHEAD;
+    if (!may_be_early && trial->empty_wakes > trial->disturbances)
         return fail(trial, "more empty wake-ups than timers stopped or moved");
     return true;
 }
@@ -352,16 +396,25 @@ bool trial_apply(struct trial *trial, const struct operation *operation)
 bool trial_drain(struct trial *trial)
 {
     const struct operation follow = {.kind = OPERATION_FOLLOW_NEXT};
+    const struct operation pop_all = {.kind = OPERATION_POP_ALL};
 
     /* Each step pops something or is an empty wake-up, and those are bounded. */
     while (trial->structure->next(trial->instance) != ELAPSE_NEVER) {
+        struct operation jump = {.kind = OPERATION_ADVANCE};
+
         if (!trial_apply(trial, &follow))
+            return false;
+        jump.first = oracle_next(&trial->oracle);
+        if (trial->kind->next != NEXT_A_TURN_AHEAD || jump.first == ELAPSE_NEVER)
+            continue;
+        if (!trial_apply(trial, &jump) || !trial_apply(trial, &pop_all))
             return false;
     }
     if (oracle_next(&trial->oracle) != ELAPSE_NEVER)
         return fail(trial, "next is NEVER too early");
-    if (trial->bounded_moves && trial->structure->moves(trial->instance) >
-                                    ELAPSE__WHEEL_UPPER_LEVELS * trial->starts + trial->put_offs)
+    uint64_t moves_most = trial->kind->moves_per_start * trial->starts +
+                          trial->kind->moves_per_put_off * trial->put_offs;
+    if (trial->kind->moves_per_start > 0 && trial->structure->moves(trial->instance) > moves_most)
         return fail(trial, "more moves than one a level for each arming");
     return true;
 }

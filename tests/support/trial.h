@@ -10,32 +10,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <elapse/structure.h>
 #include <elapse/timer.h>
 
+#include "kind.h"
 #include "operation.h"
 #include "oracle.h"
 
 struct trial_options {
-    const struct elapse_structure *structure;
+    const struct kind *kind;
     uint64_t origin;
     size_t timers;   /* up to ORACLE_CAPACITY */
     size_t capacity; /* of the storage at first; it doubles when it is full */
 };
 
 struct trial {
+    const struct kind *kind;
     const struct elapse_structure *structure;
     void *instance;
     void *storage;
     size_t capacity;
     size_t timer_count;
     struct elapse_timer *timers;
-    /* What the structure promises beyond the wheel: order among all timers, next
-     * exact always. What the wheel alone promises: a bound of its moves. */
-    bool in_order;
-    bool always_exact;
-    bool bounded_moves;
-
     bool check_each; /* call check after each operation */
     bool settled;    /* settle has just said that the next pop moves nothing */
     bool popped_all; /* the last operation popped until NULL */

@@ -51,6 +51,7 @@ static void init_refuses_storage_that_is_not_right(void **state)
 {
     struct elapse_heap heap;
     size_t bytes = elapse_heap_storage_bytes(4);
+    size_t half_aligned = _Alignof(struct elapse__heap_entry) / 2;
     char *storage = malloc(bytes + 16);
 
     (void)state;
@@ -60,7 +61,8 @@ static void init_refuses_storage_that_is_not_right(void **state)
     assert_int_equal(elapse_heap_init(&heap, storage, elapse_heap_storage_bytes(1) - 1, 0),
                      ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_heap_init(&heap, storage + 1, bytes, 0), ELAPSE_ERROR_STORAGE);
-    assert_int_equal(elapse_heap_init(&heap, storage + 4, bytes, 0), ELAPSE_ERROR_STORAGE);
+    assert_int_equal(elapse_heap_init(&heap, storage + half_aligned, bytes, 0),
+                     ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_heap_init(&heap, storage, bytes, 0), ELAPSE_OK);
     free(storage);
 }
@@ -93,7 +95,8 @@ static void storage_bytes_beyond_memory_is_size_max(void **state)
     (void)state;
     assert_true(elapse_heap_storage_bytes(SIZE_MAX) == SIZE_MAX);
     assert_true(elapse_heap_storage_bytes(SIZE_MAX / 2) == SIZE_MAX);
-    assert_true(elapse_heap_storage_bytes(SIZE_MAX / 16 + 1) == SIZE_MAX);
+    assert_true(elapse_heap_storage_bytes(SIZE_MAX / sizeof(struct elapse__heap_entry) + 1) ==
+                SIZE_MAX);
     assert_true(elapse_heap_storage_bytes(SIZE_MAX / 32) < SIZE_MAX);
     assert_true(elapse_heap_storage_bytes(1000) <= 16 * 1000 + 64);
 }

@@ -87,16 +87,16 @@ static void the_wheel_needs_no_storage_and_the_heap_does(void **state)
     struct elapse_heap heap_instance;
 
     (void)state;
-    assert_int_equal(wheel->storage_bytes(0), 0);
-    assert_int_equal(wheel->storage_bytes(1000000), 0);
+    assert_int_equal(wheel->storage_bytes(NULL, 0), 0);
+    assert_int_equal(wheel->storage_bytes(NULL, 1000000), 0);
     assert_int_equal(wheel->instance_bytes, sizeof(struct elapse_wheel));
-    assert_int_equal(wheel->init(&wheel_instance, NULL, 0, 7), ELAPSE_OK);
+    assert_int_equal(wheel->init(&wheel_instance, NULL, NULL, 0, 7), ELAPSE_OK);
     assert_int_equal(wheel->move_storage(&wheel_instance, NULL, 0), ELAPSE_OK);
     assert_int_equal(wheel->now(&wheel_instance), 7);
-    assert_int_equal(heap->storage_bytes(100), elapse_heap_storage_bytes(100));
-    assert_true(heap->storage_bytes(SIZE_MAX) == SIZE_MAX);
+    assert_int_equal(heap->storage_bytes(NULL, 100), elapse_heap_storage_bytes(100));
+    assert_true(heap->storage_bytes(NULL, SIZE_MAX) == SIZE_MAX);
     assert_int_equal(heap->instance_bytes, sizeof(struct elapse_heap));
-    assert_int_equal(heap->init(&heap_instance, NULL, 0, 7), ELAPSE_ERROR_STORAGE);
+    assert_int_equal(heap->init(&heap_instance, NULL, NULL, 0, 7), ELAPSE_ERROR_STORAGE);
 }
 
 static void error_texts_are_sentences_and_differ(void **state)

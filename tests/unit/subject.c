@@ -4,46 +4,48 @@
 #include "subject.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* How many structures have had their turn, this one included. */
 static size_t turns;
 
 bool subject_turn(void)
 {
-    return elapse_structure_at(turns++) != NULL;
+    return kind_at(turns++) != NULL;
 }
 
 const char *subject_name(void)
 {
-    return elapse_structure_at(turns - 1)->name;
+    return kind_at(turns - 1)->name;
 }
 
-bool subject_is_wheel(void)
+const struct kind *subject_kind(void)
 {
-    return strcmp(subject_name(), "wheel") == 0;
+    return kind_at(turns - 1);
 }
 
 struct subject *subject_new(uint64_t now)
 {
     struct subject *subject = malloc(sizeof *subject);
+    const struct elapse_shape *shape = subject_kind()->shape;
     size_t bytes;
 
     assert_non_null(subject);
-    subject->structure = elapse_structure_at(turns - 1);
-    bytes = subject->structure->storage_bytes(SUBJECT_CAPACITY);
+    subject->structure = kind_structure(subject_kind());
+    bytes = subject->structure->storage_bytes(shape, SUBJECT_CAPACITY);
     subject->instance = malloc(subject->structure->instance_bytes);
     subject->storage = malloc(bytes + 1);
     assert_non_null(subject->instance);
     assert_non_null(subject->storage);
-    assert_int_equal(subject->structure->init(subject->instance, subject->storage, bytes, now),
-                     ELAPSE_OK);
+    assert_int_equal(
+        subject->structure->init(subject->instance, shape, subject->storage, bytes, now),
+        ELAPSE_OK);
     return subject;
 }
 
 void subject_free(struct subject *subject)
 {
     assert_int_equal(subject->structure->check(subject->instance), 0);
+    subject->structure->finish(subject->instance);
     free(subject->storage);
     free(subject->instance);
     free(subject);
@@ -121,8 +123,53 @@ size_t pop_all(struct subject *subject)
     return popped;
 }
 
+bool next_may_be_early(void)
+{
+    return subject_kind()->next == NEXT_EARLY || subject_kind()->next == NEXT_A_TURN_AHEAD;
+}
+
+void expect_next(struct subject *subject, uint64_t least)
+{
+    if (!next_may_be_early())
+        assert_true(next(subject) == least);
+    assert_true(next(subject) <= least);
+    if (subject_kind()->next == NEXT_A_TURN_AHEAD)
+        assert_true((next(subject) == ELAPSE_NEVER) == (least == ELAPSE_NEVER));
+}
+
+static bool lower(struct elapse_timer *timer, void *least)
+{
+    uint64_t *deadline = least;
+
+    if (elapse_timer_deadline(timer) < *deadline)
+        *deadline = elapse_timer_deadline(timer);
+    return true;
+}
+
+uint64_t wake_up(struct subject *subject)
+{
+    uint64_t least = ELAPSE_NEVER;
+
+    if (subject_kind()->next != NEXT_A_TURN_AHEAD)
+        return next(subject);
+    subject->structure->for_each(subject->instance, lower, &least);
+    expect_next(subject, least);
+    return least;
+}
+
 size_t follow_next(struct subject *subject)
 {
-    advance(subject, next(subject));
-    return pop_all(subject);
+    enum { VAIN_WAKE_UPS = 100 };
+    size_t popped = 0;
+
+    for (size_t vain = 0; popped == 0; vain++) {
+        uint64_t tick = vain < VAIN_WAKE_UPS ? next(subject) : wake_up(subject);
+
+        advance(subject, tick);
+        popped = pop_all(subject);
+        assert_true(next(subject) > tick || tick == ELAPSE_NEVER);
+        if (!next_may_be_early() || next(subject) == ELAPSE_NEVER)
+            break;
+    }
+    return popped;
 }

@@ -14,6 +14,8 @@
 #include <cmocka.h>
 #include <elapse/structure.h>
 
+#include "kind.h"
+
 enum { SUBJECT_CAPACITY = 4096 };
 
 struct subject {
@@ -22,12 +24,12 @@ struct subject {
     void *storage;
 };
 
-/* Turns to the next structure; false after the last. */
+/* Turns to the next kind of structure; false after the last. */
 bool subject_turn(void);
 
-/* The name of the structure whose turn it is. */
+/* The kind whose turn it is. */
 const char *subject_name(void);
-bool subject_is_wheel(void);
+const struct kind *subject_kind(void);
 
 /* A fresh instance with room for SUBJECT_CAPACITY timers. Each test makes its own. */
 struct subject *subject_new(uint64_t now);
@@ -53,7 +55,18 @@ void expect_no_pop(struct subject *subject);
  * deadlines decrease, or if it goes on beyond SUBJECT_CAPACITY. */
 size_t pop_all(struct subject *subject);
 
-/* Advances to next and pops until NULL. */
+/* The kind's next may be earlier than the least deadline (promise 10). */
+bool next_may_be_early(void);
+
+/* Fails the test unless next is the least deadline pending; where it may be early, if it is late.
+ */
+void expect_next(struct subject *subject, uint64_t least);
+
+/* When to advance to: next, but the least deadline pending where next is a turn ahead at most. */
+uint64_t wake_up(struct subject *subject);
+
+/* Advances to next and pops until NULL. Where next may be early, again until something was popped,
+ * or nothing will be; if it is a turn ahead at most, straight to the least deadline in the end. */
 size_t follow_next(struct subject *subject);
 
 #endif

@@ -1,0 +1,32 @@
+# find_package(elapse): elapse::shared and elapse::static, as far as they are installed, and
+# elapse::elapse, which is the shared one where there is a choice. Either can be asked for
+# as a component.
+foreach(elapse_kind IN ITEMS shared static)
+    set(elapse_${elapse_kind}_FOUND FALSE)
+    if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/elapse-${elapse_kind}.cmake)
+        set(elapse_${elapse_kind}_FOUND TRUE)
+    endif()
+endforeach()
+
+foreach(elapse_kind IN LISTS elapse_FIND_COMPONENTS)
+    if(elapse_FIND_REQUIRED_${elapse_kind} AND NOT elapse_${elapse_kind}_FOUND)
+        set(elapse_FOUND FALSE)
+        set(elapse_NOT_FOUND_MESSAGE "it was installed without the component ${elapse_kind}")
+        return()
+    endif()
+endforeach()
+
+if(elapse_static_FOUND)
+    include(CMakeFindDependencyMacro)
+    find_dependency(Threads)
+    include(${CMAKE_CURRENT_LIST_DIR}/elapse-static.cmake)
+    set(elapse_kind static)
+endif()
+if(elapse_shared_FOUND)
+    include(${CMAKE_CURRENT_LIST_DIR}/elapse-shared.cmake)
+    set(elapse_kind shared)
+endif()
+if(NOT TARGET elapse::elapse)
+    add_library(elapse::elapse ALIAS elapse::${elapse_kind})
+endif()
+unset(elapse_kind)

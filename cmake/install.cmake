@@ -1,0 +1,50 @@
+# What `cmake --install` puts where: libraries, headers, what CMake and pkg-config read, the
+# program with its page, the licence. All of it finds its parts from where it lies, so the
+# whole may be moved.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/elapse
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# Each kind has an export of its own: a system may leave one of the libraries out.
+set(elapse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/elapse)
+foreach(kind IN ITEMS static shared)
+    if(TARGET elapse-${kind})
+        install(TARGETS elapse-${kind} EXPORT elapse-${kind}
+            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+            INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+        install(EXPORT elapse-${kind}
+            FILE elapse-${kind}.cmake
+            NAMESPACE elapse::
+            DESTINATION ${elapse_package_dir})
+    endif()
+endforeach()
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/elapseConfigVersion.cmake
+    COMPATIBILITY ${elapse_compatibility})
+install(
+    FILES ${PROJECT_SOURCE_DIR}/cmake/elapseConfig.cmake ${PROJECT_BINARY_DIR}/elapseConfigVersion.cmake
+    DESTINATION ${elapse_package_dir})
+
+# The file says where it lies, and from there it is so far to the prefix.
+set(elapse_pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH elapse_pc_to_prefix ${elapse_pc_dir} ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" elapse_pc_to_prefix "${elapse_pc_to_prefix}")
+cmake_path(APPEND elapse_pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
+cmake_path(APPEND elapse_pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/elapse.pc.in ${PROJECT_BINARY_DIR}/elapse.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/elapse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(TARGET elapse-tool)
+    install(TARGETS elapse-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
+        FILES_MATCHING PATTERN "*.1")
+    if(elapse_kind STREQUAL shared AND NOT CMAKE_INSTALL_RPATH)
+        file(RELATIVE_PATH elapse_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
+        set_target_properties(elapse-tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${elapse_bin_to_lib}")
+    endif()
+endif()

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""amalgamate.py DIRECTORY: writes elapse.h and elapse.c, the whole library in two files.
+
+What goes in front of what follows from the #include lines alone: a file stands behind
+those that it includes. A new header or source joins by being in its folder. The same
+sources give the same bytes."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PUBLIC = ROOT / "include"
+STRUCTURES = ROOT / "src/structures"
+SCHEDULER = ROOT / "src/scheduler"
+
+COMMENT_OR_TEXT = re.compile(
+    r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
+DIRECTIVE = re.compile(r"^\s*#\s*(\w+)\s*(.*?)\s*$")
+INCLUDED = re.compile(r'^(?:<([^>]+)>|"([^"]+)")$')
+
+# Before any header of the C library: what the scheduler asks it for.
+FEATURES = """\
+#ifndef ELAPSE_STRUCTURES_ONLY
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _TIME_BITS
+#define _TIME_BITS 64
+#endif
+#endif
+"""
+
+HEAD = """\
+Elapse {version}: the whole library in two files, elapse.h and elapse.c.
+
+    cc -std=c11 -O2 -pthread program.c elapse.c
+
+elapse.h says everything there is to know about its functions; it serves C99, C11 and
+C++. elapse.c is C11 with the builtins of GCC (GCC, Clang) and needs the C library and
+threads. With ELAPSE_STRUCTURES_ONLY defined, for both files, the scheduler and cron are
+left out; the structures alone also compile with -ffreestanding and need no more than
+memset and strcmp.
+
+The files are made from the sources of Elapse; a change belongs there.
+
+{licence}"""
+
+
+class Fault(Exception):
+    """What is wrong, and where, in one line."""
+
+
+def name_of(file):
+    return file.relative_to(ROOT).as_posix()
+
+
+def without_comments(text):
+    def blank(match):
+        found = match.group()
+        if found.startswith("/"):
+            return re.sub(r"[^\n]", " ", found)
+        return found
+    return COMMENT_OR_TEXT.sub(blank, text)
+
+
+class Source:
+    """A file of the library: its lines, and what each line includes, if it does."""
+
+    def __init__(self, file):
+        text = file.read_text()
+        self.lines = text.splitlines()
+        self.included = {}
+        depth = 0
+        guards = 1 if file.suffix == ".h" else 0
+        for number, line in enumerate(without_comments(text).splitlines()):
+            directive = DIRECTIVE.match(line)
+            if directive is None:
+                continue
+            word, rest = directive.groups()
+            if word in ("if", "ifdef", "ifndef"):
+                depth += 1
+            elif word == "endif":
+                depth -= 1
+            elif word == "include":
+                place = f"{name_of(file)}:{number + 1}"
+                if depth > guards:
+                    raise Fault(f"{place}: an #include that depends on a condition")
+                self.included[number] = target_of(file, rest, place)
+
+
+def target_of(file, what, place):
+    """A file of the library; or, of the C library, the name."""
+    found = INCLUDED.match(what)
+    if found is None:
+        raise Fault(f"{place}: an #include of neither <file> nor \"file\"")
+    system, own = found.groups()
+    if own is None and not system.startswith("elapse/"):
+        return system
+    target = (PUBLIC / system if own is None else file.parent / own).resolve()
+    if not target.is_file():
+        raise Fault(f"{place}: there is no {what}")
+    return target
+
+
+class Library:
+    """The files read, each once."""
+
+    def __init__(self):
+        self.sources = {}
+
+    def source(self, file):
+        if file not in self.sources:
+            self.sources[file] = Source(file)
+        return self.sources[file]
+
+    def reached_from(self, files):
+        """These files and what they include, each behind what it includes itself."""
+        ordered, entered = [], set()
+
+        def visit(file):
+            if file in entered:
+                return
+            entered.add(file)
+            for target in self.source(file).included.values():
+                if isinstance(target, pathlib.Path):
+                    visit(target)
+            ordered.append(file)
+
+        for file in files:
+            visit(file)
+        return ordered
+
+    def part(self, files, present):
+        """The text of files, without the includes of headers that are `present`. Those of
+        the C library that it brings are added there."""
+        pieces = []
+        for file in files:
+            source = self.source(file)
+            kept = [f"/* ---- {name_of(file)} ---- */", ""]
+            for number, line in enumerate(source.lines):
+                target = source.included.get(number)
+                if isinstance(target, pathlib.Path) or target in present:
+                    continue
+                if target is not None:
+                    present.add(target)
+                # Where includes were left out, no heap of empty lines stays behind.
+                if line or kept[-1]:
+                    kept.append(line)
+            pieces.append("\n".join(kept).rstrip() + "\n")
+        return "\n".join(pieces)
+
+
+def head(version):
+    text = HEAD.format(version=version, licence=(ROOT / "LICENSE").read_text().strip())
+    return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in text.splitlines()) + " */\n"
+
+
+def version_of(text):
+    found = re.search(r'^#define ELAPSE_VERSION_TEXT\s+"([^"]+)"$', text, re.M)
+    if found is None:
+        raise Fault("include/elapse/version.h: there is no ELAPSE_VERSION_TEXT")
+    return found.group(1)
+
+
+def amalgamate():
+    library = Library()
+    public = sorted(PUBLIC.glob("elapse/*.h"))
+    structures = library.reached_from(sorted(STRUCTURES.glob("*.c")))
+    everything = library.reached_from(
+        sorted(STRUCTURES.glob("*.c")) + sorted(SCHEDULER.glob("*.c")))
+
+    # A public header is the structures' if one of their sources needs it.
+    headers = library.reached_from(public)
+    lower_headers = [file for file in headers if file in structures]
+    upper_headers = [file for file in headers if file not in structures]
+    private = [file for file in everything if PUBLIC not in file.parents]
+    lower_sources = [file for file in private if file in structures]
+    upper_sources = [file for file in private if file not in structures]
+
+    # Headers of the C library that are there in every case, and with the scheduler.
+    always = set()
+    lower_header_text = library.part(lower_headers, always)
+    whole = set(always)
+    upper_header_text = library.part(upper_headers, whole)
+    lower_source_text = library.part(lower_sources, always)
+    whole |= always
+    upper_source_text = library.part(upper_sources, whole)
+
+    top = head(version_of((PUBLIC / "elapse/version.h").read_text()))
+    condition = "\n#ifndef ELAPSE_STRUCTURES_ONLY\n\n"
+    end = "\n#endif /* ELAPSE_STRUCTURES_ONLY */\n"
+    return {
+        "elapse.h": top + "#ifndef ELAPSE_H\n#define ELAPSE_H\n\n" + lower_header_text + condition
+                    + upper_header_text + end + "\n#endif\n",
+        "elapse.c": top + FEATURES + '\n#include "elapse.h"\n\n' + lower_source_text + condition
+                    + upper_source_text + end,
+    }
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print("usage: amalgamate.py DIRECTORY", file=sys.stderr)
+        return 2
+    directory = pathlib.Path(sys.argv[1])
+    try:
+        files = amalgamate()
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (directory / name).write_text(text)
+    except Fault as fault:
+        print(f"amalgamate.py: {fault}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"amalgamate.py: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    for name, text in files.items():
+        print(f"{directory / name}: {len(text.splitlines())} lines")
+    return 0
+
+
+sys.exit(main())

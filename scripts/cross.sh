@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# cross.sh [--skip-missing] [MACHINE...]: builds the library and its tests for other
+# machines, by each compiler and C standard, and runs them: the machine's own programs
+# by this one, or by qemu. As C17 they also trap where behaviour is undefined, an
+# unaligned access included. A table at the end says how each went.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
+# shellcheck source=scripts/packages.sh
+source scripts/packages.sh
+
+readonly machines=(i386 aarch64 s390x musl)
+readonly standards=(11 17)
+
+compilers_of()
+{
+    case $1 in
+    musl) echo gcc ;;
+    *) echo gcc clang ;;
+    esac
+}
+
+packages_of()
+{
+    case $1 in
+    i386) echo gcc-i686-linux-gnu libc6-dev-i386-cross clang ;;
+    aarch64) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user clang ;;
+    s390x) echo gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user clang ;;
+    musl) echo musl-tools ;;
+    esac
+}
+
+# What compiling and running for a machine takes and is not here.
+missing_for()
+{
+    local machine=$1 compiler=$2 package missing=()
+    for package in cmake ninja-build $(packages_of "$machine"); do
+        [[ $package == clang && $compiler != clang ]] || package_present "$package" ||
+            missing+=("$package")
+    done
+    echo "${missing[*]-}"
+}
+
+# note MACHINE COMPILER STANDARD OUTCOME
+note()
+{
+    summary+=("$(printf '%-9s %-9s %-6s %s' "$@")")
+}
+
+# check MACHINE COMPILER STANDARD: what fails is shown where it does.
+check()
+{
+    local preset=cross-$1-$2 begun=$SECONDS flags='' log ran
+    log=build/$preset-c$3.log
+    printf '==== %s, %s, C%s\n' "$@"
+    # Both compilers know this; it needs no library of the machine's.
+    [[ $3 != 17 ]] || flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
+    if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" &&
+        cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then
+        grep -E 'error|FAILED' "$log" | head -n 20
+        echo "the output is in $log"
+        note "$@" "FAILED: does not build ($log)"
+        failures=$((failures + 1))
+    elif ! ctest --preset "$preset" >"$log" 2>&1 </dev/null; then
+        sed -n '/tests passed/,$p' "$log"
+        note "$@" "FAILED: tests ($log)"
+        failures=$((failures + 1))
+    else
+        ran=$(sed -n 's/^100% tests passed, 0 tests failed out of //p' "$log")
+        note "$@" "ok: $ran tests, $((SECONDS - begun)) s"
+    fi
+}
+
+skip_missing=
+wanted=()
+for argument in "$@"; do
+    if [[ $argument == --skip-missing ]]; then
+        skip_missing=yes
+    elif [[ " ${machines[*]} " == *" $argument "* ]]; then
+        wanted+=("$argument")
+    else
+        echo "./dev cross: unknown machine: $argument (there are: ${machines[*]})" >&2
+        exit 2
+    fi
+done
+((${#wanted[@]} > 0)) || wanted=("${machines[@]}")
+
+# One after the other, so that what cannot be had does not keep back the rest.
+for machine in "${wanted[@]}"; do
+    for package in cmake ninja-build $(packages_of "$machine"); do
+        (need_packages "$package") || true
+    done
+done
+
+mkdir -p build
+summary=()
+failures=0
+for machine in "${wanted[@]}"; do
+    for compiler in $(compilers_of "$machine"); do
+        absent=$(missing_for "$machine" "$compiler")
+        for standard in "${standards[@]}"; do
+            if [[ -z $absent ]]; then
+                check "$machine" "$compiler" "$standard"
+            elif [[ -n $skip_missing ]]; then
+                note "$machine" "$compiler" "$standard" "skipped: missing $absent"
+            else
+                note "$machine" "$compiler" "$standard" "FAILED: missing $absent"
+                failures=$((failures + 1))
+            fi
+        done
+    done
+done
+
+printf '\n%-9s %-9s %-6s %s\n' machine compiler C outcome
+printf '%s\n' "${summary[@]}"
+printf '\n%d s, %d of %d failed\n' "$SECONDS" "$failures" "${#summary[@]}"
+((failures == 0))

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# package.sh [--check]: the Debian packages, built in a copy of the tree and looked over by
+# lintian; they end up in build/package. With --check they are also tried: check_package.sh.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+check=
+case $# in
+0) ;;
+1)
+    check=$1
+    [[ $check == --check ]] || {
+        echo "./dev package: unknown option: $check" >&2
+        exit 2
+    }
+    ;;
+*)
+    echo "usage: ./dev package [--check]" >&2
+    exit 2
+    ;;
+esac
+
+for program in dpkg-buildpackage dh; do
+    if ! command -v "$program" >/dev/null; then
+        echo "skipped: $program is not there; Debian's packages dpkg-dev and debhelper bring it"
+        exit 77
+    fi
+done
+
+# What Debian's files repeat has to be what the library says of itself.
+version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
+abi=${version%.*}
+[[ $version == 0.* ]] || abi=${version%%.*}
+packaged=$(dpkg-parsechangelog -S Version)
+if [[ $packaged != "$version" ]]; then
+    echo "debian/changelog: version $packaged, but include/elapse/version.h says $version" >&2
+    exit 1
+fi
+if ! grep -qx "Package: libelapse$abi" debian/control; then
+    echo "debian/control: no package libelapse$abi, the one of version $version" >&2
+    exit 1
+fi
+
+# Of a repository what it knows or would take in, elsewhere everything but what was built.
+files()
+{
+    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+        git ls-files -z --cached --others --exclude-standard
+    else
+        find . \( -path ./build -o -name .git \) -prune -o -type f -printf '%P\0'
+    fi
+}
+
+out=$PWD/build/package
+log=$out/build.log
+rm -rf "$out"
+mkdir -p "$out/elapse-$version"
+files | tar --create --null --files-from - --ignore-failed-read | tar -C "$out/elapse-$version" --extract
+
+echo "Building: Debian packages of version $version" >&2
+if ! (cd "$out/elapse-$version" && dpkg-buildpackage -us -uc -b) >"$log" 2>&1 </dev/null; then
+    tail -n 40 "$log" >&2
+    echo "Build failed: Debian packages (all of what was said is in $log)" >&2
+    exit 1
+fi
+rm -rf "$out/elapse-$version"
+
+if command -v lintian >/dev/null; then
+    user=()
+    ((EUID != 0)) || user=(--allow-root)
+    lintian "${user[@]}" --fail-on error,warning --tag-display-limit 0 "$out"/*.changes
+else
+    echo "lintian is not there: the packages were not looked over" >&2
+fi
+
+printf 'Built: %s\n' build/package/*.deb
+[[ -z $check ]] || scripts/check_package.sh "$out"

@@ -1,0 +1,65 @@
+/*
+ * What these tests use of cmocka, under the same names and with the same meaning, for
+ * machines that have no cmocka of their own: other architectures and C libraries.
+ * Where cmocka itself is there, the tests are built with it.
+ *
+ * A test that fails leaves by longjmp; so an assertion is for the thread that runs it.
+ */
+#ifndef ELAPSE_STAND_IN_CMOCKA_H
+#define ELAPSE_STAND_IN_CMOCKA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct CMUnitTest {
+    const char *name;
+    void (*test)(void **state);
+};
+
+#define cmocka_unit_test(function) \
+    {                              \
+#function, function        \
+    }
+
+/* Runs the tests one after the other and returns how many failed. There are no set-up
+ * and tear-down functions: both are NULL. */
+#define cmocka_run_group_tests(tests, setup, teardown) \
+    cmocka_run_group_tests_name(#tests, tests, setup, teardown)
+#define cmocka_run_group_tests_name(name, tests, setup, teardown) \
+    stand_in_run(name, tests, sizeof(tests) / sizeof *(tests), setup, teardown)
+
+int stand_in_run(const char *name, const struct CMUnitTest *tests, size_t count, void *setup,
+                 void *teardown);
+
+#define print_message(...) stand_in_print(__VA_ARGS__)
+#define fail()             stand_in_fail(__FILE__, __LINE__, "fail")
+#define fail_msg(...)      stand_in_fail(__FILE__, __LINE__, __VA_ARGS__)
+#define skip()             stand_in_skip()
+
+void stand_in_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void stand_in_fail(const char *file, int line, const char *format, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+void stand_in_skip(void) __attribute__((noreturn));
+
+#define assert_true(condition) \
+    ((condition) ? (void)0 : stand_in_fail(__FILE__, __LINE__, "%s", #condition))
+#define assert_false(condition)          assert_true(!(condition))
+#define assert_null(pointer)             assert_true((pointer) == NULL)
+#define assert_non_null(pointer)         assert_true((pointer) != NULL)
+#define assert_ptr_equal(a, b)           assert_int_equal((uintptr_t)(a), (uintptr_t)(b))
+#define assert_ptr_not_equal(a, b)       assert_int_not_equal((uintptr_t)(a), (uintptr_t)(b))
+#define assert_int_equal(a, b)           stand_in_numbers(STAND_IN_PAIR(a, b), 1)
+#define assert_int_not_equal(a, b)       stand_in_numbers(STAND_IN_PAIR(a, b), 0)
+#define assert_string_equal(a, b)        stand_in_strings(__FILE__, __LINE__, a, b, 1)
+#define assert_string_not_equal(a, b)    stand_in_strings(__FILE__, __LINE__, a, b, 0)
+#define assert_memory_equal(a, b, bytes) stand_in_memory(__FILE__, __LINE__, a, b, bytes)
+#define assert_in_range(value, least, most) \
+    stand_in_range(__FILE__, __LINE__, (uintmax_t)(value), (uintmax_t)(least), (uintmax_t)(most))
+#define STAND_IN_PAIR(a, b) __FILE__, __LINE__, (uintmax_t)(a), (uintmax_t)(b)
+
+void stand_in_numbers(const char *file, int line, uintmax_t a, uintmax_t b, int equal);
+void stand_in_strings(const char *file, int line, const char *a, const char *b, int equal);
+void stand_in_memory(const char *file, int line, const void *a, const void *b, size_t bytes);
+void stand_in_range(const char *file, int line, uintmax_t value, uintmax_t least, uintmax_t most);
+
+#endif

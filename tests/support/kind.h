@@ -1,0 +1,53 @@
+/*
+ * The kinds of structure that the tests go through: each structure, in each shape that is worth
+ * a test, and what the promises are for it.
+ */
+#ifndef ELAPSE_TESTS_KIND_H
+#define ELAPSE_TESTS_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/structure.h>
+
+/* What promise 10 is for a kind. In each case next is never late. */
+enum kind_next {
+    NEXT_EXACT,             /* the least deadline, always */
+    NEXT_EXACT_UNDISTURBED, /* unless a timer was stopped or moved; then one vain wake-up each */
+    NEXT_EARLY,             /* some wake-ups are in vain */
+    /* A turn ahead at most, so that a deadline takes as many wake-ups as there are turns to it:
+     * where that may be more than can be waited for, tests follow next for a while and then jump.
+     */
+    NEXT_A_TURN_AHEAD,
+};
+
+struct kind {
+    const char *name;      /* "heap"; what precedes ",parking" as --structure takes it */
+    const char *structure; /* its name */
+    const struct elapse_shape *shape;
+    enum kind_next next;
+    /* A timer started again while pending, not earlier, may come at any position among those
+     * of its new deadline (promise 4). */
+    bool any_position;
+    /* settle may answer false, and a pop after it answered true moves nothing (promise 6). */
+    bool settles;
+    /* The ranges of occupied slots do not overlap. */
+    bool disjoint_slots;
+    /* What lies out of reach is looked at again and again, each time at the cost of a move. */
+    bool parks;
+    /* All deadlines share one slot, save those that are due or never will be. */
+    bool one_slot;
+    /* The most moves for each start, and those more for each start that puts a
+     * timer off (promise 6); 0: no bound. */
+    uint64_t moves_per_start;
+    uint64_t moves_per_put_off;
+};
+
+/* NULL if there is none of that name or number. */
+const struct kind *kind_find(const char *name);
+const struct kind *kind_at(size_t number);
+
+const struct elapse_structure *kind_structure(const struct kind *kind);
+
+#endif
