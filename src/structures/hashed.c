@@ -53,7 +53,7 @@
  *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
  *     stop, pop    a ring -> idle
  *     take_aside   the ring of a slot -> aside
- *     visit        aside -> the due ring, or back into the ring of the slot
+ *     visit_aside  aside -> the due ring, or back into the ring of the slot
  *     begin_visit, continue_jump   pointer, position; before, unvisited: the jump
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme
@@ -256,7 +256,7 @@ static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns
 }
 
 /* Looks at the timers set aside while `*budget` lasts; returns false when it did not suffice. */
-static bool visit(struct elapse_hashed *hashed, size_t *budget)
+static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
 {
     struct elapse__link *ring = &hashed->rings[hashed->visiting];
     uint64_t turns = hashed->turns;
@@ -344,7 +344,7 @@ static bool begin_visit(struct elapse_hashed *hashed)
 static bool prepare(struct elapse_hashed *hashed, size_t *budget)
 {
     for (;;) {
-        if (!visit(hashed, budget))
+        if (!visit_aside(hashed, budget))
             return false;
         if (elapse__hashed_jumping(hashed) && continue_jump(hashed))
             continue;
