@@ -504,7 +504,7 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *schedu
  * thread. The time-out goes by CLOCK_MONOTONIC whatever the scheduler's clock.
  *
  * Two tasks that wait for each other wait for ever, and so does one that waits while
- * it holds a mutex that the action needs; docs/scheduler.md shows both.
+ * it holds a mutex that the action needs; docs/guide/cancelling.md shows both.
  */
 ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,

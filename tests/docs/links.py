@@ -84,6 +84,8 @@ def check_mentions(root):
         if path.parent == root / "tests/docs":
             continue
         text = path.read_text(errors="replace")
+        if path.suffix == ".md":  # links are looked at by themselves
+            text = re.sub(r"(?<=\])\([^)\n]*\)", "", text)
         for mention in MENTION.finditer(text):
             if not (root / mention.group()).exists():
                 line = text.count("\n", 0, mention.start()) + 1
