@@ -191,7 +191,8 @@ static void two_actions_that_wait_for_each_other(void **state)
 /* ---- one worker ---- */
 
 struct errand {
-    sem_t done;
+    sem_t done;        /* for who waits for the errand */
+    sem_t at_end;      /* for the test */
     atomic_int waited; /* errno of the wait; 0: it was done */
 };
 
@@ -210,6 +211,7 @@ static void do_errand(void *context, const struct elapse_run *run)
 
     (void)run;
     sem_post(&errand->done);
+    sem_post(&errand->at_end);
 }
 
 /* With workers = 0 the clock's thread is the one worker. */
@@ -224,11 +226,12 @@ static void an_action_that_waits_for_a_task_behind_it(void **state)
         struct elapse_task acts = {.action = do_errand, .context = &errand};
 
         sem_init(&errand.done, 0, 0);
+        sem_init(&errand.at_end, 0, 0);
         errand.waited = -1;
         uint64_t deadline_ns = elapse_scheduler_now_ns(scheduler) + 5 * TICK_NS;
         (void)schedule_at(scheduler, &waits, deadline_ns);
         (void)schedule_at(scheduler, &acts, deadline_ns + TICK_NS);
-        sem_wait(&errand.done);
+        sem_wait(&errand.at_end);
         scheduler_end(scheduler);
         assert_int_equal(errand.waited, ETIMEDOUT);
     }
