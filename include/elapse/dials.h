@@ -24,9 +24,11 @@
  * grow by another dial. In others it is parked, and looked at again each time that it
  * may have come within reach: at most once a turn of the coarsest dial.
  *
- * Verbs, units, order, threads and promises are those of wheel.h, whose comments
- * hold here too, except where said below. Time is in ticks; one thread at a
- * time; since version 0.1.
+ * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
+ * where said below. What holds for every function below, unless it says otherwise:
+ * - Times: in ticks, as in wheel.h.
+ * - Threads: one at a time, as in wheel.h.
+ * - Since: version 0.1.
  */
 #ifndef ELAPSE_DIALS_H
 #define ELAPSE_DIALS_H
