@@ -60,15 +60,15 @@
  *
  * Who changes what:
  *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
- *     catch_up      pointer, as far as nothing has to be drained; wake
- *     prepare       pointer, wake: goes to the next thing to do
+ *     follow_clock  pointer, as far as nothing has to be drained; wake
+ *     find_due      pointer, wake: goes to the next thing to do
  *     drain_pointer moves the timers of all slots that begin at the pointer; drained
  *     pop_due       a ring -> idle; a slot's bit; wake
  *     grow          adds a level
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
- * scheme 7; the growing form is that of the hierarchical purgatory timer of Apache
- * Kafka. Bitmaps, the pointer that trails and the drain on demand are what differs.
+ * scheme 7; the growing form is that of the hierarchical timer of Apache Kafka's
+ * purgatory. Bitmaps, the pointer that trails and the drain on demand are what differs.
  */
 #include <string.h>
 
@@ -118,7 +118,7 @@ static uint64_t first_begin(const struct elapse_dials *dials)
 }
 
 /* Lets the pointer follow the clock up to where there is something to do. */
-static void catch_up(struct elapse_dials *dials)
+static void follow_clock(struct elapse_dials *dials)
 {
     if (dials->pointer == dials->clock)
         return;
@@ -135,7 +135,7 @@ static void catch_up(struct elapse_dials *dials)
 
 /* ---- placing ---- */
 
-static void lower_wake(struct elapse_dials *dials, uint64_t tick)
+static void wake_by(struct elapse_dials *dials, uint64_t tick)
 {
     if (tick < dials->wake)
         dials->wake = tick;
@@ -143,7 +143,7 @@ static void lower_wake(struct elapse_dials *dials, uint64_t tick)
 
 /* Puts a timer that is in no ring where its deadline belongs, as the newest or the oldest
  * there. Returns the first tick at which something has to be done for it. */
-static uint64_t place(struct elapse_dials *dials, struct elapse_timer *timer, bool as_oldest)
+static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *timer, bool as_oldest)
 {
     uint64_t deadline = timer->deadline;
     struct elapse__dials_level *level = dials->finest;
@@ -177,7 +177,7 @@ static uint64_t place(struct elapse_dials *dials, struct elapse_timer *timer, bo
 }
 
 /* Takes a pending timer out of its ring. */
-static void take_out(struct elapse_dials *dials, struct elapse_timer *timer)
+static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
 {
     uint32_t number = elapse__dials_place_level(timer->place);
     if (elapse__ring_remove(&timer->keep.link) && number < ELAPSE__DIALS_PARKED) {
@@ -207,16 +207,16 @@ enum elapse_error elapse_dials_start(struct elapse_dials *dials, struct elapse_t
                                      uint64_t deadline)
 {
     deadline = elapse__stored_deadline(dials->clock, deadline);
-    catch_up(dials);
+    follow_clock(dials);
     if (!make_reach(dials, deadline))
         return ELAPSE_ERROR_MEMORY;
     if (timer->place != 0) {
-        take_out(dials, timer);
-        catch_up(dials);
+        remove_timer(dials, timer);
+        follow_clock(dials);
     }
     timer->deadline = deadline;
     dials->count++;
-    lower_wake(dials, place(dials, timer, false));
+    wake_by(dials, place_timer(dials, timer, false));
     return ELAPSE_OK;
 }
 
@@ -231,7 +231,7 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
 {
     if (timer->place == 0)
         return false;
-    take_out(dials, timer);
+    remove_timer(dials, timer);
     return true;
 }
 
@@ -242,14 +242,14 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
  * the oldest, while `*budget` lasts. None of them belongs into the same ring. Returns true
  * when the ring is empty.
  */
-static bool drain(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
+static bool drain_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
 {
     struct elapse__link *link = ring->previous;
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
         link = link->previous;
-        (void)place(dials, timer, true);
+        (void)place_timer(dials, timer, true);
     }
     /* The ring is closed once, behind the last that moved. */
     ring->previous = link;
@@ -260,7 +260,7 @@ static bool drain(struct elapse_dials *dials, struct elapse__link *ring, size_t 
 }
 
 /* Leaves the parked timers, if this is the tick of their visit, in the ring `aside`. */
-static void take_aside(struct elapse_dials *dials)
+static void put_parked_aside(struct elapse_dials *dials)
 {
     if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
         return;
@@ -281,12 +281,12 @@ static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
         struct elapse__link *ring = elapse__dials_ring(level, slot);
         if (elapse__ring_empty(ring))
             continue;
-        if (!drain(dials, ring, budget))
+        if (!drain_ring(dials, ring, budget))
             return false;
         elapse__dials_mark_empty(level, slot);
     }
-    take_aside(dials);
-    dials->drained = drain(dials, &dials->aside, budget);
+    put_parked_aside(dials);
+    dials->drained = drain_ring(dials, &dials->aside, budget);
     return dials->drained;
 }
 
@@ -295,7 +295,7 @@ static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
  * Moves what has to be moved for it, while `*budget` lasts; returns false when it did not
  * suffice.
  */
-static bool prepare(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
+static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
 {
     *due = NULL;
     for (;;) {
@@ -323,14 +323,14 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
 {
     struct elapse_timer *due;
     size_t budget = SIZE_MAX;
-    bool prepared = prepare(dials, &budget, &due);
+    bool prepared = find_due(dials, &budget, &due);
     ELAPSE__ASSERT(prepared);
     (void)prepared;
     if (due == NULL)
         return NULL;
     ELAPSE__ASSERT(due->deadline == dials->pointer && due->deadline <= dials->clock);
     struct elapse__link *ring = due->keep.link.previous;
-    take_out(dials, due);
+    remove_timer(dials, due);
     /* With the slot's last timer the next wake-up is known: as a rule it spares the
      * call that would find nothing due. */
     if (elapse__ring_empty(ring))
@@ -341,7 +341,7 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
 bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves)
 {
     struct elapse_timer *due;
-    return prepare(dials, &max_moves, &due);
+    return find_due(dials, &max_moves, &due);
 }
 
 uint64_t elapse_dials_remaining(const struct elapse_dials *dials, const struct elapse_timer *timer)

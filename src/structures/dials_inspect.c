@@ -8,7 +8,7 @@
 #include "ring.h"
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
-static bool visit_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
+static bool walk_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
 {
     struct elapse__link *link = ring->next;
     while (link != ring) {
@@ -29,7 +29,7 @@ static bool visit_level(const struct elapse__dials_level *level, elapse_visit_fu
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
-            if (!visit_ring(elapse__dials_ring(level, slot), visit, context))
+            if (!walk_ring(elapse__dials_ring(level, slot), visit, context))
                 return false;
         }
     }
@@ -43,11 +43,11 @@ void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *vi
         if (!visit_level(level, visit, context))
             return;
     }
-    (void)(visit_ring(&dials->aside, visit, context) &&
-           visit_ring(&dials->parked, visit, context) && visit_ring(&dials->never, visit, context));
+    (void)(walk_ring(&dials->aside, visit, context) && walk_ring(&dials->parked, visit, context) &&
+           walk_ring(&dials->never, visit, context));
 }
 
-static bool stop_visited(struct elapse_timer *timer, void *dials)
+static bool stop_in_walk(struct elapse_timer *timer, void *dials)
 {
     (void)elapse_dials_stop(dials, timer);
     return true;
@@ -55,7 +55,7 @@ static bool stop_visited(struct elapse_timer *timer, void *dials)
 
 void elapse_dials_clear(struct elapse_dials *dials)
 {
-    elapse_dials_for_each(dials, stop_visited, dials);
+    elapse_dials_for_each(dials, stop_in_walk, dials);
     dials->wake = ELAPSE_NEVER;
     ELAPSE__ASSERT(dials->count == 0);
 }
@@ -74,7 +74,7 @@ struct inspection {
 
 /* Walks a ring, giving up beyond the dials' own count so that a loop ends. Returns the number
  * of the broken invariant, or 0. */
-static unsigned check_ring(const struct elapse__link *ring, struct inspection *inspection)
+static unsigned inspect_ring(const struct elapse__link *ring, struct inspection *inspection)
 {
     const struct elapse__link *link = ring;
     for (;;) {
@@ -108,8 +108,8 @@ static unsigned check_begin(const struct elapse_dials *dials, uint64_t begin, bo
     return dials->drained && !on_level_0 && begin == dials->pointer ? 8 : 0;
 }
 
-static unsigned check_slot(const struct elapse__dials_level *level, uint32_t slot,
-                           struct inspection *inspection)
+static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t slot,
+                             struct inspection *inspection)
 {
     const struct elapse_dials *dials = inspection->dials;
     const struct elapse__link *ring = elapse__dials_ring(level, slot);
@@ -122,7 +122,7 @@ static unsigned check_slot(const struct elapse__dials_level *level, uint32_t slo
     inspection->first = begin;
     inspection->last = last_tick(level, begin);
     inspection->broken = 5;
-    unsigned broken = check_ring(ring, inspection);
+    unsigned broken = inspect_ring(ring, inspection);
     if (broken != 0 || !occupied)
         return broken;
     if (begin < dials->pointer)
@@ -144,7 +144,7 @@ static unsigned check_level(const struct elapse__dials_level *level, struct insp
     if (level->slots % 64 != 0 && occupied[words - 1] >> level->slots % 64 != 0)
         return 2;
     for (uint32_t slot = 0; slot < level->slots; slot++) {
-        unsigned broken = check_slot(level, slot, inspection);
+        unsigned broken = inspect_slot(level, slot, inspection);
         if (broken != 0)
             return broken;
     }
@@ -177,12 +177,12 @@ static unsigned check_unplaced(const struct elapse_dials *dials, struct inspecti
     inspection->place = elapse__dials_place(ELAPSE__DIALS_PARKED, 0);
     inspection->first = dials->pointer;
     inspection->last = ELAPSE_TIME_MAX;
-    broken = check_ring(&dials->aside, inspection);
+    broken = inspect_ring(&dials->aside, inspection);
     if (broken == 0 && dials->drained && !elapse__ring_empty(&dials->aside))
         broken = 8;
     if (broken == 0) {
         inspection->first = dials->parked_least;
-        broken = check_ring(&dials->parked, inspection);
+        broken = inspect_ring(&dials->parked, inspection);
     }
     if (broken == 0 && !elapse__ring_empty(&dials->parked))
         broken = begin < dials->pointer ? 6 : check_begin(dials, begin, false);
@@ -190,7 +190,7 @@ static unsigned check_unplaced(const struct elapse_dials *dials, struct inspecti
         inspection->place = elapse__dials_place(ELAPSE__DIALS_NEVER, 0);
         inspection->first = ELAPSE_NEVER;
         inspection->last = ELAPSE_NEVER;
-        broken = check_ring(&dials->never, inspection);
+        broken = inspect_ring(&dials->never, inspection);
     }
     return broken;
 }

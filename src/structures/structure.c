@@ -127,7 +127,8 @@ static size_t hashed_slots(const struct elapse_shape *shape)
 {
     if (shape == NULL)
         return HASHED_USUAL_SLOTS;
-    return shape->levels == 1 && shape->growth == NULL ? shape->slots[0] : 0;
+    bool is_ring = shape->slots != NULL && shape->levels == 1 && shape->growth == NULL;
+    return is_ring ? shape->slots[0] : 0;
 }
 
 static size_t hashed_storage_bytes(const struct elapse_shape *shape, size_t capacity)

@@ -54,7 +54,7 @@ static void run_and_end(struct play *play, const struct elapse_taken *taken)
 {
     struct thing *thing = taken->context;
     struct elapse_handle handle = taken->run.handle;
-    MUST(elapse_task_cancel_wait(play->scheduler, handle, 0) == ELAPSE_CANCEL_RUNNING);
+    MUST(elapse_task_cancel(play->scheduler, handle) == ELAPSE_CANCEL_RUNNING);
     MUST(thing->destroyed == 0);
     taken->action(thing, &taken->run);
     MUST(elapse_task_done(play->scheduler, handle) == ELAPSE_OK);

@@ -262,20 +262,20 @@ mutant dials_parked_drained_before_the_slots src/structures/dials.c \
     '    uint64_t pointer = dials->pointer;
     for (struct' \
     '    uint64_t pointer = dials->pointer;
-    take_aside(dials);
-    if (!drain(dials, &dials->aside, budget))
+    put_parked_aside(dials);
+    if (!drain_ring(dials, &dials->aside, budget))
         return false;
     for (struct'
 mutant dials_drain_reverses_order src/structures/dials.c \
-    '        (void)place(dials, timer, true);' \
-    '        (void)place(dials, timer, false);'
+    '        (void)place_timer(dials, timer, true);' \
+    '        (void)place_timer(dials, timer, false);'
 mutant dials_drain_from_the_oldest src/structures/dials.c \
     '    struct elapse__link *link = ring->previous;
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
         link = link->previous;
-        (void)place(dials, timer, true);
+        (void)place_timer(dials, timer, true);
     }
     /* The ring is closed once, behind the last that moved. */
     ring->previous = link;
@@ -285,16 +285,16 @@ mutant dials_drain_from_the_oldest src/structures/dials.c \
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
         link = link->next;
-        (void)place(dials, timer, true);
+        (void)place_timer(dials, timer, true);
     }
     ring->next = link;
     link->previous = ring;'
 mutant dials_start_as_the_oldest src/structures/dials.c \
-    'lower_wake(dials, place(dials, timer, false));' \
-    'lower_wake(dials, place(dials, timer, true));'
+    'wake_by(dials, place_timer(dials, timer, false));' \
+    'wake_by(dials, place_timer(dials, timer, true));'
 mutant dials_wake_not_lowered src/structures/dials.c \
-    'lower_wake(dials, place(dials, timer, false));' \
-    '(void)place(dials, timer, false);'
+    'wake_by(dials, place_timer(dials, timer, false));' \
+    '(void)place_timer(dials, timer, false);'
 mutant dials_wake_at_the_deadline src/structures/dials.c \
     'begin = elapse__dials_begin(level, deadline);' \
     'begin = deadline;'
@@ -344,8 +344,8 @@ mutant dials_settle_exceeds_its_budget src/structures/dials.c \
     'for (; link != ring && left > 0; left--) {' \
     'for (; link != ring; left -= left > 0) {'
 mutant dials_re_armed_timer_not_taken_out src/structures/dials.c \
-    '        take_out(dials, timer);
-        catch_up(dials);' \
+    '        remove_timer(dials, timer);
+        follow_clock(dials);' \
     '        dials->count--;'
 mutant dials_failed_start_stops_the_timer src/structures/dials.c \
     '    if (!make_reach(dials, deadline))
@@ -381,7 +381,7 @@ mutant dials_one_slot_is_enough src/structures/dials_shape.c \
     'if (shape->slots[i] < 2)' \
     'if (shape->slots[i] < 1)'
 mutant dials_for_each_overlooks_those_aside src/structures/dials_inspect.c \
-    'visit_ring(&dials->aside, visit, context) &&' \
+    'walk_ring(&dials->aside, visit, context) &&' \
     ''
 mutant dials_check_overlooks_a_late_wake src/structures/dials_inspect.c \
     '    if (dials->wake > begin)

@@ -100,7 +100,7 @@ static void draw_calendar(struct draft *draft, struct record *record, struct ran
         return;
     record->calendar = true;
     draft->task.slack_ns = 0;
-    if (record->key >= KEYS || !random_one_in(source, 8))
+    if (record->key >= KEYS || !record->round->has_cron || !random_one_in(source, 8))
         return;
     record->recurrence = ELAPSE_RECUR_CRON;
     record->if_missed = (enum elapse_missed)random_below(source, 2);

@@ -34,6 +34,7 @@ static void draw_character(struct round *round, struct random_source *source)
         round->how = ELAPSE_CLOSE_HAND_BACK;
     round->operations_each = 50 + random_below(source, 2000);
     round->starts = !random_one_in(source, 16);
+    round->has_cron = random_one_in(source, 2);
 }
 
 static void round_open(struct round *round)
@@ -117,7 +118,6 @@ static void rest(struct round *round)
         nap_ns(500000);
         elapse_scheduler_statistics(round->scheduler, &statistics);
     } while (statistics.running > 0 || statistics.pending != accounts_far(round));
-    atomic_store(&round->phase, (int)PHASE_BUSY);
 }
 
 /* Closes, while the others go on. */
@@ -155,16 +155,21 @@ static void round_live(struct round *round)
     struct random_source *source = random_of_thread(round);
     pthread_t threads[THREADS_MAX];
     unsigned others = round->configuration->threads - 1;
+    bool closes_at_rest = false; /* then nothing but closing wakes whoever sleeps */
     for (unsigned i = 0; i < others; i++)
         must(pthread_create(&threads[i], NULL, go_on, round) == 0, round, NULL, "no thread");
     for (uint64_t i = 0; i < round->operations_each; i++)
         operate_some(round, source);
     if (round->starts && random_one_in(source, 3)) {
         rest(round);
-        for (uint64_t i = random_below(source, 200); i > 0; i--)
+        closes_at_rest = random_one_in(source, 2);
+        if (!closes_at_rest)
+            atomic_store(&round->phase, (int)PHASE_BUSY);
+        for (uint64_t i = closes_at_rest ? 0 : random_below(source, 200); i > 0; i--)
             operate_some(round, source);
     }
     shut(round, takers);
+    atomic_store(&round->phase, (int)PHASE_BUSY);
     for (int i = 0; i < 20; i++)
         operate_some(round, source);
     atomic_store(&round->phase, (int)PHASE_END);

@@ -134,6 +134,7 @@ struct round {
     enum elapse_close how;
     unsigned takers; /* 0: it is not in pull mode */
     bool starts;     /* it is started before the threads are made */
+    bool has_cron;   /* something comes due each second */
     _Atomic bool started;
     uint64_t begun_ns;
     uint64_t begun_calendar_ns;

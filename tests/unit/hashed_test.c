@@ -94,7 +94,8 @@ static void takes_its_shape_by_name(void **state)
     static const struct elapse_allocator allocator = {0};
     const struct elapse_structure *structure = elapse_structure_find("hashed");
     const struct elapse_shape seven = {.slots = slots, .levels = 1};
-    const struct elapse_shape wrong[] = {{.slots = slots, .levels = 2},
+    const struct elapse_shape wrong[] = {{.slots = NULL, .levels = 1},
+                                         {.slots = slots, .levels = 2},
                                          {.slots = none, .levels = 1},
                                          {.slots = slots, .levels = 1, .growth = &allocator}};
     struct elapse_hashed hashed;

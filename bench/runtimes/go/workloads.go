@@ -168,6 +168,7 @@ func runSchedule(o options) error {
 		spentNs := fill(newFillers(o.threads, handles))
 		if reported {
 			report("schedule_ns", float64(spentNs)/float64(o.timers))
+			report("settled_ns", float64(spentNs)/float64(o.timers))
 		}
 		return checkCount("timers pending", stopAll(handles), int64(o.timers))
 	})

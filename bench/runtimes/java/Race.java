@@ -201,10 +201,14 @@ final class Race {
             beganNs = Math.min(beganNs, filler.beganNs);
             endedNs = Math.max(endedNs, filler.endedNs);
         }
+        facility.awaitPlaced();
+        long placedNs = System.nanoTime();
         if (handles[handles.length - 1] == null)
             throw new FailedException("a thread ended before it had scheduled all of its timers");
-        if (reported)
+        if (reported) {
             report("schedule_ns", (double) (endedNs - beganNs) / handles.length);
+            report("settled_ns", (double) (placedNs - beganNs) / handles.length);
+        }
         checkAllPending(facility, handles);
     }
 
