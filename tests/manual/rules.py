@@ -4,6 +4,7 @@ lists where they do not."""
 import pathlib
 import re
 import sys
+import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 INCLUDE = ROOT / "include"
@@ -19,6 +20,13 @@ TIME_WORDS = {"now", "deadline", "delay", "earliest", "latest", "timeout", "peri
 INTEGER_64 = re.compile(r"\bu?int64_t\b")
 OTHER_INTEGER = re.compile(r"\b(int|long|unsigned|size_t|u?int32_t)\b")
 CAPITALS = re.compile(r"\bELAPSE_[A-Z0-9_]+\b|\b[A-Z][A-Z0-9_]{2,}\b")
+
+
+def run_tests():
+    """Runs the tests of the program that calls it. Ends with 77, skipped, when all that were run
+    passed, but some could not be run."""
+    result = unittest.main(exit=False).result
+    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
 
 
 def public_functions(compiler, include):

@@ -97,4 +97,4 @@ class Headers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    rules.run_tests()

@@ -14,7 +14,6 @@ import unittest
 
 import rules
 
-sys.dont_write_bytecode = True
 COMPILER = os.environ.get("CC", "cc")
 PROGRAM = os.environ.get("ELAPSE_PROGRAM", "")
 BY_HAND = rules.ROOT / "docs/man"
@@ -194,4 +193,4 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    rules.run_tests()

@@ -61,4 +61,4 @@ class Reference(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    rules.run_tests()
