@@ -174,7 +174,8 @@ ELAPSE_API bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves
  * timer will ever be due. Never later than the least deadline pending, but earlier by up to
  * the width of the slot that it lies in: the first tick of a slot is when its timers are
  * moved to a finer level. After a stop or a move it may be earlier still, for one wake-up in
- * vain. After advancing to it and popping until NULL, the answer is strictly later. A value up to elapse_dials_now means: pop now.
+ * vain. After advancing to it and popping until NULL, the answer is strictly later. A value
+ * up to elapse_dials_now means: pop now.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
