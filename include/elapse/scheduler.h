@@ -611,9 +611,9 @@ ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler
  * Pull mode: a descriptor for poll, epoll and event loops that becomes readable when a task may be
  * due; now and then for nothing, after a cancel for example. Then take with a time-out of 0 until
  * NOTHING_DUE: only that makes it unreadable again, and only while no thread waits in take. So use
- * either it or waiting takes, not both. Closing closes it, and wakes nobody who waits for it in
- * epoll: an event loop has to be told by other means. Do not read, write or close it. -1: not in
- * pull mode, not started, closed, or manual time.
+ * either it or waiting takes, not both. Closing makes it readable for good, so that an event loop
+ * wakes up and take tells it CLOSED; freeing the scheduler closes it. Do not read, write or close
+ * it. -1: not in pull mode, not started, or manual time.
  * Cost: O(1).
  */
 ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler);

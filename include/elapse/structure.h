@@ -56,7 +56,8 @@ struct elapse_structure {
                               size_t storage_bytes, uint64_t now);
 
     /* Gives back what the structure has allocated by itself, which only one that grows
-     * does. The timers in it are forgotten; it may only be initialised anew. */
+     * does. Once, after an init that succeeded. The timers in it are forgotten; it may only be
+     * initialised anew. */
     void (*finish)(void *instance);
 
     /* Where the structure is bounded: takes other, usually larger storage, every timer staying
