@@ -294,7 +294,7 @@ elapse_scheduler_new(const struct elapse_scheduler_options *options,
  * one whose clock is manual.
  * Errors: SYSTEM (or no memory for a thread; nothing is left running; it may be tried again),
  * CLOSED, BUSY while another thread is inside start.
- * Cost: making the two threads.
+ * Cost: making one thread or two.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_start(struct elapse_scheduler *scheduler);
