@@ -30,6 +30,8 @@ enum {
     CONTENDER_STREAM,
     CONTENDER_WHEEL,
     CONTENDER_HEAP,
+    CONTENDER_DIALS,
+    CONTENDER_HASHED,
     CONTENDER_TEXTBOOK,
     CONTENDER_LIST,
     CONTENDER_SCHEDULER,
@@ -49,6 +51,8 @@ extern const struct contender floor_chain;
 extern const struct contender floor_stream;
 extern const struct contender contender_wheel;
 extern const struct contender contender_heap;
+extern const struct contender contender_dials;
+extern const struct contender contender_hashed;
 extern const struct contender contender_textbook;
 extern const struct contender contender_list;
 extern const struct contender contender_scheduler;

@@ -21,7 +21,7 @@
 #include <elapse/wheel.h>
 
 /* A tick is a millisecond. */
-enum { IDLE_MS = 60 * 1000, INPUTS_PER_CONNECTION = 50 };
+enum { IDLE_MS = 60 * 1000, INPUTS_PER_CONNECTION = 50, CONNECTIONS_MAX = 1000000000 };
 
 struct connection {
     struct elapse_timer idle; /* first: a cast finds the connection */
@@ -133,9 +133,14 @@ int main(int argument_count, char **arguments)
 {
     static struct server server;
     struct network network = {.random = 1};
+    const char *said = argument_count > 1 ? arguments[1] : "100000";
+    char *end;
 
-    server.count = argument_count > 1 ? strtoul(arguments[1], NULL, 10) : 100000;
-    require(server.count > 0 && server.count <= UINT32_MAX, "no such number of connections");
+    server.count = strtoul(said, &end, 10);
+    if (argument_count > 2 || *end != '\0' || server.count < 1 || server.count > CONNECTIONS_MAX) {
+        fprintf(stderr, "usage: idle_connections [CONNECTIONS], 1 to %d\n", CONNECTIONS_MAX);
+        return 2;
+    }
     server.connections = calloc(server.count, sizeof *server.connections);
     require(server.connections != NULL, "no memory");
     require(elapse_wheel_init(&server.wheel, network.now_ms) == ELAPSE_OK, "no wheel");

@@ -22,7 +22,7 @@
 
 #define TIME_TO_PAY_NS (30 * ELAPSE_MINUTE_NS)
 
-enum { CUSTOMER_THREADS = 4 };
+enum { CUSTOMER_THREADS = 4, ORDERS_MAX = 1000000000 };
 
 enum outcome { NOT_YET, RESERVED, REFUSED, PAID, EXPIRED };
 
@@ -220,11 +220,16 @@ static void add_up(size_t count)
 
 int main(int argument_count, char **arguments)
 {
-    size_t burst = argument_count > 1 ? strtoul(arguments[1], NULL, 10) : 1000000;
+    const char *said = argument_count > 1 ? arguments[1] : "1000000";
+    char *end;
+    size_t burst = strtoul(said, &end, 10);
     size_t count = burst + burst / 10;
     struct elapse_scheduler_options options;
 
-    require(burst > 0, "there are no orders");
+    if (argument_count > 2 || *end != '\0' || burst < 1 || burst > ORDERS_MAX) {
+        fprintf(stderr, "usage: orders [ORDERS], 1 to %d\n", ORDERS_MAX);
+        return 2;
+    }
     orders = calloc(count, sizeof *orders);
     require(orders != NULL, "no memory");
     stock = burst / 2;

@@ -5,6 +5,7 @@ What goes in front of what follows from the #include lines alone: a file stands 
 those that it includes. A new header or source joins by being in its folder. The same
 sources give the same bytes."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -16,6 +17,7 @@ SCHEDULER = ROOT / "src/scheduler"
 
 COMMENT_OR_TEXT = re.compile(
     r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
+STATIC_NAME = re.compile(r"^static\b[^;{}=()\[\]]*?\b(\w+)\s*[(\[=;]", re.M)
 DIRECTIVE = re.compile(r"^\s*#\s*(\w+)\s*(.*?)\s*$")
 INCLUDED = re.compile(r'^(?:<([^>]+)>|"([^"]+)")$')
 
@@ -67,11 +69,26 @@ def without_comments(text):
     return COMMENT_OR_TEXT.sub(blank, text)
 
 
+def static_names(text):
+    """The functions and variables that a source has to itself."""
+    return set(STATIC_NAME.findall(without_comments(text)))
+
+
+def renamed(text, names, stem):
+    """The text with these names told apart from those of other files; members, tags, comments
+    and strings stay as they are."""
+    name = r"(?<![\w.])(?<!->)(?<!struct )(?<!enum )(" + "|".join(sorted(names)) + r")\b"
+    pattern = re.compile(COMMENT_OR_TEXT.pattern + "|" + name, re.S)
+    return pattern.sub(lambda found: f"{found[1]}_in_{stem}" if found[1] else found[0], text)
+
+
 class Source:
     """A file of the library: its lines, and what each line includes, if it does."""
 
-    def __init__(self, file):
+    def __init__(self, file, shared_names):
         text = file.read_text()
+        if file.suffix == ".c" and shared_names:
+            text = renamed(text, shared_names, file.stem)
         self.lines = text.splitlines()
         self.included = {}
         depth = 0
@@ -107,14 +124,18 @@ def target_of(file, what, place):
 
 
 class Library:
-    """The files read, each once."""
+    """The files read, each once. A name that several sources have to themselves is made
+    one for each."""
 
-    def __init__(self):
+    def __init__(self, files):
         self.sources = {}
+        self.statics = {file: static_names(file.read_text()) for file in files}
+        counts = collections.Counter(name for names in self.statics.values() for name in names)
+        self.shared = {name for name, count in counts.items() if count > 1}
 
     def source(self, file):
         if file not in self.sources:
-            self.sources[file] = Source(file)
+            self.sources[file] = Source(file, self.statics.get(file, set()) & self.shared)
         return self.sources[file]
 
     def reached_from(self, files):
@@ -167,11 +188,12 @@ def version_of(text):
 
 
 def amalgamate():
-    library = Library()
+    lower = sorted(STRUCTURES.glob("*.c"))
+    upper = sorted(SCHEDULER.glob("*.c"))
+    library = Library(lower + upper)
     public = sorted(PUBLIC.glob("elapse/*.h"))
-    structures = library.reached_from(sorted(STRUCTURES.glob("*.c")))
-    everything = library.reached_from(
-        sorted(STRUCTURES.glob("*.c")) + sorted(SCHEDULER.glob("*.c")))
+    structures = library.reached_from(lower)
+    everything = library.reached_from(lower + upper)
 
     # A public header is the structures' if one of their sources needs it.
     headers = library.reached_from(public)

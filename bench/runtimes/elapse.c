@@ -83,10 +83,12 @@ static void schedule(void *argument, size_t first, size_t count, struct race_del
                      struct generator *generator)
 {
     struct facility *facility = argument;
-    const struct elapse_task task = {.action = run_far};
-    for (size_t i = first; i < first + count; i++)
+    struct elapse_task task = {.action = run_far};
+    for (size_t i = first; i < first + count; i++) {
+        task.context = &facility->handles[i];
         must(elapse_task_schedule_after(facility->scheduler, &task,
                                         race_delay_ns(delays, generator), &facility->handles[i]));
+    }
 }
 
 static size_t pending(void *argument)

@@ -123,8 +123,10 @@ static void run_schedule(const struct race_options *options, bool reported)
     uint64_t took_ns = fill_from_threads(facility, options);
     must_be_pending(facility, options->timers);
     race_contender.close(facility);
-    if (reported)
+    if (reported) {
         race_print("schedule_ns", ns_each(0, took_ns, options->timers));
+        race_print("settled_ns", ns_each(0, took_ns, options->timers));
+    }
 }
 
 /* ---- S2 ---- */

@@ -28,9 +28,10 @@ LATENESS = (
 )
 
 CASES = (
-    Case("S1", 1, "schedule", (Figure("schedule_ns", "schedule", "ns"),), (), True),
-    Case("S1", 2, "schedule from two threads", (Figure("schedule_ns", "two threads", "ns"),), (),
-         True),
+    Case("S1", 1, "schedule", (Figure("schedule_ns", "schedule", "ns"),
+                               Figure("settled_ns", "settled", "ns")), (), True),
+    Case("S1", 2, "schedule from two threads", (Figure("schedule_ns", "two threads", "ns"),
+                                                Figure("settled_ns", "settled", "ns")), (), True),
     Case("S2", 1, "cancel in random order", (Figure("cancel_ns", "cancel", "ns"),
                                              Figure("settled_ns", "settled", "ns")),
          ("unlinks",), True),

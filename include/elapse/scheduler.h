@@ -323,7 +323,8 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  * be closed too; with RUN_DUE the due tasks then run on the calling thread, as they do where
  * time is manual.
  * In pull mode it wakes all who wait in take, and waits until all taken tasks are done: a thread
- * that has one must not close. RUN_DUE is refused there with ARGUMENT.
+ * that has one must not close. The destructor of the last may still be under way then, inside
+ * elapse_task_done on another thread. RUN_DUE is refused there with ARGUMENT.
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another
  * thread is starting or closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
  * `how` is unknown.
@@ -483,7 +484,8 @@ enum elapse_cancel {
      * ended), or there never was such a task. Its action neither runs nor will. */
     ELAPSE_CANCEL_GONE = 2,
     /* cancel_wait alone: the caller is inside this task's own action, which will not
-     * run again; waiting for it would never end. */
+     * run again; waiting for it would never end. Not in pull mode, where whoever has taken the
+     * task is a thread like any other, and waits. */
     ELAPSE_CANCEL_SELF = 3,
 };
 
@@ -586,8 +588,9 @@ ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler
  * Pull mode: a descriptor for poll, epoll and event loops that becomes readable when a task may be
  * due; now and then for nothing, after a cancel for example. Then take with a time-out of 0 until
  * NOTHING_DUE: only that makes it unreadable again, and only while no thread waits in take. So use
- * either it or waiting takes, not both. Do not read, write or close it. -1: not in pull mode, not
- * started, closed, or manual time.
+ * either it or waiting takes, not both. Closing closes it, and wakes nobody who waits for it in
+ * epoll: an event loop has to be told by other means. Do not read, write or close it. -1: not in
+ * pull mode, not started, closed, or manual time.
  */
 ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler);
 

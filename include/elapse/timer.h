@@ -65,7 +65,7 @@ struct elapse__link {
  */
 struct elapse_timer {
     union {
-        struct elapse__link link; /* wheel: neighbours in the slot's list */
+        struct elapse__link link; /* all but the heap: neighbours in a list */
         uint64_t sequence;        /* heap: which arming this is, counted from 0 */
     } keep;
     uint64_t deadline; /* ticks; meaningful while pending */

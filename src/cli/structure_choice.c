@@ -41,7 +41,7 @@ void structure_choice_print_forms(void)
     for (size_t i = 0; (structure = elapse_structure_at(i)) != NULL; i++) {
         const char *slots = structure->shape_levels_max == 0   ? ""
                             : structure->shape_levels_max == 1 ? "[:SLOTS]"
-                                                               : "[:SLOTS[,SLOTS]...]";
+                                                               : "[:SLOTS,...]";
         printf("%s%s%s", i > 0 ? ", " : "", structure->name, slots);
     }
 }

@@ -4,6 +4,8 @@
  */
 #include <string.h>
 
+#include <elapse/dials.h>
+#include <elapse/hashed.h>
 #include <elapse/heap.h>
 #include <elapse/structure.h>
 #include <elapse/wheel.h>
@@ -85,6 +87,75 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
     return elapse_heap_start_window(instance, timer, earliest, latest);
 }
 
+/* ---- dials ---- */
+
+static size_t dials_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)capacity;
+    return elapse_dials_storage_bytes(shape);
+}
+
+static enum elapse_error dials_init(void *instance, const struct elapse_shape *shape, void *storage,
+                                    size_t storage_bytes, uint64_t now)
+{
+    return elapse_dials_init(instance, shape, storage, storage_bytes, now);
+}
+
+static void dials_finish(void *instance)
+{
+    elapse_dials_finish(instance);
+}
+
+static enum elapse_error dials_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    return elapse_dials_start(instance, timer, deadline);
+}
+
+static enum elapse_error dials_start_window(void *instance, struct elapse_timer *timer,
+                                            uint64_t earliest, uint64_t latest)
+{
+    return elapse_dials_start_window(instance, timer, earliest, latest);
+}
+
+/* ---- hashed ---- */
+
+/* The slots of a hashed wheel whose shape is NULL. */
+enum { HASHED_USUAL_SLOTS = 512 };
+
+/* 0, of which there can be no wheel, for a shape that is not one. */
+static size_t hashed_slots(const struct elapse_shape *shape)
+{
+    if (shape == NULL)
+        return HASHED_USUAL_SLOTS;
+    bool is_ring = shape->slots != NULL && shape->levels == 1 && shape->growth == NULL;
+    return is_ring ? shape->slots[0] : 0;
+}
+
+static size_t hashed_storage_bytes(const struct elapse_shape *shape, size_t capacity)
+{
+    (void)capacity;
+    return elapse_hashed_storage_bytes(hashed_slots(shape));
+}
+
+static enum elapse_error hashed_init(void *instance, const struct elapse_shape *shape,
+                                     void *storage, size_t storage_bytes, uint64_t now)
+{
+    return elapse_hashed_init(instance, hashed_slots(shape), storage, storage_bytes, now);
+}
+
+static enum elapse_error hashed_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
+{
+    elapse_hashed_start(instance, timer, deadline);
+    return ELAPSE_OK;
+}
+
+static enum elapse_error hashed_start_window(void *instance, struct elapse_timer *timer,
+                                             uint64_t earliest, uint64_t latest)
+{
+    elapse_hashed_start_window(instance, timer, earliest, latest);
+    return ELAPSE_OK;
+}
+
 /* ---- all ---- */
 
 /* Defines, for the structure `kind`, the functions that differ in nothing but the
@@ -145,6 +216,8 @@ static enum elapse_error heap_start_window(void *instance, struct elapse_timer *
 
 PASS_ON(wheel)
 PASS_ON(heap)
+PASS_ON(dials)
+PASS_ON(hashed)
 
 #define FUNCTIONS(kind)                                                                  \
     .storage_bytes = kind##_storage_bytes, .init = kind##_init, .start = kind##_start,   \
@@ -169,6 +242,22 @@ static const struct elapse_structure structures[] = {
         .finish = finish_nothing,
         .move_storage = heap_move_storage,
         FUNCTIONS(heap),
+    },
+    {
+        .name = "dials",
+        .instance_bytes = sizeof(struct elapse_dials),
+        .shape_levels_max = ELAPSE_SHAPE_LEVELS_MAX,
+        .finish = dials_finish,
+        .move_storage = move_no_storage,
+        FUNCTIONS(dials),
+    },
+    {
+        .name = "hashed",
+        .instance_bytes = sizeof(struct elapse_hashed),
+        .shape_levels_max = 1,
+        .finish = finish_nothing,
+        .move_storage = move_no_storage,
+        FUNCTIONS(hashed),
     },
 };
 

@@ -405,6 +405,26 @@ class Options(support.ProgramTest):
         self.assert_usage_error("elapse replay", "replay", "--structure", "tree", "trace.csv",
                                 says=STRUCTURES)
 
+    def test_the_slots_of_dials(self):
+        for slots in ("", ":2", ":512", ":60,60,24,30", ":2,3"):
+            report = self.replay("--structure", f"dials{slots}", "trace.csv")
+            self.assertEqual(report["structure"], f"dials{slots}")
+        many = ",".join(["2"] * 65)
+        for slots, words in ((":", "not a list"), (":10,", "not a list"), (":10,x", "not a list"),
+                             (":" + many, "not a list"), (":10,1", "too few or too many")):
+            self.assert_usage_error("elapse replay", "replay", "--structure", f"dials{slots}",
+                                    "trace.csv", says=(f"'dials{slots[:20]}", words))
+
+    def test_the_slots_of_a_hashed_wheel(self):
+        for slots in ("", ":1", ":60", ":16777216"):
+            report = self.replay("--structure", f"hashed{slots}", "trace.csv")
+            self.assertEqual(report["structure"], f"hashed{slots}")
+        for slots, words in ((":", "not a list"), (":0", "not a list"), (":x", "not a list"),
+                             (":16777217", "too few or too many"),
+                             (":10,10", "too few or too many")):
+            self.assert_usage_error("elapse replay", "replay", "--structure", f"hashed{slots}",
+                                    "trace.csv", says=(f"'hashed{slots}'", words))
+
     def test_the_default_is_the_wheel(self):
         self.assertEqual(self.replay("trace.csv")["structure"], "wheel")
 

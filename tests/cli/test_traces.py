@@ -52,6 +52,31 @@ class RealTraces(support.ProgramTest):
         for name in ("fired", "pending", "peak_pending", "digest"):
             self.assertEqual(len({figures[name] for figures in reports}), 1, name)
 
+    def assert_alike(self, name, tick, *structures):
+        """In whatever structure, the same fires at the same tick, and nothing early."""
+        path = TRACES / f"{name}.csv.gz"
+        expected = self.replay("--structure", "wheel", "--tick", tick, path)
+        for structure in structures:
+            with self.subTest(structure=structure):
+                figures = self.replay("--structure", structure, "--tick", tick, path)
+                self.assert_figures(figures, early=0, **{
+                    name: expected[name] for name in ("fired", "pending", "digest")})
+
+    def test_dials(self):
+        for name in KNOWN:
+            self.assert_alike(name, "1ms", "dials", "dials:10", "dials:512", "dials:60,60,24,30")
+
+    def test_hashed_wheels(self):
+        """A turn that is short beside the delays takes long: coarser ticks or more slots there."""
+        self.assert_alike("dns_ttl", "1ms", "hashed", "hashed:10")
+        self.assert_alike("kvblock_sliding_ttl", "1ms", "hashed:512")
+        self.assert_alike("kvblock_sliding_ttl", "1s", "hashed:10")
+        self.assert_alike("nasa_session_idle", "1ms", "hashed:512")
+        self.assert_alike("nasa_session_idle", "1s", "hashed:1", "hashed:10")
+        self.assert_alike("wiki_user_idle", "1ms", "hashed:512")
+        self.assert_alike("wiki_user_idle", "1s", "hashed:10")
+        self.assert_alike("periodic_prow", "1s", "hashed:512")
+
     def test_dns_ttl(self):
         self.assert_known("dns_ttl")
         self.assert_known_in_coarse_ticks("dns_ttl")

@@ -1,12 +1,12 @@
 /*
  * The exhaustive test: every sequence of operations of an alphabet, up to a length,
  * on a wheel so small that short sequences cross all of its borders: time of 8 bits,
- * slots of 1, 4, 16 and 64 ticks.
+ * slots of 1, 4, 16 and 64 ticks. Or on another kind of structure.
  *
- * Usage: exhaustive_test LENGTH TIMERS ORIGIN
+ * Usage: exhaustive_test LENGTH TIMERS ORIGIN [KIND]
  *
  * The tree of sequences is walked depth first. Before each step the memory of the
- * structure, the timers and the oracle is saved, and put back after it: each
+ * structure, its storage, the timers and the oracle is saved, and put back after it: each
  * operation is done once for each node, not once for each sequence through it.
  */
 #include <inttypes.h>
@@ -31,6 +31,7 @@ struct alphabet {
 /* A trial, as it was before a step. */
 struct snapshot {
     void *instance;
+    void *storage;
     struct elapse_timer timers[TIMERS];
     struct trial trial;
 };
@@ -42,6 +43,7 @@ struct search {
     const struct operation *path[LENGTH_LIMIT];
     size_t length;
     size_t timers;
+    size_t storage_bytes;
     uint64_t steps;
 };
 
@@ -101,6 +103,7 @@ static void save(struct search *search, struct snapshot *snapshot)
     for (size_t i = 0; i < search->timers; i++)
         timer_uncover(&trial->timers[i]);
     memcpy(snapshot->instance, trial->instance, trial->structure->instance_bytes);
+    memcpy(snapshot->storage, trial->storage, search->storage_bytes);
     memcpy(snapshot->timers, trial->timers, search->timers * sizeof *trial->timers);
     memcpy(&snapshot->trial, trial, trial_bytes(trial));
 }
@@ -122,13 +125,14 @@ static void restore(struct search *search, const struct snapshot *snapshot)
         timer_uncover(&trial->timers[i]);
     memcpy(trial, &snapshot->trial, trial_bytes(&snapshot->trial));
     memcpy(trial->instance, snapshot->instance, trial->structure->instance_bytes);
+    memcpy(trial->storage, snapshot->storage, search->storage_bytes);
     memcpy(trial->timers, snapshot->timers, search->timers * sizeof *trial->timers);
     cover_released(search);
 }
 
 static bool report(const struct search *search, size_t depth, const char *when)
 {
-    fprintf(stderr, "%s, origin %" PRIu64 ", %s: %s\n", search->trial.structure->name,
+    fprintf(stderr, "%s, origin %" PRIu64 ", %s: %s\n", search->trial.kind->name,
             search->snapshots[0].trial.oracle.now, when, search->trial.failure);
     for (size_t i = 0; i < depth; i++) {
         fprintf(stderr, "  ");
@@ -196,10 +200,10 @@ static bool explore(struct search *search, size_t depth, size_t used)
     return true;
 }
 
-static bool explore_from(struct search *search, uint64_t origin)
+static bool explore_from(struct search *search, const struct kind *kind, uint64_t origin)
 {
     const struct trial_options options = {
-        .kind = kind_at(0), .origin = origin, .timers = search->timers, .capacity = search->timers};
+        .kind = kind, .origin = origin, .timers = search->timers, .capacity = search->timers};
     bool good;
 
     make_alphabet(&search->alphabet, origin, search->timers);
@@ -212,29 +216,32 @@ static bool explore_from(struct search *search, uint64_t origin)
 int main(int count, char **arguments)
 {
     static struct search search;
-    const struct elapse_structure *wheel = elapse_structure_at(0);
+    const struct kind *kind = count > 4 ? kind_find(arguments[4]) : kind_at(0);
     uint64_t origin = ELAPSE_NEVER;
     bool good;
 
-    if (count == 4) {
+    if (kind != NULL && (count == 4 || count == 5)) {
         search.length = strtoul(arguments[1], NULL, 10);
         search.timers = strtoul(arguments[2], NULL, 10);
         origin = strtoull(arguments[3], NULL, 10);
     }
     if (search.length == 0 || search.length >= LENGTH_LIMIT || search.timers == 0 ||
         search.timers > TIMERS || origin > ELAPSE_TIME_MAX) {
-        fprintf(stderr, "usage: %s LENGTH TIMERS ORIGIN\n", arguments[0]);
+        fprintf(stderr, "usage: %s LENGTH TIMERS ORIGIN [KIND]\n", arguments[0]);
         return 2;
     }
+    search.storage_bytes = kind_structure(kind)->storage_bytes(kind->shape, search.timers);
     for (size_t i = 0; i <= search.length; i++) {
-        search.snapshots[i].instance = malloc(wheel->instance_bytes);
-        if (search.snapshots[i].instance == NULL)
+        search.snapshots[i].instance = malloc(kind_structure(kind)->instance_bytes);
+        search.snapshots[i].storage = malloc(search.storage_bytes + 1);
+        if (search.snapshots[i].instance == NULL || search.snapshots[i].storage == NULL)
             return 2;
     }
-    search.trial.structure = wheel;
-    good = explore_from(&search, origin);
-    for (size_t i = 0; i <= search.length; i++)
+    good = explore_from(&search, kind, origin);
+    for (size_t i = 0; i <= search.length; i++) {
+        free(search.snapshots[i].storage);
         free(search.snapshots[i].instance);
+    }
     printf("%" PRIu64 " steps, %zu letters\n", search.steps, search.alphabet.count);
     return good ? 0 : 1;
 }

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/timerfd.h>
 
 static _Atomic int site_to_fail = SITE_COUNT;
@@ -26,6 +27,8 @@ const char *site_name(enum site site)
         "pthread_condattr_init",
         "pthread_condattr_setclock",
         "timerfd_create",
+        "epoll_create1",
+        "epoll_ctl",
     };
     return site < SITE_COUNT ? names[site] : "nothing";
 }
@@ -187,5 +190,25 @@ int __wrap_timerfd_create(int clock, int flags)
     if (!fails(SITE_TIMER))
         return __real_timerfd_create(clock, flags);
     errno = EMFILE;
+    return -1;
+}
+
+int __real_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags)
+{
+    if (!fails(SITE_EPOLL))
+        return __real_epoll_create1(flags);
+    errno = EMFILE;
+    return -1;
+}
+
+int __real_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event);
+int __wrap_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event)
+{
+    if (!fails(SITE_EPOLL_ADD))
+        return __real_epoll_ctl(epoll, operation, descriptor, event);
+    errno = ENOSPC;
     return -1;
 }

@@ -1,7 +1,7 @@
 /*
  * What fails is reported, and does no harm.
  *
- * Usage: faults manual|real once|onward [N]
+ * Usage: faults manual|real|pull once|onward [N]
  *
  * For each site: plays the scenario with the first call there failing, then with
  * the second, and so on until there is none left to fail. Beyond the first N calls (default:
@@ -95,6 +95,7 @@ int main(int count, char **arguments)
     }
     struct scenario scenario = {
         .manual = strcmp(arguments[1], "manual") == 0,
+        .pull = strcmp(arguments[1], "pull") == 0,
         .onward = strcmp(arguments[2], "onward") == 0,
     };
     (void)signal(SIGALRM, too_long);

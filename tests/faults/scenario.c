@@ -1,7 +1,6 @@
 #include "scenario.h"
 
 #include <dirent.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,31 +11,7 @@ enum {
     WITH_KEY = 150, /* more than the key index has buckets at first */
     HOT_KEYS = 5,   /* that more than one task wants */
     BATCH = 140,    /* more than is done within one holding of a lock */
-    THINGS = 2000,
     NO_KEY = -1,
-};
-
-/* The context of a task: what became of it. */
-struct thing {
-    bool used;
-    bool accepted;
-    bool has_destructor;
-    bool far; /* its deadline never comes */
-    bool removed;
-    struct elapse_handle handle;
-    _Atomic unsigned runs;
-    _Atomic unsigned destroyed;
-    _Atomic unsigned handed_back;
-};
-
-struct play {
-    const struct scenario *scenario;
-    struct elapse_scheduler *scheduler;
-    struct thing things[THINGS];
-    unsigned used;
-    unsigned threads_before;
-    unsigned files_before;
-    uint64_t failures_at_start; /* that had been when start returned */
 };
 
 /* ---- what the machine says ---- */
@@ -213,6 +188,7 @@ static void open_scheduler(struct play *play)
     elapse_scheduler_options_init(&options);
     options.clock = play->scenario->manual ? ELAPSE_CLOCK_MANUAL : ELAPSE_CLOCK_MONOTONIC;
     options.tick_ns = 100 * ELAPSE_MICROSECOND_NS;
+    options.pull = play->scenario->pull;
     options.workers = 4;
     options.queue_tasks = 16;
     options.shards = 2;
@@ -233,6 +209,8 @@ static void open_scheduler(struct play *play)
 static void start(struct play *play)
 {
     uint64_t blocks = ledger_blocks();
+    if (!play->scenario->manual)
+        pull_expect_nothing(play->scheduler, ELAPSE_ERROR_ARGUMENT);
     enum elapse_error error = elapse_scheduler_start(play->scheduler);
     if (error != ELAPSE_OK) {
         MUST(error == ELAPSE_ERROR_SYSTEM);
@@ -240,6 +218,7 @@ static void start(struct play *play)
         expect_no_thread(play);
         MUST(count_entries("/proc/self/fd") == play->files_before);
         MUST(ledger_blocks() == blocks);
+        pull_expect_nothing(play->scheduler, ELAPSE_ERROR_ARGUMENT);
         if (play->scenario->onward)
             inject_nothing();
         /* Tasks may be scheduled in between. */
@@ -263,13 +242,15 @@ static void let_all_run(struct play *play)
         uint64_t later_ns = elapse_scheduler_now_ns(play->scheduler) + ELAPSE_SECOND_NS;
         MUST(elapse_scheduler_step(play->scheduler, later_ns, NULL) == ELAPSE_OK);
     }
+    if (play->scenario->pull)
+        pull_take_all(play, far);
     do {
         elapse_scheduler_statistics(play->scheduler, &statistics);
         MUST(!play->scenario->manual || statistics.pending == far);
         nap(100000);
     } while (statistics.pending != far || statistics.running > 0);
     if (!play->scenario->memory && inject_failures() > play->failures_at_start)
-        MUST(statistics.refused_threads > 0);
+        MUST(!play->scenario->pull && statistics.refused_threads > 0);
 }
 
 /* Cancels some of those that never come due. */
@@ -289,10 +270,14 @@ static void shut(struct play *play)
     unsigned turn = play->scenario->turn % 4;
     if (turn < 3) {
         enum elapse_close how = (enum elapse_close)turn;
+        if (play->scenario->pull && how == ELAPSE_CLOSE_RUN_DUE)
+            how = ELAPSE_CLOSE_DROP;
         MUST(elapse_scheduler_close(play->scheduler, how,
                                     how == ELAPSE_CLOSE_HAND_BACK ? take_back : NULL,
                                     NULL) == ELAPSE_OK);
         expect_no_thread(play);
+        if (play->scenario->pull)
+            pull_expect_nothing(play->scheduler, ELAPSE_ERROR_CLOSED);
     }
     MUST(elapse_scheduler_free(play->scheduler) == ELAPSE_OK);
 }
@@ -329,6 +314,8 @@ void scenario_play(const struct scenario *scenario)
     schedule_all(&play, PLAIN);
     cancel_some(&play);
     let_all_run(&play);
+    if (scenario->pull)
+        pull_take_others(&play);
     (void)elapse_scheduler_trim(play.scheduler);
     schedule(&play, true, NO_KEY, false);
     let_all_run(&play);

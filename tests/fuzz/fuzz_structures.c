@@ -1,9 +1,9 @@
 /*
- * Fuzzing the structures: bytes become operations, which the wheel and the heap both
- * do, each in step with an oracle and so with each other. A promise that is broken
- * ends the process, as libFuzzer wants it.
+ * Fuzzing the structures: bytes become operations, which the wheel, the heap and one other
+ * kind of structure all do, each in step with an oracle and so with each other. A promise that is
+ * broken ends the process, as libFuzzer wants it.
  *
- * The first bytes choose the origin and how many timers there are. Then each
+ * The first byte chooses the other kind, and the next ones the origin. Then each
  * operation is a byte for its kind and timer, and up to nine for a tick: a byte that
  * says how far away and from what, and the distance.
  */
@@ -16,7 +16,7 @@
 
 /* Longer inputs only take longer: whatever there is to see, some thousand operations
  * show it. */
-enum { TIMERS = 16, STRUCTURES = 2, LONGEST_INPUT = 4096 };
+enum { TIMERS = 16, STRUCTURES = 3, LONGEST_INPUT = 4096 };
 
 struct input {
     const uint8_t *bytes;
@@ -129,8 +129,8 @@ static void expect_the_same(const struct trial *one, const struct trial *other)
 
 /* Both have the same timers pending. They need not: of two timers with one deadline
  * the wheel may have popped the other one (promise 4), and from then on the same
- * operations do not mean the same. Nor do they once the times differ, because the
- * next of the wheel was early and was followed (promise 10). */
+ * operations do not mean the same. Nor do they once the times differ, because a next
+ * that was early was followed (promise 10). */
 static bool are_alike(const struct trial *one, const struct trial *other)
 {
     for (size_t i = 0; i < one->oracle.count; i++) {
@@ -140,6 +140,16 @@ static bool are_alike(const struct trial *one, const struct trial *other)
     return true;
 }
 
+/* The wheel, the heap, and the other kind that this byte chooses. */
+static const struct kind *choose_kind(size_t structure, uint8_t choice)
+{
+    size_t kinds = 0;
+
+    while (kind_at(kinds) != NULL)
+        kinds++;
+    return kind_at(structure < 2 ? structure : 2 + choice % (kinds - 2));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -147,24 +157,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input input = {.bytes = data, .left = size < LONGEST_INPUT ? size : LONGEST_INPUT};
     struct trial trials[STRUCTURES];
     struct trial_options options = {.timers = TIMERS, .capacity = 2};
-    bool alike = true;
+    bool alike[STRUCTURES];
+    uint8_t choice = take(&input);
 
     options.origin = take_number(&input, take(&input) % 9);
     if (options.origin % 2 == 1)
         options.origin = ELAPSE_NEVER - options.origin;
     for (size_t i = 0; i < STRUCTURES; i++) {
-        options.kind = kind_at(i);
+        options.kind = choose_kind(i, choice);
         trial_open(&trials[i], &options);
+        alike[i] = true;
     }
     while (input.left > 0) {
         struct operation operation = take_operation(&input, &trials[0].oracle);
 
         for (size_t i = 0; i < STRUCTURES; i++)
             expect(trial_apply(&trials[i], &operation), &trials[i]);
-        alike = alike && trials[0].oracle.now == trials[1].oracle.now;
-        if (alike)
-            expect_the_same(&trials[0], &trials[1]);
-        alike = alike && are_alike(&trials[0], &trials[1]);
+        for (size_t i = 1; i < STRUCTURES; i++) {
+            alike[i] = alike[i] && trials[0].oracle.now == trials[i].oracle.now;
+            if (alike[i])
+                expect_the_same(&trials[0], &trials[i]);
+            alike[i] = alike[i] && are_alike(&trials[0], &trials[i]);
+        }
     }
     for (size_t i = 0; i < STRUCTURES; i++) {
         expect(trial_finish(&trials[i]), &trials[i]);

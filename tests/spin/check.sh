@@ -12,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=${CC:-cc}
 readonly here compiler
-readonly models=(queue sleep task)
+readonly models=(pull queue sleep task)
 
 # More than any search needs: what reaches a limit fails.
 readonly depth_max=20000 memory_max_mib=1024
@@ -28,11 +28,12 @@ mutants_of()
 search()
 {
     local kind=$1 model=$2 mutant=${3-}
-    local compile=(-DSAFETY) run=()
+    local compile=(-DSAFETY) run=() optimise=-O1
     [[ $kind == stuck ]] || { compile=(-DNP) run=(-l); }
+    [[ -z $mutant ]] || optimise=-O0 # it is found out sooner than compiled
     spin -a -P"$compiler -E -x c" ${mutant:+"-D$mutant"} "$here/$model.pml" >spin.txt ||
         { cat spin.txt >&2 && return 1; }
-    "$compiler" -O1 -w "${compile[@]}" -DMEMLIM="$memory_max_mib" -o pan pan.c || return 1
+    "$compiler" "$optimise" -w "${compile[@]}" -DMEMLIM="$memory_max_mib" -o pan pan.c || return 1
     ./pan -m"$depth_max" "${run[@]}" >"report-$kind" 2>&1 || true
     states=$(sed -nE 's/^ *([0-9.e+]+) states, stored.*/\1/p' "report-$kind")
 }

@@ -1,5 +1,5 @@
 /*
- * What sleep.pml and queue.pml have in common: src/scheduler/sleeper.c, with each access that another
+ * What sleep.pml, queue.pml and pull.pml have in common: src/scheduler/sleeper.c, with each access that another
  * thread can see as a step of its own. The atomic accesses of the code are sequentially
  * consistent, and so are the interleavings that Spin tries.
  *
@@ -36,7 +36,8 @@ inline sleeper_prepare()
 
 /* elapse__sleeper_sleep. It can be called from one place: `asleep` tells its two halves
  * apart. An expiry is undone by read, or by setting the timer anew, and by nothing else:
- * timerfd_create(2). */
+ * timerfd_create(2). What it does when the time-out has passed, where there is one, is
+ * SLEEPER_GIVES_UP. */
 inline sleeper_sleep(tick)
 {
     if
@@ -49,31 +50,44 @@ inline sleeper_sleep(tick)
     if
     :: asleep ->
 end_asleep:
+#ifdef SLEEPER_GIVES_UP
+        if
+        :: atomic { timer <= now -> asleep = false }
+        :: atomic { SLEEPER_GIVES_UP -> asleep = false }
+        fi;
+        d_step { timer = (timer <= now -> NEVER : timer) }
+#else
         atomic { timer <= now -> timer = NEVER; asleep = false }
+#endif
     :: else -> skip
     fi;
     atomic { !sleeper_lock -> armed_tick = 0 }
 }
 
-/* What wake_at compares with under the lock. */
+/* What is compared with under the lock. */
 #ifdef MUTANT_NO_SECOND_LOOK
 #define ARMED_AT_SECOND_LOOK NEVER
 #else
 #define ARMED_AT_SECOND_LOOK armed_tick
 #endif
 
+/* elapse__sleeper_set, and what wake_at does under the lock: arm_earlier */
+inline sleeper_set(tick)
+{
+    if
+    :: atomic { !sleeper_lock && tick >= ARMED_AT_SECOND_LOOK -> skip }
+    :: atomic { !sleeper_lock && tick < ARMED_AT_SECOND_LOOK ->
+            sleeper_lock = true; timer = tick };
+        atomic { armed_tick = tick; sleeper_lock = false }
+    fi
+}
+
 /* elapse__sleeper_wake_at */
 inline sleeper_wake_at(tick)
 {
     if
     :: tick >= armed_tick -> skip
-    :: tick < armed_tick ->
-        if
-        :: atomic { !sleeper_lock && tick >= ARMED_AT_SECOND_LOOK -> skip }
-        :: atomic { !sleeper_lock && tick < ARMED_AT_SECOND_LOOK ->
-                sleeper_lock = true; timer = tick };
-            atomic { armed_tick = tick; sleeper_lock = false }
-        fi
+    :: tick < armed_tick -> sleeper_set(tick)
     fi
 }
 

@@ -2,7 +2,10 @@
  * The stress test of the scheduler, on the real clock.
  *
  * Usage: stress-scheduler [--seconds S | --operations N] [--seed N] [--threads T]
- *                         [--workers W] [--shards S] [--queue Q]
+ *                         [--workers W] [--shards S] [--queue Q] [--pull P]
+ *
+ * With --pull the scheduler is in pull mode, and P threads take; with 0 it never is. Without, it is
+ * in some of the rounds.
  *
  * Rounds until the time is up or the operations are done; round n has the seed N + n. The
  * same seed draws the same numbers, but threads take turns as they please: a fault may take
@@ -19,13 +22,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    ROUND_SECONDS = 100, /* within which a round must come to its end */
-    THREADS_MAX = 64,
-};
+enum { ROUND_SECONDS = 100 }; /* within which a round must come to its end */
 
-static struct configuration configuration = {
-    .seconds = 2, .threads = 4, .workers = 10, .shards = 4, .queue_tasks = 64};
+static struct configuration configuration = {.seconds = 2,
+                                             .threads = 4,
+                                             .workers = 10,
+                                             .shards = 4,
+                                             .queue_tasks = 64,
+                                             .takers = TAKERS_DRAWN};
 static struct counters counters;
 
 /* ---- faults ---- */
@@ -61,9 +65,11 @@ _Noreturn void fault(const struct round *round, const struct record *record, con
             elapse_scheduler_now_ns(round->scheduler));
     if (record != NULL)
         print_record(record);
-    fprintf(stderr, "Again: --seed %" PRIu64 " --threads %u --workers %u --shards %u --queue %u\n",
+    fprintf(stderr,
+            "Again: --seed %" PRIu64
+            " --threads %u --workers %u --shards %u --queue %u --pull %u\n",
             round->seed, configuration.threads, configuration.workers, configuration.shards,
-            configuration.queue_tasks);
+            configuration.queue_tasks, round->takers);
     fflush(NULL);
     _exit(1);
 }
@@ -118,6 +124,9 @@ static bool parse(int count, char **arguments)
             configuration.shards = (unsigned)number;
         else if (strcmp(name, "--queue") == 0 && (good = parse_number(value, 1, 1 << 20, &number)))
             configuration.queue_tasks = (unsigned)number;
+        else if (strcmp(name, "--pull") == 0 &&
+                 (good = parse_number(value, 0, THREADS_MAX, &number)))
+            configuration.takers = (int)number;
         else
             good = false;
         if (!good)
@@ -132,13 +141,17 @@ int main(int count, char **arguments)
     if (!parse(count, arguments)) {
         fprintf(stderr,
                 "usage: %s [--seconds S | --operations N] [--seed N] [--threads T] "
-                "[--workers W] [--shards S] [--queue Q]\n",
+                "[--workers W] [--shards S] [--queue Q] [--pull P]\n",
                 arguments[0]);
         return 2;
     }
-    printf("--seed %" PRIu64 " --threads %u --workers %u --shards %u --queue %u\n",
+    printf("--seed %" PRIu64 " --threads %u --workers %u --shards %u --queue %u",
            configuration.seed, configuration.threads, configuration.workers, configuration.shards,
            configuration.queue_tasks);
+    if (configuration.takers == TAKERS_DRAWN)
+        printf("\n");
+    else
+        printf(" --pull %d\n", configuration.takers);
     fflush(stdout);
     (void)signal(SIGALRM, too_long);
     time_t end = time(NULL) + (time_t)configuration.seconds;
@@ -148,11 +161,11 @@ int main(int count, char **arguments)
         round_run(&configuration, &counters, round_seed++);
     } while (configuration.operations > 0 ? counters.operations < configuration.operations
                                           : time(NULL) < end);
-    printf("%" PRIu64 " rounds, %" PRIu64 " operations, %" PRIu64 " tasks, %" PRIu64
-           " runs (%" PRIu64 " of tasks that recur), cancels: %" PRIu64 " removed, %" PRIu64
-           " running, %" PRIu64 " gone, %" PRIu64 " self\n",
-           counters.rounds, counters.operations, counters.tasks, counters.runs,
-           counters.recurring_runs, counters.cancels[0], counters.cancels[1], counters.cancels[2],
-           counters.cancels[3]);
+    printf("%" PRIu64 " rounds (%" PRIu64 " in pull mode), %" PRIu64 " operations, %" PRIu64
+           " tasks, %" PRIu64 " runs (%" PRIu64 " of tasks that recur), cancels: %" PRIu64
+           " removed, %" PRIu64 " running, %" PRIu64 " gone, %" PRIu64 " self\n",
+           counters.rounds, counters.pull_rounds, counters.operations, counters.tasks,
+           counters.runs, counters.recurring_runs, counters.cancels[0], counters.cancels[1],
+           counters.cancels[2], counters.cancels[3]);
     return 0;
 }

@@ -100,7 +100,7 @@ static void draw_calendar(struct draft *draft, struct record *record, struct ran
         return;
     record->calendar = true;
     draft->task.slack_ns = 0;
-    if (record->key >= KEYS || !random_one_in(source, 8))
+    if (record->key >= KEYS || !record->round->has_cron || !random_one_in(source, 8))
         return;
     record->recurrence = ELAPSE_RECUR_CRON;
     record->if_missed = (enum elapse_missed)random_below(source, 2);
@@ -374,7 +374,8 @@ static void cancel(struct record *record, struct random_source *source, bool ins
                                          endless ? ELAPSE_NEVER : timeout_ns);
         must(!endless || answer != ELAPSE_CANCEL_RUNNING, round, record,
              "an endless wait said RUNNING");
-        must(inside || answer != ELAPSE_CANCEL_SELF, round, record, "SELF outside of actions");
+        must((inside && round->takers == 0) || answer != ELAPSE_CANCEL_SELF, round, record,
+             "SELF outside of actions");
     }
     frame_leave(&frame);
     must(!was_removed || answer == ELAPSE_CANCEL_GONE, round, record, "was removed, and not gone");
@@ -447,6 +448,9 @@ static void look(struct round *round, struct random_source *source)
         must(deadline_ns == ELAPSE_NEVER, round, record, "is gone and has a deadline");
         must(!atomic_load(&record->active), round, record, "is gone and runs");
         atomic_store(&record->over, true);
+        must(elapse_task_done(round->scheduler, record->handle) ==
+                 (round->takers > 0 ? ELAPSE_ERROR_GONE : ELAPSE_ERROR_ARGUMENT),
+             round, record, "is gone and was done");
     }
     if (random_one_in(source, 8))
         (void)elapse_scheduler_next_ns(round->scheduler);
@@ -470,9 +474,11 @@ static void look(struct round *round, struct random_source *source)
 void cancel_own(struct record *record, struct elapse_handle handle)
 {
     struct elapse_scheduler *scheduler = record->round->scheduler;
-    enum elapse_cancel answer = elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER);
-    must(answer == ELAPSE_CANCEL_SELF, record->round, record,
-         "waiting in its own action did not say SELF");
+    bool pull = record->round->takers > 0; /* then who has taken it is a thread like any other */
+    enum elapse_cancel answer =
+        elapse_task_cancel_wait(scheduler, handle, pull ? ELAPSE_MICROSECOND_NS : ELAPSE_NEVER);
+    must(answer == (pull ? ELAPSE_CANCEL_RUNNING : ELAPSE_CANCEL_SELF), record->round, record,
+         "waiting in its own action did not say SELF, or where it was taken RUNNING");
     note_answer(record->round, record, answer, false);
     must(elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_RUNNING, record->round, record,
          "a cancel in its own action did not say RUNNING");

@@ -192,7 +192,7 @@ static void work_at_rest(struct record *record, const struct elapse_run *run,
         cancel_own(record, run->handle);
 }
 
-static void work(struct record *record, const struct elapse_run *run)
+void record_work(struct record *record, const struct elapse_run *run)
 {
     struct round *round = record->round;
     struct random_source *source = random_of_thread(round);
@@ -210,7 +210,7 @@ static void work(struct record *record, const struct elapse_run *run)
     }
     if (random_one_in(source, 8))
         pass_time(source);
-    if (random_one_in(source, 100))
+    if (round->takers == 0 && random_one_in(source, 100))
         must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) ==
                      ELAPSE_ERROR_IN_ACTION &&
                  elapse_scheduler_free(round->scheduler) == ELAPSE_ERROR_IN_ACTION,
@@ -223,9 +223,8 @@ static void work(struct record *record, const struct elapse_run *run)
     }
 }
 
-void record_action(void *context, const struct elapse_run *run)
+void record_begin(struct record *record, const struct elapse_run *run)
 {
-    struct record *record = context;
     struct round *round = record->round;
     just_ran = NULL;
     must(!atomic_exchange(&record->active, true), round, record, "runs twice at once");
@@ -241,12 +240,37 @@ void record_action(void *context, const struct elapse_run *run)
     check_number(record, run, times);
     check_time(record, run);
     check_handle(record, run);
-    work(record, run);
+}
+
+static void end_run(struct record *record)
+{
+    struct round *round = record->round;
     if (record->key >= 0)
         atomic_store(&round->key_active[record->key], false);
     atomic_store(&record->returned_ns, elapse_scheduler_now_ns(round->scheduler));
     atomic_store(&record->active, false);
     just_ran = record;
+}
+
+void record_action(void *context, const struct elapse_run *run)
+{
+    struct record *record = context;
+    record_begin(record, run);
+    record_work(record, run);
+    end_run(record);
+}
+
+void record_done(struct record *record, struct elapse_handle handle)
+{
+    struct round *round = record->round;
+    end_run(record);
+    must(elapse_task_done(round->scheduler, handle) == ELAPSE_OK, round, record,
+         "was taken and could not be done");
+    just_ran = NULL;
+    /* If it recurs, or was moved, somebody else may have taken it again. */
+    if (elapse_task_look_up(round->scheduler, handle, NULL) == ELAPSE_TASK_GONE)
+        must(elapse_task_done(round->scheduler, handle) == ELAPSE_ERROR_GONE, round, record,
+             "was done twice");
 }
 
 /* ---- the destructor, and handing back ---- */
@@ -285,8 +309,10 @@ void record_destroy(void *context)
     must(end != END_RAN || atomic_load(&record->runs) > 0, round, record, "ended without a run");
     must(end != END_KEPT_AWAY || atomic_load(&record->runs) == 0, round, record,
          "was kept away and ran");
-    must((end != END_RAN && end != END_DROPPED) || !atomic_load(&round->closed), round, record,
-         "was destroyed after closing");
+    /* Closing waits until what was taken is done, and not for what done destroys after that. */
+    bool in_done = end == END_RAN && round->takers > 0;
+    must((end != END_RAN && end != END_DROPPED) || in_done || !atomic_load(&round->closed), round,
+         record, "was destroyed after closing");
     atomic_store(&record->end, (int)end);
     if (end == END_REPLACED)
         atomic_fetch_add(&round->replaced, 1);

@@ -12,6 +12,16 @@ static void nap_ns(uint64_t time_ns)
 
 /* ---- opening ---- */
 
+/* How many threads take. */
+static unsigned draw_takers(const struct round *round)
+{
+    struct random_source source = {.state = ~round->seed};
+    int takers = round->configuration->takers;
+    if (takers != TAKERS_DRAWN)
+        return (unsigned)takers;
+    return random_one_in(&source, 3) ? 1 + (unsigned)random_below(&source, 8) : 0;
+}
+
 static void draw_character(struct round *round, struct random_source *source)
 {
     static const uint64_t ticks_ns[] = {50000, 100000, 333333, 1000000};
@@ -19,8 +29,12 @@ static void draw_character(struct round *round, struct random_source *source)
     round->tick_ns = ticks_ns[random_below(source, sizeof ticks_ns / sizeof *ticks_ns)];
     round->pending_max = random_one_in(source, 4) ? 20 + random_below(source, 500) : 0;
     round->how = (enum elapse_close)(atomic_fetch_add(&closings, 1) % 3);
+    round->takers = draw_takers(round);
+    if (round->takers > 0 && round->how == ELAPSE_CLOSE_RUN_DUE)
+        round->how = ELAPSE_CLOSE_HAND_BACK;
     round->operations_each = 50 + random_below(source, 2000);
     round->starts = !random_one_in(source, 16);
+    round->has_cron = random_one_in(source, 2);
 }
 
 static void round_open(struct round *round)
@@ -45,6 +59,7 @@ static void round_open(struct round *round)
     options.queue_tasks = round->configuration->queue_tasks;
     options.shards = round->configuration->shards;
     options.pending_max = round->pending_max;
+    options.pull = round->takers > 0;
     must(elapse_scheduler_new(&options, &round->scheduler) == ELAPSE_OK, round, NULL, "new failed");
     round->begun_ns = elapse_scheduler_now_ns(round->scheduler);
     round->begun_calendar_ns = elapse_scheduler_calendar_ns(round->scheduler);
@@ -52,6 +67,7 @@ static void round_open(struct round *round)
          "no expression");
     for (uint64_t times = random_below(&source, 100); times > 0; times--)
         operate(round, &source, false);
+    takers_expect_nothing(round, ELAPSE_ERROR_ARGUMENT);
     if (round->starts)
         must(elapse_scheduler_start(round->scheduler) == ELAPSE_OK, round, NULL, "start failed");
     atomic_store(&round->started, round->starts);
@@ -102,13 +118,19 @@ static void rest(struct round *round)
         nap_ns(500000);
         elapse_scheduler_statistics(round->scheduler, &statistics);
     } while (statistics.running > 0 || statistics.pending != accounts_far(round));
-    atomic_store(&round->phase, (int)PHASE_BUSY);
 }
 
 /* Closes, while the others go on. */
-static void shut(struct round *round)
+static void shut(struct round *round, struct takers *takers)
 {
     struct frame frame;
+    if (round->takers > 0)
+        must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL) ==
+                 ELAPSE_ERROR_ARGUMENT,
+             round, NULL, "was closed in a way that it cannot be");
+    if (takers != NULL)
+        takers_before_close(takers);
+    atomic_store(&round->closing, true);
     elapse_hand_back_function *hand_back =
         round->how == ELAPSE_CLOSE_HAND_BACK ? record_hand_back : NULL;
     round->close_begun_ns = elapse_scheduler_now_ns(round->scheduler);
@@ -119,6 +141,9 @@ static void shut(struct round *round)
     frame_leave(&frame);
     must(error == ELAPSE_OK, round, NULL, "close failed");
     atomic_store(&round->closed, true);
+    if (takers != NULL)
+        takers_after_close(takers);
+    takers_expect_nothing(round, round->takers > 0 ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_ARGUMENT);
     must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) ==
              ELAPSE_ERROR_CLOSED,
          round, NULL, "was closed twice");
@@ -126,25 +151,32 @@ static void shut(struct round *round)
 
 static void round_live(struct round *round)
 {
-    enum { THREADS_MAX = 64 };
+    struct takers *takers = round->takers > 0 && round->starts ? takers_begin(round) : NULL;
     struct random_source *source = random_of_thread(round);
     pthread_t threads[THREADS_MAX];
     unsigned others = round->configuration->threads - 1;
+    bool closes_at_rest = false; /* then nothing but closing wakes whoever sleeps */
     for (unsigned i = 0; i < others; i++)
         must(pthread_create(&threads[i], NULL, go_on, round) == 0, round, NULL, "no thread");
     for (uint64_t i = 0; i < round->operations_each; i++)
         operate_some(round, source);
     if (round->starts && random_one_in(source, 3)) {
         rest(round);
-        for (uint64_t i = random_below(source, 200); i > 0; i--)
+        closes_at_rest = random_one_in(source, 2);
+        if (!closes_at_rest)
+            atomic_store(&round->phase, (int)PHASE_BUSY);
+        for (uint64_t i = closes_at_rest ? 0 : random_below(source, 200); i > 0; i--)
             operate_some(round, source);
     }
-    shut(round);
+    shut(round, takers);
+    atomic_store(&round->phase, (int)PHASE_BUSY);
     for (int i = 0; i < 20; i++)
         operate_some(round, source);
     atomic_store(&round->phase, (int)PHASE_END);
     for (unsigned i = 0; i < others; i++)
         (void)pthread_join(threads[i], NULL);
+    if (takers != NULL)
+        takers_end(takers);
 }
 
 /* ---- all of it ---- */
@@ -166,6 +198,7 @@ void round_run(const struct configuration *configuration, struct counters *count
     atomic_fetch_add(&counters->runs, round->runs);
     atomic_fetch_add(&counters->recurring_runs, round->recurring_runs);
     atomic_fetch_add(&counters->rounds, 1);
+    atomic_fetch_add(&counters->pull_rounds, round->takers > 0);
     for (int i = 0; i < LOCKS; i++)
         (void)pthread_mutex_destroy(&round->locks[i]);
     free(round->records);

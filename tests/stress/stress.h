@@ -10,6 +10,7 @@
  *      accounts.c    what must be true of every record once the scheduler is closed
  *      operations.c  what a thread or an action may do, drawn at random
  *      record.c      what actions and destructors do, and what they find wrong
+ *      takers.c      pull mode: threads that take, and do what workers do elsewhere
  */
 #ifndef ELAPSE_TESTS_STRESS_H
 #define ELAPSE_TESTS_STRESS_H
@@ -31,6 +32,7 @@ enum {
     HISTORY = 8,      /* deadlines that a task is given, at most */
     LOCKS = 256,      /* guard the histories */
     BATCH = 100,      /* more than is done within one holding of a lock */
+    THREADS_MAX = 64,
 };
 
 /* Beyond the end of any round: a task with such a deadline only ends by being taken out. */
@@ -98,6 +100,9 @@ enum phase {
     PHASE_END,
 };
 
+/* How many threads take, where the rounds draw that themselves: none in most of them. */
+enum { TAKERS_DRAWN = -1 };
+
 struct configuration {
     uint64_t seed;
     uint64_t operations; /* 0: as long as `seconds` */
@@ -106,6 +111,7 @@ struct configuration {
     unsigned workers;
     unsigned shards;
     unsigned queue_tasks;
+    int takers; /* or TAKERS_DRAWN; 0: no round is in pull mode */
 };
 
 struct counters {
@@ -115,6 +121,7 @@ struct counters {
     _Atomic uint64_t recurring_runs;
     _Atomic uint64_t cancels[4]; /* by enum elapse_cancel */
     _Atomic uint64_t rounds;
+    _Atomic uint64_t pull_rounds; /* of these, those in pull mode */
 };
 
 struct round {
@@ -125,7 +132,9 @@ struct round {
     uint64_t tick_ns;
     uint64_t pending_max;
     enum elapse_close how;
-    bool starts; /* it is started before the threads are made */
+    unsigned takers; /* 0: it is not in pull mode */
+    bool starts;     /* it is started before the threads are made */
+    bool has_cron;   /* something comes due each second */
     _Atomic bool started;
     uint64_t begun_ns;
     uint64_t begun_calendar_ns;
@@ -133,7 +142,8 @@ struct round {
     uint64_t operations_each; /* before the closing thread goes on to close */
     _Atomic int phase;        /* enum phase */
     _Atomic unsigned resting;
-    _Atomic bool closed; /* close has returned */
+    _Atomic bool closing; /* close is about to be called */
+    _Atomic bool closed;  /* close has returned */
     uint64_t close_begun_ns;
     uint64_t close_begun_calendar_ns;
 
@@ -201,6 +211,14 @@ void record_runs_no_more(struct record *record);
 const struct asked *record_in_force(const struct record *record);
 
 void record_action(void *context, const struct elapse_run *run);
+
+/* What record_action does, one after the other: in pull mode time goes by in between. */
+void record_begin(struct record *record, const struct elapse_run *run);
+void record_work(struct record *record, const struct elapse_run *run);
+
+/* Ends a run that was taken, on whichever thread; `handle` is that of the run. */
+void record_done(struct record *record, struct elapse_handle handle);
+
 void record_destroy(void *context);
 void record_hand_back(const struct elapse_handed_back *handed_back, void *context);
 size_t key_bytes_of(int key, char bytes[16]);
@@ -223,6 +241,24 @@ uint64_t accounts_far(const struct round *round);
 
 /* Checks all records, and the statistics against them. */
 void accounts_check(struct round *round, const struct elapse_statistics *statistics);
+
+/* ---- takers.c ---- */
+
+struct takers;
+
+/* Makes the threads that take. The round is started. */
+struct takers *takers_begin(struct round *round);
+
+/* To be called around close: those who would not be told of it otherwise are, before it or after.
+ */
+void takers_before_close(struct takers *takers);
+void takers_after_close(struct takers *takers);
+
+/* Waits until all have been told that it is closed. */
+void takers_end(struct takers *takers);
+
+/* While it is neither started nor closed, or closed, nobody gets anything. */
+void takers_expect_nothing(const struct round *round, enum elapse_error error);
 
 /* ---- round.c ---- */
 

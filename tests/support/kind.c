@@ -7,6 +7,35 @@
 
 #include <elapse/wheel.h>
 
+#include "growth.h"
+
+/* Dials of the slots listed. */
+#define DIALS_SHAPE(allocator, ...)                                                          \
+    &(const struct elapse_shape)                                                             \
+    {                                                                                        \
+        .slots = (const uint32_t[]){__VA_ARGS__},                                            \
+        .levels = sizeof(uint32_t[]){__VA_ARGS__} / sizeof(uint32_t), .growth = (allocator), \
+    }
+#define DIALS(kind_name, ...)                                                               \
+    {                                                                                       \
+        .name = (kind_name), .structure = "dials", .shape = DIALS_SHAPE(NULL, __VA_ARGS__), \
+        .next = NEXT_EARLY, .settles = true, .parks = true,                                 \
+    }
+/* A level of them for each `bits` of time. */
+#define GROWING_DIALS(kind_name, number, bits)                                                \
+    {                                                                                         \
+        .name = (kind_name), .structure = "dials",                                            \
+        .shape = DIALS_SHAPE(&growth_allocator, number), .next = NEXT_EARLY, .settles = true, \
+        .moves_per_start = (ELAPSE__TIME_BITS + (bits)-1) / (bits)-1                          \
+    }
+/* The hashed wheel of so many slots. */
+#define HASHED(number)                                                                           \
+    {                                                                                            \
+        .name = "hashed:" #number, .structure = "hashed",                                        \
+        .shape = &(const struct elapse_shape){.slots = (const uint32_t[]){number}, .levels = 1}, \
+        .next = NEXT_A_TURN_AHEAD, .settles = true, .one_slot = (number) == 1,                   \
+    }
+
 static const struct kind kinds[] = {
     {
         .name = "wheel",
@@ -23,6 +52,19 @@ static const struct kind kinds[] = {
         .structure = "heap",
         .next = NEXT_EXACT,
     },
+    DIALS("dials:10,parking", 10),
+    DIALS("dials:2,3", 2, 3),
+    DIALS("dials:4,4", 4, 4),
+    DIALS("dials:10,10,10", 10, 10, 10),
+    DIALS("dials:16,16,16,16", 16, 16, 16, 16),
+    DIALS("dials:60,60,24,30", 60, 60, 24, 30),
+    GROWING_DIALS("dials:512", 512, 9),
+    GROWING_DIALS("dials:2", 2, 1),
+    HASHED(1),
+    HASHED(2),
+    HASHED(10),
+    HASHED(60),
+    HASHED(512),
 };
 
 const struct kind *kind_at(size_t number)

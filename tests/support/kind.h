@@ -16,10 +16,14 @@ enum kind_next {
     NEXT_EXACT,             /* the least deadline, always */
     NEXT_EXACT_UNDISTURBED, /* unless a timer was stopped or moved; then one vain wake-up each */
     NEXT_EARLY,             /* some wake-ups are in vain */
+    /* A turn ahead at most, so that a deadline takes as many wake-ups as there are turns to it:
+     * where that may be more than can be waited for, tests follow next for a while and then jump.
+     */
+    NEXT_A_TURN_AHEAD,
 };
 
 struct kind {
-    const char *name;      /* as --structure takes it, "heap" */
+    const char *name;      /* "heap"; what precedes ",parking" as --structure takes it */
     const char *structure; /* its name */
     const struct elapse_shape *shape;
     enum kind_next next;
@@ -30,6 +34,10 @@ struct kind {
     bool settles;
     /* The ranges of occupied slots do not overlap. */
     bool disjoint_slots;
+    /* What lies out of reach is looked at again and again, each time at the cost of a move. */
+    bool parks;
+    /* All deadlines share one slot, save those that are due or never will be. */
+    bool one_slot;
     /* The most moves for each start, and those more for each start that puts a
      * timer off (promise 6); 0: no bound. */
     uint64_t moves_per_start;

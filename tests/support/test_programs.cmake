@@ -8,6 +8,7 @@ set(ELAPSE_TEST_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
 function(elapse_test_program name library)
     if(NOT TARGET ${library}-test-support)
         add_library(${library}-test-support STATIC
+            ${ELAPSE_TEST_SUPPORT_DIR}/growth.c
             ${ELAPSE_TEST_SUPPORT_DIR}/kind.c
             ${ELAPSE_TEST_SUPPORT_DIR}/oracle.c
             ${ELAPSE_TEST_SUPPORT_DIR}/operation.c

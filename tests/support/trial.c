@@ -11,6 +11,7 @@
 
 #include <elapse/wheel.h>
 
+#include "growth.h"
 #include "released.h"
 #include "trial_steps.h"
 
@@ -157,6 +158,38 @@ static enum elapse_error start_once(struct trial *trial, const struct operation 
     return trial->structure->start(trial->instance, timer, operation->first);
 }
 
+/* Starts while there is memory for so many levels only; those starts that need more must
+ * leave everything as it was, and are then done again with memory enough. */
+static enum elapse_error start_with_little_memory(struct trial *trial,
+                                                  const struct operation *operation)
+{
+    const struct elapse_structure *structure = trial->structure;
+    const struct elapse_timer *timer = &trial->timers[operation->timer];
+    const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
+    uint64_t next = structure->next(trial->instance);
+    uint64_t refused = growth_refused();
+    enum elapse_error error;
+
+    growth_limit(trial->starts % 3);
+    error = start_once(trial, operation);
+    growth_limit(SIZE_MAX);
+    if ((error == ELAPSE_ERROR_MEMORY) != (growth_refused() != refused)) {
+        fail(trial, "start returned %d after %" PRIu64 " refusals", error,
+             growth_refused() - refused);
+        return error;
+    }
+    if (error != ELAPSE_ERROR_MEMORY)
+        return error;
+    if (elapse_timer_pending(timer) != (before != NULL) ||
+        (before != NULL && elapse_timer_deadline(timer) != before->deadline))
+        fail(trial, "a start that failed changed its timer");
+    else if (structure->count(trial->instance) != trial->oracle.count ||
+             structure->now(trial->instance) != trial->oracle.now ||
+             structure->next(trial->instance) < next || structure->check(trial->instance) != 0)
+        fail(trial, "a start that failed changed something");
+    return start_once(trial, operation);
+}
+
 static bool apply_start(struct trial *trial, const struct operation *operation)
 {
     const struct oracle_entry *before = oracle_find(&trial->oracle, operation->timer);
@@ -169,7 +202,10 @@ static bool apply_start(struct trial *trial, const struct operation *operation)
     deadline = oracle_effective(&trial->oracle, deadline);
     if (before == NULL && !claim(trial, operation->timer))
         return false;
-    error = start_once(trial, operation);
+    if (trial->kind->shape != NULL && trial->kind->shape->growth != NULL)
+        error = start_with_little_memory(trial, operation);
+    else
+        error = start_once(trial, operation);
     if (error == ELAPSE_ERROR_FULL && before == NULL && trial->oracle.count == trial->capacity) {
         if (elapse_timer_pending(timer))
             return fail(trial, "a timer is pending though its start failed");
@@ -269,6 +305,11 @@ static bool apply_settle_all(struct trial *trial, uint64_t max_moves)
     size_t calls = ELAPSE__WHEEL_SLOTS + 2 * trial->oracle.count * ELAPSE__WHEEL_LEVELS;
     bool settled = false;
 
+    if (trial->kind->moves_per_start >= ELAPSE__WHEEL_LEVELS)
+        calls += 2 * trial->oracle.count * trial->kind->moves_per_start;
+    /* Each visit to the parked timers brings one of them down, and looks at the rest. */
+    if (trial->kind->parks)
+        calls += (trial->oracle.count + 1) * (trial->oracle.count + 1);
     while (!settled) {
         if (calls-- == 0)
             return fail(trial, "settle %" PRIu64 " does not come to an end", max_moves);
@@ -294,7 +335,8 @@ static bool apply_follow_next(struct trial *trial)
     if (trial->structure->next(trial->instance) <= next)
         return fail(trial, "next is not later than %" PRIu64 ", to which it was followed", next);
     trial->empty_wakes += asleep && popped == 0;
-    if (trial->kind->next != NEXT_EARLY && trial->empty_wakes > trial->disturbances)
+    bool may_be_early = trial->kind->next == NEXT_EARLY || trial->kind->next == NEXT_A_TURN_AHEAD;
+    if (!may_be_early && trial->empty_wakes > trial->disturbances)
         return fail(trial, "more empty wake-ups than timers stopped or moved");
     return true;
 }
@@ -354,10 +396,18 @@ bool trial_apply(struct trial *trial, const struct operation *operation)
 bool trial_drain(struct trial *trial)
 {
     const struct operation follow = {.kind = OPERATION_FOLLOW_NEXT};
+    const struct operation pop_all = {.kind = OPERATION_POP_ALL};
 
     /* Each step pops something or is an empty wake-up, and those are bounded. */
     while (trial->structure->next(trial->instance) != ELAPSE_NEVER) {
+        struct operation jump = {.kind = OPERATION_ADVANCE};
+
         if (!trial_apply(trial, &follow))
+            return false;
+        jump.first = oracle_next(&trial->oracle);
+        if (trial->kind->next != NEXT_A_TURN_AHEAD || jump.first == ELAPSE_NEVER)
+            continue;
+        if (!trial_apply(trial, &jump) || !trial_apply(trial, &pop_all))
             return false;
     }
     if (oracle_next(&trial->oracle) != ELAPSE_NEVER)

@@ -202,7 +202,7 @@ static void dump_describes_each_pending_timer_once_in_its_range(void **state)
         start(subject, &timers[i], random_of_bits(&source, 63));
     subject->structure->dump(subject->instance, describe, &description);
     assert_int_equal(description.count, TIMERS);
-    assert_true(description.slots > 1);
+    assert_true(description.slots > 1 || subject_kind()->one_slot);
     subject->structure->clear(subject->instance);
     subject_free(subject);
 }

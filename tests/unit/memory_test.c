@@ -49,7 +49,7 @@ static void promise_12_popped_timers_are_left_alone(void **state)
         while (next(subject) != ELAPSE_NEVER) {
             struct elapse_timer *timer;
 
-            advance(subject, next(subject));
+            advance(subject, wake_up(subject));
             while ((timer = pop(subject)) != NULL)
                 timer_release(timer);
         }

@@ -1,6 +1,6 @@
 /*
  * Promise 10: next is exact, or after a stop or a move early, but never late; and
- * following it always gets on.
+ * following it always gets on. Where it may be early at any time, the rest is tested.
  */
 #include "subject.h"
 
@@ -26,10 +26,10 @@ static void promise_10_exact_as_timers_are_started(void **state)
     (void)state;
     for (unsigned bits = 64; bits-- > 1;) {
         start(subject, &timers[bits], (UINT64_C(1) << bits) + 3);
-        assert_true(next(subject) == (UINT64_C(1) << bits) + 3);
+        expect_next(subject, (UINT64_C(1) << bits) + 3);
     }
     start(subject, &timers[0], UINT64_C(1) << 40);
-    assert_int_equal(next(subject), 5);
+    expect_next(subject, 5);
     subject_free(subject);
 }
 
@@ -40,10 +40,10 @@ static void promise_10_exact_for_a_timer_of_now_or_past(void **state)
 
     (void)state;
     start(subject, &timers[0], 5000);
-    assert_int_equal(next(subject), 5000);
+    expect_next(subject, 5000);
     assert_true(stop(subject, &timers[0]));
     start(subject, &timers[1], 17);
-    assert_int_equal(next(subject), 5000);
+    expect_next(subject, 5000);
     subject_free(subject);
 }
 
@@ -59,7 +59,7 @@ static void promise_10_exact_when_a_timer_wraps_onto_the_current_slot(void **sta
             struct subject *subject = subject_new(100);
 
             start(subject, &timer, deadline);
-            assert_int_equal(next(subject), deadline);
+            expect_next(subject, deadline);
             assert_int_equal(follow_next(subject), 1);
             subject_free(subject);
         }
@@ -76,11 +76,11 @@ static void promise_10_exact_between_two_pops(void **state)
     start(subject, &timers[1], 9);
     start(subject, &timers[2], 100000);
     advance(subject, 10);
-    assert_int_equal(next(subject), 7);
+    expect_next(subject, 7);
     expect_pop(subject, &timers[0]);
-    assert_int_equal(next(subject), 9);
+    expect_next(subject, 9);
     expect_pop(subject, &timers[1]);
-    assert_int_equal(next(subject), 100000);
+    expect_next(subject, 100000);
     subject_free(subject);
 }
 
@@ -129,9 +129,9 @@ static void promise_10_after_a_stop_it_is_early_or_exact(void **state)
     start(subject, &timers[1], 3005);
     assert_true(stop(subject, &timers[0]));
     assert_true(next(subject) <= 3005);
-    if (next(subject) < 3005)
+    if (!next_may_be_early() && next(subject) < 3005)
         assert_int_equal(follow_next(subject), 0);
-    assert_int_equal(next(subject), 3005);
+    expect_next(subject, 3005);
     assert_int_equal(follow_next(subject), 1);
     subject_free(subject);
 }
@@ -148,9 +148,9 @@ static void promise_10_after_putting_off_it_is_early_or_exact(void **state)
         start(subject, &timer, 3000);
         start(subject, &timer, later[i]);
         assert_true(next(subject) <= later[i]);
-        if (next(subject) < later[i])
+        if (!next_may_be_early() && next(subject) < later[i])
             assert_int_equal(follow_next(subject), 0);
-        assert_true(next(subject) == later[i]);
+        expect_next(subject, later[i]);
         assert_int_equal(count(subject), 1);
         subject_free(subject);
     }
@@ -166,7 +166,7 @@ static void promise_10_a_move_to_an_earlier_deadline_is_seen_at_once(void **stat
     start(subject, &timers[1], 1000000);
     for (uint64_t deadline = 900000; deadline > 1; deadline /= 3) {
         start(subject, &timers[0], deadline);
-        assert_int_equal(next(subject), deadline);
+        expect_next(subject, deadline);
     }
     subject_free(subject);
 }
@@ -189,7 +189,8 @@ static void promise_10_an_idle_time_out_put_off_for_ever_costs_few_wake_ups(void
         advance(subject, now);
         start(subject, &timer, now + PERIOD);
     }
-    assert_true(wake_ups <= 10 * RESTARTS / PERIOD + 1);
+    if (!next_may_be_early())
+        assert_true(wake_ups <= 10 * RESTARTS / PERIOD + 1);
     assert_int_equal(count(subject), 1);
     subject_free(subject);
 }

@@ -31,11 +31,11 @@ static void promise_8_never_does_not_disturb_a_near_timer(void **state)
     start(subject, &timers[1], ELAPSE_NEVER);
     start(subject, &timers[0], 1025);
     start(subject, &timers[2], ELAPSE_TIME_MAX);
-    assert_int_equal(next(subject), 1025);
+    expect_next(subject, 1025);
     advance(subject, 1025);
     expect_pop(subject, &timers[0]);
     expect_no_pop(subject);
-    assert_true(next(subject) == ELAPSE_TIME_MAX);
+    expect_next(subject, ELAPSE_TIME_MAX);
     subject_free(subject);
 }
 
@@ -132,7 +132,7 @@ static void promise_8_across_the_middle_and_to_the_end_of_time(void **state)
         for (size_t n = TIMERS; n-- > 0;)
             start(subject, &timers[n], deadlines[n]);
         for (size_t n = 0; n < TIMERS; n++) {
-            assert_true(next(subject) == deadlines[n]);
+            expect_next(subject, deadlines[n]);
             advance(subject, deadlines[n] - 1);
             expect_no_pop(subject);
             advance(subject, deadlines[n]);

@@ -123,8 +123,53 @@ size_t pop_all(struct subject *subject)
     return popped;
 }
 
+bool next_may_be_early(void)
+{
+    return subject_kind()->next == NEXT_EARLY || subject_kind()->next == NEXT_A_TURN_AHEAD;
+}
+
+void expect_next(struct subject *subject, uint64_t least)
+{
+    if (!next_may_be_early())
+        assert_true(next(subject) == least);
+    assert_true(next(subject) <= least);
+    if (subject_kind()->next == NEXT_A_TURN_AHEAD)
+        assert_true((next(subject) == ELAPSE_NEVER) == (least == ELAPSE_NEVER));
+}
+
+static bool lower(struct elapse_timer *timer, void *least)
+{
+    uint64_t *deadline = least;
+
+    if (elapse_timer_deadline(timer) < *deadline)
+        *deadline = elapse_timer_deadline(timer);
+    return true;
+}
+
+uint64_t wake_up(struct subject *subject)
+{
+    uint64_t least = ELAPSE_NEVER;
+
+    if (subject_kind()->next != NEXT_A_TURN_AHEAD)
+        return next(subject);
+    subject->structure->for_each(subject->instance, lower, &least);
+    expect_next(subject, least);
+    return least;
+}
+
 size_t follow_next(struct subject *subject)
 {
-    advance(subject, next(subject));
-    return pop_all(subject);
+    enum { VAIN_WAKE_UPS = 100 };
+    size_t popped = 0;
+
+    for (size_t vain = 0; popped == 0; vain++) {
+        uint64_t tick = vain < VAIN_WAKE_UPS ? next(subject) : wake_up(subject);
+
+        advance(subject, tick);
+        popped = pop_all(subject);
+        assert_true(next(subject) > tick || tick == ELAPSE_NEVER);
+        if (!next_may_be_early() || next(subject) == ELAPSE_NEVER)
+            break;
+    }
+    return popped;
 }

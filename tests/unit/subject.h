@@ -55,7 +55,18 @@ void expect_no_pop(struct subject *subject);
  * deadlines decrease, or if it goes on beyond SUBJECT_CAPACITY. */
 size_t pop_all(struct subject *subject);
 
-/* Advances to next and pops until NULL. */
+/* The kind's next may be earlier than the least deadline (promise 10). */
+bool next_may_be_early(void);
+
+/* Fails the test unless next is the least deadline pending; where it may be early, if it is late.
+ */
+void expect_next(struct subject *subject, uint64_t least);
+
+/* When to advance to: next, but the least deadline pending where next is a turn ahead at most. */
+uint64_t wake_up(struct subject *subject);
+
+/* Advances to next and pops until NULL. Where next may be early, again until something was popped,
+ * or nothing will be; if it is a turn ahead at most, straight to the least deadline in the end. */
 size_t follow_next(struct subject *subject);
 
 #endif

@@ -234,7 +234,7 @@ static void promise_3_a_turn_of_a_level_later_is_not_the_same_slot(void **state)
     for (size_t i = 1; i < 4; i++) {
         uint64_t deadline = elapse_timer_deadline(&timers[i]);
 
-        assert_int_equal(next(subject), deadline);
+        expect_next(subject, deadline);
         advance(subject, deadline - 1);
         expect_no_pop(subject);
         advance(subject, deadline);

@@ -1,0 +1,8 @@
+/** What the contender has no means to do: exit status 3. */
+final class CannotException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    CannotException(String message) {
+        super(message);
+    }
+}

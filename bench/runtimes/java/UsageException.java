@@ -1,0 +1,8 @@
+/** A command line that means nothing: exit status 2. */
+final class UsageException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    UsageException(String message) {
+        super(message);
+    }
+}

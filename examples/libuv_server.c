@@ -1,0 +1,244 @@
+/*
+ * Idle connections in a libuv loop: one uv_timer_t for all of them, set by the wheel.
+ *
+ *     libuv_server [CONNECTIONS]        300 unless it is said, 400 at most
+ *
+ * libuv has timers of its own, in a heap; each that is put off leaves it and enters it again. With
+ * the wheel putting off is one store, and libuv sees a single timer.
+ *
+ * The wheel, and not the scheduler: everything happens on the loop's thread, so there is nothing to
+ * lock. libevent_server.c shows the scheduler, for programs in which other threads have deadlines
+ * too.
+ *
+ * What to look at:
+ * - set_alarm() runs in each turn of the loop just before it sleeps (uv_prepare_t) and says how
+ * long it may. However often timers were put off in between, the alarm is set once.
+ * - close_idle() runs just after (uv_check_t), when all that has come has been read: a connection
+ *   is never closed while its input waits, even when the loop was held up.
+ * - The time is uv_hrtime(). uv_now() is that of the beginning of the turn: a time-out that counts
+ *   from there comes early.
+ *
+ * The sockets come in pairs, and the other ends are the clients: they send a few messages, by
+ * libuv's own timers, and check that they are not closed early. The exit status is 1 if one is.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <elapse/wheel.h>
+#include <sys/socket.h>
+#include <uv.h>
+
+#define TICK_NS UINT64_C(1000000) /* a tick is a millisecond */
+#define IDLE_NS (150 * TICK_NS)
+
+struct connection {
+    struct elapse_timer idle; /* first: a cast finds the connection */
+    uint64_t last_input_ns;
+    uv_pipe_t stream; /* its data points back here */
+};
+
+struct client {
+    uv_pipe_t stream;
+    uv_timer_t next_message;
+    unsigned messages_left;
+    uint64_t sent_ns; /* the last message, or when it was connected */
+};
+
+static struct elapse_wheel wheel;
+static uv_timer_t alarm_timer;
+static size_t turns, inputs, timed_out, clients_closed;
+
+static void require(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "libuv_server: fault: %s\n", what);
+    exit(EXIT_FAILURE);
+}
+
+/* libuv asks for room before it reads. What is read is of no interest here. */
+static void give_buffer(uv_handle_t *handle, size_t suggested_bytes, uv_buf_t *buffer)
+{
+    static char bytes[4096];
+
+    (void)handle;
+    (void)suggested_bytes;
+    *buffer = uv_buf_init(bytes, sizeof bytes);
+}
+
+/* ---- the server ---- */
+
+/* Something has come, or it was just opened. The deadline is rounded up to a tick, as the present
+ * is rounded down: nothing is early. */
+static void put_off(struct connection *connection)
+{
+    connection->last_input_ns = uv_hrtime();
+    elapse_wheel_start(&wheel, &connection->idle,
+                       (connection->last_input_ns + IDLE_NS + TICK_NS - 1) / TICK_NS);
+}
+
+static void free_connection(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void finish(struct connection *connection)
+{
+    elapse_wheel_stop(&wheel, &connection->idle); /* does nothing after a pop */
+    uv_close((uv_handle_t *)&connection->stream, free_connection);
+}
+
+static void handle_input(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    (void)buffer;
+    if (length > 0) {
+        inputs++;
+        put_off(stream->data);
+    } else if (length < 0) {
+        finish(stream->data); /* the client has gone */
+    }
+}
+
+static void close_idle(uv_check_t *check)
+{
+    struct elapse_timer *timer;
+
+    (void)check;
+    turns++;
+    elapse_wheel_advance(&wheel, uv_hrtime() / TICK_NS);
+    while ((timer = elapse_wheel_pop(&wheel)) != NULL) {
+        struct connection *connection = (struct connection *)timer;
+
+        require(uv_hrtime() - connection->last_input_ns >= IDLE_NS, "a time-out came early");
+        timed_out++;
+        finish(connection);
+    }
+}
+
+/* All that the alarm has to do is end the loop's sleep. */
+static void wake_up(uv_timer_t *timer)
+{
+    (void)timer;
+}
+
+static void set_alarm(uv_prepare_t *prepare)
+{
+    uint64_t next = elapse_wheel_next(&wheel);
+
+    if (next == ELAPSE_NEVER) {
+        uv_timer_stop(&alarm_timer);
+        return;
+    }
+    uv_update_time(prepare->loop); /* the alarm counts from the loop's time */
+    uint64_t now = uv_hrtime() / TICK_NS;
+    uv_timer_start(&alarm_timer, wake_up, next > now ? next - now : 0, 0);
+}
+
+static void open_connection(uv_loop_t *loop, int socket)
+{
+    struct connection *connection = calloc(1, sizeof *connection); /* its timer is idle */
+
+    require(connection != NULL, "no memory");
+    require(uv_pipe_init(loop, &connection->stream, 0) == 0 &&
+                uv_pipe_open(&connection->stream, socket) == 0,
+            "no stream");
+    connection->stream.data = connection;
+    uv_read_start((uv_stream_t *)&connection->stream, give_buffer, handle_input);
+    put_off(connection);
+}
+
+/* ---- the clients ---- */
+
+static void send_message(uv_timer_t *timer)
+{
+    struct client *client = timer->data;
+    uv_buf_t message = uv_buf_init((char[]){'x'}, 1);
+    uint64_t before_ns = uv_hrtime();
+
+    /* It fails when the loop was held up for so long that the server has closed first. */
+    if (uv_try_write((uv_stream_t *)&client->stream, &message, 1) == 1)
+        client->sent_ns = before_ns;
+    if (--client->messages_left == 0)
+        uv_timer_stop(timer);
+}
+
+static void hear_server(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
+{
+    struct client *client = stream->data;
+
+    (void)buffer;
+    if (length == 0)
+        return;
+    require(length == UV_EOF, "the server has sent something");
+    require(uv_hrtime() - client->sent_ns >= IDLE_NS, "a connection was closed early");
+    clients_closed++;
+    uv_close((uv_handle_t *)&client->next_message, NULL);
+    uv_close((uv_handle_t *)&client->stream, NULL);
+}
+
+static void open_client(uv_loop_t *loop, struct client *client, int socket, unsigned messages)
+{
+    client->sent_ns = uv_hrtime();
+    client->messages_left = messages;
+    require(uv_pipe_init(loop, &client->stream, 0) == 0 &&
+                uv_pipe_open(&client->stream, socket) == 0,
+            "no stream");
+    uv_timer_init(loop, &client->next_message);
+    client->stream.data = client->next_message.data = client;
+    uv_read_start((uv_stream_t *)&client->stream, give_buffer, hear_server);
+    if (messages > 0)
+        uv_timer_start(&client->next_message, send_message, 10 * messages, 40);
+}
+
+int main(int argument_count, char **arguments)
+{
+    const char *said = argument_count > 1 ? arguments[1] : "300";
+    char *end;
+    unsigned long count = strtoul(said, &end, 10);
+    uv_loop_t *loop = uv_default_loop();
+    uv_prepare_t before_sleep;
+    uv_check_t after_input;
+
+    if (argument_count > 2 || *end != '\0' || count < 1 || count > 400) {
+        fputs("usage: libuv_server [CONNECTIONS], 1 to 400\n", stderr);
+        return 2;
+    }
+    struct client *clients = calloc(count, sizeof *clients);
+    require(clients != NULL, "no memory");
+    signal(SIGPIPE, SIG_IGN);
+    require(elapse_wheel_init(&wheel, uv_hrtime() / TICK_NS) == ELAPSE_OK, "no wheel");
+    uv_timer_init(loop, &alarm_timer);
+    uv_prepare_init(loop, &before_sleep);
+    uv_prepare_start(&before_sleep, set_alarm);
+    uv_check_init(loop, &after_input);
+    uv_check_start(&after_input, close_idle);
+    /* It is the connections that keep the loop going. */
+    uv_unref((uv_handle_t *)&alarm_timer);
+    uv_unref((uv_handle_t *)&before_sleep);
+    uv_unref((uv_handle_t *)&after_input);
+
+    for (size_t i = 0; i < count; i++) {
+        int sockets[2];
+
+        require(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "no sockets");
+        open_client(loop, &clients[i], sockets[1], (unsigned)(i % 6));
+        open_connection(loop, sockets[0]);
+    }
+    uv_run(loop, UV_RUN_DEFAULT);
+
+    printf("%lu connections, %zu messages, %zu turns of the loop; all closed after %.2f s of "
+           "silence and none sooner\n",
+           count, inputs, turns, (double)IDLE_NS / 1e9);
+    require(timed_out == count && clients_closed == count, "a connection was closed otherwise");
+    require(elapse_wheel_count(&wheel) == 0, "a timer is left");
+    uv_close((uv_handle_t *)&alarm_timer, NULL);
+    uv_close((uv_handle_t *)&before_sleep, NULL);
+    uv_close((uv_handle_t *)&after_input, NULL);
+    uv_run(loop, UV_RUN_DEFAULT);
+    require(uv_loop_close(loop) == 0, "the loop has something left");
+    free(clients);
+    return EXIT_SUCCESS;
+}

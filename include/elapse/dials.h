@@ -1,0 +1,238 @@
+/*
+ * Elapse: dials, the hierarchical timing wheel with any slots on any level.
+ *
+ * Each level is a dial: as many slots as the caller says, two or more, each as wide as
+ * the whole dial below it; a slot of the finest dial is one tick. With it come the
+ * classical designs: 60 seconds, 60 minutes, 24 hours and 30 days as on a clock face;
+ * 512 slots, and another dial of 512 made only when a deadline needs one; and four dials
+ * of 16 slots that take less than 2 KiB in all, for small machines. Where none of this
+ * is wanted, the wheel of wheel.h is faster.
+ *
+ * The caller gives the memory for the slots:
+ *
+ *     static const uint32_t clock_face[] = {60, 60, 24, 30};
+ *     const struct elapse_shape shape = {.slots = clock_face, .levels = 4};
+ *     struct elapse_dials dials;
+ *     size_t bytes = elapse_dials_storage_bytes(&shape);
+ *
+ *     if (elapse_dials_init(&dials, &shape, malloc(bytes), bytes, now) != ELAPSE_OK)
+ *         ...;
+ *     if (elapse_dials_start(&dials, &connection->idle, now + 30) != ELAPSE_OK)
+ *         ...;                          // only dials that grow can fail
+ *
+ * A deadline farther off than the coarsest dial reaches makes dials with an allocator
+ * grow by another dial. In others it is parked, and looked at again each time that it
+ * may have come within reach: at most once a turn of the coarsest dial.
+ *
+ * Verbs, units, order, threads and promises are those of wheel.h, whose comments
+ * hold here too, except where said below. Time is in ticks; one thread at a
+ * time; since version 0.1.
+ */
+#ifndef ELAPSE_DIALS_H
+#define ELAPSE_DIALS_H
+
+#include <elapse/allocator.h>
+#include <elapse/attributes.h>
+#include <elapse/error.h>
+#include <elapse/shape.h>
+#include <elapse/timer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One dial; it lies in the storage, or in memory from the allocator. Private. */
+struct elapse__dials_level;
+
+/*
+ * The dials. The caller allocates the struct, and may not copy or move it after
+ * init. All fields are private.
+ */
+struct elapse_dials {
+    uint64_t clock;                     /* the last time that the caller gave */
+    uint64_t wake;                      /* there is nothing to do before this tick */
+    uint64_t pointer;                   /* the dials' own position, which trails the clock */
+    size_t count;                       /* pending timers */
+    uint64_t moves;                     /* timers moved to another slot since init */
+    struct elapse__dials_level *finest; /* each level knows the next coarser one */
+    struct elapse__dials_level *top;    /* the coarsest */
+    struct elapse__link parked;         /* timers out of reach */
+    struct elapse__link aside;          /* of these, those that a visit has still to look at */
+    struct elapse__link never;          /* timers armed for ELAPSE_NEVER */
+    uint64_t parked_least;              /* no deadline in `parked` is earlier */
+    struct elapse_allocator growth;     /* its functions are NULL: no growing */
+    uint32_t levels;                    /* how many there are */
+    uint32_t given_levels;              /* of these, those in the storage */
+    bool drained;                       /* all that is due at the pointer is on level 0 */
+};
+
+/*
+ * The bytes of storage that dials of this shape need: 1 to ELAPSE_SHAPE_LEVELS_MAX
+ * levels of 2 slots or more, some 16 bytes for each slot. NULL stands for eight
+ * levels of 256 slots, which reach every deadline and take some 33 KiB. SIZE_MAX when
+ * it is not such a shape, its allocator lacks a function, or memory cannot hold so much.
+ * Cost: O(levels). Cannot fail.
+ */
+ELAPSE_API size_t elapse_dials_storage_bytes(const struct elapse_shape *shape);
+
+/* What elapse_dials_init calls, with the size that the caller was compiled with. */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_dials_init_sized(struct elapse_dials *dials, size_t dials_bytes,
+                        const struct elapse_shape *shape, void *storage, size_t storage_bytes,
+                        uint64_t now);
+
+/*
+ * Makes empty dials of this shape whose time is `now`, keeping the slots in the
+ * `storage_bytes` bytes at `storage`, which stay the caller's to free once the dials are
+ * not used any more. NULL as shape is what it is for elapse_dials_storage_bytes.
+ * With an allocator in the shape the dials can grow: further levels have as many slots
+ * as the last one listed, and are made when a deadline needs them.
+ * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_dials in header and library
+ * differ; ELAPSE_ERROR_ARGUMENT for a shape of which elapse_dials_storage_bytes says
+ * SIZE_MAX; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned for a uint64_t and a
+ * pointer, or too small. Nothing is written then.
+ * Cost: writes struct and storage once.
+ */
+ELAPSE_MUST_CHECK static inline enum elapse_error
+elapse_dials_init(struct elapse_dials *dials, const struct elapse_shape *shape, void *storage,
+                  size_t storage_bytes, uint64_t now)
+{
+    return elapse_dials_init_sized(dials, sizeof *dials, shape, storage, storage_bytes, now);
+}
+
+/*
+ * Gives the levels that were grown back to the allocator. The timers still in the dials are
+ * forgotten, and the dials may only be initialised anew. Dials that cannot grow need
+ * no finish.
+ * Cost: O(levels). Cannot fail.
+ */
+ELAPSE_API void elapse_dials_finish(struct elapse_dials *dials);
+
+/*
+ * Makes dials that grow ready for delays of up to `delay` ticks: from here on no start can
+ * fail whose deadline is at most `delay` ticks after the time at which pop last returned
+ * NULL (or init was called). For ELAPSE_NEVER that is every start. Where nothing grows,
+ * nothing is done.
+ * Errors: ELAPSE_ERROR_MEMORY when the allocator has none; levels made before that stay.
+ * Cost: O(levels), and what the allocator takes.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_reserve(struct elapse_dials *dials,
+                                                                    uint64_t delay);
+
+/*
+ * As elapse_wheel_start; a pending timer is always put behind those that have its new
+ * deadline already.
+ * Errors: ELAPSE_ERROR_MEMORY when the dials have to grow and cannot. A timer that was
+ * pending stays as it was, another stays idle. Dials that do not grow cannot fail.
+ * Cost: O(levels); and, once after a jump of time over slots that have timers, the look
+ * at the bitmap of each level, 64 slots at a time.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_dials_start(struct elapse_dials *dials, struct elapse_timer *timer, uint64_t deadline);
+
+/* As elapse_wheel_start_window. Errors, cost: as start. */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_start_window(struct elapse_dials *dials,
+                                                                         struct elapse_timer *timer,
+                                                                         uint64_t earliest,
+                                                                         uint64_t latest);
+
+/* As elapse_wheel_stop. Cost: O(1); O(levels) for the last timer of a slot. Cannot
+ * fail. */
+ELAPSE_API bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer);
+
+/* As elapse_wheel_advance. Cost: one comparison and one store. Cannot fail. */
+ELAPSE_API inline void elapse_dials_advance(struct elapse_dials *dials, uint64_t now)
+{
+    if (now > dials->clock)
+        dials->clock = now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;
+}
+
+/* What elapse_dials_pop calls when there may be something to do. */
+ELAPSE_API struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials);
+
+/*
+ * As elapse_wheel_pop, and always in the order of arming at one deadline.
+ * Cost: O(1) for the timer itself, plus the moves that are due: each timer is moved at
+ * most once per level for each arming, and while it is parked once a turn of the
+ * coarsest level besides. For the last timer of a tick also the look for the next
+ * occupied slot: the bitmap of each level at most, 64 slots at a time. When nothing is to
+ * be done: one comparison. Cannot fail.
+ */
+ELAPSE_API inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dials)
+{
+    return dials->clock < dials->wake ? NULL : elapse_dials_pop_due(dials);
+}
+
+/* As elapse_wheel_settle. Cost: O(max_moves), and the look for occupied slots as in
+ * pop. Cannot fail. */
+ELAPSE_API bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves);
+
+/*
+ * The earliest time at which there may be something to do; ELAPSE_NEVER when no
+ * timer will ever be due. Never later than the least deadline pending, but earlier by up to
+ * the width of the slot that it lies in: the first tick of a slot is when its timers are
+ * moved to a finer level. After advancing to it and popping until NULL, the answer is
+ * strictly later. A value up to elapse_dials_now means: pop now.
+ * Cost: O(1). Cannot fail.
+ */
+ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
+{
+    return dials->wake;
+}
+
+/* As elapse_wheel_remaining. Cost: O(1). Cannot fail. */
+ELAPSE_API uint64_t elapse_dials_remaining(const struct elapse_dials *dials,
+                                           const struct elapse_timer *timer);
+
+/* As elapse_wheel_now. Cost: O(1). Cannot fail. */
+ELAPSE_API inline uint64_t elapse_dials_now(const struct elapse_dials *dials)
+{
+    return dials->clock;
+}
+
+/* As elapse_wheel_count. Cost: O(1). Cannot fail. */
+ELAPSE_API inline size_t elapse_dials_count(const struct elapse_dials *dials)
+{
+    return dials->count;
+}
+
+/* As elapse_wheel_moves. Cost: O(1). Cannot fail. */
+ELAPSE_API inline uint64_t elapse_dials_moves(const struct elapse_dials *dials)
+{
+    return dials->moves;
+}
+
+/* How many levels there are: those of the shape, and those that were grown.
+ * Cost: O(1). Cannot fail. */
+ELAPSE_API unsigned elapse_dials_levels(const struct elapse_dials *dials);
+
+/* How many slots the level `level` has, counted from 0, the finest; 0 if there is no such
+ * level. Cost: O(levels). Cannot fail. */
+ELAPSE_API uint32_t elapse_dials_slots(const struct elapse_dials *dials, unsigned level);
+
+/* As elapse_wheel_for_each. Cost: O(slots / 64 + timers). Cannot fail. */
+ELAPSE_API void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *visit,
+                                      void *context);
+
+/* As elapse_wheel_clear; levels that were grown stay. Cost: O(slots / 64 + timers).
+ * Cannot fail. */
+ELAPSE_API void elapse_dials_clear(struct elapse_dials *dials);
+
+/* As elapse_wheel_check, with the invariants numbered at the head of
+ * src/structures/dials.c. Cost: O(slots + timers). Cannot fail. */
+ELAPSE_API unsigned elapse_dials_check(const struct elapse_dials *dials);
+
+/*
+ * As elapse_wheel_dump. Parked timers are described as slot 0 of the level after the
+ * last, from the least deadline among them to ELAPSE_NEVER; those armed for
+ * ELAPSE_NEVER as slot 1 of it.
+ * Cost: O(slots / 64 + timers). Cannot fail.
+ */
+ELAPSE_API void elapse_dials_dump(const struct elapse_dials *dials, elapse_dump_function *describe,
+                                  void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

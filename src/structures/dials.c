@@ -1,0 +1,350 @@
+/*
+ * Dials: the hierarchical timing wheel of any slots, level upon level.
+ *
+ * Each level is a dial whose slots are as wide as the whole dial below it. A timer lies
+ * on the finest level that reaches its deadline, counted from the beginning of the slot
+ * that the pointer is in there. With 10 slots on each level, and the pointer at 123:
+ *
+ *              slot    0    1    2    3    4    5    6    7    8    9
+ *                                     v pointer
+ *     level 0        130  131  132  123  124  125  126  127  128  129
+ *                                v
+ *     level 1        200- 210- 120- 130- 140- 150- 160- 170- 180- 190-199
+ *                           v
+ *     level 2       1000- 100- 200- 300- 400- 500- 600- 700- 800- 900-999
+ *
+ * Deadline 131: level 0 reaches to 132, so slot 1 of level 0. Deadline 135: level 1, slot 3,
+ * which comes down at 130 into slot 5 of level 0. Deadline 210: slot 1 of level 1;
+ * 1050: slot 0 of level 2; 1100: out of reach, for level 2 begins at 100.
+ *
+ * Two times: `clock` is what the caller said last, `pointer` is where the slots are
+ * counted from. Advancing sets the clock alone. The pointer follows, but goes no farther
+ * than to the first tick of the first slot that has timers until these are moved down, or
+ * popped. All that begins at one tick is done in this order: the slots above level 0
+ * from the finest to the coarsest, then the parked timers; then level 0's slot is popped.
+ *
+ * Order. The rings keep the order of arming. A timer never lies on a coarser level than an
+ * older one with its deadline, because the pointer only comes nearer. So a drain walks
+ * from the newest to the oldest and puts each in front of its new ring, and of
+ * several drains at one tick the finest level's, which has the newest, is first.
+ *
+ * Out of reach. Dials with an allocator make another level. In others the timer is parked,
+ * in one ring for all. The parked ring is visited at the begin of the coarsest slot
+ * that its least deadline would lie in, and by then that deadline is in reach; so
+ * there is at most one visit in a turn of the coarsest dial. The classical designs park in
+ * the farthest slot of the coarsest dial instead. Two timers of one deadline that were
+ * parked at different times would then lie in different slots, and the younger could be
+ * first to find the deadline in reach. A visit takes the whole ring `aside` before
+ * it looks at the timers, so that it can be done in steps; those that stay go in front of
+ * the ring that was parked meanwhile. ELAPSE_NEVER has a ring that is never visited.
+ *
+ * Invariants, by the numbers that elapse_dials_check returns:
+ *  1. pointer <= clock <= ELAPSE_TIME_MAX.
+ *  2. A slot's bit is set exactly while it has timers, `occupied_slots` of its level
+ *     counts these bits, and there are no others.
+ *  3. Every ring is closed in both directions, and the place of each timer in it names
+ *     the level and slot of the ring, or that it is parked, or never due.
+ *  4. `count` timers are in the rings.
+ *  5. A slot that has timers begins at or after the pointer, and their deadlines
+ *     are ticks that it covers.
+ *  6. Parked deadlines are not before `parked_least`, which begins a slot of the top level
+ *     at or after the pointer when rounded down to one; those aside are not before the pointer.
+ *     Parked and aside are earlier than ELAPSE_NEVER; in the ring for it is nothing else.
+ *  7. `wake` is not before the pointer, and no slot that has timers, and no visit, begins
+ *     before it.
+ *  8. While `drained`, nothing is aside, and no slot above level 0 that has timers and no
+ *     visit begins at the pointer.
+ *  9. The levels are numbered upwards from 0, each with 2 slots or more. A slot of level
+ *     0 is a tick wide, one of another level as wide as the level below; a level
+ *     spans its slots, or UINT64_MAX where that is more than 2^64 - 1.
+ *
+ * Who changes what:
+ *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
+ *     follow_clock  pointer, as far as nothing has to be drained; wake
+ *     find_due      pointer, wake: goes to the next thing to do
+ *     drain_pointer moves the timers of all slots that begin at the pointer; drained
+ *     pop_due       a ring -> idle; a slot's bit; wake
+ *     grow          adds a level
+ *
+ * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
+ * scheme 7; the growing form is that of the hierarchical timer of Apache Kafka's
+ * purgatory. Bitmaps, the pointer that trails and the drain on demand are what differs.
+ */
+#include <string.h>
+
+#include <elapse/dials.h>
+
+#include "assert.h"
+#include "clock.h"
+#include "dials_level.h"
+#include "ring.h"
+
+extern inline void elapse_dials_advance(struct elapse_dials *dials, uint64_t now);
+extern inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dials);
+extern inline uint64_t elapse_dials_next(const struct elapse_dials *dials);
+extern inline uint64_t elapse_dials_now(const struct elapse_dials *dials);
+extern inline size_t elapse_dials_count(const struct elapse_dials *dials);
+extern inline uint64_t elapse_dials_moves(const struct elapse_dials *dials);
+
+/* ---- how far the pointer may go ---- */
+
+static bool visit_is_due(const struct elapse_dials *dials)
+{
+    return !elapse__ring_empty(&dials->parked) &&
+           elapse__dials_begin(dials->top, dials->parked_least) == dials->pointer;
+}
+
+/* The first tick at which there is something to do: a slot that has timers, or a visit of
+ * the parked ones. ELAPSE_NEVER when there is nothing. */
+static uint64_t first_begin(const struct elapse_dials *dials)
+{
+    uint64_t first = ELAPSE_NEVER;
+    if (!elapse__ring_empty(&dials->aside))
+        return dials->pointer;
+    if (!elapse__ring_empty(&dials->parked))
+        first = elapse__dials_begin(dials->top, dials->parked_least);
+    for (const struct elapse__dials_level *level = dials->finest; level != NULL;
+         level = level->coarser) {
+        /* Nothing on coarser levels can begin earlier either. */
+        if (first <= elapse__dials_next_begin(level, dials->pointer))
+            break;
+        if (level->occupied_slots == 0)
+            continue;
+        uint64_t begin = elapse__dials_first_begin(level, dials->pointer);
+        if (begin < first)
+            first = begin;
+    }
+    return first;
+}
+
+/* Lets the pointer follow the clock up to where there is something to do. */
+static void follow_clock(struct elapse_dials *dials)
+{
+    if (dials->pointer == dials->clock)
+        return;
+    /* What it was set for may have been stopped. */
+    if (dials->wake <= dials->clock)
+        dials->wake = first_begin(dials);
+    uint64_t limit = dials->wake < dials->clock ? dials->wake : dials->clock;
+    ELAPSE__ASSERT(limit >= dials->pointer);
+    if (limit == dials->pointer)
+        return;
+    dials->pointer = limit;
+    dials->drained = false;
+}
+
+/* ---- placing ---- */
+
+static void wake_by(struct elapse_dials *dials, uint64_t tick)
+{
+    if (tick < dials->wake)
+        dials->wake = tick;
+}
+
+/* Puts a timer that is in no ring where its deadline belongs, as the newest or the oldest
+ * there. Returns the first tick at which something has to be done for it. */
+static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *timer, bool as_oldest)
+{
+    uint64_t deadline = timer->deadline;
+    struct elapse__dials_level *level = dials->finest;
+    struct elapse__link *ring = &dials->never;
+    uint64_t begin = ELAPSE_NEVER;
+
+    ELAPSE__ASSERT(deadline >= dials->pointer);
+    while (level != NULL && !elapse__dials_reaches(level, dials->pointer, deadline))
+        level = level->coarser;
+    if (deadline == ELAPSE_NEVER) {
+        timer->place = elapse__dials_place(ELAPSE__DIALS_NEVER, 0);
+    } else if (level != NULL) {
+        uint32_t slot = elapse__dials_slot(level, deadline);
+        ring = elapse__dials_ring(level, slot);
+        timer->place = elapse__dials_place(level->number, slot);
+        if (elapse__ring_empty(ring))
+            elapse__dials_mark_occupied(level, slot);
+        begin = elapse__dials_begin(level, deadline);
+    } else {
+        ring = &dials->parked;
+        timer->place = elapse__dials_place(ELAPSE__DIALS_PARKED, 0);
+        if (elapse__ring_empty(ring) || deadline < dials->parked_least)
+            dials->parked_least = deadline;
+        begin = elapse__dials_begin(dials->top, deadline);
+    }
+    if (as_oldest)
+        elapse__ring_prepend(ring, &timer->keep.link);
+    else
+        elapse__ring_append(ring, &timer->keep.link);
+    return begin;
+}
+
+/* Takes a pending timer out of its ring. */
+static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
+{
+    uint32_t number = elapse__dials_place_level(timer->place);
+    if (elapse__ring_remove(&timer->keep.link) && number < ELAPSE__DIALS_PARKED) {
+        struct elapse__dials_level *level = dials->finest;
+        while (level->number != number)
+            level = level->coarser;
+        elapse__dials_mark_empty(level, elapse__dials_place_slot(timer->place));
+    }
+    timer->place = 0;
+    dials->count--;
+}
+
+/* Makes levels until the coarsest reaches `deadline`; false when memory is short. Dials
+ * that do not grow need no level for anything. */
+static bool make_reach(struct elapse_dials *dials, uint64_t deadline)
+{
+    if (dials->growth.allocate == NULL || deadline == ELAPSE_NEVER)
+        return true;
+    while (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+        if (!elapse__dials_grow(dials))
+            return false;
+    }
+    return true;
+}
+
+enum elapse_error elapse_dials_start(struct elapse_dials *dials, struct elapse_timer *timer,
+                                     uint64_t deadline)
+{
+    deadline = elapse__stored_deadline(dials->clock, deadline);
+    follow_clock(dials);
+    if (!make_reach(dials, deadline))
+        return ELAPSE_ERROR_MEMORY;
+    if (timer->place != 0) {
+        remove_timer(dials, timer);
+        follow_clock(dials);
+    }
+    timer->deadline = deadline;
+    dials->count++;
+    wake_by(dials, place_timer(dials, timer, false));
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse_dials_start_window(struct elapse_dials *dials, struct elapse_timer *timer,
+                                            uint64_t earliest, uint64_t latest)
+{
+    return elapse_dials_start(dials, timer,
+                              elapse_deadline_in_window(dials->clock, earliest, latest));
+}
+
+bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
+{
+    if (timer->place == 0)
+        return false;
+    remove_timer(dials, timer);
+    return true;
+}
+
+/* ---- popping ---- */
+
+/*
+ * Moves the timers of `ring` to where they belong as the pointer stands, from the newest to
+ * the oldest, while `*budget` lasts. None of them belongs into the same ring. Returns true
+ * when the ring is empty.
+ */
+static bool drain_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
+{
+    struct elapse__link *link = ring->previous;
+    size_t left = *budget;
+    for (; link != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(link);
+        link = link->previous;
+        (void)place_timer(dials, timer, true);
+    }
+    /* The ring is closed once, behind the last that moved. */
+    ring->previous = link;
+    link->next = ring;
+    dials->moves += *budget - left;
+    *budget = left;
+    return link == ring;
+}
+
+/* Leaves the parked timers, if this is the tick of their visit, in the ring `aside`. */
+static void put_parked_aside(struct elapse_dials *dials)
+{
+    if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
+        return;
+    dials->aside = dials->parked;
+    dials->aside.next->previous = &dials->aside;
+    dials->aside.previous->next = &dials->aside;
+    elapse__ring_init(&dials->parked);
+}
+
+/* Drains all slots above level 0 that begin at the pointer, and the parked ring if
+ * that is to be visited. Returns false when the budget did not suffice. */
+static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
+{
+    uint64_t pointer = dials->pointer;
+    for (struct elapse__dials_level *level = dials->finest->coarser;
+         level != NULL && pointer % level->width == 0; level = level->coarser) {
+        uint32_t slot = elapse__dials_slot(level, pointer);
+        struct elapse__link *ring = elapse__dials_ring(level, slot);
+        if (elapse__ring_empty(ring))
+            continue;
+        if (!drain_ring(dials, ring, budget))
+            return false;
+        elapse__dials_mark_empty(level, slot);
+    }
+    put_parked_aside(dials);
+    dials->drained = drain_ring(dials, &dials->aside, budget);
+    return dials->drained;
+}
+
+/*
+ * Finds the timer that is to be popped next and leaves it in `*due`, NULL if none is due.
+ * Moves what has to be moved for it, while `*budget` lasts; returns false when it did not
+ * suffice.
+ */
+static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
+{
+    *due = NULL;
+    for (;;) {
+        if (dials->drained) {
+            struct elapse__link *ring = elapse__dials_ring(
+                dials->finest, elapse__dials_slot(dials->finest, dials->pointer));
+            if (!elapse__ring_empty(ring)) {
+                *due = elapse__ring_timer(ring->next);
+                return true;
+            }
+        }
+        uint64_t tick = first_begin(dials);
+        dials->wake = tick;
+        if (tick > dials->clock)
+            return true;
+        ELAPSE__ASSERT(tick >= dials->pointer);
+        dials->pointer = tick;
+        dials->drained = false;
+        if (!drain_pointer(dials, budget))
+            return false;
+    }
+}
+
+struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
+{
+    struct elapse_timer *due;
+    size_t budget = SIZE_MAX;
+    bool prepared = find_due(dials, &budget, &due);
+    ELAPSE__ASSERT(prepared);
+    (void)prepared;
+    if (due == NULL)
+        return NULL;
+    ELAPSE__ASSERT(due->deadline == dials->pointer && due->deadline <= dials->clock);
+    struct elapse__link *ring = due->keep.link.previous;
+    remove_timer(dials, due);
+    /* With the slot's last timer the next wake-up is known: as a rule it spares the
+     * call that would find nothing due. */
+    if (elapse__ring_empty(ring))
+        dials->wake = first_begin(dials);
+    return due;
+}
+
+bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves)
+{
+    struct elapse_timer *due;
+    return find_due(dials, &max_moves, &due);
+}
+
+uint64_t elapse_dials_remaining(const struct elapse_dials *dials, const struct elapse_timer *timer)
+{
+    return elapse__remaining(dials->clock, timer);
+}

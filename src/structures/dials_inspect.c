@@ -1,0 +1,278 @@
+/*
+ * Dials: looking at all of them. The invariants that are checked here are numbered
+ * and explained at the head of dials.c.
+ */
+#include <elapse/dials.h>
+
+#include "dials_level.h"
+#include "ring.h"
+
+/* Calls `visit` along one ring; false when it asked to end the walk. */
+static bool walk_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
+{
+    struct elapse__link *link = ring->next;
+    while (link != ring) {
+        struct elapse__link *next = link->next; /* the visit may stop the timer */
+        if (!visit(elapse__ring_timer(link), context))
+            return false;
+        link = next;
+    }
+    return true;
+}
+
+static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
+                        void *context)
+{
+    size_t words = elapse__dials_words(level->slots);
+    for (size_t word = 0; word < words; word++) {
+        /* A copy: the bits change when the visit stops the last timer of a slot. */
+        uint64_t bits = elapse__dials_occupied(level)[word];
+        for (; bits != 0; bits &= bits - 1) {
+            uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
+            if (!walk_ring(elapse__dials_ring(level, slot), visit, context))
+                return false;
+        }
+    }
+    return true;
+}
+
+void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *visit, void *context)
+{
+    for (const struct elapse__dials_level *level = dials->finest; level != NULL;
+         level = level->coarser) {
+        if (!visit_level(level, visit, context))
+            return;
+    }
+    (void)(walk_ring(&dials->aside, visit, context) && walk_ring(&dials->parked, visit, context) &&
+           walk_ring(&dials->never, visit, context));
+}
+
+static bool stop_in_walk(struct elapse_timer *timer, void *dials)
+{
+    (void)elapse_dials_stop(dials, timer);
+    return true;
+}
+
+void elapse_dials_clear(struct elapse_dials *dials)
+{
+    elapse_dials_for_each(dials, stop_in_walk, dials);
+    dials->wake = ELAPSE_NEVER;
+    ELAPSE__ASSERT(dials->count == 0);
+}
+
+/* ---- check ---- */
+
+/* What the timers of a ring must be, and how many have been found so far. */
+struct inspection {
+    const struct elapse_dials *dials;
+    uint64_t place;
+    uint64_t first; /* deadlines from here ... */
+    uint64_t last;  /* ... up to here, or else `broken` */
+    unsigned broken;
+    size_t count;
+};
+
+/* Walks a ring, giving up beyond the dials' own count so that a loop ends. Returns the number
+ * of the broken invariant, or 0. */
+static unsigned inspect_ring(const struct elapse__link *ring, struct inspection *inspection)
+{
+    const struct elapse__link *link = ring;
+    for (;;) {
+        if (link->next == NULL || link->next->previous != link)
+            return 3;
+        link = link->next;
+        if (link == ring)
+            return 0;
+        if (++inspection->count > inspection->dials->count)
+            return 4;
+        const struct elapse_timer *timer = elapse__ring_timer(link);
+        if (timer->place != inspection->place)
+            return 3;
+        if (timer->deadline < inspection->first || timer->deadline > inspection->last)
+            return inspection->broken;
+    }
+}
+
+/* The last of the ticks that a slot covers whose first one is `begin`. */
+static uint64_t last_tick(const struct elapse__dials_level *level, uint64_t begin)
+{
+    return level->width - 1 < ELAPSE_TIME_MAX - begin ? begin + (level->width - 1)
+                                                      : ELAPSE_TIME_MAX;
+}
+
+/* A slot that has timers: is it time for something else, by now? */
+static unsigned check_begin(const struct elapse_dials *dials, uint64_t begin, bool on_level_0)
+{
+    if (dials->wake > begin)
+        return 7;
+    return dials->drained && !on_level_0 && begin == dials->pointer ? 8 : 0;
+}
+
+static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t slot,
+                             struct inspection *inspection)
+{
+    const struct elapse_dials *dials = inspection->dials;
+    const struct elapse__link *ring = elapse__dials_ring(level, slot);
+    bool occupied = (elapse__dials_occupied(level)[slot / 64] >> slot % 64 & 1) != 0;
+    if (occupied == elapse__ring_empty(ring))
+        return 2;
+
+    uint64_t begin = elapse__dials_slot_begin(level, dials->pointer, slot);
+    inspection->place = elapse__dials_place(level->number, slot);
+    inspection->first = begin;
+    inspection->last = last_tick(level, begin);
+    inspection->broken = 5;
+    unsigned broken = inspect_ring(ring, inspection);
+    if (broken != 0 || !occupied)
+        return broken;
+    if (begin < dials->pointer)
+        return 5;
+    return check_begin(dials, begin, level->number == 0);
+}
+
+static unsigned check_level(const struct elapse__dials_level *level, struct inspection *inspection)
+{
+    const uint64_t *occupied = elapse__dials_occupied(level);
+    size_t words = elapse__dials_words(level->slots);
+    uint64_t bits = 0;
+    for (size_t word = 0; word < words; word++) {
+        for (uint64_t left = occupied[word]; left != 0; left &= left - 1)
+            bits++;
+    }
+    if (bits != level->occupied_slots)
+        return 2;
+    if (level->slots % 64 != 0 && occupied[words - 1] >> level->slots % 64 != 0)
+        return 2;
+    for (uint32_t slot = 0; slot < level->slots; slot++) {
+        unsigned broken = inspect_slot(level, slot, inspection);
+        if (broken != 0)
+            return broken;
+    }
+    return 0;
+}
+
+static unsigned check_geometry(const struct elapse_dials *dials)
+{
+    const struct elapse__dials_level *level = dials->finest;
+    uint64_t width = 1;
+    for (uint32_t number = 0;; number++) {
+        if (level->number != number || level->slots < 2 || level->width != width)
+            return 9;
+        width = width > UINT64_MAX / level->slots ? UINT64_MAX : width * level->slots;
+        if (level->span != width)
+            return 9;
+        if (level->coarser == NULL)
+            return level == dials->top && number + 1 == dials->levels ? 0 : 9;
+        level = level->coarser;
+    }
+}
+
+/* The rings that belong to no slot. */
+static unsigned check_unplaced(const struct elapse_dials *dials, struct inspection *inspection)
+{
+    uint64_t begin = elapse__dials_begin(dials->top, dials->parked_least);
+    unsigned broken = 0;
+
+    inspection->broken = 6;
+    inspection->place = elapse__dials_place(ELAPSE__DIALS_PARKED, 0);
+    inspection->first = dials->pointer;
+    inspection->last = ELAPSE_TIME_MAX;
+    broken = inspect_ring(&dials->aside, inspection);
+    if (broken == 0 && dials->drained && !elapse__ring_empty(&dials->aside))
+        broken = 8;
+    if (broken == 0) {
+        inspection->first = dials->parked_least;
+        broken = inspect_ring(&dials->parked, inspection);
+    }
+    if (broken == 0 && !elapse__ring_empty(&dials->parked))
+        broken = begin < dials->pointer ? 6 : check_begin(dials, begin, false);
+    if (broken == 0) {
+        inspection->place = elapse__dials_place(ELAPSE__DIALS_NEVER, 0);
+        inspection->first = ELAPSE_NEVER;
+        inspection->last = ELAPSE_NEVER;
+        broken = inspect_ring(&dials->never, inspection);
+    }
+    return broken;
+}
+
+unsigned elapse_dials_check(const struct elapse_dials *dials)
+{
+    struct inspection inspection = {.dials = dials};
+    if (dials->pointer > dials->clock || dials->clock > ELAPSE_TIME_MAX)
+        return 1;
+    if (dials->wake < dials->pointer)
+        return 7;
+    unsigned broken = check_geometry(dials);
+    for (const struct elapse__dials_level *level = dials->finest; level != NULL && broken == 0;
+         level = level->coarser)
+        broken = check_level(level, &inspection);
+    if (broken == 0)
+        broken = check_unplaced(dials, &inspection);
+    if (broken == 0 && inspection.count != dials->count)
+        broken = 4;
+    return broken;
+}
+
+/* ---- dump ---- */
+
+/* Adds the timers of a ring to the description of a slot. */
+static void describe_ring(const struct elapse__link *ring, struct elapse_slot *description)
+{
+    for (const struct elapse__link *link = ring->next; link != ring; link = link->next) {
+        uint64_t deadline = elapse__ring_timer(link)->deadline;
+        if (deadline < description->least)
+            description->least = deadline;
+        description->count++;
+    }
+}
+
+static void dump_slot(const struct elapse_dials *dials, const struct elapse__dials_level *level,
+                      uint32_t slot, elapse_dump_function *describe, void *context)
+{
+    uint64_t begin = elapse__dials_slot_begin(level, dials->pointer, slot);
+    struct elapse_slot description = {
+        .level = level->number,
+        .slot = slot,
+        .first_tick = begin,
+        .last_tick = last_tick(level, begin),
+        .least = ELAPSE_NEVER,
+    };
+    describe_ring(elapse__dials_ring(level, slot), &description);
+    describe(&description, context);
+}
+
+static void dump_level(const struct elapse_dials *dials, const struct elapse__dials_level *level,
+                       elapse_dump_function *describe, void *context)
+{
+    size_t words = elapse__dials_words(level->slots);
+    for (size_t word = 0; word < words; word++) {
+        uint64_t bits = elapse__dials_occupied(level)[word];
+        for (; bits != 0; bits &= bits - 1)
+            dump_slot(dials, level, (uint32_t)(word * 64) + elapse__lowest_bit(bits), describe,
+                      context);
+    }
+}
+
+void elapse_dials_dump(const struct elapse_dials *dials, elapse_dump_function *describe,
+                       void *context)
+{
+    struct elapse_slot parked = {
+        .level = dials->levels, .slot = 0, .last_tick = ELAPSE_NEVER, .least = ELAPSE_NEVER};
+    struct elapse_slot never = {.level = dials->levels,
+                                .slot = 1,
+                                .first_tick = ELAPSE_NEVER,
+                                .last_tick = ELAPSE_NEVER,
+                                .least = ELAPSE_NEVER};
+
+    for (const struct elapse__dials_level *level = dials->finest; level != NULL;
+         level = level->coarser)
+        dump_level(dials, level, describe, context);
+    describe_ring(&dials->aside, &parked);
+    describe_ring(&dials->parked, &parked);
+    parked.first_tick = parked.least;
+    if (parked.count > 0)
+        describe(&parked, context);
+    describe_ring(&dials->never, &never);
+    if (never.count > 0)
+        describe(&never, context);
+}

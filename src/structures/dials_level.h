@@ -1,0 +1,157 @@
+/*
+ * A level of the dials: one dial.
+ *
+ * In memory: the level itself, its rings, one for each slot, and a bitmap of the slots
+ * that have timers.
+ *
+ *     | level | ring 0 | ring 1 | ... | ring slots - 1 | bits 0-63 | bits 64-127 | ...
+ *
+ * Time is cut into pieces of `width` ticks, numbered from tick 0 on: the piece n lies in
+ * the slot n % slots. Of the pieces that share a slot only the first one not yet
+ * past can have timers: those within `span` of the piece that the pointer is in.
+ */
+#ifndef ELAPSE__DIALS_LEVEL_H
+#define ELAPSE__DIALS_LEVEL_H
+
+#include <elapse/dials.h>
+
+#include "assert.h"
+#include "bits.h"
+
+struct elapse__dials_level {
+    uint64_t width;                      /* ticks of a slot */
+    uint64_t span;                       /* of all slots; UINT64_MAX: more than there are */
+    struct elapse__dials_level *coarser; /* NULL: this one is the coarsest */
+    uint32_t slots;
+    uint32_t occupied_slots;
+    uint32_t number; /* 0 is the finest */
+};
+
+/* Makes another level, with as many slots as the coarsest has; false when the allocator
+ * has no memory. In dials_shape.c. */
+bool elapse__dials_grow(struct elapse_dials *dials);
+
+/* What a timer's place says besides the slot of a level: the level's number, or one
+ * of these. */
+enum {
+    ELAPSE__DIALS_PARKED = ELAPSE_SHAPE_LEVELS_MAX,
+    ELAPSE__DIALS_NEVER,
+};
+
+/* The place of a timer; 0 is none. */
+static inline uint64_t elapse__dials_place(uint32_t level, uint32_t slot)
+{
+    return (uint64_t)level << 32 | (slot + 1);
+}
+
+static inline uint32_t elapse__dials_place_level(uint64_t place)
+{
+    return (uint32_t)(place >> 32);
+}
+
+static inline uint32_t elapse__dials_place_slot(uint64_t place)
+{
+    return (uint32_t)place - 1;
+}
+
+static inline size_t elapse__dials_words(uint32_t slots)
+{
+    return (size_t)slots / 64 + (slots % 64 != 0);
+}
+
+static inline struct elapse__link *elapse__dials_ring(const struct elapse__dials_level *level,
+                                                      uint32_t slot)
+{
+    return (struct elapse__link *)(uintptr_t)(level + 1) + slot;
+}
+
+static inline uint64_t *elapse__dials_occupied(const struct elapse__dials_level *level)
+{
+    return (uint64_t *)(uintptr_t)elapse__dials_ring(level, level->slots);
+}
+
+static inline void elapse__dials_mark_occupied(struct elapse__dials_level *level, uint32_t slot)
+{
+    elapse__dials_occupied(level)[slot / 64] |= UINT64_C(1) << slot % 64;
+    level->occupied_slots++;
+}
+
+static inline void elapse__dials_mark_empty(struct elapse__dials_level *level, uint32_t slot)
+{
+    elapse__dials_occupied(level)[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    level->occupied_slots--;
+}
+
+/* The number of the piece of time that `tick` is in. (Most ticks are asked of level 0,
+ * and a division takes long.) */
+static inline uint64_t elapse__dials_piece(const struct elapse__dials_level *level, uint64_t tick)
+{
+    return level->number == 0 ? tick : tick / level->width;
+}
+
+/* How many ticks of that piece lie before `tick`. */
+static inline uint64_t elapse__dials_past(const struct elapse__dials_level *level, uint64_t tick)
+{
+    return level->number == 0 ? 0 : tick % level->width;
+}
+
+static inline uint32_t elapse__dials_slot(const struct elapse__dials_level *level, uint64_t tick)
+{
+    return (uint32_t)(elapse__dials_piece(level, tick) % level->slots);
+}
+
+/* True when a timer for `deadline` can lie on this level while the pointer is there. */
+static inline bool elapse__dials_reaches(const struct elapse__dials_level *level, uint64_t pointer,
+                                         uint64_t deadline)
+{
+    uint64_t distance = deadline - pointer;
+    return distance < level->span && distance + elapse__dials_past(level, pointer) < level->span;
+}
+
+/* The first tick of the piece of time that `tick` is in. */
+static inline uint64_t elapse__dials_begin(const struct elapse__dials_level *level, uint64_t tick)
+{
+    return tick - elapse__dials_past(level, tick);
+}
+
+/* The first tick not before `tick` that a piece of time begins with. */
+static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level *level,
+                                                uint64_t tick)
+{
+    uint64_t past = elapse__dials_past(level, tick);
+    if (past == 0)
+        return tick;
+    uint64_t ahead = level->width - past;
+    return ahead < ELAPSE_NEVER - tick ? tick + ahead : ELAPSE_NEVER;
+}
+
+/* The first tick of the piece of time whose timers are in `slot`. */
+static inline uint64_t elapse__dials_slot_begin(const struct elapse__dials_level *level,
+                                                uint64_t pointer, uint32_t slot)
+{
+    uint64_t piece = elapse__dials_piece(level, pointer);
+    uint32_t from = (uint32_t)(piece % level->slots);
+    uint32_t ahead = slot >= from ? slot - from : level->slots - from + slot;
+    return (piece + ahead) * level->width;
+}
+
+/* The first tick of the first slot that has timers; there is one. Looks at 64 slots
+ * at a time, from the pointer's own slot around to the one before it. */
+static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_level *level,
+                                                 uint64_t pointer)
+{
+    ELAPSE__ASSERT(level->occupied_slots > 0);
+    const uint64_t *occupied = elapse__dials_occupied(level);
+    size_t words = elapse__dials_words(level->slots);
+    uint32_t from = elapse__dials_slot(level, pointer);
+    size_t word = from / 64;
+    uint64_t bits = occupied[word] & UINT64_MAX << from % 64;
+    while (bits == 0) {
+        word = word + 1 < words ? word + 1 : 0;
+        bits = occupied[word];
+    }
+    uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
+    return elapse__dials_slot_begin(level, pointer, slot);
+}
+
+#endif

@@ -1,0 +1,156 @@
+/*
+ * Dials: how they come to their levels, and give them back. The invariants are numbered at
+ * the head of dials.c.
+ */
+#include <string.h>
+
+#include <elapse/dials.h>
+
+#include "clock.h"
+#include "dials_level.h"
+#include "ring.h"
+
+/* Eight levels of 256 slots are all of 64 bits. */
+static const uint32_t usual_slots[] = {256, 256, 256, 256, 256, 256, 256, 256};
+static const struct elapse_shape usual_shape = {
+    .slots = usual_slots,
+    .levels = sizeof usual_slots / sizeof usual_slots[0],
+};
+
+static bool shape_is_sound(const struct elapse_shape *shape)
+{
+    if (shape->slots == NULL || shape->levels == 0 || shape->levels > ELAPSE_SHAPE_LEVELS_MAX)
+        return false;
+    for (size_t i = 0; i < shape->levels; i++) {
+        if (shape->slots[i] < 2)
+            return false;
+    }
+    return shape->growth == NULL ||
+           (shape->growth->allocate != NULL && shape->growth->release != NULL);
+}
+
+/* In 64 bits, whatever a size_t has: 2^32 slots take less than 2^37 bytes. */
+static uint64_t level_bytes(uint32_t slots)
+{
+    return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__link) +
+           (uint64_t)elapse__dials_words(slots) * sizeof(uint64_t);
+}
+
+size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
+{
+    uint64_t bytes = 0;
+    if (shape == NULL)
+        shape = &usual_shape;
+    if (!shape_is_sound(shape))
+        return SIZE_MAX;
+    for (size_t i = 0; i < shape->levels; i++)
+        bytes += level_bytes(shape->slots[i]);
+#if SIZE_MAX < UINT64_MAX
+    if (bytes > SIZE_MAX)
+        return SIZE_MAX;
+#endif
+    return (size_t)bytes;
+}
+
+/* Makes a level out of memory, and the coarsest one of the dials. */
+static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
+{
+    struct elapse__dials_level *level = memory;
+    struct elapse__dials_level *below = dials->top;
+    uint64_t width = below == NULL ? 1 : below->span;
+
+    *level = (struct elapse__dials_level){
+        .width = width,
+        .span = width > UINT64_MAX / slots ? UINT64_MAX : width * slots,
+        .slots = slots,
+        .number = dials->levels++,
+    };
+    for (uint32_t slot = 0; slot < slots; slot++)
+        elapse__ring_init(elapse__dials_ring(level, slot));
+    memset(elapse__dials_occupied(level), 0, elapse__dials_words(slots) * sizeof(uint64_t));
+    if (below == NULL)
+        dials->finest = level;
+    else
+        below->coarser = level;
+    dials->top = level;
+}
+
+bool elapse__dials_grow(struct elapse_dials *dials)
+{
+    uint32_t slots = dials->top->slots;
+    void *memory = dials->growth.allocate(_Alignof(struct elapse__dials_level),
+                                          (size_t)level_bytes(slots), dials->growth.context);
+    if (memory == NULL)
+        return false;
+    add_level(dials, memory, slots);
+    return true;
+}
+
+enum elapse_error elapse_dials_init_sized(struct elapse_dials *dials, size_t dials_bytes,
+                                          const struct elapse_shape *shape, void *storage,
+                                          size_t storage_bytes, uint64_t now)
+{
+    if (dials_bytes != sizeof *dials)
+        return ELAPSE_ERROR_ABI;
+    if (shape == NULL)
+        shape = &usual_shape;
+    size_t needed = elapse_dials_storage_bytes(shape);
+    if (needed == SIZE_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (storage == NULL || (uintptr_t)storage % _Alignof(struct elapse__dials_level) != 0 ||
+        storage_bytes < needed)
+        return ELAPSE_ERROR_STORAGE;
+
+    memset(dials, 0, sizeof *dials);
+    dials->clock = elapse__clock_at(now);
+    dials->pointer = dials->clock;
+    dials->wake = ELAPSE_NEVER;
+    elapse__ring_init(&dials->parked);
+    elapse__ring_init(&dials->aside);
+    elapse__ring_init(&dials->never);
+    if (shape->growth != NULL)
+        dials->growth = *shape->growth;
+    char *memory = storage;
+    for (size_t i = 0; i < shape->levels; i++) {
+        add_level(dials, memory, shape->slots[i]);
+        memory += level_bytes(shape->slots[i]);
+    }
+    dials->given_levels = dials->levels;
+    return ELAPSE_OK;
+}
+
+void elapse_dials_finish(struct elapse_dials *dials)
+{
+    struct elapse__dials_level *level = dials->finest;
+    while (level != NULL) {
+        struct elapse__dials_level *coarser = level->coarser;
+        if (level->number >= dials->given_levels)
+            dials->growth.release(level, (size_t)level_bytes(level->slots), dials->growth.context);
+        level = coarser;
+    }
+}
+
+enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t delay)
+{
+    if (dials->growth.allocate == NULL)
+        return ELAPSE_OK;
+    /* Wherever in its slot the pointer is, the top level reaches its other slots. */
+    while (dials->top->span < UINT64_MAX && delay > dials->top->span - dials->top->width) {
+        if (!elapse__dials_grow(dials))
+            return ELAPSE_ERROR_MEMORY;
+    }
+    return ELAPSE_OK;
+}
+
+unsigned elapse_dials_levels(const struct elapse_dials *dials)
+{
+    return dials->levels;
+}
+
+uint32_t elapse_dials_slots(const struct elapse_dials *dials, unsigned level)
+{
+    const struct elapse__dials_level *found = dials->finest;
+    while (found != NULL && found->number != level)
+        found = found->coarser;
+    return found == NULL ? 0 : found->slots;
+}

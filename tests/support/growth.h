@@ -1,0 +1,24 @@
+/*
+ * Where growing structures under test have their memory from: an allocator that can be told to
+ * refuse, and that knows what has not been given back.
+ */
+#ifndef ELAPSE_TESTS_GROWTH_H
+#define ELAPSE_TESTS_GROWTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/allocator.h>
+
+extern const struct elapse_allocator growth_allocator;
+
+/* Refuses every request after the next `requests`; SIZE_MAX: none. */
+void growth_limit(size_t requests);
+
+/* How many requests were refused so far. */
+uint64_t growth_refused(void);
+
+/* How many pieces of memory are not given back yet. */
+size_t growth_outstanding(void);
+
+#endif

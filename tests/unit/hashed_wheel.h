@@ -1,0 +1,30 @@
+/*
+ * A hashed wheel with its storage, for the tests of what is its own.
+ */
+#ifndef ELAPSE_TESTS_HASHED_WHEEL_H
+#define ELAPSE_TESTS_HASHED_WHEEL_H
+
+#include <stdlib.h>
+
+#include <elapse/hashed.h>
+
+#include "subject.h"
+
+static inline void *open_hashed(struct elapse_hashed *hashed, size_t slots, uint64_t now)
+{
+    size_t bytes = elapse_hashed_storage_bytes(slots);
+    void *storage = malloc(bytes);
+
+    assert_non_null(storage);
+    assert_int_equal(elapse_hashed_init(hashed, slots, storage, bytes, now), ELAPSE_OK);
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    return storage;
+}
+
+static inline void close_hashed(const struct elapse_hashed *hashed, void *storage)
+{
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    free(storage);
+}
+
+#endif
