@@ -1,5 +1,5 @@
 # What `cmake --install` puts where: libraries, headers, what CMake and pkg-config read, the
-# program with its page, the licence. All of it finds its parts from where it lies, so the
+# program, the licence; manual.cmake has the manual pages. All of it finds its parts from where it lies, so the
 # whole may be moved.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -40,9 +40,6 @@ install(FILES ${PROJECT_BINARY_DIR}/elapse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR
 
 if(TARGET elapse-tool)
     install(TARGETS elapse-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/man/
-        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1
-        FILES_MATCHING PATTERN "*.1")
     if(elapse_kind STREQUAL shared AND NOT CMAKE_INSTALL_RPATH)
         file(RELATIVE_PATH elapse_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
         set_target_properties(elapse-tool PROPERTIES INSTALL_RPATH "\$ORIGIN/${elapse_bin_to_lib}")

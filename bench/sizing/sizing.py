@@ -2,8 +2,8 @@
 """Which tick, how many slots, which structure: replays four made-up situations through
 `elapse replay` with each, and prints what it cost. Used by `./dev bench --sizing`.
 
-Usage: sizing.py ELAPSE [--quick] [--csv FILE] [--situations NAME,...] [--structures NAME,...]
-                 [--ticks DURATION,...]
+Usage: sizing.py ELAPSE [--quick] [--csv FILE] [--situations NAME...] [--structures NAME...]
+                 [--ticks DURATION...]
 
 A situation is a trace, the same each time (seed 12345). Every replay is judged as `elapse
 replay` does: nothing early, and of one situation the same timers fire whatever the structure.
@@ -15,11 +15,14 @@ import csv
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
+import time
 
 SECOND_US = 1_000_000
+LOOKS_MOST = 1_000_000_000
 STRUCTURES = [
     "wheel", "heap", "dials:64", "dials:512", "dials:1024", "dials:60,60,24,30",
     "hashed:64", "hashed:512", "hashed:1024", "hashed:65536",
@@ -72,7 +75,8 @@ SITUATIONS = {"requests": requests, "idle": idle, "orders": orders, "sparse": sp
 
 
 def write_trace(path, situation, scale):
-    """Ends with an operation past the last deadline, so that all is replayed."""
+    """Ends with an operation past the last deadline, so that all is replayed. Returns the sum of
+    all delays."""
     operations = sorted(situation(random.Random(12345), scale), key=lambda operation: operation[0])
     deadlines = [time_us + delay_us for time_us, _, _, delay_us in operations if delay_us != ""]
     with open(path, "w", encoding="ascii") as trace:
@@ -80,12 +84,24 @@ def write_trace(path, situation, scale):
         for time_us, kind, key, delay_us in operations:
             trace.write(f"{time_us},{kind},{key},{delay_us},\n")
         trace.write(f"{max(deadlines) + SECOND_US},start,last,1,\n")
+    return sum(delay_us for _, _, _, delay_us in operations if delay_us != "")
+
+
+def check_names(elapse, structure, tick):
+    """Ends the program unless both are what `elapse replay` takes."""
+    empty = b"time_us,op,key,delay_us,tag\n"
+    if subprocess.run([elapse, "replay", "--structure", structure, "--tick", tick, "-"],
+                      input=empty, stdout=subprocess.DEVNULL, check=False).returncode != 0:
+        sys.exit(2)
 
 
 def replay(elapse, trace, structure, tick):
-    """The figures of the quickest of three."""
+    """The figures of the quickest of three, or of one that took long."""
     best = None
+    began = time.monotonic()
     for _ in range(3):
+        if best is not None and time.monotonic() - began > 5:
+            break
         done = subprocess.run([elapse, "replay", "--json", "--structure", structure, "--tick", tick,
                                trace], stdout=subprocess.PIPE, text=True, check=False)
         if done.returncode != 0:
@@ -96,14 +112,25 @@ def replay(elapse, trace, structure, tick):
     return best
 
 
+def takes_too_long(structure, tick, delays_us):
+    """A hashed wheel looks at each timer once a turn: whether that would be billions of times."""
+    name, _, slots = structure.partition(":")
+    if name != "hashed":
+        return False
+    turn_us = int(slots or 512) * int(tick.removesuffix("ms")) * 1000
+    return delays_us / turn_us > LOOKS_MOST
+
+
 def measure(options, situation, directory):
     """A row for each tick and structure."""
     trace = os.path.join(directory, situation + ".csv")
-    write_trace(trace, SITUATIONS[situation], 20 if options.quick else 1)
+    delays_us = write_trace(trace, SITUATIONS[situation], 20 if options.quick else 1)
     rows = []
     for tick in options.ticks:
         digests = set()
         for structure in options.structures:
+            if takes_too_long(structure, tick, delays_us):
+                continue
             figures = replay(options.elapse, trace, structure, tick)
             digests.add((figures["digest"], figures["fired"], figures["pending"]))
             armings = figures["started"] + figures["restarted"]
@@ -125,11 +152,12 @@ def print_table(situation, rows):
     print(f"\n{situation}: {SITUATIONS[situation].__doc__}")
     print(f"peak of {rows[0]['peak_pending']} pending, {rows[0]['fired']} fire; for each tick: "
           "ns an operation, wake-ups, moves or visits for each arming")
-    print(f"{'':20}" + "".join(f"{tick:>28}" for tick in ticks))
+    print(f"{'':20}" + "".join(f"{tick:>30}" for tick in ticks))
     for structure in dict.fromkeys(row["structure"] for row in rows):
+        by_tick = {row["tick"]: row for row in rows if row["structure"] == structure}
         cells = "".join(
-            f"{row['ns_per_operation']:>10.0f}{row['wakeups']:>9}{row['moves_per_arming']:>9.2f}"
-            for row in rows if row["structure"] == structure)
+            "{ns_per_operation:>10.0f} {wakeups:>9} {moves_per_arming:>9.2f}".format(**by_tick[tick])
+            if tick in by_tick else f"{'takes minutes':>30}" for tick in ticks)
         print(f"{structure:20}{cells}")
 
 
@@ -140,12 +168,18 @@ def main():
     parser.add_argument("--csv", metavar="FILE", help="write the figures to this file too")
     for name, known in (("situations", list(SITUATIONS)), ("structures", STRUCTURES),
                         ("ticks", TICKS)):
-        parser.add_argument("--" + name, default=known, metavar="NAME,...",
-                            type=lambda text: text.split(","))
+        parser.add_argument("--" + name, default=known, metavar="NAME", nargs="+",
+                            help=f"instead of {' '.join(known)}")
     options = parser.parse_args()
     for situation in options.situations:
         if situation not in SITUATIONS:
             parser.error(f"there is no situation {situation}, but: {', '.join(SITUATIONS)}")
+    for tick in options.ticks:
+        if re.fullmatch("[1-9][0-9]*ms", tick) is None:
+            parser.error(f"a tick is a whole number of milliseconds, such as 10ms, not {tick}")
+        for structure in options.structures:
+            check_names(options.elapse, structure, tick)
+    figures = open(options.csv, "w", encoding="ascii", newline="") if options.csv else None
     all_rows = []
     with tempfile.TemporaryDirectory() as directory:
         for situation in options.situations:
@@ -153,9 +187,9 @@ def main():
             print_table(situation, rows)
             sys.stdout.flush()
             all_rows += rows
-    if options.csv is not None:
-        with open(options.csv, "w", encoding="ascii", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(all_rows[0]))
+    if figures is not None:
+        with figures:
+            writer = csv.DictWriter(figures, fieldnames=list(all_rows[0]))
             writer.writeheader()
             writer.writerows(all_rows)
 

@@ -1,6 +1,21 @@
 /*
  * Elapse: where memory comes from, for the parts that allocate: the scheduler, and
  * dials that grow.
+ *
+ *     static void *allocate(size_t alignment, size_t bytes, void *context)
+ *     {
+ *         (void)context;
+ *         // C11 wants a multiple of the alignment.
+ *         return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+ *     }
+ *
+ *     static void release(void *memory, size_t bytes, void *context)
+ *     {
+ *         (void)bytes, (void)context;
+ *         free(memory);
+ *     }
+ *
+ *     const struct elapse_allocator allocator = {.allocate = allocate, .release = release};
  */
 #ifndef ELAPSE_ALLOCATOR_H
 #define ELAPSE_ALLOCATOR_H
@@ -21,8 +36,9 @@ struct elapse_allocator {
     /* `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
      * are none. */
     void *(*allocate)(size_t alignment, size_t bytes, void *context);
+    /* Takes back what allocate gave, of which the bytes are told again. */
     void (*release)(void *memory, size_t bytes, void *context);
-    void *context;
+    void *context; /* passed on to both */
 };
 
 #ifdef __cplusplus

@@ -41,9 +41,11 @@
  * meant the first time. So nothing is left out and nothing happens twice. An expression for each
  * minute then pauses while the hour comes again.
  *
- * What holds for every function: no state, no allocation; any thread, any time. Local
- * time is read through the C library (localtime_r): whoever changes TZ while others
- * call must know what that does, and the C library may want tzset() to notice. Since version 0.1.
+ * What holds for every function below, unless it says otherwise:
+ * - Threads: any thread, any time; there is no state, and no allocation. Local time is read
+ *   through the C library (localtime_r): whoever changes TZ while others call must know what
+ *   that does, and the C library may want tzset() to notice.
+ * - Since: version 0.1.
  */
 #ifndef ELAPSE_CRON_H
 #define ELAPSE_CRON_H
@@ -76,7 +78,7 @@ struct elapse_cron {
     uint8_t numbered_weekdays[5]; /* [n]: bit w: the weekday w that is number n + 1 (w#n) */
     bool last_working_day;        /* LW */
     bool days_restricted;         /* the field does not begin with * or ? */
-    bool weekdays_restricted;
+    bool weekdays_restricted;     /* nor does this one */
 };
 
 /* Where an expression is wrong, and how. */
@@ -87,7 +89,7 @@ struct elapse_cron_fault {
 
 /*
  * Reads an expression. Blanks (spaces and tabs) around it are ignored.
- * Errors: ARGUMENT, with the place and the fault in `*fault` unless that is NULL; also
+ * Errors: ELAPSE_ERROR_ARGUMENT, with the place and the fault in `*fault` unless that is NULL; also
  * for an expression that names no moment at all (30 February). `*cron` is unchanged then.
  * Cost: about a microsecond.
  */
@@ -97,14 +99,15 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_cron_parse(struct elapse_c
 
 /* Whose time of day an expression means. */
 enum elapse_zone {
-    ELAPSE_ZONE_UTC = 0,
+    ELAPSE_ZONE_UTC = 0,   /* coordinated universal time */
     ELAPSE_ZONE_LOCAL = 1, /* the process's: TZ, or the system's */
 };
 
 /*
  * The first moment after `after_s` that the expression names, both in seconds since
  * 1970-01-01T00:00:00Z, leap seconds not counted; before 1970 negative. False if there is none
- * within the years 1 to 9999; `*next_s` is unchanged then. Cost: some tenths of a microsecond for
+ * within the years 1 to 9999; `*next_s` is unchanged then.
+ * Cannot fail. Cost: some tenths of a microsecond for
  * UTC, a microsecond or two where a day comes every forty years; for local time also what the C
  * library takes for four conversions, and within a day of a change of the clock for some
  * hundred.

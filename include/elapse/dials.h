@@ -24,9 +24,11 @@
  * grow by another dial. In others it is parked, and looked at again each time that it
  * may have come within reach: at most once a turn of the coarsest dial.
  *
- * Verbs, units, order, threads and promises are those of wheel.h, whose comments
- * hold here too, except where said below. Time is in ticks; one thread at a
- * time; since version 0.1.
+ * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
+ * where said below. What holds for every function below, unless it says otherwise:
+ * - Times: in ticks, as in wheel.h.
+ * - Threads: one at a time, as in wheel.h.
+ * - Since: version 0.1.
  */
 #ifndef ELAPSE_DIALS_H
 #define ELAPSE_DIALS_H
@@ -101,18 +103,19 @@ elapse_dials_init(struct elapse_dials *dials, const struct elapse_shape *shape, 
 }
 
 /*
- * Gives the levels that were grown back to the allocator. The timers still in the dials are
- * forgotten, and the dials may only be initialised anew. Dials that cannot grow need
- * no finish.
+ * Gives the levels that were grown back to the allocator, once, after an init that succeeded.
+ * The timers still in the dials are forgotten, and the dials may only be initialised anew.
+ * Dials that cannot grow need no finish.
  * Cost: O(levels). Cannot fail.
  */
 ELAPSE_API void elapse_dials_finish(struct elapse_dials *dials);
 
 /*
  * Makes dials that grow ready for delays of up to `delay` ticks: from here on no start can
- * fail whose deadline is at most `delay` ticks after the time at which pop last returned
- * NULL (or init was called). For ELAPSE_NEVER that is every start. Where nothing grows,
- * nothing is done.
+ * fail whose deadline, or now where that is later, is at most `delay` ticks after the time at
+ * which pop last returned NULL (or init was called). So who lets time jump, and starts timers
+ * before popping what came due, has to reserve the jump as well. For ELAPSE_NEVER it is every
+ * start. Where nothing grows, nothing is done.
  * Errors: ELAPSE_ERROR_MEMORY when the allocator has none; levels made before that stay.
  * Cost: O(levels), and what the allocator takes.
  */
@@ -123,7 +126,8 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_reserve(struct elaps
  * As elapse_wheel_start; a pending timer is always put behind those that have its new
  * deadline already.
  * Errors: ELAPSE_ERROR_MEMORY when the dials have to grow and cannot. A timer that was
- * pending stays as it was, another stays idle. Dials that do not grow cannot fail.
+ * pending stays as it was, another stays idle; levels made before stay too. Dials that do not
+ * grow cannot fail.
  * Cost: O(levels); and, once after a jump of time over slots that have timers, the look
  * at the bitmap of each level, 64 slots at a time.
  */
@@ -171,8 +175,9 @@ ELAPSE_API bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves
  * The earliest time at which there may be something to do; ELAPSE_NEVER when no
  * timer will ever be due. Never later than the least deadline pending, but earlier by up to
  * the width of the slot that it lies in: the first tick of a slot is when its timers are
- * moved to a finer level. After advancing to it and popping until NULL, the answer is
- * strictly later. A value up to elapse_dials_now means: pop now.
+ * moved to a finer level. After a stop or a move it may be earlier still, for one wake-up in
+ * vain. After advancing to it and popping until NULL, the answer is strictly later. A value
+ * up to elapse_dials_now means: pop now.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)

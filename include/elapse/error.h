@@ -4,6 +4,11 @@
  * A function that can fail returns `enum elapse_error`; 0 is success. Functions
  * that cannot fail return void, questions return bool. errno is never used, and
  * the library neither prints nor aborts.
+ *
+ *     enum elapse_error error = elapse_scheduler_start(scheduler);
+ *
+ *     if (error != ELAPSE_OK)
+ *         fprintf(stderr, "cannot start: %s\n", elapse_error_text(error));
  */
 #ifndef ELAPSE_ERROR_H
 #define ELAPSE_ERROR_H
@@ -14,6 +19,7 @@
 extern "C" {
 #endif
 
+/* What can go wrong. The numbers stay what they are. Since 0.1. */
 enum elapse_error {
     /* Success. */
     ELAPSE_OK = 0,

@@ -20,9 +20,12 @@
  * Time is in ticks: slots are visited tick by tick, but empty ones never, and when time has
  * gone on by more than a turn, each occupied slot is visited once for all the turns.
  *
- * Verbs, units, threads and promises are those of wheel.h, whose comments hold here too,
- * except where said below. Timers with one deadline always come in the order of arming. One
- * thread at a time; since version 0.1.
+ * Verbs and promises are those of wheel.h, whose comments hold here too, except where said
+ * below. Timers with one deadline always come in the order of arming. What holds for every
+ * function below, unless it says otherwise:
+ * - Times: in ticks, as in wheel.h.
+ * - Threads: one at a time, as in wheel.h.
+ * - Since: version 0.1.
  */
 #ifndef ELAPSE_HASHED_H
 #define ELAPSE_HASHED_H

@@ -16,9 +16,11 @@
  *     if (elapse_heap_start(&heap, &connection->idle, now + 30000) != ELAPSE_OK)
  *         ...;                          // ELAPSE_ERROR_FULL: 1000 are pending
  *
- * Verbs, units, order, threads and promises are those of wheel.h, whose comments
- * hold here too, except where said below. Time is in ticks; one thread at a
- * time; since version 0.1.
+ * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
+ * where said below. What holds for every function below, unless it says otherwise:
+ * - Times: in ticks, as in wheel.h.
+ * - Threads: one at a time, as in wheel.h.
+ * - Since: version 0.1.
  */
 #ifndef ELAPSE_HEAP_H
 #define ELAPSE_HEAP_H

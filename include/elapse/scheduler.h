@@ -52,14 +52,16 @@
  * It is not durable: what is pending is lost when the process ends.
  *
  * What holds for every function below, unless it says otherwise:
- * - Times are in nanoseconds, and end in _ns. Absolute times are those of the
+ * - Times: in nanoseconds, and their names end in _ns. Absolute times are those of the
  *   scheduler's clock (elapse_scheduler_now_ns; by default CLOCK_MONOTONIC).
  *   Inside, time goes in ticks (1 ms by default): a deadline is rounded up to the
  *   next tick. Sums saturate; ELAPSE_NEVER is a deadline that never comes.
- * - Any thread may call it at any time between new and free, also from inside an
- *   action or a destructor.
+ * - Threads: any thread may call it at any time between new and free, also from inside
+ *   an action or a destructor.
  * - Pointers must not be NULL unless NULL is given a meaning.
- * - It has been there since version 0.1.
+ * - Errors: those that it names, here without ELAPSE_ERROR_ in front; where it names none
+ *   it cannot fail.
+ * - Since: version 0.1.
  *
  * Memory: a task takes 64 bytes, and more if it has a key, a destructor, a recurrence or a
  * calendar time, in blocks of 64 KiB
@@ -86,6 +88,7 @@
 extern "C" {
 #endif
 
+/* Units of time. */
 #define ELAPSE_MICROSECOND_NS UINT64_C(1000)
 #define ELAPSE_MILLISECOND_NS UINT64_C(1000000)
 #define ELAPSE_SECOND_NS      UINT64_C(1000000000)
@@ -102,15 +105,15 @@ struct elapse_scheduler;
  * A handle of zeros names no task.
  */
 struct elapse_handle {
-    uint32_t index;
-    uint32_t generation;
-    uint32_t shard;
+    uint32_t index;      /* of its place, which later tasks take too */
+    uint32_t generation; /* which of the tasks in that place */
+    uint32_t shard;      /* where that place is */
 };
 
 /* What an action is told about its run. Valid during the call only. */
 struct elapse_run {
-    struct elapse_scheduler *scheduler;
-    struct elapse_handle handle; /* of the task that runs */
+    struct elapse_scheduler *scheduler; /* whose task it is */
+    struct elapse_handle handle;        /* of the task that runs */
     /* Its deadline, rounded up to a tick. For one that had passed already when the task
      * was scheduled, or when the action during which it was rescheduled returned: some time
      * between it and then. */
@@ -216,8 +219,8 @@ struct elapse_task {
      * its handle until it is cancelled, and counts as pending while it runs. Moving it
      * (reschedule) begins its periods anew from the new deadline. */
     enum elapse_recurrence recurrence;
-    enum elapse_missed if_missed;
-    enum elapse_key_policy if_key_pending;
+    enum elapse_missed if_missed;          /* what becomes of occurrences that have passed */
+    enum elapse_key_policy if_key_pending; /* what to do when its key is pending already */
 };
 
 /* ---- life ---- */
@@ -231,9 +234,10 @@ enum elapse_clock {
     ELAPSE_CLOCK_MANUAL = 2,
 };
 
+/* How a scheduler is to be. elapse_scheduler_options_init sets the defaults. */
 struct elapse_scheduler_options {
-    size_t struct_bytes; /* set by elapse_scheduler_options_init; leave it */
-    enum elapse_clock clock;
+    size_t struct_bytes;     /* set by elapse_scheduler_options_init; leave it */
+    enum elapse_clock clock; /* default ELAPSE_CLOCK_MONOTONIC */
     /* Length of a tick, 1 to 3,600,000,000,000 (an hour). Default 1,000,000. */
     uint64_t tick_ns;
     /* Most worker threads, 0 to 4096. Default 10. With 0 the actions run on the
@@ -257,7 +261,7 @@ struct elapse_scheduler_options {
     /* NULL, or called first on each thread that the scheduler makes, with the name
      * of that thread; for priorities, processors, tracing. */
     void (*thread_started)(const char *name, void *context);
-    void *thread_started_context;
+    void *thread_started_context; /* passed on to it */
     /* With both functions NULL, the C library's. */
     struct elapse_allocator allocator;
 };
@@ -266,7 +270,7 @@ struct elapse_scheduler_options {
 ELAPSE_API void elapse_scheduler_options_init_sized(struct elapse_scheduler_options *options,
                                                     size_t options_bytes);
 
-/* Sets all options to their defaults. Always begin with it. Cannot fail. */
+/* Sets all options to their defaults. Always begin with it. Cost: O(1). Cannot fail. */
 static inline void elapse_scheduler_options_init(struct elapse_scheduler_options *options)
 {
     elapse_scheduler_options_init_sized(options, sizeof *options);
@@ -278,6 +282,7 @@ static inline void elapse_scheduler_options_init(struct elapse_scheduler_options
  * defaults.
  * Errors: ABI (options were initialised by another version), ARGUMENT, MEMORY,
  * SYSTEM; `*scheduler` is NULL then.
+ * Cost: O(shards), a few allocations.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_new(const struct elapse_scheduler_options *options,
@@ -289,6 +294,7 @@ elapse_scheduler_new(const struct elapse_scheduler_options *options,
  * one whose clock is manual.
  * Errors: SYSTEM (or no memory for a thread; nothing is left running; it may be tried again),
  * CLOSED, BUSY while another thread is inside start.
+ * Cost: making one thread or two.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_start(struct elapse_scheduler *scheduler);
@@ -328,6 +334,7 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another
  * thread is starting or closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or
  * `how` is unknown.
+ * Cost: O(tasks), besides what is waited for.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how,
@@ -338,6 +345,8 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
  * No other thread may be inside a call on the scheduler, nor begin one. From an action
  * of the scheduler it must not be called: it answers IN_ACTION and does nothing. It does nothing
  * and answers BUSY while another thread starts or closes the scheduler.
+ * Errors: IN_ACTION, BUSY.
+ * Cost: O(tasks), as close; O(shards) if it is closed.
  */
 ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
 
@@ -349,6 +358,7 @@ ELAPSE_API uint64_t elapse_scheduler_calendar_ns(const struct elapse_scheduler *
  * or back. A new one stands at 0, the beginning of 1970. What becomes due by it runs at the next
  * step, also one to the same time.
  * Errors: ARGUMENT when the clock is not manual.
+ * Cost: O(1).
  */
 ELAPSE_API enum elapse_error elapse_scheduler_set_calendar(struct elapse_scheduler *scheduler,
                                                            uint64_t unix_ns);
@@ -370,6 +380,7 @@ ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *sched
  *
  * Errors: ARGUMENT when the clock is not manual; IN_ACTION; BUSY while another
  * thread steps; CLOSED.
+ * Cost: O(shards), and for each task that runs O(shards) besides its action.
  */
 ELAPSE_API enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler,
                                                    uint64_t now_ns, size_t *ran);
@@ -385,6 +396,7 @@ ELAPSE_API uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler)
 /*
  * Gives blocks that hold no task back to the allocator; returns how many bytes. Other
  * calls go on meanwhile. Cannot fail.
+ * Cost: O(tasks there is memory for), a lock for each block.
  */
 ELAPSE_API size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler);
 
@@ -430,6 +442,7 @@ elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler, const struc
  * moment alone, and if_missed SKIP or BURST. A wall clock that is set back never makes it run a
  * second time for one occurrence: it waits until the last one has been passed again. Cannot be
  * rescheduled. Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
+ * Cost: as elapse_task_schedule_at_calendar, and an elapse_cron_next.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_cron(struct elapse_scheduler *scheduler, const struct elapse_task *task,
@@ -437,7 +450,7 @@ elapse_task_schedule_cron(struct elapse_scheduler *scheduler, const struct elaps
 
 /* One task of a batch. */
 struct elapse_batch_task {
-    struct elapse_task task;
+    struct elapse_task task;     /* what to schedule */
     uint64_t deadline_ns;        /* on the scheduler's clock */
     struct elapse_handle handle; /* out */
     enum elapse_error error;     /* out: this task's own result */
@@ -447,6 +460,8 @@ struct elapse_batch_task {
  * Schedules `count` tasks, each as elapse_task_schedule_at would, in their order,
  * but takes each lock once for up to 64 of them. A task that fails does not stop those
  * after it. Returns ELAPSE_OK if none failed, otherwise the error of the first that did.
+ * Errors: as elapse_task_schedule_at.
+ * Cost: O(count), a lock for each shard among up to 64 tasks.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
@@ -492,7 +507,7 @@ enum elapse_cancel {
 /*
  * Cancels a task. Does not wait. After REMOVED its destructor has been called, on this
  * thread.
- * Cost: O(1), a lock.
+ * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
                                                  struct elapse_handle handle);
@@ -504,7 +519,8 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *schedu
  * thread. The time-out goes by CLOCK_MONOTONIC whatever the scheduler's clock.
  *
  * Two tasks that wait for each other wait for ever, and so does one that waits while
- * it holds a mutex that the action needs; docs/scheduler.md shows both.
+ * it holds a mutex that the action needs; docs/guide/cancelling.md shows both.
+ * Cost: O(1), a lock, besides what is waited for. Cannot fail.
  */
 ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,
@@ -514,6 +530,7 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *s
  * Cancels `count` tasks, each as elapse_task_cancel would, but takes each lock once for up to
  * 64 of them. The answers go to `answers`, unless that is NULL. Returns how
  * many were removed.
+ * Cost: O(count), a lock for each shard among up to 64 tasks. Cannot fail.
  */
 ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
                                            const struct elapse_handle *handles, size_t count,
@@ -522,14 +539,14 @@ ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
 /*
  * The pending task with this key, or if none is pending the running one: true, and its
  * handle in `*handle`. False if there is none.
- * Cost: O(1), a lock.
+ * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key,
                                  size_t key_bytes, struct elapse_handle *handle);
 
 /* Where a task is in its life. */
 enum elapse_task_state {
-    ELAPSE_TASK_GONE = 0,
+    ELAPSE_TASK_GONE = 0,    /* it has ended, or was cancelled, or never was */
     ELAPSE_TASK_PENDING = 1, /* its action has not begun */
     ELAPSE_TASK_RUNNING = 2, /* it has; it may be rescheduled besides */
 };
@@ -538,7 +555,7 @@ enum elapse_task_state {
  * The state of a task, which may have changed by the time the caller looks at it.
  * Unless `deadline_ns` is NULL, it is given the deadline, rounded up to a tick, for which the
  * task is pending or was begun; ELAPSE_NEVER for a task that is gone.
- * Cost: O(1), a lock.
+ * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,
@@ -549,8 +566,8 @@ ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *s
 /* A task that was taken. */
 struct elapse_taken {
     elapse_action_function *action; /* as scheduled; nobody calls it but the taker, if it likes */
-    void *context;
-    struct elapse_run run; /* as an action would be told */
+    void *context;                  /* as scheduled */
+    struct elapse_run run;          /* as an action would be told */
 };
 
 /*
@@ -561,6 +578,11 @@ struct elapse_taken {
  * it never waits. Errors: NOTHING_DUE (time-out), CLOSED (also for those who wait when closing
  * begins), ARGUMENT (not in pull mode, or not started where time is not manual). Cost: a lock or
  * two; one thread of those that wait sleeps until the next deadline, the others for it.
+ *
+ *     while (elapse_task_take(scheduler, ELAPSE_NEVER, &taken) == ELAPSE_OK) {
+ *         taken.action(taken.context, &taken.run);
+ *         (void)elapse_task_done(scheduler, taken.run.handle);
+ *     }
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler,
                                                                 uint64_t timeout_ns,
@@ -570,6 +592,7 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_sc
  * Takes up to `capacity` tasks that are due, waiting as elapse_task_take for the first of them.
  * `*count` gets how many, 0 after an error.
  * Errors: as elapse_task_take; ARGUMENT also for a capacity of 0.
+ * Cost: as elapse_task_take, and O(1) for each task.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
@@ -579,7 +602,7 @@ elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
  * Ends a task that was taken: what happens otherwise when an action returns. It recurs, it goes to
  * the deadline that it was rescheduled to, or it has ended and its context is destroyed, on this
  * thread. Any thread may call it, once for each taking. Errors: GONE (it was not taken, or is done
- * already), ARGUMENT (not in pull mode).
+ * already), ARGUMENT (not in pull mode). Cost: O(1), a lock or two.
  */
 ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler,
                                               struct elapse_handle handle);
@@ -588,9 +611,10 @@ ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler
  * Pull mode: a descriptor for poll, epoll and event loops that becomes readable when a task may be
  * due; now and then for nothing, after a cancel for example. Then take with a time-out of 0 until
  * NOTHING_DUE: only that makes it unreadable again, and only while no thread waits in take. So use
- * either it or waiting takes, not both. Closing closes it, and wakes nobody who waits for it in
- * epoll: an event loop has to be told by other means. Do not read, write or close it. -1: not in
- * pull mode, not started, closed, or manual time.
+ * either it or waiting takes, not both. Closing makes it readable for good, so that an event loop
+ * wakes up and take tells it CLOSED; freeing the scheduler closes it. Do not read, write or close
+ * it. -1: not in pull mode, not started, or manual time.
+ * Cost: O(1).
  */
 ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler);
 
@@ -599,6 +623,7 @@ ELAPSE_API int elapse_scheduler_descriptor(const struct elapse_scheduler *schedu
 /* Buckets of a histogram: 8 for each doubling. */
 #define ELAPSE_LATENESS_BUCKETS 496
 
+/* What a scheduler counts. */
 struct elapse_statistics {
     /* What happened since new. */
     uint64_t scheduled;       /* tasks accepted, those kept away by KEEP not included */
@@ -630,7 +655,13 @@ ELAPSE_API void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
 /*
  * The lateness that the share `quantile` (0 to 1) of all actions begun did not exceed, to
  * within an eighth above; 0 if none has begun. Never more than
- * lateness_max_ns. Reads the struct alone. Cannot fail.
+ * lateness_max_ns. Reads the struct alone.
+ *
+ *     elapse_scheduler_statistics(scheduler, &statistics);
+ *     printf("99 of 100 began within %" PRIu64 " ns\n",
+ *            elapse_statistics_lateness_ns(&statistics, 0.99));
+ *
+ * Cost: O(ELAPSE_LATENESS_BUCKETS). Cannot fail.
  */
 ELAPSE_API uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistics,
                                                   double quantile);

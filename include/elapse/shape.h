@@ -17,7 +17,9 @@ extern "C" {
 #define ELAPSE_SHAPE_LEVELS_MAX 64
 
 /*
- * How many levels there are, and how many slots on each. Only read during the
+ * How many levels there are, and how many slots on each. Dials have 2 slots or more on each level,
+ * and where NULL stands for a shape eight levels of 256; a hashed wheel has one level of 1 to
+ * ELAPSE_HASHED_SLOTS_MAX slots, 512 where NULL stands for it. Only read during the
  * call that takes it, save for the allocator's functions and context, which are kept.
  *
  *     static const uint32_t clock_face[] = {60, 60, 24, 30};

@@ -13,6 +13,8 @@
  *     if (kind->start(wheel_or_heap, &timer, now + 30) != ELAPSE_OK)
  *         ...;                          // full: see move_storage
  *
+ * Times: in ticks, as in wheel.h.
+ *
  * Threads: the tables are constant, and may be used by any thread; an instance is
  * used by one thread at a time.
  */
@@ -47,13 +49,15 @@ struct elapse_structure {
      * not one. */
     size_t (*storage_bytes)(const struct elapse_shape *shape, size_t capacity);
 
-    /* Errors: ELAPSE_ERROR_ARGUMENT for a shape that is not one; ELAPSE_ERROR_STORAGE where
+    /* Makes it empty, with `storage_bytes` bytes at `storage`; it is `now`.
+     * Errors: ELAPSE_ERROR_ARGUMENT for a shape that is not one; ELAPSE_ERROR_STORAGE where
      * storage is needed and not right. */
     enum elapse_error (*init)(void *instance, const struct elapse_shape *shape, void *storage,
                               size_t storage_bytes, uint64_t now);
 
     /* Gives back what the structure has allocated by itself, which only one that grows
-     * does. The timers in it are forgotten; it may only be initialised anew. */
+     * does. Once, after an init that succeeded. The timers in it are forgotten; it may only be
+     * initialised anew. */
     void (*finish)(void *instance);
 
     /* Where the structure is bounded: takes other, usually larger storage, every timer staying
@@ -62,12 +66,14 @@ struct elapse_structure {
      * more timers than places. On an error nothing has changed. */
     enum elapse_error (*move_storage)(void *instance, void *storage, size_t storage_bytes);
 
-    /* Errors: ELAPSE_ERROR_FULL where the structure is bounded; ELAPSE_ERROR_MEMORY where it
+    /* As elapse_wheel_start and elapse_wheel_start_window.
+     * Errors: ELAPSE_ERROR_FULL where the structure is bounded; ELAPSE_ERROR_MEMORY where it
      * grows. */
     enum elapse_error (*start)(void *instance, struct elapse_timer *timer, uint64_t deadline);
     enum elapse_error (*start_window)(void *instance, struct elapse_timer *timer, uint64_t earliest,
                                       uint64_t latest);
 
+    /* These cannot fail: they are as elapse_wheel_stop and so on. */
     bool (*stop)(void *instance, struct elapse_timer *timer);
     void (*advance)(void *instance, uint64_t now);
     struct elapse_timer *(*pop)(void *instance);
@@ -85,14 +91,14 @@ struct elapse_structure {
 
 /*
  * The structure called `name`, or NULL when there is none of that name.
- * Cost: O(structures). Any thread. Since 0.1.
+ * Cost: O(structures). Any thread. Cannot fail. Since 0.1.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_find(const char *name);
 
 /*
  * The structures in turn: number 0, 1, ..., and NULL after the last. The wheel,
  * the default, is number 0.
- * Cost: O(1). Any thread. Since 0.1.
+ * Cost: O(1). Any thread. Cannot fail. Since 0.1.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_at(size_t number);
 

@@ -22,7 +22,7 @@
  * or writes it any more (promise 12). One timer is in at most one structure at a
  * time, and is only ever passed to the structure that it is pending in.
  *
- * Time is whatever the caller says it is: an unsigned 64-bit count of ticks from
+ * Times: time is whatever the caller says it is, an unsigned 64-bit count of ticks from
  * an origin of the caller's choice. The structures read no clock, take no lock,
  * allocate nothing and print nothing.
  *

@@ -4,6 +4,9 @@
  * While the major version is 0, each minor version may change the layout of the
  * structs that callers allocate; the shared library's SONAME changes with it,
  * and every `init` compares sizes (ELAPSE_ERROR_ABI).
+ *
+ *     if (strcmp(elapse_version(), ELAPSE_VERSION_TEXT) != 0)
+ *         ...;                           // header and library are of different versions
  */
 #ifndef ELAPSE_VERSION_H
 #define ELAPSE_VERSION_H
@@ -14,6 +17,7 @@
 extern "C" {
 #endif
 
+/* The version of the headers, as numbers and as "major.minor.patch". */
 #define ELAPSE_VERSION_MAJOR 0
 #define ELAPSE_VERSION_MINOR 1
 #define ELAPSE_VERSION_PATCH 0

@@ -21,15 +21,16 @@
  *     sleep_until(elapse_wheel_next(&wheel));
  *
  * What holds for every function below, unless it says otherwise:
- * - All times are in ticks, the caller's own unit, from the caller's own origin.
- * - A wheel and its timers are used by one thread at a time; there is no lock
- *   inside, and no clock. Different wheels are independent.
+ * - Times: in ticks, the caller's own unit, from the caller's own origin.
+ * - Threads: a wheel and its timers are used by one thread at a time; there is no
+ *   lock inside, and no clock. Different wheels are independent.
  * - It may be called at any point between two other calls on the wheel: between
  *   pops, between settles. It may not be called from inside the functions given
  *   to for_each and dump.
  * - Pointers must not be NULL; a timer must be idle or pending in this very
  *   wheel.
- * - It cannot fail, and has been there since version 0.1.
+ * - Errors: none; it cannot fail.
+ * - Since: version 0.1.
  *
  * The promises, with what they do not cover, are numbered in docs/promises.md.
  * The algorithm is told at the head of src/structures/wheel.c.

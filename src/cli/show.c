@@ -26,6 +26,7 @@
 #include "text.h"
 
 #define RANDOM_MAX        100000
+#define SLOTS_DRAWN_MAX   4096 /* on a level */
 #define RANDOM_DELAY_BITS 20
 #define PAUSE_DEFAULT_NS  UINT64_C(800000000)
 #define PAUSE_MAX_NS      UINT64_C(3600000000000)
@@ -208,10 +209,17 @@ static enum exit_status choose_structure(struct show_request *request)
         sprintf(request->choice_text, "%s:%s", name, request->slots);
         status = structure_choice_parse(choice, request->program, "--slots", request->choice_text);
     }
-    if (status == STATUS_OK && choice->structure->is_bounded)
+    if (status != STATUS_OK)
+        return status;
+    if (choice->structure->is_bounded)
         return usage_error(request->program, "--structure: the %s has no slots to draw",
                            choice->structure->name);
-    return status;
+    for (size_t level = 0; choice->shape != NULL && level < choice->shape->levels; level++) {
+        if (choice->shape->slots[level] > SLOTS_DRAWN_MAX)
+            return usage_error(request->program, "%" PRIu32 " slots are too many to draw: up to %d",
+                               choice->shape->slots[level], SLOTS_DRAWN_MAX);
+    }
+    return STATUS_OK;
 }
 
 /* The options that do not go together. */

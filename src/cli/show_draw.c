@@ -129,7 +129,8 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
         canvas_text(canvas, STYLE_POINTER, "%s", is_pointed_at ? ">" : " ");
         canvas_text(canvas, STYLE_FAINT, "%3u ", begin);
         canvas_glyph(canvas, STYLE_FAINT, GLYPH_VERTICAL);
-        for (unsigned number = begin; number < begin + cells; number++) {
+        unsigned end = begin + cells < drawn->slot_count ? begin + cells : drawn->slot_count;
+        for (unsigned number = begin; number < end; number++) {
             size_t timers = 0;
             if (slot_count > 0 && slots->slot == number) {
                 timers = slots->count;
@@ -139,8 +140,9 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
             draw_cell(canvas, timers,
                       geometry->design == SHOW_WHEEL && number < pointer + (level > 0));
         }
+        canvas_move_to(canvas, STRIP_LEFT + 1 + cells);
         canvas_glyph(canvas, STYLE_FAINT, GLYPH_VERTICAL);
-        canvas_text(canvas, STYLE_FAINT, " %u", begin + cells - 1);
+        canvas_text(canvas, STYLE_FAINT, " %u", end - 1);
         canvas_end_line(canvas);
     }
     draw_lower_edge(canvas, cells, geometry, show_level_covers(geometry, level, snapshot->now));

@@ -113,10 +113,17 @@ enum exit_status structure_choice_parse(struct structure_choice *choice, const c
         return usage_error(program, "%s: %s: the slots of a %s cannot be chosen", option,
                            quote_string(text).text, choice->structure->name);
     if (!read_slots(choice, text + length + 1))
-        return usage_error(program, "%s: %s: the slots are not a list of numbers, as in 60,60,24",
+        return usage_error(program,
+                           "%s: %s: the slots are not a list of up to 64 numbers, as in 60,60,24",
                            option, quote_string(text).text);
-    if (choice->structure->storage_bytes(choice->shape, 1) == SIZE_MAX)
-        return usage_error(program, "%s: %s: such slots are too few or too many", option,
+    if (choice->shape->levels > choice->structure->shape_levels_max)
+        return usage_error(program, "%s: %s: there is one level, so one number of slots", option,
                            quote_string(text).text);
+    if (choice->structure->storage_bytes(choice->shape, 1) == SIZE_MAX)
+        return usage_error(program, "%s: %s: such slots are too few or too many: %s", option,
+                           quote_string(text).text,
+                           choice->structure->shape_levels_max == 1
+                               ? "there may be 1 to 16777216"
+                               : "there may be 2 or more on a level, and as many as memory holds");
     return STATUS_OK;
 }

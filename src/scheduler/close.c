@@ -166,7 +166,8 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     if (has_threads)
         elapse__workers_end(scheduler);
     collect_all(collection);
-    elapse__sleeper_close(&scheduler->sleeper);
+    if (!pull) /* whoever waits for the descriptor finds it readable */
+        elapse__sleeper_close(&scheduler->sleeper);
     atomic_store(&scheduler->life, (int)ELAPSE__LIFE_CLOSED);
 }
 

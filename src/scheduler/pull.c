@@ -65,8 +65,8 @@ static bool is_closing(const struct elapse_scheduler *scheduler)
 }
 
 /* As before a sleep, but for whoever waits by the descriptor. Not while a thread sleeps: it would
- * be robbed of its alarm; nor when closing has begun, which takes the alarms away as soon as it has
- * had the lock. */
+ * be robbed of its alarm; nor when closing has begun, which leaves the alarm readable as soon as it
+ * has had the lock. */
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
     (void)pthread_mutex_lock(&scheduler->pull_lock);
@@ -101,8 +101,9 @@ void elapse__pull_end(struct elapse_scheduler *scheduler)
     (void)pthread_cond_broadcast(&scheduler->pull_turn);
     while (scheduler->pull_sleeper)
         (void)pthread_cond_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+    /* From here on nobody resets it. */
+    elapse__sleeper_stay_readable(&scheduler->sleeper);
     (void)pthread_mutex_unlock(&scheduler->pull_lock);
-    close_descriptor(scheduler);
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);

@@ -165,3 +165,11 @@ void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
         arm(sleeper, &sleeper->own, 0);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
+
+void elapse__sleeper_stay_readable(struct elapse__sleeper *sleeper)
+{
+    (void)pthread_mutex_lock(&sleeper->lock);
+    if (sleeper->own.timer >= 0)
+        arm(sleeper, &sleeper->own, 0);
+    (void)pthread_mutex_unlock(&sleeper->lock);
+}

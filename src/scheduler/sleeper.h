@@ -81,4 +81,7 @@ void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__tic
 /* For any thread, without locks: the clock thread is to look around now. */
 void elapse__sleeper_kick(struct elapse__sleeper *sleeper);
 
+/* While nobody sleeps, and before nobody will again: an alarm has gone off and is never reset. */
+void elapse__sleeper_stay_readable(struct elapse__sleeper *sleeper);
+
 #endif

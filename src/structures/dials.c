@@ -29,7 +29,7 @@
  * several drains at one tick the finest level's, which has the newest, is first.
  *
  * Out of reach. Dials with an allocator make another level. In others the timer is parked,
- * in one ring for all. The parked ring is visited at the begin of the coarsest slot
+ * in one ring for all. The parked ring is visited at the beginning of the coarsest slot
  * that its least deadline would lie in, and by then that deadline is in reach; so
  * there is at most one visit in a turn of the coarsest dial. The classical designs park in
  * the farthest slot of the coarsest dial instead. Two timers of one deadline that were
@@ -117,10 +117,25 @@ static uint64_t first_begin(const struct elapse_dials *dials)
     return first;
 }
 
+/* Whether there is something to do at the pointer itself, which then goes no farther. */
+static bool is_held(const struct elapse_dials *dials)
+{
+    const struct elapse__dials_level *level = dials->finest;
+    for (; level != NULL && dials->pointer % level->width == 0; level = level->coarser) {
+        uint32_t slot = elapse__dials_slot(level, dials->pointer);
+        if (!elapse__ring_empty(elapse__dials_ring(level, slot)))
+            return true;
+    }
+    return !elapse__ring_empty(&dials->aside) || visit_is_due(dials);
+}
+
 /* Lets the pointer follow the clock up to where there is something to do. */
 static void follow_clock(struct elapse_dials *dials)
 {
     if (dials->pointer == dials->clock)
+        return;
+    /* As long as something due waits to be popped: spares the bitmaps. */
+    if (dials->wake == dials->pointer && is_held(dials))
         return;
     /* What it was set for may have been stopped. */
     if (dials->wake <= dials->clock)
@@ -232,6 +247,8 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
     if (timer->place == 0)
         return false;
     remove_timer(dials, timer);
+    if (dials->count == 0)
+        dials->wake = ELAPSE_NEVER;
     return true;
 }
 
@@ -264,10 +281,7 @@ static void put_parked_aside(struct elapse_dials *dials)
 {
     if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
         return;
-    dials->aside = dials->parked;
-    dials->aside.next->previous = &dials->aside;
-    dials->aside.previous->next = &dials->aside;
-    elapse__ring_init(&dials->parked);
+    elapse__ring_take_all(&dials->aside, &dials->parked);
 }
 
 /* Drains all slots above level 0 that begin at the pointer, and the parked ring if

@@ -8,18 +8,6 @@
 #include "ring.h"
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
-static bool walk_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
-{
-    struct elapse__link *link = ring->next;
-    while (link != ring) {
-        struct elapse__link *next = link->next; /* the visit may stop the timer */
-        if (!visit(elapse__ring_timer(link), context))
-            return false;
-        link = next;
-    }
-    return true;
-}
-
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
                         void *context)
 {
@@ -29,7 +17,7 @@ static bool visit_level(const struct elapse__dials_level *level, elapse_visit_fu
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
-            if (!walk_ring(elapse__dials_ring(level, slot), visit, context))
+            if (!elapse__ring_visit(elapse__dials_ring(level, slot), visit, context))
                 return false;
         }
     }
@@ -43,8 +31,9 @@ void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *vi
         if (!visit_level(level, visit, context))
             return;
     }
-    (void)(walk_ring(&dials->aside, visit, context) && walk_ring(&dials->parked, visit, context) &&
-           walk_ring(&dials->never, visit, context));
+    (void)(elapse__ring_visit(&dials->aside, visit, context) &&
+           elapse__ring_visit(&dials->parked, visit, context) &&
+           elapse__ring_visit(&dials->never, visit, context));
 }
 
 static bool stop_in_walk(struct elapse_timer *timer, void *dials)

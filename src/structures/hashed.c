@@ -246,10 +246,7 @@ static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns
     struct elapse__link *ring = &hashed->rings[slot];
     struct elapse__link *aside = &hashed->aside;
     ELAPSE__ASSERT(elapse__ring_empty(aside) && !elapse__ring_empty(ring));
-    *aside = *ring;
-    aside->next->previous = aside;
-    aside->previous->next = aside;
-    elapse__ring_init(ring);
+    elapse__ring_take_all(aside, ring);
     mark_empty(hashed, slot);
     hashed->visiting = slot;
     hashed->turns = turns;

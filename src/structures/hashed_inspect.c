@@ -9,27 +9,15 @@
 #include "ring.h"
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
-static bool visit_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
-{
-    struct elapse__link *link = ring->next;
-    while (link != ring) {
-        struct elapse__link *next = link->next; /* the visit may stop the timer */
-        if (!visit(elapse__ring_timer(link), context))
-            return false;
-        link = next;
-    }
-    return true;
-}
-
 void elapse_hashed_for_each(struct elapse_hashed *hashed, elapse_visit_function *visit,
                             void *context)
 {
     size_t slot = 0;
-    bool goes_on = visit_ring(&hashed->due, visit, context) &&
-                   visit_ring(&hashed->aside, visit, context) &&
-                   visit_ring(&hashed->never, visit, context);
+    bool goes_on = elapse__ring_visit(&hashed->due, visit, context) &&
+                   elapse__ring_visit(&hashed->aside, visit, context) &&
+                   elapse__ring_visit(&hashed->never, visit, context);
     while (goes_on && (slot = elapse__hashed_first_from(hashed, slot)) < hashed->slots)
-        goes_on = visit_ring(&hashed->rings[slot++], visit, context);
+        goes_on = elapse__ring_visit(&hashed->rings[slot++], visit, context);
 }
 
 static bool stop_visited(struct elapse_timer *timer, void *hashed)
@@ -141,6 +129,10 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
 {
     size_t count = 0;
     unsigned broken = check_numbers(hashed);
+    size_t bits_in_last = hashed->slots % 64;
+    if (broken == 0 && bits_in_last != 0 &&
+        hashed->occupied[hashed->slots / 64] >> bits_in_last != 0)
+        broken = 2;
     for (size_t slot = 0; slot < hashed->slots && broken == 0; slot++) {
         const struct elapse__link *ring = &hashed->rings[slot];
         if (elapse__hashed_occupied(hashed, slot) == elapse__ring_empty(ring))

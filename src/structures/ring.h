@@ -58,4 +58,27 @@ static inline struct elapse_timer *elapse__ring_timer(const struct elapse__link 
     return (struct elapse_timer *)(uintptr_t)link;
 }
 
+/* Calls `visit` with each timer of the ring until it returns false, as does this then. */
+static inline bool elapse__ring_visit(const struct elapse__link *ring, elapse_visit_function *visit,
+                                      void *context)
+{
+    struct elapse__link *link = ring->next;
+    while (link != ring) {
+        struct elapse__link *next = link->next; /* the visit may stop the timer */
+        if (!visit(elapse__ring_timer(link), context))
+            return false;
+        link = next;
+    }
+    return true;
+}
+
+/* Moves all of a ring that is not empty into one that is. */
+static inline void elapse__ring_take_all(struct elapse__link *to, struct elapse__link *from)
+{
+    *to = *from;
+    to->next->previous = to;
+    to->previous->next = to;
+    elapse__ring_init(from);
+}
+
 #endif

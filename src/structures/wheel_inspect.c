@@ -13,22 +13,10 @@ static bool slot_occupied(const struct elapse_wheel *wheel, unsigned slot)
 }
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
-static bool visit_ring(struct elapse__link *ring, elapse_visit_function *visit, void *context)
-{
-    struct elapse__link *link = ring->next;
-    while (link != ring) {
-        struct elapse__link *next = link->next; /* the visit may stop the timer */
-        if (!visit(elapse__ring_timer(link), context))
-            return false;
-        link = next;
-    }
-    return true;
-}
-
 void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_function *visit, void *context)
 {
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
-        if (!visit_ring(&wheel->slots[slot].timers, visit, context))
+        if (!elapse__ring_visit(&wheel->slots[slot].timers, visit, context))
             return;
     }
 }

@@ -421,7 +421,7 @@ class Options(support.ProgramTest):
             self.assertEqual(report["structure"], f"hashed{slots}")
         for slots, words in ((":", "not a list"), (":0", "not a list"), (":x", "not a list"),
                              (":16777217", "too few or too many"),
-                             (":10,10", "too few or too many")):
+                             (":10,10", "there is one level")):
             self.assert_usage_error("elapse replay", "replay", "--structure", f"hashed{slots}",
                                     "trace.csv", says=(f"'hashed{slots}'", words))
 

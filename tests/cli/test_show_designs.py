@@ -112,6 +112,15 @@ class Dials(ShowTest):
             self.assertEqual(sum(map(int, timers)), sum(deadlines), picture)
 
 
+class Strips(ShowTest):
+    def test_a_row_ends_with_the_last_slot(self):
+        for slot_count, columns, last_row in [
+                (100, 80, ">? 64 \\|\\.{32}1\\.{3} {28}\\| 99"), (60, 60, " 32 \\|.{28} {4}\\| 59")]:
+            output = self.shown("--structure", f"hashed:{slot_count}", 96, columns=columns)
+            self.assertRegex(output, last_row)
+            self.assertEqual(len(strips(output)[0].replace(" ", "")), slot_count)
+
+
 class Hashed(ShowTest):
     def test_5_and_15_share_slot_5_of_10_a_round_apart(self):
         output = self.shown("--structure", "hashed:10", 5, 15, 10)
@@ -158,14 +167,16 @@ class Chosen(ShowTest):
                 (["--structure", "whee"], "there is no structure 'whee'"),
                 (["--structure", "heap"], "the heap has no slots to draw"),
                 (["--structure", "wheel:3"], "the slots of a wheel cannot be chosen"),
-                (["--slots", "10,"], "the slots are not a list of numbers"),
-                (["--slots", ""], "the slots are not a list of numbers"),
-                (["--slots", "10,x"], "the slots are not a list of numbers"),
-                (["--slots", "0"], "the slots are not a list of numbers"),
-                (["--slots", "1"], "such slots are too few or too many"),
-                (["--slots", "4294967296"], "the slots are not a list of numbers"),
-                (["--slots", ",".join(["2"] * 65)], "the slots are not a list of numbers"),
-                (["--structure", "hashed:10,10"], "such slots are too few or too many"),
+                (["--slots", "10,"], "the slots are not a list of up to 64 numbers"),
+                (["--slots", ""], "the slots are not a list of up to 64 numbers"),
+                (["--slots", "10,x"], "the slots are not a list of up to 64 numbers"),
+                (["--slots", "0"], "the slots are not a list of up to 64 numbers"),
+                (["--slots", "1"], "there may be 2 or more on a level"),
+                (["--slots", "4294967296"], "the slots are not a list of up to 64 numbers"),
+                (["--slots", ",".join(["2"] * 65)], "the slots are not a list of up to 64 numbers"),
+                (["--structure", "hashed:10,10"], "there is one level, so one number of slots"),
+                (["--structure", "hashed:16777217"], "there may be 1 to 16777216"),
+                (["--slots", "4097"], "4097 slots are too many to draw: up to 4096"),
                 (["--structure", "dials:10", "--slots", "10"], "are in --structure already"),
         ]:
             with self.subTest(arguments=arguments):

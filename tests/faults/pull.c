@@ -15,7 +15,12 @@ void pull_expect_nothing(struct elapse_scheduler *scheduler, enum elapse_error e
     MUST(elapse_task_take(scheduler, ELAPSE_NEVER, &taken) == error);
     MUST(elapse_task_take_batch(scheduler, 0, &taken, 1, &count) == error);
     MUST(count == 0);
-    MUST(elapse_scheduler_descriptor(scheduler) == -1);
+    int descriptor = elapse_scheduler_descriptor(scheduler);
+    struct pollfd readable = {.fd = descriptor, .events = POLLIN};
+    if (error == ELAPSE_ERROR_CLOSED && descriptor >= 0)
+        MUST(poll(&readable, 1, -1) == 1);
+    else
+        MUST(descriptor == -1);
 }
 
 static uint64_t pending(struct elapse_scheduler *scheduler)

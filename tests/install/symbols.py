@@ -80,4 +80,5 @@ def main():
     sys.exit(1 if faults or not public else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -504,7 +504,8 @@ static void the_descriptor_says_when_to_take(void **state)
     }
     assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
-    assert_int_equal(elapse_scheduler_descriptor(scheduler), -1);
+    assert_int_equal(elapse_scheduler_descriptor(scheduler), descriptor);
+    assert_true(readable_within(scheduler, PATIENCE_MS));
     assert_int_equal(ends(), 40);
     scheduler_end(scheduler);
 }
@@ -526,6 +527,47 @@ static void the_descriptor_stays_readable_until_nothing_is_due(void **state)
     for (size_t i = 0; i < 3; i++)
         done(scheduler, &taken[i]);
     scheduler_end(scheduler);
+}
+
+/* Waits for the descriptor without an end, in an event loop of its own. */
+static void *wait_in_event_loop(void *context)
+{
+    struct elapse_scheduler *scheduler = context;
+    struct epoll_event event = {.events = EPOLLIN};
+    struct elapse_taken taken;
+    int loop = epoll_create1(EPOLL_CLOEXEC);
+
+    assert_true(loop >= 0);
+    assert_int_equal(epoll_ctl(loop, EPOLL_CTL_ADD, elapse_scheduler_descriptor(scheduler), &event),
+                     0);
+    do {
+        assert_int_equal(epoll_wait(loop, &event, 1, -1), 1);
+    } while (elapse_task_take(scheduler, 0, &taken) != ELAPSE_ERROR_CLOSED);
+    (void)close(loop);
+    return NULL;
+}
+
+static void closing_wakes_event_loops(void **state)
+{
+    enum { ROUNDS = 100, LOOPS = 3 };
+
+    (void)state;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        struct elapse_scheduler *scheduler = pull_new(2);
+        pthread_t loops[LOOPS];
+
+        (void)add(scheduler, 0, HOUR_NS);
+        for (size_t loop = 0; loop < LOOPS; loop++)
+            assert_int_equal(pthread_create(&loops[loop], NULL, wait_in_event_loop, scheduler), 0);
+        if (i % 3 != 0)
+            sleep_ns(i * 20 * ELAPSE_MICROSECOND_NS);
+        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                         ELAPSE_OK);
+        for (size_t loop = 0; loop < LOOPS; loop++)
+            assert_int_equal(pthread_join(loops[loop], NULL), 0);
+        assert_true(readable_within(scheduler, PATIENCE_MS));
+        scheduler_end(scheduler);
+    }
 }
 
 static void tasks_scheduled_before_the_start_make_it_readable(void **state)
@@ -699,6 +741,7 @@ int main(void)
         cmocka_unit_test(time_outs_of_all_who_wait_are_kept),
         cmocka_unit_test(the_descriptor_says_when_to_take),
         cmocka_unit_test(the_descriptor_stays_readable_until_nothing_is_due),
+        cmocka_unit_test(closing_wakes_event_loops),
         cmocka_unit_test(tasks_scheduled_before_the_start_make_it_readable),
         cmocka_unit_test(whatever_makes_a_task_due_makes_it_readable),
         cmocka_unit_test(an_event_loop_takes_a_thousand_items),

@@ -37,6 +37,7 @@
  *   MUTANT_CLOSE_NO_KICK     close does not wake whoever sleeps
  *   MUTANT_SLEEP_CLOSED      who is about to wait does not look whether closing has begun
  *   MUTANT_CLOSE_EARLY       close does not wait until nobody sleeps
+ *   MUTANT_CLOSE_SILENT      close does not leave the descriptor readable
  *   MUTANT_NOT_DONE          close does not wait until all that was taken is done
  *   MUTANT_TAKE_CLOSED       a task is taken out of a shard that is closed
  *   MUTANT_DUE_CLOSED        who finds something due in a shard that is closed looks again
@@ -334,12 +335,11 @@ inline done()
     d_step { assert(running > 0); running--; got = false }
 }
 
-/* That it is closed, somebody else has to tell those who wait by the descriptor. */
 inline wait_for_descriptor()
 {
     at_descriptor++;
 end_descriptor:
-    atomic { timer <= now || closed -> at_descriptor-- }
+    atomic { timer <= now -> at_descriptor-- }
 }
 
 proctype taker(byte me; mtype patience)
@@ -420,6 +420,10 @@ proctype closes()
     :: atomic { !waiting[CLOSER] && !pull_lock && !pull_sleeper -> break }
     od;
 #endif
+#ifndef MUTANT_CLOSE_SILENT
+    /* elapse__sleeper_stay_readable */
+    atomic { !sleeper_lock && !pull_lock -> timer = 0; armed_tick = 0 }
+#endif
 #ifndef MUTANT_NOT_DONE
     running == 0;
 #endif
@@ -435,13 +439,7 @@ proctype closes()
         fi
     };
     wake_tick = NEVER;
-    /* elapse__sleeper_close */
-    atomic { !sleeper_lock ->
-        assert(!asleep && !pull_lock);
-        timer = NEVER;
-        armed_tick = 0;
-        closed = true
-    }
+    atomic { assert(!asleep && !pull_lock); closed = true }
 }
 
 /* ---- all of it ---- */

@@ -121,15 +121,13 @@ static void rest(struct round *round)
 }
 
 /* Closes, while the others go on. */
-static void shut(struct round *round, struct takers *takers)
+static void shut(struct round *round)
 {
     struct frame frame;
     if (round->takers > 0)
         must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL) ==
                  ELAPSE_ERROR_ARGUMENT,
              round, NULL, "was closed in a way that it cannot be");
-    if (takers != NULL)
-        takers_before_close(takers);
     atomic_store(&round->closing, true);
     elapse_hand_back_function *hand_back =
         round->how == ELAPSE_CLOSE_HAND_BACK ? record_hand_back : NULL;
@@ -141,8 +139,6 @@ static void shut(struct round *round, struct takers *takers)
     frame_leave(&frame);
     must(error == ELAPSE_OK, round, NULL, "close failed");
     atomic_store(&round->closed, true);
-    if (takers != NULL)
-        takers_after_close(takers);
     takers_expect_nothing(round, round->takers > 0 ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_ARGUMENT);
     must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) ==
              ELAPSE_ERROR_CLOSED,
@@ -168,7 +164,7 @@ static void round_live(struct round *round)
         for (uint64_t i = closes_at_rest ? 0 : random_below(source, 200); i > 0; i--)
             operate_some(round, source);
     }
-    shut(round, takers);
+    shut(round);
     atomic_store(&round->phase, (int)PHASE_BUSY);
     for (int i = 0; i < 20; i++)
         operate_some(round, source);

@@ -249,11 +249,6 @@ struct takers;
 /* Makes the threads that take. The round is started. */
 struct takers *takers_begin(struct round *round);
 
-/* To be called around close: those who would not be told of it otherwise are, before it or after.
- */
-void takers_before_close(struct takers *takers);
-void takers_after_close(struct takers *takers);
-
 /* Waits until all have been told that it is closed. */
 void takers_end(struct takers *takers);
 

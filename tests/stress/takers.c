@@ -9,9 +9,9 @@
  */
 #include "stress.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -42,8 +42,6 @@ struct taker {
 struct takers {
     struct round *round;
     enum manner manner;
-    bool told_early;     /* of the closing, before it begins */
-    int closing;         /* a descriptor that becomes readable, and remains so */
     int descriptor;      /* the scheduler's */
     _Atomic bool to_end; /* nobody takes any more */
     struct taker all[THREADS_MAX];
@@ -181,8 +179,8 @@ static enum elapse_error take(struct takers *takers, struct random_source *sourc
 static enum elapse_error wait_and_take(struct takers *takers, struct random_source *source,
                                        int loop, int timeout_ms)
 {
-    struct epoll_event events[2];
-    int count = epoll_wait(loop, events, 2, timeout_ms);
+    struct epoll_event event;
+    int count = epoll_wait(loop, &event, 1, timeout_ms);
     must(count > 0 || (count == 0 && timeout_ms >= 0), takers->round, NULL, "epoll_wait failed");
     enum elapse_error error = take(takers, source, 0);
     while (error == ELAPSE_OK && !random_one_in(source, 4))
@@ -194,8 +192,7 @@ static int make_loop(const struct takers *takers)
 {
     struct epoll_event readable = {.events = EPOLLIN};
     int loop = epoll_create1(EPOLL_CLOEXEC);
-    must(loop >= 0 && epoll_ctl(loop, EPOLL_CTL_ADD, takers->closing, &readable) == 0 &&
-             epoll_ctl(loop, EPOLL_CTL_ADD, takers->descriptor, &readable) == 0,
+    must(loop >= 0 && epoll_ctl(loop, EPOLL_CTL_ADD, takers->descriptor, &readable) == 0,
          takers->round, NULL, "no event loop");
     return loop;
 }
@@ -222,8 +219,6 @@ static void *take_on(void *argument)
 
 /* ---- all of it ---- */
 
-/* The descriptor goes into the event loops here, not later: once it is closed its number may be
- * another's. */
 struct takers *takers_begin(struct round *round)
 {
     struct random_source *source = random_of_thread(round);
@@ -231,10 +226,8 @@ struct takers *takers_begin(struct round *round)
     must(takers != NULL, round, NULL, "no memory");
     takers->round = round;
     takers->manner = (enum manner)random_below(source, MANNERS);
-    takers->told_early = random_one_in(source, 2);
-    takers->closing = eventfd(0, EFD_CLOEXEC);
     takers->descriptor = elapse_scheduler_descriptor(round->scheduler);
-    must(takers->closing >= 0 && takers->descriptor >= 0, round, NULL, "no descriptor");
+    must(takers->descriptor >= 0, round, NULL, "no descriptor");
     (void)pthread_mutex_init(&takers->lock, NULL);
     for (unsigned i = 0; i < round->takers; i++) {
         struct taker *taker = &takers->all[i];
@@ -243,23 +236,6 @@ struct takers *takers_begin(struct round *round)
     }
     must(pthread_create(&takers->finisher, NULL, finish, takers) == 0, round, NULL, "no thread");
     return takers;
-}
-
-static void tell(struct takers *takers)
-{
-    must(eventfd_write(takers->closing, 1) == 0, takers->round, NULL, "nobody can be told");
-}
-
-void takers_before_close(struct takers *takers)
-{
-    if (takers->told_early)
-        tell(takers);
-}
-
-void takers_after_close(struct takers *takers)
-{
-    if (!takers->told_early)
-        tell(takers);
 }
 
 void takers_end(struct takers *takers)
@@ -271,7 +247,6 @@ void takers_end(struct takers *takers)
     atomic_store(&takers->to_end, true);
     (void)pthread_join(takers->finisher, NULL);
     (void)pthread_mutex_destroy(&takers->lock);
-    (void)close(takers->closing);
     free(takers);
 }
 
@@ -284,6 +259,10 @@ void takers_expect_nothing(const struct round *round, enum elapse_error error)
          round, NULL, "a take found something, or another reason for nothing");
     must(elapse_task_take_batch(round->scheduler, 0, &taken, 0, &count) == ELAPSE_ERROR_ARGUMENT,
          round, NULL, "a batch for nothing was not refused");
-    must(elapse_scheduler_descriptor(round->scheduler) == -1, round, NULL,
-         "there is a descriptor, and nothing to wait for");
+    int descriptor = elapse_scheduler_descriptor(round->scheduler);
+    struct pollfd readable = {.fd = descriptor, .events = POLLIN};
+    bool closed = error == ELAPSE_ERROR_CLOSED && round->starts;
+    must(closed ? poll(&readable, 1, -1) == 1 && readable.revents == POLLIN : descriptor == -1,
+         round, NULL,
+         "the descriptor does not tell of closing, or there is one and nothing to wait for");
 }

@@ -1,0 +1,29 @@
+# The manual pages: those by hand, and those of section 3, which Python makes out of the public
+# headers with the rest of the build.
+install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+if(TARGET elapse-tool)
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
+
+find_package(Python3 3.8 QUIET COMPONENTS Interpreter)
+if(NOT Python3_FOUND)
+    message(STATUS "elapse: no Python 3.8 found: the manual pages of section 3 are left out")
+    return()
+endif()
+
+set(elapse_man_dir ${PROJECT_BINARY_DIR}/man)
+set(elapse_man_stamp ${elapse_man_dir}/made)
+set(elapse_man_script ${PROJECT_SOURCE_DIR}/scripts/manual/man_pages.py)
+file(GLOB elapse_man_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/include/elapse/*.h
+    ${PROJECT_SOURCE_DIR}/scripts/manual/*.py)
+add_custom_command(OUTPUT ${elapse_man_stamp}
+    COMMAND ${Python3_EXECUTABLE} -B ${elapse_man_script} ${elapse_man_dir}
+    COMMAND ${CMAKE_COMMAND} -E touch ${elapse_man_stamp}
+    DEPENDS ${elapse_man_sources} ${PROJECT_SOURCE_DIR}/docs/man/elapse.7
+    COMMENT "Making the manual pages of section 3"
+    VERBATIM)
+add_custom_target(elapse-manual ALL DEPENDS ${elapse_man_stamp})
+install(DIRECTORY ${elapse_man_dir}/man3
+    DESTINATION ${CMAKE_INSTALL_MANDIR}
+    FILES_MATCHING PATTERN "*.3")

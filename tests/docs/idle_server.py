@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""idle_server.py README FOLDER: the server that README.md starts sends back what it is sent, and
+closes a connection some time after the last word, not before. It is started as README.md says
+but for the port and the time; FOLDER has the examples."""
+
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import time
+
+COMMAND = re.compile(r"^build/release/examples/(\S+) --listen (\d+) --idle-seconds (\d+)$", re.M)
+IDLE_S = 1
+PATIENCE_S = 30
+
+
+def talk(port):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+        for word in (b"first", b"second"):
+            spoken = time.monotonic()
+            connection.sendall(word)
+            answer = b""
+            while len(answer) < len(word):
+                part = connection.recv(100)
+                if not part:
+                    sys.exit("it closes while one speaks")
+                answer += part
+            if answer != word:
+                sys.exit(f"it sends back {answer!r}, not {word!r}")
+        if connection.recv(100) != b"":
+            sys.exit("it sends what nobody sent it")
+        if time.monotonic() - spoken < IDLE_S:
+            sys.exit("it closes too early")
+
+
+def main():
+    readme, folder = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2])
+    command = COMMAND.search(readme)
+    if command is None:
+        sys.exit(f"README.md has no command like {COMMAND.pattern}")
+    name, port, _ = command.groups()
+    if f"nc 127.0.0.1 {port}" not in readme:
+        sys.exit(f"README.md does not say how to talk to port {port}")
+    with subprocess.Popen([folder / name, "--listen", "0", "--idle-seconds", str(IDLE_S)],
+                          stdout=subprocess.PIPE, text=True) as server:
+        try:
+            port = re.search(r"port (\d+)", server.stdout.readline())
+            if port is None:
+                sys.exit("it does not say which port it has")
+            talk(int(port.group(1)))
+        finally:
+            server.kill()
+
+
+main()
