@@ -56,7 +56,7 @@ check()
     [[ $3 != 17 ]] || flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
     if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" &&
         cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then
-        grep -E 'error|FAILED' "$log" | head -n 20
+        grep -E '(error|Error)( at .*)?: ' "$log" | head -n 20
         echo "the output is in $log"
         note "$@" "FAILED: does not build ($log)"
         failures=$((failures + 1))

@@ -282,7 +282,7 @@ static enum end end_of(const struct record *record, const struct frame *frame)
         return END_RAN;
     if (frame == NULL)
         return END_NONE;
-    own = record >= frame->first && record < frame->first + frame->count;
+    own = frame->first != NULL && record >= frame->first && record < frame->first + frame->count;
     switch (frame->call) {
     case CALL_SCHEDULE:
     case CALL_BATCH:

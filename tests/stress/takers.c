@@ -147,7 +147,7 @@ static enum elapse_error take(struct takers *takers, struct random_source *sourc
     struct round *round = takers->round;
     struct elapse_scheduler *scheduler = round->scheduler;
     struct elapse_taken taken[TAKEN_AT_ONCE];
-    size_t capacity = random_one_in(source, 2) ? 1 : 1 + random_below(source, TAKEN_AT_ONCE);
+    size_t capacity = random_one_in(source, 2) ? 1 : 1 + random_index(source, TAKEN_AT_ONCE);
     size_t count = 0;
     enum elapse_error error;
     uint64_t before_ns = elapse_scheduler_now_ns(scheduler);

@@ -170,7 +170,7 @@ static enum elapse_error start_with_little_memory(struct trial *trial,
     uint64_t refused = growth_refused();
     enum elapse_error error;
 
-    growth_limit(trial->starts % 3);
+    growth_limit((size_t)(trial->starts % 3));
     error = start_once(trial, operation);
     growth_limit(SIZE_MAX);
     if ((error == ELAPSE_ERROR_MEMORY) != (growth_refused() != refused)) {
@@ -306,7 +306,7 @@ static bool apply_settle_all(struct trial *trial, uint64_t max_moves)
     bool settled = false;
 
     if (trial->kind->moves_per_start >= ELAPSE__WHEEL_LEVELS)
-        calls += 2 * trial->oracle.count * trial->kind->moves_per_start;
+        calls += 2 * trial->oracle.count * (size_t)trial->kind->moves_per_start;
     /* Each visit to the parked timers brings one of them down, and looks at the rest. */
     if (trial->kind->parks)
         calls += (trial->oracle.count + 1) * (trial->oracle.count + 1);

@@ -293,6 +293,7 @@ static void a_header_of_another_version_is_refused(void **state)
 
 static void storage_that_is_missing_misplaced_or_small_is_refused(void **state)
 {
+    const size_t half_aligned = _Alignof(struct elapse_timer) / 2;
     static const uint32_t slots[] = {10, 70};
     const struct elapse_shape shape = {.slots = slots, .levels = 2};
     size_t bytes = elapse_dials_storage_bytes(&shape);
@@ -303,7 +304,7 @@ static void storage_that_is_missing_misplaced_or_small_is_refused(void **state)
     assert_int_equal(elapse_dials_init(&dials, &shape, NULL, bytes, 0), ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_dials_init(&dials, &shape, storage + 1, bytes, 0),
                      ELAPSE_ERROR_STORAGE);
-    assert_int_equal(elapse_dials_init(&dials, &shape, storage + 4, bytes, 0),
+    assert_int_equal(elapse_dials_init(&dials, &shape, storage + half_aligned, bytes, 0),
                      ELAPSE_ERROR_STORAGE);
     assert_int_equal(elapse_dials_init(&dials, &shape, storage, bytes - 1, 0),
                      ELAPSE_ERROR_STORAGE);
