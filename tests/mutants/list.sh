@@ -152,7 +152,7 @@ mutant hints_outlive_the_call src/structures/wheel.c \
     '    struct elapse__scratch_trails trails;
     memset(trails.entered, 0, sizeof trails.entered);' \
     '    static struct elapse__scratch_trails trails;'
-mutant for_each_reads_a_released_timer src/structures/wheel_inspect.c \
+mutant for_each_reads_a_released_timer src/structures/ring.h \
     '        link = next;' \
     '        link = link->next;'
 mutant check_does_not_count src/structures/wheel_inspect.c \
