@@ -2,8 +2,7 @@
  * A cron job: which moments an expression names, and what happens when the clocks are changed.
  *
  *     cron_job                          the story below
- *     cron_job EXPRESSION [COUNT]       the next five fires, or so many, of your own in your local
- * time
+ *     cron_job EXPRESSION [COUNT]       the next five fires, or so many, of your own, local time
  *
  * The job runs each night at half past two, in Berlin. On 29 March 2026 there is no half past two:
  * the clocks go from two to three. On 25 October there are two of them. The job runs once in each

@@ -68,7 +68,7 @@ static void change(struct message *message, enum place from, enum place to)
 /* ---- threads that put ---- */
 
 /* Tells apart the delays of messages; any spread will do. */
-static uint64_t delay_of(size_t number)
+static uint64_t delay_ns_of(size_t number)
 {
     return (number * 2654435761U) % DELAY_NS_MAX;
 }
@@ -80,7 +80,7 @@ static void *put(void *argument)
     for (size_t i = putter->first; i < message_count; i += PUTTERS) {
         struct message *message = &messages[i];
         struct elapse_task task = {.context = message}; /* no action: it is taken */
-        uint64_t delay_ns = delay_of(i);
+        uint64_t delay_ns = delay_ns_of(i);
 
         if (i % 10 == 0) {
             message->in_an_hour = true;

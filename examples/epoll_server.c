@@ -8,8 +8,7 @@
  * seconds unless it is said). Start it, talk to it with `nc 127.0.0.1 PORT`, then wait.
  *
  * What to look at:
- * - The loop in serve(): the wheel says how long epoll_wait may sleep. With no connection open,
- * that is for ever.
+ * - The loop in serve(): the wheel says how long epoll_wait may sleep; with none open, for ever.
  * - put_off(): a deadline is rounded up to the tick, while the present is rounded down: so nothing
  *   is early. The clock is read after the input was, so that the whole time counts from there.
  * - close_idle(): input may have come while the loop was held up. Before a connection is closed it

@@ -8,8 +8,8 @@
  *     idle_connections [CONNECTIONS]        100,000 unless it is said
  *
  * The loop is that of any server with epoll: ask the wheel how long there is nothing to do, wait
- * for input that long at most, tell the wheel the time, close what has timed out, deal with the
- * input. Only the network is made up, and with it the time, so that minutes take no time at all
+ * for input that long at most, deal with the input, tell the wheel the time, close what has timed
+ * out. Only the network is made up, and with it the time, so that minutes take no time at all
  * and everything can be checked: a connection is closed one minute after the last thing that came,
  * not sooner and not later. What is wrong is a fault, and the exit status is 1.
  */
@@ -122,10 +122,11 @@ static void serve(struct server *server, struct network *network)
         bool input = wait_for_input(network, elapse_wheel_next(&server->wheel));
 
         server->wake_ups++;
-        /* First what has timed out: a connection is not saved by input that comes too late. */
-        close_idle(server, network->now_ms);
+        /* The input first: were the server held up, input and time-out would be there together,
+         * and what has come puts the time-out off. */
         if (input)
             handle_input(server, read_input(network, server->count), network->now_ms);
+        close_idle(server, network->now_ms);
     }
 }
 

@@ -14,8 +14,7 @@
  * - take_due(): the descriptor is readable; take until there is nothing more, call, say done.
  * - handle_input(): to put a time-out off is one reschedule, also while it is running.
  * - time_out(): input may have come while the loop was held up, so it looks once more.
- * - The task of the time-out owns the connection: its destructor frees it, in whichever way it
- * ends.
+ * - The task of the time-out owns the connection: its destructor frees it, however it ends.
  * - The second thread names a connection by its place in a table: a pointer to it could go stale.
  *
  * The sockets come in pairs, and the other ends are the clients: they send a few messages, by
@@ -127,14 +126,17 @@ static void end_connection(void *context, const struct elapse_run *run)
 static void take_due(evutil_socket_t descriptor, short events, void *context)
 {
     struct elapse_taken taken;
+    enum elapse_error error;
 
     (void)descriptor;
     (void)events;
     (void)context;
-    while (elapse_task_take(scheduler, 0, &taken) == ELAPSE_OK) {
+    while ((error = elapse_task_take(scheduler, 0, &taken)) == ELAPSE_OK) {
         taken.action(taken.context, &taken.run);
         elapse_task_done(scheduler, taken.run.handle);
     }
+    if (error == ELAPSE_ERROR_CLOSED)
+        event_base_loopbreak(base); /* the descriptor stays readable for good */
 }
 
 static void open_connection(size_t number, int socket)

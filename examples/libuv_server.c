@@ -11,12 +11,13 @@
  * too.
  *
  * What to look at:
- * - set_alarm() runs in each turn of the loop just before it sleeps (uv_prepare_t) and says how
- * long it may. However often timers were put off in between, the alarm is set once.
- * - close_idle() runs just after (uv_check_t), when all that has come has been read: a connection
- *   is never closed while its input waits, even when the loop was held up.
- * - The time is uv_hrtime(). uv_now() is that of the beginning of the turn: a time-out that counts
- *   from there comes early.
+ * - set_alarm() runs in each turn just before the loop sleeps (uv_prepare_t): how long it may.
+ *   However often timers were put off in between, the alarm is set once.
+ * - close_idle() runs just after (uv_check_t), when all that had come is read. It advances to
+ *   uv_now(), the time at which the loop woke up: what came until then has put its time-out off,
+ *   however long the loop or a callback was held up.
+ * - A time-out begins at uv_hrtime(). By then uv_now() is old, and a time-out that counts from
+ *   there comes early; to advance to it is only ever late.
  *
  * The sockets come in pairs, and the other ends are the clients: they send a few messages, by
  * libuv's own timers, and check that they are not closed early. The exit status is 1 if one is.
@@ -31,7 +32,7 @@
 #include <sys/socket.h>
 #include <uv.h>
 
-#define TICK_NS UINT64_C(1000000) /* a tick is a millisecond */
+#define TICK_NS UINT64_C(1000000) /* a tick is a millisecond, as in uv_now() */
 #define IDLE_NS (150 * TICK_NS)
 
 struct connection {
@@ -106,9 +107,8 @@ static void close_idle(uv_check_t *check)
 {
     struct elapse_timer *timer;
 
-    (void)check;
     turns++;
-    elapse_wheel_advance(&wheel, uv_hrtime() / TICK_NS);
+    elapse_wheel_advance(&wheel, uv_now(check->loop));
     while ((timer = elapse_wheel_pop(&wheel)) != NULL) {
         struct connection *connection = (struct connection *)timer;
 
@@ -133,7 +133,7 @@ static void set_alarm(uv_prepare_t *prepare)
         return;
     }
     uv_update_time(prepare->loop); /* the alarm counts from the loop's time */
-    uint64_t now = uv_hrtime() / TICK_NS;
+    uint64_t now = uv_now(prepare->loop);
     uv_timer_start(&alarm_timer, wake_up, next > now ? next - now : 0, 0);
 }
 

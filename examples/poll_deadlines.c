@@ -7,8 +7,8 @@
  * first within the time for connecting, then the handshake, then the request, for which the
  * connections have different limits. A line that has come in full stops its deadline and starts
  * the next. Half a line does nothing of the sort: a client that sends a byte now and then, to
- * hold a connection for ever, is cut off like one that is silent. (An idle time-out is the other
- * kind: see epoll_server.c.)
+ * hold a connection for ever, is cut off like one that is silent. One that hangs up is let go at
+ * once. (An idle time-out is the other kind: see epoll_server.c.)
  *
  * What to look at:
  * - struct deadline: the wheel knows no callbacks. Who wants them puts one beside the timer.
@@ -17,10 +17,11 @@
  *   program is held up at the very beginning, for longer than the first limit.
  *
  * The clients are made up by the same wheel: sixty of them, a third well behaved, a third that
- * fall silent, a third that trickle. How each ends is known beforehand, and checked; as is, by the
- * clock, that no deadline came early. All is in the order of deadlines, so a slow machine
- * changes nothing.
+ * fall silent, a third that trickle; the last one hangs up instead. How each ends is known
+ * beforehand, and checked; as is, by the clock, that no deadline came early. All is in the order
+ * of deadlines, so a slow machine changes nothing.
  */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,9 +39,15 @@ enum { CONNECTIONS = 60 };
 
 enum stage { CONNECTING, HANDSHAKE, REQUEST, DONE };
 
-enum client { WELL_BEHAVED, SILENT, TRICKLING };
+enum client { WELL_BEHAVED, SILENT, TRICKLING, HANGING_UP };
+
+enum outcome { NONE_YET, SERVED, TIMED_OUT, CLIENT_GONE };
 
 static const char *const stage_names[] = {"connecting", "the handshake", "the request"};
+static const enum outcome expected[] = {[WELL_BEHAVED] = SERVED,
+                                        [SILENT] = TIMED_OUT,
+                                        [TRICKLING] = TIMED_OUT,
+                                        [HANGING_UP] = CLIENT_GONE};
 static const uint64_t limits_ms[] = {[CONNECTING] = 40, [HANDSHAKE] = 60};
 static const uint64_t request_limits_ms[] = {80, 120, 160}; /* cheap, usual, costly */
 
@@ -58,7 +65,7 @@ struct connection {
     enum stage stage;
     enum client client;
     enum stage falters_at; /* where a client that is not well behaved begins not to be */
-    bool timed_out;
+    enum outcome outcome;
     uint64_t limit_ns; /* of this stage, and when it began: for the check */
     uint64_t began_ns;
     int client_socket;
@@ -100,10 +107,11 @@ static size_t number_of(const struct connection *connection)
     return (size_t)(connection - connections);
 }
 
-static void finish(struct connection *connection)
+static void finish(struct connection *connection, enum outcome outcome)
 {
     struct pollfd *end = &polls[number_of(connection)];
 
+    connection->outcome = outcome;
     elapse_wheel_stop(&wheel, &connection->limit.timer);
     elapse_wheel_stop(&wheel, &connection->client_acts.timer);
     close(end->fd);
@@ -122,23 +130,28 @@ static void begin_stage(struct connection *connection, enum stage stage)
     start_after_ms(&connection->limit, limit_ms); /* the last stage's, if pending, is forgotten */
 }
 
-/* True if a line has ended. */
+/* True if the stage has ended: by a whole line, or because the client has gone. */
 static bool read_line(struct connection *connection)
 {
+    ssize_t length;
     char byte;
 
-    while (recv(polls[number_of(connection)].fd, &byte, 1, MSG_DONTWAIT) == 1) {
+    while ((length = recv(polls[number_of(connection)].fd, &byte, 1, MSG_DONTWAIT)) == 1) {
         if (byte != '\n')
             continue;
         if (connection->stage == REQUEST) {
             connection->stage = DONE;
-            finish(connection);
+            finish(connection, SERVED);
         } else {
             begin_stage(connection, connection->stage + 1);
         }
         return true;
     }
-    return false;
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    /* Left alone, the descriptor would stay readable, and poll would never sleep again. */
+    finish(connection, CLIENT_GONE);
+    return true;
 }
 
 static void give_up(struct connection *connection)
@@ -146,9 +159,8 @@ static void give_up(struct connection *connection)
     if (read_line(connection))
         return;
     require(clock_ns() - connection->began_ns >= connection->limit_ns, "a deadline came early");
-    connection->timed_out = true;
     timed_out_in[connection->stage]++;
-    finish(connection);
+    finish(connection, TIMED_OUT);
 }
 
 /* ---- the clients: one step every seven milliseconds ---- */
@@ -160,6 +172,10 @@ static void act(struct connection *connection)
 
     if (falters && connection->client == SILENT)
         return;
+    if (falters && connection->client == HANGING_UP) {
+        require(shutdown(connection->client_socket, SHUT_RDWR) == 0, "a client cannot hang up");
+        return;
+    }
     require(send(connection->client_socket, falters ? "." : ".\n", falters ? 1 : 2,
                  MSG_DONTWAIT | MSG_NOSIGNAL) > 0,
             "a client cannot send");
@@ -208,11 +224,12 @@ static void open_connection(size_t number)
     int sockets[2];
 
     require(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0, "no sockets");
-    *connection = (struct connection){.limit = {.passed = give_up, .connection = connection},
-                                      .client_acts = {.passed = act, .connection = connection},
-                                      .client = (enum client)(number / 3 % 3),
-                                      .falters_at = (enum stage)(number / 9 % 3),
-                                      .client_socket = sockets[1]};
+    *connection = (struct connection){
+        .limit = {.passed = give_up, .connection = connection},
+        .client_acts = {.passed = act, .connection = connection},
+        .client = number == CONNECTIONS - 1 ? HANGING_UP : (enum client)(number / 3 % 3),
+        .falters_at = (enum stage)(number / 9 % 3),
+        .client_socket = sockets[1]};
     polls[number] = (struct pollfd){.fd = sockets[0], .events = POLLIN};
     begin_stage(connection, CONNECTING);
     start_after_ms(&connection->client_acts, 7);
@@ -220,7 +237,7 @@ static void open_connection(size_t number)
 
 int main(int argument_count, char **arguments)
 {
-    size_t done = 0;
+    size_t served = 0, gone = 0;
 
     (void)arguments;
     if (argument_count > 1) {
@@ -237,12 +254,14 @@ int main(int argument_count, char **arguments)
         const struct connection *connection = &connections[i];
         bool good = connection->client == WELL_BEHAVED;
 
-        require(connection->timed_out != good, "a connection has ended in the wrong way");
+        require(connection->outcome == expected[connection->client],
+                "a connection has ended in the wrong way");
         require(connection->stage == (good ? DONE : connection->falters_at),
                 "a connection has ended in the wrong stage");
-        done += good;
+        served += connection->outcome == SERVED;
+        gone += connection->outcome == CLIENT_GONE;
     }
-    printf("%d connections, %zu served", CONNECTIONS, done);
+    printf("%d connections, %zu served, %zu hung up", CONNECTIONS, served, gone);
     for (enum stage stage = CONNECTING; stage < DONE; stage++)
         printf(", %zu cut off in %s", timed_out_in[stage], stage_names[stage]);
     printf("; %zu wake-ups\n", wake_ups);

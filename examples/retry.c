@@ -16,8 +16,8 @@
  * - attempt(): the action moves its own task to the next attempt. That is legal while it runs: it
  *   runs once more, when the new deadline has come and the action has returned. No further task
  *   is scheduled, and the handle stays.
- * - end_request(): the destructor. It is called once for each request, whether that has succeeded
- * or given up, or was cancelled: here its memory is freed and the end is counted.
+ * - end_request(): the destructor. It is called once for each request, whether that succeeded,
+ *   gave up or was cancelled: here its memory is freed and the end is counted.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,6 +4,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+if ! git rev-parse --git-dir >/dev/null 2>&1; then
+    echo "./dev abi: no git, or no repository here, to take the last release from" >&2
+    exit 1
+fi
 tag=$(git tag --list --sort=-version:refname 'v[0-9]*' | grep -xE 'v[0-9]+\.[0-9]+\.[0-9]+' | head -n 1 || true)
 if [[ -z $tag ]]; then
     echo "No release yet: there is no tag vX.Y.Z to compare the ABI with."

@@ -84,12 +84,12 @@ for argument in "$@"; do
 done
 ((${#wanted[@]} > 0)) || wanted=("${machines[@]}")
 
-# One after the other, so that what cannot be had does not keep back the rest.
+packages=(cmake ninja-build)
 for machine in "${wanted[@]}"; do
-    for package in cmake ninja-build $(packages_of "$machine"); do
-        (need_packages "$package") || true
-    done
+    read -ra more < <(packages_of "$machine")
+    packages+=("${more[@]}")
 done
+want_packages "${packages[@]}"
 
 mkdir -p build
 summary=()

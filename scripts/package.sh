@@ -41,10 +41,11 @@ if ! grep -qx "Package: libelapse$abi" debian/control; then
     exit 1
 fi
 
-# Of a repository what it knows or would take in, elsewhere everything but what was built.
+# Of a repository what it knows or would take in, elsewhere, also inside another's repository,
+# everything but what was built.
 files()
 {
-    if git rev-parse --is-inside-work-tree >/dev/null 2>&1; then
+    if [[ $(git rev-parse --show-toplevel 2>/dev/null) == "$(pwd -P)" ]]; then
         git ls-files -z --cached --others --exclude-standard
     else
         find . \( -path ./build -o -name .git \) -prune -o -type f -printf '%P\0'
@@ -57,8 +58,9 @@ rm -rf "$out"
 mkdir -p "$out/elapse-$version"
 files | tar --create --null --files-from - --ignore-failed-read | tar -C "$out/elapse-$version" --extract
 
+# -d: what is needed has been looked for by its commands and headers, which need not be Debian's.
 echo "Building: Debian packages of version $version" >&2
-if ! (cd "$out/elapse-$version" && dpkg-buildpackage -us -uc -b) >"$log" 2>&1 </dev/null; then
+if ! (cd "$out/elapse-$version" && dpkg-buildpackage -d -us -uc -b) >"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2
     echo "Build failed: Debian packages (all of what was said is in $log)" >&2
     exit 1

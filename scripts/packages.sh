@@ -27,6 +27,7 @@ pkgconf          command  pkg-config
 dpkg-dev         command  dpkg-buildpackage
 debhelper        command  dh
 lintian          command  lintian
+git              command  git
 abigail-tools    command  abidiff
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
