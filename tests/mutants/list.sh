@@ -381,7 +381,7 @@ mutant dials_one_slot_is_enough src/structures/dials_shape.c \
     'if (shape->slots[i] < 2)' \
     'if (shape->slots[i] < 1)'
 mutant dials_for_each_overlooks_those_aside src/structures/dials_inspect.c \
-    'walk_ring(&dials->aside, visit, context) &&' \
+    'elapse__ring_visit(&dials->aside, visit, context) &&' \
     ''
 mutant dials_check_overlooks_a_late_wake src/structures/dials_inspect.c \
     '    if (dials->wake > begin)
