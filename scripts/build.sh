@@ -7,6 +7,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 preset=$1
 log=build/$preset.log
 mkdir -p build
+if ! : >"$log"; then
+    echo "Build failed: $log cannot be written; was build/ made by another user?" >&2
+    exit 1
+fi
 
 echo "Building: $preset" >&2
 if ! { cmake --preset "$preset" && cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then

@@ -85,7 +85,7 @@ static bool read_slots(struct structure_choice *choice, const char *list)
             return false;
         memcpy(number, list, length);
         number[length] = '\0';
-        if (!parse_number(number, 1, UINT32_MAX, &slots))
+        if (!parse_number(number, 0, UINT32_MAX, &slots))
             return false;
         choice->slots[levels++] = (uint32_t)slots;
         if (list[length] == '\0')

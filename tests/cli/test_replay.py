@@ -419,7 +419,7 @@ class Options(support.ProgramTest):
         for slots in ("", ":1", ":60", ":16777216"):
             report = self.replay("--structure", f"hashed{slots}", "trace.csv")
             self.assertEqual(report["structure"], f"hashed{slots}")
-        for slots, words in ((":", "not a list"), (":0", "not a list"), (":x", "not a list"),
+        for slots, words in ((":", "not a list"), (":0", "there may be 1 to 16777216"), (":x", "not a list"),
                              (":16777217", "too few or too many"),
                              (":10,10", "there is one level")):
             self.assert_usage_error("elapse replay", "replay", "--structure", f"hashed{slots}",

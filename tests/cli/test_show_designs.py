@@ -170,7 +170,7 @@ class Chosen(ShowTest):
                 (["--slots", "10,"], "the slots are not a list of up to 64 numbers"),
                 (["--slots", ""], "the slots are not a list of up to 64 numbers"),
                 (["--slots", "10,x"], "the slots are not a list of up to 64 numbers"),
-                (["--slots", "0"], "the slots are not a list of up to 64 numbers"),
+                (["--slots", "0"], "there may be 2 or more on a level"),
                 (["--slots", "1"], "there may be 2 or more on a level"),
                 (["--slots", "4294967296"], "the slots are not a list of up to 64 numbers"),
                 (["--slots", ",".join(["2"] * 65)], "the slots are not a list of up to 64 numbers"),
