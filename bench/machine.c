@@ -26,6 +26,13 @@ static void read_model_name(char *name, size_t name_bytes)
         fclose(file);
 }
 
+/* How long the major and minor number at the beginning are. */
+static size_t version_length(const char *release)
+{
+    size_t major = strcspn(release, ".");
+    return release[major] == '.' ? major + 1 + strspn(release + major + 1, "0123456789") : major;
+}
+
 void machine_describe(struct machine *machine)
 {
     char name[96];
@@ -33,9 +40,10 @@ void machine_describe(struct machine *machine)
     read_model_name(name, sizeof name);
     snprintf(machine->processor, sizeof machine->processor, "%s, %ld processors", name,
              sysconf(_SC_NPROCESSORS_ONLN));
+    /* Of "6.1.0-18-amd64" the first two numbers: the rest is the builder's. */
     if (uname(&system) == 0)
-        snprintf(machine->system, sizeof machine->system, "%s %s %s", system.sysname,
-                 system.release, system.machine);
+        snprintf(machine->system, sizeof machine->system, "%s %.*s %s", system.sysname,
+                 (int)version_length(system.release), system.release, system.machine);
     else
         snprintf(machine->system, sizeof machine->system, "unknown system");
     snprintf(machine->compiler, sizeof machine->compiler, "%s", BENCH_COMPILER);

@@ -21,7 +21,8 @@ def processor():
 
 
 def system():
-    return f"{platform.system()} {platform.release()} {platform.machine()}"
+    release = ".".join(platform.release().split(".")[:2])
+    return f"{platform.system()} {release} {platform.machine()}"
 
 
 def number_text(number):

@@ -152,7 +152,7 @@ mutant hints_outlive_the_call src/structures/wheel.c \
     '    struct elapse__scratch_trails trails;
     memset(trails.entered, 0, sizeof trails.entered);' \
     '    static struct elapse__scratch_trails trails;'
-mutant for_each_reads_a_released_timer src/structures/wheel_inspect.c \
+mutant for_each_reads_a_released_timer src/structures/ring.h \
     '        link = next;' \
     '        link = link->next;'
 mutant check_does_not_count src/structures/wheel_inspect.c \
@@ -381,7 +381,7 @@ mutant dials_one_slot_is_enough src/structures/dials_shape.c \
     'if (shape->slots[i] < 2)' \
     'if (shape->slots[i] < 1)'
 mutant dials_for_each_overlooks_those_aside src/structures/dials_inspect.c \
-    'walk_ring(&dials->aside, visit, context) &&' \
+    'elapse__ring_visit(&dials->aside, visit, context) &&' \
     ''
 mutant dials_check_overlooks_a_late_wake src/structures/dials_inspect.c \
     '    if (dials->wake > begin)

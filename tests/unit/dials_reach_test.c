@@ -38,7 +38,7 @@ static void parked_timers_of_one_deadline_keep_the_order_of_arming(void **state)
     close_dials(&opened);
 }
 
-static void a_visit_is_at_the_begin_of_the_slot_of_the_least_deadline(void **state)
+static void a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline(void **state)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
@@ -407,7 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parked_timers_of_one_deadline_keep_the_order_of_arming),
-        cmocka_unit_test(a_visit_is_at_the_begin_of_the_slot_of_the_least_deadline),
+        cmocka_unit_test(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline),
         cmocka_unit_test(there_is_at_most_one_visit_in_a_turn),
         cmocka_unit_test(a_stopped_parked_timer_costs_one_visit_in_vain),
         cmocka_unit_test(a_visit_in_steps_keeps_the_order_of_arming),

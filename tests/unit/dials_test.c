@@ -212,7 +212,16 @@ static void a_start_lets_the_pointer_catch_up_past_stopped_timers(void **state)
     assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
     elapse_dials_advance(&opened.dials, 500);
     expect_placed(&opened, 505, 0, 5, 505, 505);
-    /* But not past the begin of a slot that has timers. */
+    /* Also while another is pending: then 516 is on level 0, and its slot begins there. */
+    start_at(&opened, &timers[0], 506);
+    start_at(&opened, &timers[1], 999);
+    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
+    elapse_dials_advance(&opened.dials, 507);
+    start_at(&opened, &timers[0], 516);
+    assert_int_equal(elapse_dials_next(&opened.dials), 516);
+    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
+    assert_true(elapse_dials_stop(&opened.dials, &timers[1]));
+    /* But not past the beginning of a slot that has timers. */
     start_at(&opened, &timers[2], 520);
     elapse_dials_advance(&opened.dials, 519);
     start_at(&opened, &timers[0], 528);
