@@ -141,9 +141,7 @@ static void follow_clock(struct elapse_dials *dials)
     if (dials->wake <= dials->clock)
         dials->wake = first_begin(dials);
     uint64_t limit = dials->wake < dials->clock ? dials->wake : dials->clock;
-    ELAPSE__ASSERT(limit >= dials->pointer);
-    if (limit == dials->pointer)
-        return;
+    ELAPSE__ASSERT(limit > dials->pointer);
     dials->pointer = limit;
     dials->drained = false;
 }

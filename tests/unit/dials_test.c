@@ -206,6 +206,14 @@ static void a_start_lets_the_pointer_catch_up_past_stopped_timers(void **state)
 
     (void)state;
     OPEN(&opened, NULL, 0, 10, 10, 10);
+    /* From tick 0, at which a slot of each level begins. */
+    start_at(&opened, &timers[0], 0);
+    start_at(&opened, &timers[1], 999);
+    assert_true(elapse_dials_stop(&opened.dials, &timers[0]));
+    elapse_dials_advance(&opened.dials, 3);
+    start_at(&opened, &timers[0], 12);
+    assert_int_equal(elapse_dials_next(&opened.dials), 12);
+    elapse_dials_clear(&opened.dials);
     start_at(&opened, &timers[0], 5);
     start_at(&opened, &timers[1], 30);
     assert_true(elapse_dials_stop(&opened.dials, &timers[0]));

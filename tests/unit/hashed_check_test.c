@@ -120,7 +120,7 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
 
     (void)state;
     make_case(&damage);
-    for (unsigned slot = 0; slot < SLOTS; slot++) {
+    for (unsigned slot = 0; slot < 64; slot++) {
         damage.hashed.occupied[0] ^= UINT64_C(1) << slot;
         assert_int_equal(elapse_hashed_check(&damage.hashed), 2);
         damage.hashed.occupied[0] ^= UINT64_C(1) << slot;
