@@ -1,9 +1,10 @@
 /*
- * The two questions about bits that the structures ask.
+ * What the structures ask about bits and bitmaps.
  */
 #ifndef ELAPSE__BITS_H
 #define ELAPSE__BITS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Number of the lowest bit set; `word` is not 0. */
@@ -16,6 +17,12 @@ static inline unsigned elapse__lowest_bit(uint64_t word)
 static inline unsigned elapse__highest_bit(uint64_t word)
 {
     return 63u - (unsigned)__builtin_clzll(word);
+}
+
+/* Words of a bitmap with a bit for each slot. */
+static inline size_t elapse__words_of(size_t slots)
+{
+    return slots / 64 + (slots % 64 != 0);
 }
 
 #endif

@@ -11,7 +11,7 @@
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
                         void *context)
 {
-    size_t words = elapse__dials_words(level->slots);
+    size_t words = elapse__words_of(level->slots);
     for (size_t word = 0; word < words; word++) {
         /* A copy: the bits change when the visit stops the last timer of a slot. */
         uint64_t bits = elapse__dials_occupied(level)[word];
@@ -122,7 +122,7 @@ static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t s
 static unsigned check_level(const struct elapse__dials_level *level, struct inspection *inspection)
 {
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__dials_words(level->slots);
+    size_t words = elapse__words_of(level->slots);
     uint64_t bits = 0;
     for (size_t word = 0; word < words; word++) {
         for (uint64_t left = occupied[word]; left != 0; left &= left - 1)
@@ -233,7 +233,7 @@ static void dump_slot(const struct elapse_dials *dials, const struct elapse__dia
 static void dump_level(const struct elapse_dials *dials, const struct elapse__dials_level *level,
                        elapse_dump_function *describe, void *context)
 {
-    size_t words = elapse__dials_words(level->slots);
+    size_t words = elapse__words_of(level->slots);
     for (size_t word = 0; word < words; word++) {
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1)

@@ -54,11 +54,6 @@ static inline uint32_t elapse__dials_place_slot(uint64_t place)
     return (uint32_t)place - 1;
 }
 
-static inline size_t elapse__dials_words(uint32_t slots)
-{
-    return (size_t)slots / 64 + (slots % 64 != 0);
-}
-
 static inline struct elapse__link *elapse__dials_ring(const struct elapse__dials_level *level,
                                                       uint32_t slot)
 {
@@ -142,7 +137,7 @@ static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_leve
 {
     ELAPSE__ASSERT(level->occupied_slots > 0);
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__dials_words(level->slots);
+    size_t words = elapse__words_of(level->slots);
     uint32_t from = elapse__dials_slot(level, pointer);
     size_t word = from / 64;
     uint64_t bits = occupied[word] & UINT64_MAX << from % 64;

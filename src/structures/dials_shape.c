@@ -33,7 +33,7 @@ static bool shape_is_sound(const struct elapse_shape *shape)
 static uint64_t level_bytes(uint32_t slots)
 {
     return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__link) +
-           (uint64_t)elapse__dials_words(slots) * sizeof(uint64_t);
+           (uint64_t)elapse__words_of(slots) * sizeof(uint64_t);
 }
 
 size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
@@ -67,7 +67,7 @@ static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
     };
     for (uint32_t slot = 0; slot < slots; slot++)
         elapse__ring_init(elapse__dials_ring(level, slot));
-    memset(elapse__dials_occupied(level), 0, elapse__dials_words(slots) * sizeof(uint64_t));
+    memset(elapse__dials_occupied(level), 0, elapse__words_of(slots) * sizeof(uint64_t));
     if (below == NULL)
         dials->finest = level;
     else

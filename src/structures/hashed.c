@@ -78,16 +78,11 @@ struct storage_unit {
     struct elapse__link ring;
 };
 
-static size_t words_of(size_t slots)
-{
-    return (slots + 63) / 64;
-}
-
 size_t elapse_hashed_storage_bytes(size_t slots)
 {
     if (slots == 0 || slots > ELAPSE_HASHED_SLOTS_MAX)
         return SIZE_MAX;
-    return slots * sizeof(struct elapse__link) + words_of(slots) * sizeof(uint64_t);
+    return slots * sizeof(struct elapse__link) + elapse__words_of(slots) * sizeof(uint64_t);
 }
 
 enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t hashed_bytes,
@@ -112,10 +107,10 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
         .slots = slots,
         .position = (size_t)(clock % slots),
         .unvisited = slots,
-        .rings = (struct elapse__link *)(occupied + words_of(slots)),
+        .rings = (struct elapse__link *)(occupied + elapse__words_of(slots)),
         .occupied = occupied,
     };
-    memset(occupied, 0, words_of(slots) * sizeof *occupied);
+    memset(occupied, 0, elapse__words_of(slots) * sizeof *occupied);
     for (size_t slot = 0; slot < slots; slot++)
         elapse__ring_init(&hashed->rings[slot]);
     elapse__ring_init(&hashed->due);

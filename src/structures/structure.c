@@ -43,19 +43,6 @@ static enum elapse_error wheel_init(void *instance, const struct elapse_shape *s
     return elapse_wheel_init(instance, now);
 }
 
-static enum elapse_error wheel_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
-{
-    elapse_wheel_start(instance, timer, deadline);
-    return ELAPSE_OK;
-}
-
-static enum elapse_error wheel_start_window(void *instance, struct elapse_timer *timer,
-                                            uint64_t earliest, uint64_t latest)
-{
-    elapse_wheel_start_window(instance, timer, earliest, latest);
-    return ELAPSE_OK;
-}
-
 /* ---- heap ---- */
 
 static size_t heap_storage_bytes(const struct elapse_shape *shape, size_t capacity)
@@ -76,17 +63,6 @@ static enum elapse_error heap_move_storage(void *instance, void *storage, size_t
     return elapse_heap_move_storage(instance, storage, storage_bytes);
 }
 
-static enum elapse_error heap_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
-{
-    return elapse_heap_start(instance, timer, deadline);
-}
-
-static enum elapse_error heap_start_window(void *instance, struct elapse_timer *timer,
-                                           uint64_t earliest, uint64_t latest)
-{
-    return elapse_heap_start_window(instance, timer, earliest, latest);
-}
-
 /* ---- dials ---- */
 
 static size_t dials_storage_bytes(const struct elapse_shape *shape, size_t capacity)
@@ -104,17 +80,6 @@ static enum elapse_error dials_init(void *instance, const struct elapse_shape *s
 static void dials_finish(void *instance)
 {
     elapse_dials_finish(instance);
-}
-
-static enum elapse_error dials_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
-{
-    return elapse_dials_start(instance, timer, deadline);
-}
-
-static enum elapse_error dials_start_window(void *instance, struct elapse_timer *timer,
-                                            uint64_t earliest, uint64_t latest)
-{
-    return elapse_dials_start_window(instance, timer, earliest, latest);
 }
 
 /* ---- hashed ---- */
@@ -141,19 +106,6 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
                                      void *storage, size_t storage_bytes, uint64_t now)
 {
     return elapse_hashed_init(instance, hashed_slots(shape), storage, storage_bytes, now);
-}
-
-static enum elapse_error hashed_start(void *instance, struct elapse_timer *timer, uint64_t deadline)
-{
-    elapse_hashed_start(instance, timer, deadline);
-    return ELAPSE_OK;
-}
-
-static enum elapse_error hashed_start_window(void *instance, struct elapse_timer *timer,
-                                             uint64_t earliest, uint64_t latest)
-{
-    elapse_hashed_start_window(instance, timer, earliest, latest);
-    return ELAPSE_OK;
 }
 
 /* ---- all ---- */
@@ -214,10 +166,40 @@ static enum elapse_error hashed_start_window(void *instance, struct elapse_timer
         elapse_##kind##_dump(instance, describe, context);                                       \
     }
 
+/* The same for starting, where that can fail and where it cannot. */
+#define PASS_ON_START(kind)                                                                  \
+    static enum elapse_error kind##_start(void *instance, struct elapse_timer *timer,        \
+                                          uint64_t deadline)                                 \
+    {                                                                                        \
+        return elapse_##kind##_start(instance, timer, deadline);                             \
+    }                                                                                        \
+    static enum elapse_error kind##_start_window(void *instance, struct elapse_timer *timer, \
+                                                 uint64_t earliest, uint64_t latest)         \
+    {                                                                                        \
+        return elapse_##kind##_start_window(instance, timer, earliest, latest);              \
+    }
+#define PASS_ON_INFALLIBLE_START(kind)                                                       \
+    static enum elapse_error kind##_start(void *instance, struct elapse_timer *timer,        \
+                                          uint64_t deadline)                                 \
+    {                                                                                        \
+        elapse_##kind##_start(instance, timer, deadline);                                    \
+        return ELAPSE_OK;                                                                    \
+    }                                                                                        \
+    static enum elapse_error kind##_start_window(void *instance, struct elapse_timer *timer, \
+                                                 uint64_t earliest, uint64_t latest)         \
+    {                                                                                        \
+        elapse_##kind##_start_window(instance, timer, earliest, latest);                     \
+        return ELAPSE_OK;                                                                    \
+    }
+
 PASS_ON(wheel)
 PASS_ON(heap)
 PASS_ON(dials)
 PASS_ON(hashed)
+PASS_ON_INFALLIBLE_START(wheel)
+PASS_ON_START(heap)
+PASS_ON_START(dials)
+PASS_ON_INFALLIBLE_START(hashed)
 
 #define FUNCTIONS(kind)                                                                  \
     .storage_bytes = kind##_storage_bytes, .init = kind##_init, .start = kind##_start,   \

@@ -577,6 +577,15 @@ static void for_each_goes_through_every_ring_and_may_end_in_any(void **state)
     close_hashed(&hashed, storage);
 }
 
+/* Starts eight timers, four of which a jump makes due, and settles a part of it. */
+static void go_half_a_jump(struct elapse_hashed *hashed, struct elapse_timer *timers)
+{
+    for (size_t i = 0; i < 8; i++)
+        elapse_hashed_start(hashed, &timers[i], 97 + i);
+    elapse_hashed_advance(hashed, 100);
+    assert_false(elapse_hashed_settle(hashed, 3));
+}
+
 static void clear_ends_a_jump(void **state)
 {
     struct elapse_timer timers[8] = {0};
@@ -584,10 +593,7 @@ static void clear_ends_a_jump(void **state)
     void *storage = open_hashed(&hashed, 4, 0);
 
     (void)state;
-    for (size_t i = 0; i < 8; i++)
-        elapse_hashed_start(&hashed, &timers[i], 97 + i);
-    elapse_hashed_advance(&hashed, 100);
-    assert_false(elapse_hashed_settle(&hashed, 3));
+    go_half_a_jump(&hashed, timers);
     elapse_hashed_clear(&hashed);
     assert_int_equal(elapse_hashed_check(&hashed), 0);
     assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
@@ -604,10 +610,7 @@ static void stopping_all_in_a_jump_leaves_nothing_due(void **state)
     void *storage = open_hashed(&hashed, 4, 0);
 
     (void)state;
-    for (size_t i = 0; i < 8; i++)
-        elapse_hashed_start(&hashed, &timers[i], 97 + i);
-    elapse_hashed_advance(&hashed, 100);
-    assert_false(elapse_hashed_settle(&hashed, 3));
+    go_half_a_jump(&hashed, timers);
     for (size_t i = 0; i < 8; i++) {
         assert_true(elapse_hashed_stop(&hashed, &timers[i]));
         assert_int_equal(elapse_hashed_check(&hashed), 0);
