@@ -11,7 +11,7 @@
 #define CONTENDER_NAME       "dials"
 #define CONTENDER_IDLE_TICKS 10000000
 #define CONTENDER_HAS_NEXT
-#define CONTENDER_HAS_SETTLE
+#define CONTENDER_HAS_CASCADE
 
 typedef struct elapse_timer node_type;
 
@@ -80,9 +80,9 @@ static inline uint64_t structure_next(void)
     return elapse_dials_next(&dials);
 }
 
-static inline bool structure_settle(size_t most)
+static inline bool structure_cascade(size_t most)
 {
-    return elapse_dials_settle(&dials, most);
+    return elapse_dials_cascade(&dials, most);
 }
 
 #include "workloads.h"

@@ -10,7 +10,7 @@
 
 #define CONTENDER_NAME       "hashed"
 #define CONTENDER_IDLE_TICKS 10000
-#define CONTENDER_HAS_SETTLE
+#define CONTENDER_HAS_CASCADE
 
 enum { SLOTS = 512 };
 
@@ -51,9 +51,9 @@ static inline uint64_t structure_moves(void)
     return elapse_hashed_moves(&hashed);
 }
 
-static inline bool structure_settle(size_t most)
+static inline bool structure_cascade(size_t most)
 {
-    return elapse_hashed_settle(&hashed, most);
+    return elapse_hashed_cascade(&hashed, most);
 }
 
 #include "workloads.h"

@@ -10,7 +10,7 @@
 #define CONTENDER_NAME       "wheel"
 #define CONTENDER_IDLE_TICKS 10000000
 #define CONTENDER_HAS_NEXT
-#define CONTENDER_HAS_SETTLE
+#define CONTENDER_HAS_CASCADE
 
 typedef struct elapse_timer node_type;
 
@@ -53,9 +53,9 @@ static inline uint64_t structure_next(void)
     return elapse_wheel_next(&wheel);
 }
 
-static inline bool structure_settle(size_t most)
+static inline bool structure_cascade(size_t most)
 {
-    return elapse_wheel_settle(&wheel, most);
+    return elapse_wheel_cascade(&wheel, most);
 }
 
 #include "workloads.h"

@@ -39,7 +39,7 @@ enum { FIGURES_MOST = 7 };
 enum { DRAIN_START, DRAIN_EXPIRE, DRAIN_MOVES };
 enum { SPARSE_FIRE, SPARSE_WAKE_UPS };
 enum { BURST_START, BURST_STOP, BURST_EXPIRE, BURST_LAST_TICKS };
-enum { WORST_CALL, WORST_SETTLE, WORST_SHUFFLED_CALL, WORST_SHUFFLED_SETTLE };
+enum { WORST_CALL, WORST_CASCADE, WORST_SHUFFLED_CALL, WORST_SHUFFLED_CASCADE };
 
 struct figure_description {
     const char *name; /* NULL ends the list */
@@ -86,7 +86,7 @@ enum {
     /* Ticks before the burst of which every call is timed. A wheel with 8-bit
      * digits takes the burst down a level within them. */
     WORST_LEAD_TICKS = 1 << 16,
-    SETTLE_MOVES = 1000,
+    CASCADE_MOVES = 1000,
 
     RESCHEDULE_TASKS = 100000, /* of S6 */
 

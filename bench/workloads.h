@@ -13,7 +13,7 @@
  *     structure_moves()               how many times nodes were moved so far, if it is known:
  *                                     without CONTENDER_MOVES_UNKNOWN
  *     structure_next()                only with CONTENDER_HAS_NEXT
- *     structure_settle(most)          only with CONTENDER_HAS_SETTLE
+ *     structure_cascade(most)          only with CONTENDER_HAS_CASCADE
  *
  * With CONTENDER_POPS_IN_TURN an advance fires all that is due, pop only tells of it, and so
  * there is no single call to time.
@@ -294,7 +294,7 @@ static inline void note_call(struct workspace *workspace, size_t number, uint64_
 }
 
 /* As W5 with none stopped; every call is timed by itself. Returns their number. */
-static size_t time_each_call(struct workspace *workspace, const uint32_t *order, bool settle_first)
+static size_t time_each_call(struct workspace *workspace, const uint32_t *order, bool cascade_first)
 {
     node_type *nodes = begin(workspace);
     struct fired fired = {0};
@@ -307,10 +307,10 @@ static size_t time_each_call(struct workspace *workspace, const uint32_t *order,
         structure_advance(tick);
         note_call(workspace, calls++, began);
         for (bool due = true; due;) {
-#ifdef CONTENDER_HAS_SETTLE
-            for (bool settled = !settle_first; !settled;) {
+#ifdef CONTENDER_HAS_CASCADE
+            for (bool cascaded = !cascade_first; !cascaded;) {
                 began = clock_ns();
-                settled = structure_settle(SETTLE_MOVES);
+                cascaded = structure_cascade(CASCADE_MOVES);
                 note_call(workspace, calls++, began);
             }
 #endif
@@ -320,18 +320,18 @@ static size_t time_each_call(struct workspace *workspace, const uint32_t *order,
             fired.count += due;
         }
     }
-    (void)settle_first;
+    (void)cascade_first;
     check_count("timers fired, call by call", CONTENDER_NAME, fired.count, workspace->timers);
     check_count("room for calls, call by call", CONTENDER_NAME, calls > workspace->calls_most, 0);
     return calls;
 }
 
-static double worst_call_ns(struct workspace *workspace, const uint32_t *order, bool settle_first)
+static double worst_call_ns(struct workspace *workspace, const uint32_t *order, bool cascade_first)
 {
     memset(workspace->call_ns, 0xff, workspace->calls_most * sizeof *workspace->call_ns);
     size_t calls = 0;
     for (unsigned pass = 0; pass < WORST_PASSES; pass++)
-        calls = time_each_call(workspace, order, settle_first);
+        calls = time_each_call(workspace, order, cascade_first);
     uint32_t worst_ns = 0;
     for (size_t call = 0; call < calls; call++) {
         if (workspace->call_ns[call] > worst_ns)
@@ -344,9 +344,9 @@ static void run_worst(struct workspace *workspace, double *figures)
 {
     figures[WORST_CALL] = worst_call_ns(workspace, NULL, false);
     figures[WORST_SHUFFLED_CALL] = worst_call_ns(workspace, workspace->arm_order, false);
-#ifdef CONTENDER_HAS_SETTLE
-    figures[WORST_SETTLE] = worst_call_ns(workspace, NULL, true);
-    figures[WORST_SHUFFLED_SETTLE] = worst_call_ns(workspace, workspace->arm_order, true);
+#ifdef CONTENDER_HAS_CASCADE
+    figures[WORST_CASCADE] = worst_call_ns(workspace, NULL, true);
+    figures[WORST_SHUFFLED_CASCADE] = worst_call_ns(workspace, workspace->arm_order, true);
 #endif
 }
 #else

@@ -45,9 +45,9 @@ const struct workload_description workload_descriptions[WORKLOADS] = {
     [WORKLOAD_WORST] = {.name = "worst",
                         .title = "the longest single call",
                         .figures = {{"call", "ns"},
-                                    {"after settle", "ns"},
+                                    {"after cascade", "ns"},
                                     {"shuffled call", "ns"},
-                                    {"shuffled settle", "ns"}}},
+                                    {"shuffled cascade", "ns"}}},
     [WORKLOAD_SCHEDULE] = {.name = "S1",
                            .title = "schedule",
                            .figures = {{"schedule", "ns"},
@@ -129,7 +129,7 @@ struct workspace *workspace_new(size_t timers, double seconds)
     workspace->arm_order = random_permutation(&generator, timers);
     workspace->stop_order = random_permutation(&generator, timers);
     workspace->by_deadline = workspace_allocate(nodes * sizeof *workspace->by_deadline);
-    /* Each tick and each timer: an advance or a pop, and a settle before it. */
+    /* Each tick and each timer: an advance or a pop, and a cascade before it. */
     workspace->calls_most = 3 * (timers + WORST_LEAD_TICKS + BURST_SPAN);
     workspace->call_ns = workspace_allocate(workspace->calls_most * sizeof *workspace->call_ns);
     return workspace;

@@ -1,4 +1,4 @@
-# The library, out of the objects of the structures and of the scheduler: elapse::static,
+# The library, out of the objects of its rooms: elapse::static,
 # elapse::shared, and elapse::elapse for the one that BUILD_SHARED_LIBS asks for, or else
 # the one there is.
 set(THREADS_PREFER_PTHREAD_FLAG ON)
@@ -17,9 +17,11 @@ endif()
 # elapse_add_library(KIND): the library of this kind, `static` or `shared`.
 function(elapse_add_library kind)
     string(TOUPPER ${kind} type)
-    add_library(elapse-${kind} ${type}
-        $<TARGET_OBJECTS:elapse-structures>
-        $<TARGET_OBJECTS:elapse-scheduler>)
+    get_property(rooms GLOBAL PROPERTY elapse_rooms)
+    add_library(elapse-${kind} ${type})
+    foreach(room IN LISTS rooms)
+        target_sources(elapse-${kind} PRIVATE $<TARGET_OBJECTS:${room}>)
+    endforeach()
     add_library(elapse::${kind} ALIAS elapse-${kind})
     target_include_directories(elapse-${kind} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)

@@ -89,7 +89,7 @@ static void back_up(void *context, const struct elapse_run *run)
     int64_t intended_s = (int64_t)(run->intended_ns / ELAPSE_SECOND_NS);
 
     print_time("  the job runs: ", intended_s);
-    require(run->calendar && run->missed == 0, "a night was left out");
+    require(run->wall_clock && run->missed == 0, "a night was left out");
     require(run->actual_ns >= run->intended_ns, "the job ran early");
     require(job->runs < NIGHTS && intended_s == job->expected_s[job->runs],
             "the scheduler and elapse_cron_next differ");
@@ -113,7 +113,7 @@ static void run_week(const struct elapse_cron *cron, int64_t from_s, const int64
     elapse_scheduler_options_init(&options);
     options.clock = ELAPSE_CLOCK_MANUAL;
     require(elapse_scheduler_new(&options, &scheduler) == ELAPSE_OK, "no scheduler");
-    require(elapse_scheduler_set_calendar(scheduler, (uint64_t)from_s * ELAPSE_SECOND_NS) ==
+    require(elapse_scheduler_set_wall_clock(scheduler, (uint64_t)from_s * ELAPSE_SECOND_NS) ==
                 ELAPSE_OK,
             "the wall clock cannot be set");
     require(elapse_task_schedule_cron(scheduler, &task, &handle) == ELAPSE_OK,

@@ -12,8 +12,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "include"
-STRUCTURES = ROOT / "src/structures"
-SCHEDULER = ROOT / "src/scheduler"
+STRUCTURES = [ROOT / "src/structures"]
+SCHEDULER = [ROOT / "src" / room for room in ("base", "cron", "scheduler")]
 
 COMMENT_OR_TEXT = re.compile(
     r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
@@ -188,8 +188,8 @@ def version_of(text):
 
 
 def amalgamate():
-    lower = sorted(STRUCTURES.glob("*.c"))
-    upper = sorted(SCHEDULER.glob("*.c"))
+    lower = [file for room in STRUCTURES for file in sorted(room.glob("*.c"))]
+    upper = [file for room in SCHEDULER for file in sorted(room.glob("*.c"))]
     library = Library(lower + upper)
     public = sorted(PUBLIC.glob("elapse/*.h"))
     structures = library.reached_from(lower)

@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 out=$(realpath "$1")
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
-take=$PWD/tests/install/take.c
+take=$PWD/tests/project/install/take.c
 packages=()
 files=()
 for file in "$out"/*.deb; do

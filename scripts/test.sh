@@ -15,7 +15,7 @@ usual_steps()
     step 40 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
     step 60 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
     step 90 'coverage: every branch of the structures' scripts/coverage.sh
-    step 120 'mutants: each planted fault is found' tests/mutants/run
+    step 120 'mutants: each planted fault is found' tests/project/mutants/run
 }
 
 mode=all

@@ -20,7 +20,7 @@ enum {
     RESTARTS_AT_ONCE = 1000, /* between two looks whether the time is up */
 };
 #define RESTART_DELAY_NS (60 * SECOND_NS)
-#define SETTLE_NS        (2 * SECOND_NS)
+#define CASCADE_NS       (2 * SECOND_NS)
 #define PATIENCE_NS      (60 * SECOND_NS)
 
 static atomic_size_t far_actions;
@@ -125,7 +125,7 @@ static void run_schedule(const struct race_options *options, bool reported)
     race_contender.close(facility);
     if (reported) {
         race_print("schedule_ns", ns_each(0, took_ns, options->timers));
-        race_print("settled_ns", ns_each(0, took_ns, options->timers));
+        race_print("cascaded_ns", ns_each(0, took_ns, options->timers));
     }
 }
 
@@ -149,7 +149,7 @@ static void run_cancel(const struct race_options *options, bool reported)
     if (!reported)
         return;
     race_print("cancel_ns", ns_each(began_ns, ended_ns, removed));
-    race_print("settled_ns", ns_each(began_ns, ended_ns, removed));
+    race_print("cascaded_ns", ns_each(began_ns, ended_ns, removed));
     race_print("unlinks", race_contender.cancel_unlinks);
 }
 
@@ -186,7 +186,7 @@ static void run_sleep(const struct race_options *options, bool reported)
     (void)reported;
     void *facility = open_filled(options);
     /* Whoever still has something to do after being filled does it now. */
-    race_contender.idle(facility, sleep_ns < SETTLE_NS ? sleep_ns : SETTLE_NS);
+    race_contender.idle(facility, sleep_ns < CASCADE_NS ? sleep_ns : CASCADE_NS);
 
     uint64_t switches = race_switches();
     uint64_t cpu_ns = race_process_cpu_ns();

@@ -15,8 +15,8 @@ PROGRAMS = ""
 
 # Figures that a contender made for the test prints, unless it is told others.
 FIGURES = {
-    "S1": {"schedule_ns": 100, "settled_ns": 100},
-    "S2": {"cancel_ns": 50, "settled_ns": 50, "unlinks": 1},
+    "S1": {"schedule_ns": 100, "cascaded_ns": 100},
+    "S2": {"cancel_ns": 50, "cascaded_ns": 50, "unlinks": 1},
     "S3": {"cpu_s": 1, "completion_s": 1, "fired": 1000, "early": 0, "earliest_ms": 0.1,
            "p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 1, "p999_ms": 1, "latest_ms": 2},
     "S4": {"cpu_s": 0.0001, "switches": 1},

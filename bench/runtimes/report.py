@@ -61,7 +61,7 @@ def figure_line(results, case, number, name, start):
     note = results.note(case, name)
     if note and number > 0:
         # What was marked or queued has been done by then.
-        note = "" if case.figures[number].label == "settled" else "as above"
+        note = "" if case.figures[number].label == "cascaded" else "as above"
     return (f"{start} {number_text(summary.median):>10} {number_text(summary.least):>10} "
             f"{number_text(summary.most):>10} {ratio:>9}  {note}").rstrip()
 
@@ -146,11 +146,11 @@ def judge(workload, what, unit, reached, limit, against):
 def aim_lines(results):
     compared = (
         ("S1", 1, 0, "one thread", unlinking(results), "whose cancel unlinks"),
-        ("S1", 1, 1, "one thread, settled", unlinking(results), "whose cancel unlinks"),
+        ("S1", 1, 1, "one thread, cascaded", unlinking(results), "whose cancel unlinks"),
         ("S1", 2, 0, "two threads", unlinking(results), "whose cancel unlinks"),
-        ("S1", 2, 1, "two threads, settled", unlinking(results), "whose cancel unlinks"),
+        ("S1", 2, 1, "two threads, cascaded", unlinking(results), "whose cancel unlinks"),
         ("S2", 1, 0, "cancel", unlinking(results), "whose cancel unlinks"),
-        ("S2", 1, 1, "settled", unlinking(results), "whose cancel unlinks"),
+        ("S2", 1, 1, "cascaded", unlinking(results), "whose cancel unlinks"),
         ("S3", 1, 0, "cpu", peers(results), "of all"),
         # Resident memory is the one measure that means the same in every language.
         ("S5", 1, 1, "resident", threaded(results), "for many threads"),

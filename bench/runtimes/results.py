@@ -29,11 +29,11 @@ LATENESS = (
 
 CASES = (
     Case("S1", 1, "schedule", (Figure("schedule_ns", "schedule", "ns"),
-                               Figure("settled_ns", "settled", "ns")), (), True),
+                               Figure("cascaded_ns", "cascaded", "ns")), (), True),
     Case("S1", 2, "schedule from two threads", (Figure("schedule_ns", "two threads", "ns"),
-                                                Figure("settled_ns", "settled", "ns")), (), True),
+                                                Figure("cascaded_ns", "cascaded", "ns")), (), True),
     Case("S2", 1, "cancel in random order", (Figure("cancel_ns", "cancel", "ns"),
-                                             Figure("settled_ns", "settled", "ns")),
+                                             Figure("cascaded_ns", "cascaded", "ns")),
          ("unlinks",), True),
     Case("S3", 1, "come due", LATENESS, ("fired",), False),
     Case("S4", 1, "idle", (Figure("cpu_s", "cpu", "ms in 5 s", 1e3, True),

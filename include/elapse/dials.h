@@ -167,9 +167,9 @@ ELAPSE_API inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dia
     return dials->clock < dials->wake ? NULL : elapse_dials_pop_due(dials);
 }
 
-/* As elapse_wheel_settle. Cost: O(max_moves), and the look for occupied slots as in
+/* As elapse_wheel_cascade. Cost: O(max_moves), and the look for occupied slots as in
  * pop. Cannot fail. */
-ELAPSE_API bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves);
+ELAPSE_API bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_moves);
 
 /*
  * The earliest time at which there may be something to do; ELAPSE_NEVER when no

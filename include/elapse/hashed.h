@@ -119,17 +119,17 @@ ELAPSE_API void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now
  * and empty slots are passed 64 at a time. When time has gone on by more than a turn, every timer
  * that is neither due nor armed for ELAPSE_NEVER is looked at once, and those that have become due
  * are sorted by deadline: O(due log due), and some 600 bytes of stack. One call may have to look
- * at them all; see settle where that matters. Cannot fail.
+ * at them all; see cascade where that matters. Cannot fail.
  */
 ELAPSE_API struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed);
 
 /*
- * As elapse_wheel_settle: looks at `max_moves` timers at most, whether they are due or not.
+ * As elapse_wheel_cascade: looks at `max_moves` timers at most, whether they are due or not.
  * Sorting what has become due in more than a turn is not divided: it is done by
  * the call that looks at the last of them.
  * Cost: O(max_moves + slots / 64), and the sorting. Cannot fail.
  */
-ELAPSE_API bool elapse_hashed_settle(struct elapse_hashed *hashed, size_t max_moves);
+ELAPSE_API bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves);
 
 /*
  * The next tick at which an occupied slot is visited, whatever the rounds of its timers, and

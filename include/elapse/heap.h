@@ -122,9 +122,9 @@ ELAPSE_API void elapse_heap_advance(struct elapse_heap *heap, uint64_t now);
  * Cost: O(log timers); O(1) when nothing is due. Cannot fail. */
 ELAPSE_API struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap);
 
-/* As elapse_wheel_settle: always true, for a pop here moves O(log timers) places
+/* As elapse_wheel_cascade: always true, for a pop here moves O(log timers) places
  * at most. Cost: O(1). Cannot fail. */
-ELAPSE_API bool elapse_heap_settle(struct elapse_heap *heap, size_t max_moves);
+ELAPSE_API bool elapse_heap_cascade(struct elapse_heap *heap, size_t max_moves);
 
 /* The least deadline pending, always exact; ELAPSE_NEVER when no timer will ever
  * be due. Cost: O(1). Cannot fail. */

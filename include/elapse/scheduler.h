@@ -64,7 +64,7 @@
  * - Since: version 0.1.
  *
  * Memory: a task takes 64 bytes, and more if it has a key, a destructor, a recurrence or a
- * calendar time, in blocks of 64 KiB
+ * wall-clock time, in blocks of 64 KiB
  * that are kept for later tasks until elapse_scheduler_trim; each shard takes some
  * 64 KiB besides. Threads: one that waits for time to pass, and workers: one made by
  * start, the others when first needed, up to the number asked for.
@@ -119,7 +119,7 @@ struct elapse_run {
      * between it and then. */
     uint64_t intended_ns;
     uint64_t actual_ns; /* when it began, never before intended_ns */
-    bool calendar;      /* both times are those of the wall clock, since 1970 */
+    bool wall_clock;    /* both times are those of the wall clock, since 1970 */
     uint64_t number;    /* of this run, from 1; more than 1 if it recurs */
     /* Occurrences that were left out just before this one. Those of a cron expression are
      * counted up to 10,000. */
@@ -313,7 +313,7 @@ enum elapse_close {
 struct elapse_handed_back {
     struct elapse_task task; /* as it was scheduled, without key policy and slack */
     uint64_t deadline_ns;    /* when it would have been due next */
-    bool calendar;           /* that is a calendar time */
+    bool wall_clock;         /* that is a wall-clock time */
 };
 
 /* What closing calls with each of these, on the closing thread, in no particular order. The
@@ -351,7 +351,7 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
 ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
 
 /* The wall clock, in nanoseconds since 1970-01-01T00:00:00Z. Cost: reading it. Cannot fail. */
-ELAPSE_API uint64_t elapse_scheduler_calendar_ns(const struct elapse_scheduler *scheduler);
+ELAPSE_API uint64_t elapse_scheduler_wall_clock_ns(const struct elapse_scheduler *scheduler);
 
 /*
  * Manual time: sets the wall clock, which otherwise goes along with elapse_scheduler_step, forward
@@ -360,8 +360,8 @@ ELAPSE_API uint64_t elapse_scheduler_calendar_ns(const struct elapse_scheduler *
  * Errors: ARGUMENT when the clock is not manual.
  * Cost: O(1).
  */
-ELAPSE_API enum elapse_error elapse_scheduler_set_calendar(struct elapse_scheduler *scheduler,
-                                                           uint64_t unix_ns);
+ELAPSE_API enum elapse_error elapse_scheduler_set_wall_clock(struct elapse_scheduler *scheduler,
+                                                             uint64_t unix_ns);
 
 /* The time of the scheduler's clock. Cost: reading the clock. Cannot fail. */
 ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *scheduler);
@@ -369,8 +369,9 @@ ELAPSE_API uint64_t elapse_scheduler_now_ns(const struct elapse_scheduler *sched
 /*
  * Manual time: sets the time to `now_ns` (an earlier one is ignored) and runs all
  * that is due on the calling thread, until nothing is: by deadline, first what goes by the
- * scheduler's own clock, then what has a calendar time. A task that is scheduled meanwhile and due
- * runs too. Returns how many ran, in `*ran` unless that is NULL. A new manual clock stands at 0.
+ * scheduler's own clock, then what has a wall-clock time. A task that is scheduled meanwhile and
+ * due runs too. Returns how many ran, in `*ran` unless that is NULL. A new manual clock stands at
+ * 0.
  *
  * The time jumps: what runs sees `now_ns`, however long ago it was due, and a period that is passed
  * over was missed. To go through time deadline by deadline:
@@ -424,17 +425,18 @@ elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_
                         uint64_t deadline_ns, struct elapse_handle *handle);
 
 /*
- * Schedules `task` for a calendar time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z by
+ * Schedules `task` for a wall-clock time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z by
  * the wall clock. When the wall clock is set forward, what it passes is due at once;
  * when it is set back, tasks wait longer, but for those
- * that are due already and wait for a worker. Tasks with a calendar time take no slack and no
+ * that are due already and wait for a worker. Tasks with a wall-clock time take no slack and no
  * period, and cannot be rescheduled: ARGUMENT.
  * Errors: as elapse_task_schedule_at.
  * Cost: as there, and an allocation; the first in a shard takes another 64 KiB.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
-elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler, const struct elapse_task *task,
-                                 uint64_t unix_ns, struct elapse_handle *handle);
+elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,
+                                   const struct elapse_task *task, uint64_t unix_ns,
+                                   struct elapse_handle *handle);
 
 /*
  * Schedules `task` for the moments that task->cron names by the wall clock, from now on, in the
@@ -442,7 +444,7 @@ elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler, const struc
  * moment alone, and if_missed SKIP or BURST. A wall clock that is set back never makes it run a
  * second time for one occurrence: it waits until the last one has been passed again. Cannot be
  * rescheduled. Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
- * Cost: as elapse_task_schedule_at_calendar, and an elapse_cron_next.
+ * Cost: as elapse_task_schedule_at_wall_clock, and an elapse_cron_next.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_cron(struct elapse_scheduler *scheduler, const struct elapse_task *task,
@@ -473,7 +475,7 @@ elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_bat
  * not applied. A task that is due but has not begun is pending and is moved. One that is
  * running runs once more, when the new deadline has come and its action has
  * ended.
- * Errors: ARGUMENT (it has a calendar time), GONE (also when it is running and was cancelled, or
+ * Errors: ARGUMENT (it has a wall-clock time), GONE (also when it is running and was cancelled, or
  * another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED. Cost: O(1);
  * reading the clock (`_after` alone), a lock; putting off is one store.
  */

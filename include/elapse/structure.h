@@ -77,7 +77,7 @@ struct elapse_structure {
     bool (*stop)(void *instance, struct elapse_timer *timer);
     void (*advance)(void *instance, uint64_t now);
     struct elapse_timer *(*pop)(void *instance);
-    bool (*settle)(void *instance, size_t max_moves);
+    bool (*cascade)(void *instance, size_t max_moves);
     uint64_t (*next)(const void *instance);
     uint64_t (*remaining)(const void *instance, const struct elapse_timer *timer);
     uint64_t (*now)(const void *instance);

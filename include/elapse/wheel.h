@@ -25,7 +25,7 @@
  * - Threads: a wheel and its timers are used by one thread at a time; there is no
  *   lock inside, and no clock. Different wheels are independent.
  * - It may be called at any point between two other calls on the wheel: between
- *   pops, between settles. It may not be called from inside the functions given
+ *   pops, between cascades. It may not be called from inside the functions given
  *   to for_each and dump.
  * - Pointers must not be NULL; a timer must be idle or pending in this very
  *   wheel.
@@ -228,9 +228,9 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
  * moved at most once per level for each arming, and once more for each time that
  * it was put off. One call may have to move the population of a whole slot; see
- * settle where that matters. Moving takes some 9 KiB of stack. When nothing is due: one comparison,
- * except that for a slot whose least deadline went stale, because its timer was stopped or put off,
- * there is one wake-up in vain.
+ * cascade where that matters. Moving takes some 9 KiB of stack. When nothing is due: one
+ * comparison, except that for a slot whose least deadline went stale, because its timer was stopped
+ * or put off, there is one wake-up in vain.
  */
 ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel)
 {
@@ -243,13 +243,13 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
  * The next call resumes exactly where this one left off; between two calls
  * anything may be called.
  *
- *     while (!elapse_wheel_settle(&wheel, 1000))
+ *     while (!elapse_wheel_cascade(&wheel, 1000))
  *         serve_something_else();
  *     timer = elapse_wheel_pop(&wheel);
  *
  * Cost: O(max_moves), and some 9 KiB of stack.
  */
-ELAPSE_API bool elapse_wheel_settle(struct elapse_wheel *wheel, size_t max_moves);
+ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves);
 
 /*
  * The earliest time at which there may be something to do; ELAPSE_NEVER when no

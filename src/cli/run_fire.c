@@ -12,7 +12,7 @@ enum { FRAME_ROOM = 256 };
 
 struct run_times run_times_of(const struct run *run, const struct elapse_run *firing)
 {
-    uint64_t offset_ns = firing->calendar ? 0 : run->unix_offset_ns;
+    uint64_t offset_ns = firing->wall_clock ? 0 : run->unix_offset_ns;
 
     return (struct run_times){
         .due_unix_ns = firing->intended_ns + offset_ns,

@@ -85,14 +85,14 @@ static void apply_later(struct run *run, const struct elapse_task *task,
 }
 
 /* By the wall clock. What came before it is scheduled before it. */
-static void apply_by_calendar(struct run *run, struct elapse_task *task,
-                              const struct run_line *line)
+static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
+                                const struct run_line *line)
 {
     enum elapse_error error;
 
     run_apply_rest(run);
     if (line->kind == RUN_LINE_AT) {
-        error = elapse_task_schedule_at_calendar(run->scheduler, task, line->unix_ns, NULL);
+        error = elapse_task_schedule_at_wall_clock(run->scheduler, task, line->unix_ns, NULL);
     } else {
         task->recurrence = ELAPSE_RECUR_CRON;
         task->cron = &line->cron;
@@ -133,7 +133,7 @@ void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns)
     };
     atomic_fetch_add(&run->open, 1);
     if (line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON)
-        apply_by_calendar(run, &task, line);
+        apply_by_wall_clock(run, &task, line);
     else
         apply_later(run, &task, line, now_ns);
 }

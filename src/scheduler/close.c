@@ -75,7 +75,7 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
         .described.task.action = task->action,
         .described.task.context = task->context,
         .described.deadline_ns = elapse__shard_deadline_ns(shard, task),
-        .described.calendar = elapse__by_calendar(task),
+        .described.wall_clock = elapse__by_wall_clock(task),
     };
     struct elapse_task *described = &collected.described.task;
     if (task->extra != NULL)
@@ -124,7 +124,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         }
     }
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);
-    atomic_store(&shard->calendar.wake_tick, ELAPSE_NEVER);
+    atomic_store(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
 }
 
 static void collect_all(const struct collection *collection)

@@ -12,8 +12,8 @@ enum { TAKEN_AT_ONCE = 64 };
 static struct elapse__ticks wakes_of(const struct elapse__shard *shard)
 {
     return (struct elapse__ticks){
-        .own = atomic_load(&shard->wake_tick),
-        .calendar = atomic_load(&shard->calendar.wake_tick),
+        .monotonic = atomic_load(&shard->wake_tick),
+        .wall_clock = atomic_load(&shard->wall_clock.wake_tick),
     };
 }
 
@@ -22,9 +22,10 @@ struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *sched
     struct elapse__ticks earliest = {ELAPSE_NEVER, ELAPSE_NEVER};
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
-        earliest.own = wakes.own < earliest.own ? wakes.own : earliest.own;
-        if (wakes.calendar < earliest.calendar)
-            earliest.calendar = wakes.calendar;
+        earliest.monotonic =
+            wakes.monotonic < earliest.monotonic ? wakes.monotonic : earliest.monotonic;
+        if (wakes.wall_clock < earliest.wall_clock)
+            earliest.wall_clock = wakes.wall_clock;
     }
     return earliest;
 }
@@ -32,13 +33,13 @@ struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *sched
 static bool may_be_due(const struct elapse__shard *shard, struct elapse__ticks now)
 {
     struct elapse__ticks wakes = wakes_of(shard);
-    return wakes.own <= now.own || wakes.calendar <= now.calendar;
+    return wakes.monotonic <= now.monotonic || wakes.wall_clock <= now.wall_clock;
 }
 
 bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now)
 {
     struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
-    return earliest.own <= now.own || earliest.calendar <= now.calendar;
+    return earliest.monotonic <= now.monotonic || earliest.wall_clock <= now.wall_clock;
 }
 
 /* ---- running ---- */
@@ -51,7 +52,7 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
         .handle = begun->handle,
         .intended_ns = begun->intended_ns,
         .actual_ns = begun->actual_ns,
-        .calendar = begun->calendar,
+        .wall_clock = begun->wall_clock,
         .number = begun->number,
         .missed = begun->missed,
     };
@@ -67,9 +68,10 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
     elapse__leave(&inside);
 }
 
-uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool calendar)
+uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_clock)
 {
-    return calendar ? elapse_scheduler_calendar_ns(scheduler) : elapse_scheduler_now_ns(scheduler);
+    return wall_clock ? elapse_scheduler_wall_clock_ns(scheduler)
+                      : elapse_scheduler_now_ns(scheduler);
 }
 
 /*
@@ -81,17 +83,18 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
 {
     struct elapse__remains remains = {0};
     struct elapse__occurrence next;
-    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
+    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
     bool recurs = begun.recurrence != NULL &&
                   elapse__recurrence_next(begun.recurrence,
-                                          elapse__time_for(scheduler, begun.calendar), &next);
+                                          elapse__time_for(scheduler, begun.wall_clock), &next);
     elapse__shard_lock(shard);
     struct elapse__ticks started =
         elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
-    if (remains.extra == NULL && started.own == ELAPSE_NEVER && started.calendar == ELAPSE_NEVER)
+    if (remains.extra == NULL && started.monotonic == ELAPSE_NEVER &&
+        started.wall_clock == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
     elapse__announce(scheduler, started); /* first: a destructor may take its time */
@@ -156,22 +159,22 @@ static struct elapse__shard *first_due(const struct elapse_scheduler *scheduler,
 {
     struct elapse__ticks least = {ELAPSE_NEVER, ELAPSE_NEVER};
     struct elapse__shard *first = NULL;
-    struct elapse__shard *first_by_calendar = NULL;
+    struct elapse__shard *first_by_wall_clock = NULL;
     /* In one pass: others may lower these while it is read. */
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
-        if (wakes.own <= now.own && wakes.own < least.own) {
-            least.own = wakes.own;
+        if (wakes.monotonic <= now.monotonic && wakes.monotonic < least.monotonic) {
+            least.monotonic = wakes.monotonic;
             first = &scheduler->shards[i];
         }
-        if (wakes.calendar <= now.calendar && wakes.calendar < least.calendar) {
-            least.calendar = wakes.calendar;
-            first_by_calendar = &scheduler->shards[i];
+        if (wakes.wall_clock <= now.wall_clock && wakes.wall_clock < least.wall_clock) {
+            least.wall_clock = wakes.wall_clock;
+            first_by_wall_clock = &scheduler->shards[i];
         }
     }
-    *until = first != NULL ? (struct elapse__ticks){least.own, ELAPSE_NEVER}
-                           : (struct elapse__ticks){now.own, least.calendar};
-    return first != NULL ? first : first_by_calendar;
+    *until = first != NULL ? (struct elapse__ticks){least.monotonic, ELAPSE_NEVER}
+                           : (struct elapse__ticks){now.monotonic, least.wall_clock};
+    return first != NULL ? first : first_by_wall_clock;
 }
 
 size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
@@ -181,8 +184,8 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
     struct elapse__ticks until;
     while (!ended(ending)) {
         /* An action may have set the wall clock back. */
-        uint64_t calendar = elapse__now(scheduler).calendar;
-        now.calendar = calendar < now.calendar ? calendar : now.calendar;
+        uint64_t wall_clock = elapse__now(scheduler).wall_clock;
+        now.wall_clock = wall_clock < now.wall_clock ? wall_clock : now.wall_clock;
         struct elapse__shard *first = first_due(scheduler, now, &until);
         if (first == NULL)
             break;

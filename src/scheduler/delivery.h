@@ -25,7 +25,7 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
                                  const struct elapse__begun *begun);
 
 /* The time by the wall clock or by the scheduler's own. */
-uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool calendar);
+uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_clock);
 
 /* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);

@@ -21,7 +21,7 @@
 #ifndef ELAPSE__KEY_INDEX_H
 #define ELAPSE__KEY_INDEX_H
 
-#include "memory.h"
+#include "../base/allocator.h"
 #include "task.h"
 
 struct elapse__key {

@@ -85,8 +85,8 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     if (descriptor < 0)
         return false;
     atomic_store(&scheduler->descriptor, descriptor);
-    if (epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.own.timer, &readable) != 0 ||
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.calendar.timer, &readable) != 0) {
+    if (epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.monotonic.timer, &readable) != 0 ||
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.wall_clock.timer, &readable) != 0) {
         close_descriptor(scheduler);
         return false;
     }
@@ -126,7 +126,7 @@ static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard
         struct elapse__task *task;
         due = elapse__shard_take_due(shard, now, now, &task);
         if (due == ELAPSE__DUE_TASK) {
-            uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
+            uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
             struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
             taken[count++] = (struct elapse_taken){
                 .action = begun.action,
@@ -153,8 +153,8 @@ static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *
         size_t before = count;
         for (unsigned i = 0; i < scheduler->options.shards && count < capacity; i++) {
             struct elapse__shard *shard = &scheduler->shards[i];
-            if (atomic_load(&shard->wake_tick) <= earliest.own ||
-                atomic_load(&shard->calendar.wake_tick) <= earliest.calendar)
+            if (atomic_load(&shard->wake_tick) <= earliest.monotonic ||
+                atomic_load(&shard->wall_clock.wake_tick) <= earliest.wall_clock)
                 count += take_from(scheduler, shard, now, &taken[count], capacity - count);
         }
         if (count == before && is_closing(scheduler))
@@ -283,7 +283,7 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
 
     struct elapse__occurrence next;
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    uint64_t now_ns = elapse__time_for(scheduler, elapse__by_calendar(task));
+    uint64_t now_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
     bool recurs = recurrence != NULL && elapse__recurrence_next(recurrence, now_ns, &next);
     struct elapse__remains remains = {0};
     elapse__shard_lock(shard);

@@ -1,5 +1,5 @@
 /*
- * How a task goes on after a run, and what calendar time it has: what tasks have that run more
+ * How a task goes on after a run, and what wall-clock time it has: what tasks have that run more
  * than once or by the wall clock.
  */
 #ifndef ELAPSE__RECURRENCE_H
@@ -11,8 +11,8 @@
 struct elapse__recurrence {
     enum elapse_recurrence kind;
     enum elapse_missed if_missed;
-    bool calendar;          /* occurrence_ns is a calendar time; its timer is in that wheel */
-    bool unplaced;          /* it is in neither wheel: see calendar.h */
+    bool wall_clock;        /* occurrence_ns is a wall-clock time; its timer is in that wheel */
+    bool unplaced;          /* it is in neither wheel: see wall_clock_wheel.h */
     uint64_t period_ns;     /* PERIOD, AFTER_EACH */
     uint64_t occurrence_ns; /* the one that is pending or running, to the nanosecond */
     bool moved;             /* it was rescheduled while it ran ... */

@@ -30,7 +30,7 @@ struct elapse__shard *elapse__shard_of_thread(struct elapse_scheduler *scheduler
 /* A deadline, by the scheduler's own clock or by the wall clock. */
 struct deadline {
     uint64_t ns;
-    bool calendar;
+    bool wall_clock;
 };
 
 static bool recurs_validly(const struct elapse_task *task)
@@ -48,13 +48,13 @@ static bool recurs_validly(const struct elapse_task *task)
 }
 
 static bool valid(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
-                  bool calendar)
+                  bool wall_clock)
 {
     bool has_key = task->key_bytes > 0;
     bool with_period =
         task->recurrence == ELAPSE_RECUR_PERIOD || task->recurrence == ELAPSE_RECUR_AFTER_EACH;
     bool by_cron = task->recurrence == ELAPSE_RECUR_CRON;
-    bool cannot_be_calendar =
+    bool cannot_be_by_wall_clock =
         with_period || task->slack_ns > 0 || task->if_missed == ELAPSE_MISSED_DELAY;
     bool has_action = task->action != NULL || scheduler->options.pull;
     return has_action && (task->key != NULL) == has_key &&
@@ -64,14 +64,14 @@ static bool valid(const struct elapse_scheduler *scheduler, const struct elapse_
            (task->if_missed == ELAPSE_MISSED_SKIP || task->if_missed == ELAPSE_MISSED_BURST ||
             task->if_missed == ELAPSE_MISSED_DELAY) &&
            (task->zone == ELAPSE_ZONE_UTC || task->zone == ELAPSE_ZONE_LOCAL) &&
-           recurs_validly(task) && !(calendar ? cannot_be_calendar : by_cron);
+           recurs_validly(task) && !(wall_clock ? cannot_be_by_wall_clock : by_cron);
 }
 
 /* Nothing but the task itself has to be made for it. */
-static bool is_plain(const struct elapse_task *task, bool calendar)
+static bool is_plain(const struct elapse_task *task, bool wall_clock)
 {
     return task->key == NULL && task->destroy == NULL && task->recurrence == ELAPSE_RECUR_NEVER &&
-           !calendar;
+           !wall_clock;
 }
 
 static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
@@ -94,7 +94,7 @@ static bool make_recurrence(struct elapse_scheduler *scheduler, struct elapse__a
     *recurrence = (struct elapse__recurrence){
         .kind = task->recurrence,
         .if_missed = task->if_missed,
-        .calendar = deadline.calendar,
+        .wall_clock = deadline.wall_clock,
         .period_ns = task->period_ns,
         .occurrence_ns = deadline.ns,
         .zone = task->zone,
@@ -119,7 +119,7 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
     if (task->key != NULL)
         admission->key = elapse__key_make(task->key, task->key_bytes, admission->key_hash, memory);
     bool made = task->key == NULL || admission->key != NULL;
-    if (deadline.calendar || task->recurrence != ELAPSE_RECUR_NEVER)
+    if (deadline.wall_clock || task->recurrence != ELAPSE_RECUR_NEVER)
         made = made && make_recurrence(scheduler, admission, deadline);
     if (made)
         return ELAPSE_OK;
@@ -140,12 +140,12 @@ static enum elapse_error prepare_admission(struct elapse_scheduler *scheduler,
                                            struct elapse__shard **shard)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
-    if (!valid(scheduler, task, deadline.calendar))
+    if (!valid(scheduler, task, deadline.wall_clock))
         return ELAPSE_ERROR_ARGUMENT;
     *admission = (struct elapse__admission){
         .task = task,
-        .plain = is_plain(task, deadline.calendar),
-        .calendar = deadline.calendar,
+        .plain = is_plain(task, deadline.wall_clock),
+        .wall_clock = deadline.wall_clock,
         .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
         .latest_tick = latest_tick(task, deadline.ns, tick_ns),
     };
@@ -199,20 +199,20 @@ static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
 }
 
-/* Makes the shard's wheel for calendar times. The lock is held at the call and when it
+/* Makes the shard's wheel for wall-clock times. The lock is held at the call and when it
  * returns. */
-static enum elapse_error make_calendar(struct elapse_scheduler *scheduler,
-                                       struct elapse__shard *shard)
+static enum elapse_error make_wall_clock_wheel(struct elapse_scheduler *scheduler,
+                                               struct elapse__shard *shard)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
     elapse__shard_unlock(shard);
     struct elapse_wheel *wheel =
-        elapse__calendar_wheel_make(elapse__now(scheduler).calendar, memory);
+        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);
     elapse__shard_lock(shard);
     if (wheel == NULL)
         return ELAPSE_ERROR_MEMORY;
-    if (shard->calendar.wheel == NULL) {
-        shard->calendar.wheel = wheel;
+    if (shard->wall_clock.wheel == NULL) {
+        shard->wall_clock.wheel = wheel;
         return ELAPSE_OK;
     }
     /* Another thread was faster. */
@@ -235,8 +235,8 @@ static enum elapse__admitted admit(struct elapse_scheduler *scheduler, struct el
         enum elapse__admitted admitted = elapse__shard_admit(shard, admission, error);
         if (admitted == ELAPSE__ADMIT_NO_ROOM)
             *error = make_room(scheduler, shard);
-        else if (admitted == ELAPSE__ADMIT_NO_CALENDAR)
-            *error = make_calendar(scheduler, shard);
+        else if (admitted == ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL)
+            *error = make_wall_clock_wheel(scheduler, shard);
         else
             return admitted;
         if (*error != ELAPSE_OK)
@@ -256,7 +256,7 @@ static void conclude(struct elapse_scheduler *scheduler, struct elapse__admissio
         context = admission->task->context;
     }
     if (admitted == ELAPSE__ADMITTED)
-        elapse__announce(scheduler, admission->calendar
+        elapse__announce(scheduler, admission->wall_clock
                                         ? (struct elapse__ticks){ELAPSE_NEVER, admission->tick}
                                         : (struct elapse__ticks){admission->tick, ELAPSE_NEVER});
     if (admission->plain)
@@ -298,7 +298,7 @@ static enum elapse_error schedule(struct elapse_scheduler *scheduler,
 {
     struct elapse__admission admission;
     struct elapse__shard *shard;
-    if (is_plain(task, deadline.calendar) && valid(scheduler, task, deadline.calendar))
+    if (is_plain(task, deadline.wall_clock) && valid(scheduler, task, deadline.wall_clock))
         return schedule_plain(scheduler, task, deadline.ns, handle);
     enum elapse_error error = prepare_admission(scheduler, task, deadline, &admission, &shard);
     if (error != ELAPSE_OK)
@@ -320,9 +320,9 @@ enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
     return schedule(scheduler, task, (struct deadline){deadline_ns, false}, handle);
 }
 
-enum elapse_error elapse_task_schedule_at_calendar(struct elapse_scheduler *scheduler,
-                                                   const struct elapse_task *task, uint64_t unix_ns,
-                                                   struct elapse_handle *handle)
+enum elapse_error elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,
+                                                     const struct elapse_task *task,
+                                                     uint64_t unix_ns, struct elapse_handle *handle)
 {
     if (task->recurrence != ELAPSE_RECUR_NEVER)
         return ELAPSE_ERROR_ARGUMENT;
@@ -333,9 +333,9 @@ enum elapse_error elapse_task_schedule_cron(struct elapse_scheduler *scheduler,
                                             const struct elapse_task *task,
                                             struct elapse_handle *handle)
 {
-    struct deadline first = {.calendar = true};
+    struct deadline first = {.wall_clock = true};
     if (task->cron == NULL || !valid(scheduler, task, true) ||
-        !elapse__cron_next_ns(task->cron, task->zone, elapse_scheduler_calendar_ns(scheduler),
+        !elapse__cron_next_ns(task->cron, task->zone, elapse_scheduler_wall_clock_ns(scheduler),
                               &first.ns))
         return ELAPSE_ERROR_ARGUMENT;
     return schedule(scheduler, task, first, handle);

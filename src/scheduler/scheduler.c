@@ -84,7 +84,7 @@ static void release_shards(struct elapse_scheduler *scheduler, unsigned made)
 static enum elapse_error make_shards(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
-    uint64_t tick = elapse__now(scheduler).own;
+    uint64_t tick = elapse__now(scheduler).monotonic;
     scheduler->shards = elapse__allocate(&options->allocator, _Alignof(struct elapse__shard),
                                          options->shards * sizeof *scheduler->shards);
     if (scheduler->shards == NULL)

@@ -10,7 +10,7 @@
  *            |                            |
  *            +----- wake_at (earlier) ----+ sleeper
  *
- * Manual time: step (clock.c) stands in for the clock thread and the workers; at the end, close.c
+ * Manual time: step (time.c) stands in for the clock thread and the workers; at the end, close.c
  * does.
  *
  * Locks: of a shard, of the sleeper, of the work queue, of stepping, of pulling. No thread holds
@@ -26,8 +26,8 @@
 
 #include <elapse/scheduler.h>
 
+#include "../base/allocator.h"
 #include "key_hash.h"
-#include "memory.h"
 #include "shard.h"
 #include "sleeper.h"
 #include "ticks.h"
@@ -48,11 +48,11 @@ struct elapse_scheduler {
     struct elapse__shard *shards; /* options.shards of them */
     pthread_t *workers;           /* room for options.workers */
 
-    _Atomic int life;                    /* enum elapse__life; each change is one exchange */
-    _Atomic uint64_t manual_now_ns;      /* the clock where time is manual */
-    _Atomic uint64_t manual_calendar_ns; /* the wall clock, likewise */
-    _Atomic bool clock_ending;           /* the clock thread, or whoever steps, is to leave */
-    _Atomic uint64_t pending;            /* of all shards; counted only where there is a limit */
+    _Atomic int life;                      /* enum elapse__life; each change is one exchange */
+    _Atomic uint64_t manual_now_ns;        /* the clock where time is manual */
+    _Atomic uint64_t manual_wall_clock_ns; /* the wall clock, likewise */
+    _Atomic bool clock_ending;             /* the clock thread, or whoever steps, is to leave */
+    _Atomic uint64_t pending;              /* of all shards; counted only where there is a limit */
     _Atomic uint64_t refused_threads;
     _Atomic uint64_t held_back;    /* times that the queue was found full */
     _Atomic unsigned worker_count; /* workers made; only whoever puts into the queue makes more */
@@ -103,8 +103,8 @@ static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *sc
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
     return (struct elapse__ticks){
-        .own = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns),
-        .calendar = elapse__tick_of_now(elapse_scheduler_calendar_ns(scheduler), tick_ns),
+        .monotonic = elapse__tick_of_now(elapse_scheduler_now_ns(scheduler), tick_ns),
+        .wall_clock = elapse__tick_of_now(elapse_scheduler_wall_clock_ns(scheduler), tick_ns),
     };
 }
 

@@ -1,6 +1,6 @@
 #include "shard.h"
 
-#include "../structures/assert.h"
+#include "../base/assert.h"
 #include "lateness.h"
 
 /* Timers moved in the wheel within one holding of the lock: some 50 microseconds. */
@@ -13,7 +13,7 @@ bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t n
     elapse__task_table_init(&shard->tasks);
     elapse__key_index_init(&shard->keys);
     atomic_init(&shard->wake_tick, ELAPSE_NEVER);
-    atomic_init(&shard->calendar.wake_tick, ELAPSE_NEVER);
+    atomic_init(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
     if (elapse_wheel_init(&shard->wheel, now_tick) != ELAPSE_OK)
         return false;
 
@@ -35,7 +35,7 @@ void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocat
 {
     elapse__task_table_free(&shard->tasks, memory);
     elapse__key_index_free(&shard->keys, memory);
-    elapse__release(memory, shard->calendar.wheel, sizeof *shard->calendar.wheel);
+    elapse__release(memory, shard->wall_clock.wheel, sizeof *shard->wall_clock.wheel);
     (void)pthread_cond_destroy(&shard->ended);
     (void)pthread_mutex_destroy(&shard->lock);
 }
@@ -67,8 +67,8 @@ static void uncount_pending(struct elapse__shard *shard)
 static void start_timer(struct elapse__shard *shard, struct elapse__task *task, uint64_t tick)
 {
     task->state = ELAPSE__TASK_PENDING;
-    if (elapse__by_calendar(task)) {
-        elapse__calendar_start(&shard->calendar, task, tick);
+    if (elapse__by_wall_clock(task)) {
+        elapse__wall_clock_wheel_start(&shard->wall_clock, task, tick);
         return;
     }
     elapse_wheel_start(&shard->wheel, &task->when.timer, tick);
@@ -137,15 +137,16 @@ static void let_out(struct elapse__shard *shard, struct elapse__task *task)
     elapse__task_table_give(&shard->tasks, task);
 }
 
-/* PENDING -> FREE for a task with a calendar time; or LEAVING, if it is in the chain of a wheel
+/* PENDING -> FREE for a task with a wall-clock time; or LEAVING, if it is in the chain of a wheel
  * that is being set. */
-static void leave_calendar(struct elapse__shard *shard, struct elapse__task *task, bool unplaced)
+static void leave_wall_clock_wheel(struct elapse__shard *shard, struct elapse__task *task,
+                                   bool unplaced)
 {
     if (unplaced) {
         task->state = ELAPSE__TASK_LEAVING;
         return;
     }
-    (void)elapse_wheel_stop(shard->calendar.wheel, &task->when.timer);
+    (void)elapse_wheel_stop(shard->wall_clock.wheel, &task->when.timer);
     elapse__task_table_give(&shard->tasks, task);
 }
 
@@ -160,8 +161,8 @@ static void end(struct elapse__shard *shard, struct elapse__task *task,
     }
     remains->context = task->context;
     elapse__task_revoke(task);
-    if (task->state == ELAPSE__TASK_PENDING && elapse__by_calendar(task))
-        leave_calendar(shard, task, task->extra->recurrence->unplaced);
+    if (task->state == ELAPSE__TASK_PENDING && elapse__by_wall_clock(task))
+        leave_wall_clock_wheel(shard, task, task->extra->recurrence->unplaced);
     else if (task->state == ELAPSE__TASK_PENDING)
         leave(shard, task);
     else
@@ -299,8 +300,8 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
         return ELAPSE__ADMIT_REFUSED;
     if (!elapse__task_table_has_room(&shard->tasks))
         return ELAPSE__ADMIT_NO_ROOM;
-    if (admission->calendar && shard->calendar.wheel == NULL)
-        return ELAPSE__ADMIT_NO_CALENDAR;
+    if (admission->wall_clock && shard->wall_clock.wheel == NULL)
+        return ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL;
     if (admission->key != NULL)
         key = elapse__key_index_find(&shard->keys, described->key, described->key_bytes,
                                      admission->key_hash);
@@ -379,7 +380,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
         return ELAPSE_ERROR_CLOSED;
     if (task == NULL)
         return ELAPSE_ERROR_GONE;
-    if (elapse__by_calendar(task))
+    if (elapse__by_wall_clock(task))
         return ELAPSE_ERROR_ARGUMENT;
     if (elapse__is_running(task)) {
         enum elapse_error error = run_again(shard, task, deadline_ns, tick);
@@ -444,12 +445,12 @@ uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
 
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
 {
-    const struct elapse__calendar *calendar = &shard->calendar;
+    const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
     atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
     /* A wheel that the wall clock was set back from does not know when its tasks are due. */
-    if (calendar->wheel != NULL && calendar->stage == ELAPSE__CALENDAR_STEADY &&
-        now.calendar >= elapse_wheel_now(calendar->wheel))
-        atomic_store(&shard->calendar.wake_tick, elapse_wheel_next(calendar->wheel));
+    if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
+        now.wall_clock >= elapse_wheel_now(wall_clock->wheel))
+        atomic_store(&shard->wall_clock.wake_tick, elapse_wheel_next(wall_clock->wheel));
 }
 
 /* Takes the next due task out of one of the wheels: QUEUED, or WAITING and the next one. */
@@ -457,7 +458,7 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
                                     struct elapse__task **taken)
 {
     for (;;) {
-        if (!elapse_wheel_settle(wheel, MOVES_AT_ONCE))
+        if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
             return ELAPSE__DUE_MORE;
         struct elapse_timer *timer = elapse_wheel_pop(wheel);
         if (timer == NULL)
@@ -481,15 +482,15 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken)
 {
-    struct elapse__calendar *calendar = &shard->calendar;
-    elapse_wheel_advance(&shard->wheel, until.own);
+    struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    elapse_wheel_advance(&shard->wheel, until.monotonic);
     enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
-    if (due == ELAPSE__DUE_NONE && calendar->wheel != NULL && until.calendar != ELAPSE_NEVER) {
-        if (!elapse__calendar_follow(calendar, now.calendar, shard->tick_ns, MOVES_AT_ONCE,
-                                     &shard->tasks))
+    if (due == ELAPSE__DUE_NONE && wall_clock->wheel != NULL && until.wall_clock != ELAPSE_NEVER) {
+        if (!elapse__wall_clock_wheel_follow(wall_clock, now.wall_clock, shard->tick_ns,
+                                             MOVES_AT_ONCE, &shard->tasks))
             return ELAPSE__DUE_MORE;
-        elapse_wheel_advance(calendar->wheel, until.calendar);
-        due = take_out_of(shard, calendar->wheel, taken);
+        elapse_wheel_advance(wall_clock->wheel, until.wall_clock);
+        due = take_out_of(shard, wall_clock->wheel, taken);
     }
     if (due == ELAPSE__DUE_NONE)
         elapse__shard_note_next(shard, now);
@@ -522,7 +523,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
     ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
     /* Only the wall clock can have been set back since the task became due. */
-    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_calendar(task));
+    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task));
     if (actual_ns < intended_ns)
         actual_ns = intended_ns;
     task->state = ELAPSE__TASK_RUNNING;
@@ -546,7 +547,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         .action = task->action,
         .context = task->context,
         .recurrence = recurrence,
-        .calendar = recurrence != NULL && recurrence->calendar,
+        .wall_clock = recurrence != NULL && recurrence->wall_clock,
         .number = recurrence == NULL ? 1 : recurrence->number,
         .missed = recurrence == NULL ? 0 : recurrence->missed,
         .handle = elapse__handle_of(shard, task),
@@ -561,10 +562,10 @@ static void start_waiting(struct elapse__shard *shard, struct elapse__task *task
 {
     uint64_t tick = elapse_timer_deadline(&task->when.timer);
     start_timer(shard, task, tick);
-    if (elapse__by_calendar(task))
-        started->calendar = tick;
+    if (elapse__by_wall_clock(task))
+        started->wall_clock = tick;
     else
-        started->own = tick;
+        started->monotonic = tick;
 }
 
 /* RUNNING -> PENDING, at the tick that it was rescheduled to, or at its next occurrence. */
@@ -584,10 +585,10 @@ static void start_again(struct elapse__shard *shard, struct elapse__task *task,
         note_moved(task, recurrence == NULL ? 0 : recurrence->moved_ns);
     }
     start_timer(shard, task, tick);
-    if (elapse__by_calendar(task))
-        started->calendar = tick;
+    if (elapse__by_wall_clock(task))
+        started->wall_clock = tick;
     else
-        started->own = tick < started->own ? tick : started->own;
+        started->monotonic = tick < started->monotonic ? tick : started->monotonic;
 }
 
 struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,

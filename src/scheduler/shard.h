@@ -13,11 +13,11 @@
 #include <elapse/scheduler.h>
 #include <elapse/wheel.h>
 
-#include "calendar.h"
 #include "key_index.h"
 #include "recurrence.h"
 #include "task_table.h"
 #include "ticks.h"
+#include "wall_clock_wheel.h"
 
 /* Tasks that may be LEAVING at a time: enough for their neighbours to have come
  * when they are needed. */
@@ -38,7 +38,7 @@ struct elapse__shard {
     struct elapse__task *leaving[ELAPSE__LEAVING_MAX]; /* a ring; NULL: nobody */
     unsigned oldest_leaving;                           /* the next to be taken out */
     struct elapse_wheel wheel;
-    struct elapse__calendar calendar;
+    struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
@@ -64,7 +64,7 @@ struct elapse__remains {
 struct elapse__admission {
     const struct elapse_task *task;
     bool plain;           /* nothing was made for it but the task itself */
-    bool calendar;        /* `tick` is by the wall clock; the shard needs a wheel for that */
+    bool wall_clock;      /* `tick` is by the wall clock; the shard needs a wheel for that */
     uint64_t tick;        /* out: the one chosen, where there is slack */
     uint64_t latest_tick; /* not above `tick`: there is no slack */
     uint64_t key_hash;
@@ -85,10 +85,11 @@ struct elapse__plain_admission {
 
 enum elapse__admitted {
     ELAPSE__ADMITTED,
-    ELAPSE__ADMIT_KEPT,        /* by KEY_KEEP: the new task has ended */
-    ELAPSE__ADMIT_REFUSED,     /* `error` says why */
-    ELAPSE__ADMIT_NO_ROOM,     /* the task table must grow first; nothing has changed */
-    ELAPSE__ADMIT_NO_CALENDAR, /* a wheel for calendar times must be made first; likewise */
+    ELAPSE__ADMIT_KEPT,                /* by KEY_KEEP: the new task has ended */
+    ELAPSE__ADMIT_REFUSED,             /* `error` says why */
+    ELAPSE__ADMIT_NO_ROOM,             /* the task table must grow first; nothing has changed */
+    ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL, /* a wheel for wall-clock times must be made first; likewise
+                                        */
 };
 
 /* An action that has begun. */
@@ -98,7 +99,7 @@ struct elapse__begun {
     void *context;
     const struct elapse__recurrence *recurrence; /* or NULL; what finds the next occurrence does not
                                                     change while it runs */
-    bool calendar;                               /* the times are by the wall clock */
+    bool wall_clock;                             /* the times are by the wall clock */
     uint64_t number;
     uint64_t missed;
     struct elapse_handle handle;
@@ -107,10 +108,10 @@ struct elapse__begun {
 };
 
 /* The task's deadline is by the wall clock. */
-static inline bool elapse__by_calendar(const struct elapse__task *task)
+static inline bool elapse__by_wall_clock(const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    return recurrence != NULL && recurrence->calendar;
+    return recurrence != NULL && recurrence->wall_clock;
 }
 
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
@@ -166,7 +167,7 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
                           struct elapse__remains *remains);
 
 /* When a task that is not FREE is due, or was: the beginning of that tick. By the wall clock if
- * it has a calendar time. */
+ * it has a wall-clock time. */
 uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
                                    const struct elapse__task *task);
 
@@ -181,7 +182,8 @@ enum elapse__due {
 };
 
 /* Takes the next task that is due out of its wheel: QUEUED from now on. It is `now`; what is taken
- * is due at `until`, which is no later. An until.calendar of ELAPSE_NEVER leaves that wheel alone.
+ * is due at `until`, which is no later. An until.wall_clock of ELAPSE_NEVER leaves that wheel
+ * alone.
  */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken);

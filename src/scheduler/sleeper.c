@@ -15,8 +15,8 @@ static void init_alarm(struct elapse__alarm *alarm, bool on_wall_clock)
 
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns)
 {
-    init_alarm(&sleeper->own, false);
-    init_alarm(&sleeper->calendar, true);
+    init_alarm(&sleeper->monotonic, false);
+    init_alarm(&sleeper->wall_clock, true);
     sleeper->kicked = false;
     sleeper->tick_ns = tick_ns;
     return pthread_mutex_init(&sleeper->lock, NULL) == 0;
@@ -30,10 +30,10 @@ void elapse__sleeper_free(struct elapse__sleeper *sleeper)
 
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, clockid_t clock)
 {
-    sleeper->own.timer = timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (sleeper->own.timer >= 0) {
-        sleeper->calendar.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-        if (sleeper->calendar.timer >= 0)
+    sleeper->monotonic.timer = timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (sleeper->monotonic.timer >= 0) {
+        sleeper->wall_clock.timer = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+        if (sleeper->wall_clock.timer >= 0)
             return true;
     }
     elapse__sleeper_close(sleeper);
@@ -52,8 +52,8 @@ static void close_alarm(struct elapse__alarm *alarm)
 void elapse__sleeper_close(struct elapse__sleeper *sleeper)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
-    close_alarm(&sleeper->own);
-    close_alarm(&sleeper->calendar);
+    close_alarm(&sleeper->monotonic);
+    close_alarm(&sleeper->wall_clock);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
@@ -86,8 +86,8 @@ static void arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__al
 static void set_armed(struct elapse__sleeper *sleeper, uint64_t tick)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
-    atomic_store(&sleeper->own.armed_tick, tick);
-    atomic_store(&sleeper->calendar.armed_tick, tick);
+    atomic_store(&sleeper->monotonic.armed_tick, tick);
+    atomic_store(&sleeper->wall_clock.armed_tick, tick);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
@@ -107,23 +107,23 @@ static void reset(const struct elapse__alarm *alarm)
 
 void elapse__sleeper_reset(struct elapse__sleeper *sleeper)
 {
-    reset(&sleeper->own);
-    reset(&sleeper->calendar);
+    reset(&sleeper->monotonic);
+    reset(&sleeper->wall_clock);
 }
 
 /* With the lock held, after prepare: somebody may have armed them for earlier ticks since. */
 static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
-    arm_earlier(sleeper, &sleeper->own, until.own);
-    arm_earlier(sleeper, &sleeper->calendar, until.calendar);
+    arm_earlier(sleeper, &sleeper->monotonic, until.monotonic);
+    arm_earlier(sleeper, &sleeper->wall_clock, until.wall_clock);
 }
 
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            const struct timespec *timeout)
 {
     struct pollfd alarms[] = {
-        {.fd = sleeper->own.timer, .events = POLLIN},
-        {.fd = sleeper->calendar.timer, .events = POLLIN},
+        {.fd = sleeper->monotonic.timer, .events = POLLIN},
+        {.fd = sleeper->wall_clock.timer, .events = POLLIN},
     };
     (void)pthread_mutex_lock(&sleeper->lock);
     bool kicked = sleeper->kicked;
@@ -148,12 +148,12 @@ void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks u
 
 void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__ticks ticks)
 {
-    if (ticks.own >= atomic_load(&sleeper->own.armed_tick) &&
-        ticks.calendar >= atomic_load(&sleeper->calendar.armed_tick))
+    if (ticks.monotonic >= atomic_load(&sleeper->monotonic.armed_tick) &&
+        ticks.wall_clock >= atomic_load(&sleeper->wall_clock.armed_tick))
         return;
     (void)pthread_mutex_lock(&sleeper->lock);
-    arm_earlier(sleeper, &sleeper->own, ticks.own);
-    arm_earlier(sleeper, &sleeper->calendar, ticks.calendar);
+    arm_earlier(sleeper, &sleeper->monotonic, ticks.monotonic);
+    arm_earlier(sleeper, &sleeper->wall_clock, ticks.wall_clock);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
@@ -161,15 +161,15 @@ void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
     sleeper->kicked = true;
-    if (sleeper->own.timer >= 0 && atomic_load(&sleeper->own.armed_tick) != 0)
-        arm(sleeper, &sleeper->own, 0);
+    if (sleeper->monotonic.timer >= 0 && atomic_load(&sleeper->monotonic.armed_tick) != 0)
+        arm(sleeper, &sleeper->monotonic, 0);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }
 
 void elapse__sleeper_stay_readable(struct elapse__sleeper *sleeper)
 {
     (void)pthread_mutex_lock(&sleeper->lock);
-    if (sleeper->own.timer >= 0)
-        arm(sleeper, &sleeper->own, 0);
+    if (sleeper->monotonic.timer >= 0)
+        arm(sleeper, &sleeper->monotonic, 0);
     (void)pthread_mutex_unlock(&sleeper->lock);
 }

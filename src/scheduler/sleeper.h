@@ -23,7 +23,7 @@
  *
  * A kick is for what is no deadline: room in the work queue, the end.
  *
- * The same in a language that can be checked: tests/spin/.
+ * The same in a language that can be checked: tests/scheduler/spin/.
  */
 #ifndef ELAPSE__SLEEPER_H
 #define ELAPSE__SLEEPER_H
@@ -45,8 +45,8 @@ struct elapse__alarm {
 
 struct elapse__sleeper {
     pthread_mutex_t lock;
-    struct elapse__alarm own;
-    struct elapse__alarm calendar;
+    struct elapse__alarm monotonic;
+    struct elapse__alarm wall_clock;
     bool kicked;      /* guarded by lock: the next sleep is none */
     uint64_t tick_ns; /* never changes */
 };

@@ -15,11 +15,10 @@
  *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
  *             PENDING by way of LEAVING
  *
- *  PENDING   its timer is in a wheel; with a calendar time perhaps in the chain of calendar.h
- *  WAITING   popped; nothing but the key names it
- *  QUEUED    popped; its handle lies in the work queue, perhaps several times: what a
- *            worker takes out counts only while the task is still QUEUED
- *  RUNNING   its action has begun and not ended; only the thread it runs on ends
+ *  PENDING   its timer is in a wheel; with a wall-clock time perhaps in the chain of
+ * wall_clock_wheel.h WAITING   popped; nothing but the key names it QUEUED    popped; its handle
+ * lies in the work queue, perhaps several times: what a worker takes out counts only while the task
+ * is still QUEUED RUNNING   its action has begun and not ended; only the thread it runs on ends
  *            that. `again`: it was rescheduled meanwhile. `cancelled`: it must not
  *            run again. `waited`: somebody waits for its end.
  *
@@ -28,7 +27,7 @@
  *            touches its neighbours, two cache misses; these are asked for now, and
  *            it is taken out some cancels later (see leave in shard.c).
  *
- * A task that recurs is `again` from the moment that it begins. One with a calendar time does not
+ * A task that recurs is `again` from the moment that it begins. One with a wall-clock time does not
  * leave by way of LEAVING, but for one in that chain. Where there are no workers a QUEUED task is
  * RUNNING at once.
  */

@@ -20,8 +20,8 @@
 
 #include <stdatomic.h>
 
-#include "../structures/assert.h"
-#include "memory.h"
+#include "../base/allocator.h"
+#include "../base/assert.h"
 #include "task.h"
 
 enum {

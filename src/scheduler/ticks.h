@@ -9,8 +9,8 @@
 
 /* A tick by each of the two clocks: the scheduler's own, and the wall clock. */
 struct elapse__ticks {
-    uint64_t own;
-    uint64_t calendar;
+    uint64_t monotonic;
+    uint64_t wall_clock;
 };
 
 /* The tick at which a deadline comes due. */

@@ -12,7 +12,9 @@
 
 #include <pthread.h>
 
-#include "memory.h"
+#include <elapse/scheduler.h>
+
+#include "../base/allocator.h"
 
 struct elapse__work_queue {
     pthread_mutex_t lock;

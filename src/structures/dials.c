@@ -74,10 +74,10 @@
 
 #include <elapse/dials.h>
 
-#include "assert.h"
-#include "clock.h"
+#include "../base/assert.h"
+#include "../base/ring.h"
+#include "deadline.h"
 #include "dials_level.h"
-#include "ring.h"
 
 extern inline void elapse_dials_advance(struct elapse_dials *dials, uint64_t now);
 extern inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dials);
@@ -350,7 +350,7 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
     return due;
 }
 
-bool elapse_dials_settle(struct elapse_dials *dials, size_t max_moves)
+bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_moves)
 {
     struct elapse_timer *due;
     return find_due(dials, &max_moves, &due);

@@ -4,8 +4,8 @@
  */
 #include <elapse/dials.h>
 
+#include "../base/ring.h"
 #include "dials_level.h"
-#include "ring.h"
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,

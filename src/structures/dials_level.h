@@ -15,8 +15,8 @@
 
 #include <elapse/dials.h>
 
-#include "assert.h"
-#include "bits.h"
+#include "../base/assert.h"
+#include "../base/bits.h"
 
 struct elapse__dials_level {
     uint64_t width;                      /* ticks of a slot */

@@ -6,9 +6,9 @@
 
 #include <elapse/dials.h>
 
-#include "clock.h"
+#include "../base/ring.h"
+#include "deadline.h"
 #include "dials_level.h"
-#include "ring.h"
 
 /* Eight levels of 256 slots are all of 64 bits. */
 static const uint32_t usual_slots[] = {256, 256, 256, 256, 256, 256, 256, 256};

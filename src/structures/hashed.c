@@ -17,7 +17,7 @@
  * with a round less, in their order. rounds = (deadline - pointer - 1) / slots.
  *
  * Two times: `clock` is what the caller said last; `pointer`, which trails it, is the tick whose
- * visit is done, or under way. Advancing sets the clock alone; pop and settle visit, and only
+ * visit is done, or under way. Advancing sets the clock alone; pop and cascade visit, and only
  * while no timer is due. A visit takes the timers of its slot aside and looks at them
  * from the newest to the oldest. Each goes in front: of the due ring, or of the slot's. So the
  * order of arming survives, also when a visit is done in steps and newly armed timers lie behind
@@ -64,10 +64,10 @@
 
 #include <elapse/hashed.h>
 
-#include "assert.h"
-#include "clock.h"
+#include "../base/assert.h"
+#include "../base/ring.h"
+#include "deadline.h"
 #include "hashed_ring.h"
-#include "ring.h"
 
 /* Lists to merge: that of number n has 2^n timers. */
 enum { MERGE_LISTS = 64 };
@@ -362,7 +362,7 @@ struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed)
     return timer;
 }
 
-bool elapse_hashed_settle(struct elapse_hashed *hashed, size_t max_moves)
+bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves)
 {
     return prepare(hashed, &max_moves);
 }

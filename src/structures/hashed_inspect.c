@@ -4,9 +4,9 @@
  */
 #include <elapse/hashed.h>
 
-#include "assert.h"
+#include "../base/assert.h"
+#include "../base/ring.h"
 #include "hashed_ring.h"
-#include "ring.h"
 
 /* Calls `visit` along one ring; false when it asked to end the walk. */
 void elapse_hashed_for_each(struct elapse_hashed *hashed, elapse_visit_function *visit,

@@ -6,7 +6,7 @@
 
 #include <elapse/hashed.h>
 
-#include "bits.h"
+#include "../base/bits.h"
 
 /* A timer's place is its rounds and 1 more; but in the ring of those armed for ELAPSE_NEVER it
  * is this, which is more than any rounds give. */

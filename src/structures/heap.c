@@ -34,8 +34,8 @@
  */
 #include <elapse/heap.h>
 
-#include "assert.h"
-#include "clock.h"
+#include "../base/assert.h"
+#include "deadline.h"
 
 enum { CHILDREN = 4 };
 
@@ -211,7 +211,7 @@ struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap)
     return due;
 }
 
-bool elapse_heap_settle(struct elapse_heap *heap, size_t max_moves)
+bool elapse_heap_cascade(struct elapse_heap *heap, size_t max_moves)
 {
     (void)heap;
     (void)max_moves;

@@ -125,9 +125,9 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
     {                                                                                            \
         return elapse_##kind##_pop(instance);                                                    \
     }                                                                                            \
-    static bool kind##_settle(void *instance, size_t max_moves)                                  \
+    static bool kind##_cascade(void *instance, size_t max_moves)                                 \
     {                                                                                            \
-        return elapse_##kind##_settle(instance, max_moves);                                      \
+        return elapse_##kind##_cascade(instance, max_moves);                                     \
     }                                                                                            \
     static uint64_t kind##_next(const void *instance)                                            \
     {                                                                                            \
@@ -204,7 +204,7 @@ PASS_ON_INFALLIBLE_START(hashed)
 #define FUNCTIONS(kind)                                                                  \
     .storage_bytes = kind##_storage_bytes, .init = kind##_init, .start = kind##_start,   \
     .start_window = kind##_start_window, .stop = kind##_stop, .advance = kind##_advance, \
-    .pop = kind##_pop, .settle = kind##_settle, .next = kind##_next,                     \
+    .pop = kind##_pop, .cascade = kind##_cascade, .next = kind##_next,                   \
     .remaining = kind##_remaining, .now = kind##_now, .count = kind##_count,             \
     .moves = kind##_moves, .for_each = kind##_for_each, .clear = kind##_clear,           \
     .check = kind##_check, .dump = kind##_dump

@@ -3,9 +3,9 @@
  */
 #include <elapse/timer.h>
 
-#include "assert.h"
-#include "bits.h"
-#include "clock.h"
+#include "../base/assert.h"
+#include "../base/bits.h"
+#include "deadline.h"
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse_timer) == 32,
                "a timer is half a cache line where pointers have 64 bits");

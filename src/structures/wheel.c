@@ -75,9 +75,9 @@
 
 #include <elapse/wheel.h>
 
-#include "clock.h"
-#include "cold.h"
-#include "ring.h"
+#include "../base/compiler.h"
+#include "../base/ring.h"
+#include "deadline.h"
 #include "wheel_geometry.h"
 #include "wheel_hints.h"
 
@@ -400,7 +400,7 @@ struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
     return due;
 }
 
-bool elapse_wheel_settle(struct elapse_wheel *wheel, size_t max_moves)
+bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves)
 {
     struct elapse_timer *due;
     return prepare(wheel, &max_moves, &due);

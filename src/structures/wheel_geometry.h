@@ -15,8 +15,8 @@
 
 #include <elapse/wheel.h>
 
-#include "assert.h"
-#include "bits.h"
+#include "../base/assert.h"
+#include "../base/bits.h"
 
 enum {
     /* Low bits of a timer's place: 1 + the number of its slot. */

@@ -41,7 +41,7 @@
 
 #include <elapse/wheel.h>
 
-#include "ring.h"
+#include "../base/ring.h"
 #include "wheel_geometry.h"
 
 /* Where timers are aligned to 8 bytes, the low 3 bits of an address say nothing;

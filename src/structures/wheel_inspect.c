@@ -4,7 +4,7 @@
  */
 #include <elapse/wheel.h>
 
-#include "ring.h"
+#include "../base/ring.h"
 #include "wheel_geometry.h"
 
 static bool slot_occupied(const struct elapse_wheel *wheel, unsigned slot)

@@ -89,7 +89,7 @@ static struct operation take_operation(struct input *input, const struct oracle 
         operation.kind = OPERATION_POP;
         break;
     case 12:
-        operation.kind = OPERATION_SETTLE;
+        operation.kind = OPERATION_CASCADE;
         operation.first = operation.timer % 4;
         break;
     case 13:

@@ -29,7 +29,7 @@ static struct elapse_scheduler *wall_new(uint64_t unix_ns)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
 
-    assert_int_equal(elapse_scheduler_set_calendar(scheduler, unix_ns), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
     return scheduler;
 }
 
@@ -66,13 +66,13 @@ static struct elapse_handle schedule_expression(struct elapse_scheduler *schedul
 
 static void set(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
-    assert_int_equal(elapse_scheduler_set_calendar(scheduler, unix_ns), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, unix_ns), ELAPSE_OK);
 }
 
 /* Steps to where the wall clock, left to itself, shows this. */
 static size_t step_wall(struct elapse_scheduler *scheduler, uint64_t unix_ns)
 {
-    uint64_t wall_ns = elapse_scheduler_calendar_ns(scheduler);
+    uint64_t wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
 
     assert_true(unix_ns >= wall_ns);
     return step(scheduler, elapse_scheduler_now_ns(scheduler) + (unix_ns - wall_ns));
@@ -90,7 +90,7 @@ static void expect_run(uint64_t index, uint64_t number, uint64_t intended_s, uin
 {
     struct elapse_run run = run_at(index).run;
 
-    assert_true(run.calendar);
+    assert_true(run.wall_clock);
     assert_int_equal(run.number, number);
     assert_int_equal(run.intended_ns, S(intended_s));
     assert_int_equal(run.actual_ns, actual_ns);
@@ -128,7 +128,7 @@ static void expect_moments(const char *expression, enum elapse_zone zone, uint64
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends(), 1);
     assert_int_equal(
-        step_wall(scheduler, elapse_scheduler_calendar_ns(scheduler) + 2000 * ELAPSE_DAY_NS), 0);
+        step_wall(scheduler, elapse_scheduler_wall_clock_ns(scheduler) + 2000 * ELAPSE_DAY_NS), 0);
     scheduler_end(scheduler);
 }
 
@@ -328,7 +328,7 @@ static void set_the_clock(void *context, const struct elapse_run *run)
 {
     write_run(context, run);
     if (run->number == 2)
-        (void)elapse_scheduler_set_calendar(run->scheduler, set_inside_ns);
+        (void)elapse_scheduler_set_wall_clock(run->scheduler, set_inside_ns);
 }
 
 static void set_during_a_run(void **state)
@@ -383,14 +383,14 @@ static void set_at_random_the_oracle_agrees(void **state)
             size_t ran = 0;
             uint64_t move_ns = random_below(&source, spread_ns);
 
-            wall_ns = elapse_scheduler_calendar_ns(scheduler);
+            wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
             if (random_one_in(&source, 3))
                 ran = set_and_step(scheduler, wall_ns - move_ns);
             else if (random_one_in(&source, 2))
                 ran = set_and_step(scheduler, wall_ns + move_ns);
             else
                 ran = step_wall(scheduler, wall_ns + move_ns);
-            wall_ns = elapse_scheduler_calendar_ns(scheduler);
+            wall_ns = elapse_scheduler_wall_clock_ns(scheduler);
             for (; S(due_s) <= wall_ns; ran--, n++) {
                 assert_int_not_equal(ran, 0);
                 expect_run(n, n + 1, (uint64_t)due_s, wall_ns, missed);
@@ -447,7 +447,7 @@ static void what_cron_does_not_take_is_refused(void **state)
     struct elapse_batch_task batch = {.task = task};
     assert_int_equal(elapse_task_schedule_at(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, NULL), ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_task_schedule_at_calendar(scheduler, &task, 0, NULL),
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, 0, NULL),
                      ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(elapse_task_schedule_batch(scheduler, &batch, 1), ELAPSE_ERROR_ARGUMENT);
     assert_int_equal(pending_tasks(scheduler), 0);
@@ -589,7 +589,7 @@ static void closing_hands_back_expression_and_zone(void **state)
         elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, note_handed_back, NULL),
         ELAPSE_OK);
     assert_int_equal(handed_back_count, 1);
-    assert_true(handed_back.calendar);
+    assert_true(handed_back.wall_clock);
     assert_int_equal(handed_back.deadline_ns, S(WALL_S + 5400));
     assert_int_equal(handed_back.task.recurrence, ELAPSE_RECUR_CRON);
     assert_int_equal(handed_back.task.if_missed, ELAPSE_MISSED_BURST);
@@ -628,7 +628,7 @@ static void on_the_real_clock_every_second(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct elapse_run run = run_at(i).run;
 
-        assert_true(run.calendar);
+        assert_true(run.wall_clock);
         assert_int_equal(run.number, i + 1);
         assert_int_equal(run.intended_ns % ELAPSE_SECOND_NS, 0);
         assert_true(run.actual_ns >= run.intended_ns);

@@ -26,7 +26,7 @@ static void a_taken_task_is_told_what_its_action_would_be(void **state)
     assert_true(same_handle(taken.run.handle, handle));
     assert_int_equal(taken.run.intended_ns, 5 * TICK_NS);
     assert_int_equal(taken.run.actual_ns, 7 * TICK_NS);
-    assert_false(taken.run.calendar);
+    assert_false(taken.run.wall_clock);
     assert_int_equal(taken.run.number, 1);
     assert_int_equal(taken.run.missed, 0);
     assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_RUNNING);
@@ -297,7 +297,7 @@ static void an_action_may_be_null_in_pull_mode_alone(void **state)
     assert_int_equal(ends_of('a'), 0);
 }
 
-static void a_calendar_time_is_taken_too(void **state)
+static void a_wall_clock_time_is_taken_too(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = task_with_end('a');
@@ -305,13 +305,14 @@ static void a_calendar_time_is_taken_too(void **state)
 
     (void)state;
     assert_int_equal(
-        elapse_task_schedule_at_calendar(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
+        elapse_task_schedule_at_wall_clock(scheduler, &task, 1000 * ELAPSE_SECOND_NS, NULL),
         ELAPSE_OK);
     expect_nothing(scheduler);
-    assert_int_equal(elapse_scheduler_set_calendar(scheduler, 2000 * ELAPSE_SECOND_NS), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, 2000 * ELAPSE_SECOND_NS),
+                     ELAPSE_OK);
     go_to(scheduler, 0);
     taken = take(scheduler, 'a');
-    assert_true(taken.run.calendar);
+    assert_true(taken.run.wall_clock);
     assert_int_equal(taken.run.intended_ns, 1000 * ELAPSE_SECOND_NS);
     assert_int_equal(taken.run.actual_ns, 2000 * ELAPSE_SECOND_NS);
     done(scheduler, &taken);
@@ -594,7 +595,7 @@ int main(void)
         cmocka_unit_test(a_batch_takes_what_is_due_up_to_its_capacity),
         cmocka_unit_test(tasks_of_all_shards_are_taken),
         cmocka_unit_test(an_action_may_be_null_in_pull_mode_alone),
-        cmocka_unit_test(a_calendar_time_is_taken_too),
+        cmocka_unit_test(a_wall_clock_time_is_taken_too),
         cmocka_unit_test(done_answers_gone_for_what_is_not_taken),
         cmocka_unit_test(tasks_may_be_done_in_any_order),
         cmocka_unit_test(another_thread_may_end_what_was_taken),

@@ -635,12 +635,13 @@ static void whatever_makes_a_task_due_makes_it_readable(void **state)
     expect_nothing(scheduler);
 
     task = task_named(5);
-    assert_int_equal(elapse_task_schedule_at_calendar(
-                         scheduler, &task,
-                         elapse_scheduler_calendar_ns(scheduler) + 5 * ELAPSE_MILLISECOND_NS, NULL),
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task,
+                                                        elapse_scheduler_wall_clock_ns(scheduler) +
+                                                            5 * ELAPSE_MILLISECOND_NS,
+                                                        NULL),
                      ELAPSE_OK);
     taken = wait_and_take(scheduler, 5);
-    assert_true(taken.run.calendar);
+    assert_true(taken.run.wall_clock);
     done(scheduler, &taken);
     expect_nothing(scheduler);
     assert_false(readable_within(scheduler, 0));

@@ -483,7 +483,7 @@ static void handed_back_it_can_be_scheduled_again(void **state)
         handed_back[1] = handed_back[2];
     }
     assert_int_equal(handed_back[0].deadline_ns, T(1010));
-    assert_false(handed_back[0].calendar);
+    assert_false(handed_back[0].wall_clock);
     assert_int_equal(handed_back[0].task.recurrence, ELAPSE_RECUR_PERIOD);
     assert_int_equal(handed_back[0].task.period_ns, T(10));
     assert_int_equal(handed_back[0].task.if_missed, ELAPSE_MISSED_BURST);

@@ -34,7 +34,7 @@ static inline void expect_run(uint64_t index, uint64_t number, uint64_t intended
     assert_int_equal(run.intended_ns, intended_ns);
     assert_int_equal(run.actual_ns, actual_ns);
     assert_int_equal(run.missed, missed);
-    assert_false(run.calendar);
+    assert_false(run.wall_clock);
 }
 
 #endif

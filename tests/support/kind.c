@@ -19,21 +19,21 @@
 #define DIALS(kind_name, ...)                                                               \
     {                                                                                       \
         .name = (kind_name), .structure = "dials", .shape = DIALS_SHAPE(NULL, __VA_ARGS__), \
-        .next = NEXT_EARLY, .settles = true, .parks = true,                                 \
+        .next = NEXT_EARLY, .cascades = true, .parks = true,                                \
     }
 /* A level of them for each `bits` of time. */
-#define GROWING_DIALS(kind_name, number, bits)                                                \
-    {                                                                                         \
-        .name = (kind_name), .structure = "dials",                                            \
-        .shape = DIALS_SHAPE(&growth_allocator, number), .next = NEXT_EARLY, .settles = true, \
-        .moves_per_start = (ELAPSE__TIME_BITS + (bits)-1) / (bits)-1                          \
+#define GROWING_DIALS(kind_name, number, bits)                                                 \
+    {                                                                                          \
+        .name = (kind_name), .structure = "dials",                                             \
+        .shape = DIALS_SHAPE(&growth_allocator, number), .next = NEXT_EARLY, .cascades = true, \
+        .moves_per_start = (ELAPSE__TIME_BITS + (bits)-1) / (bits)-1                           \
     }
 /* The hashed wheel of so many slots. */
 #define HASHED(number)                                                                           \
     {                                                                                            \
         .name = "hashed:" #number, .structure = "hashed",                                        \
         .shape = &(const struct elapse_shape){.slots = (const uint32_t[]){number}, .levels = 1}, \
-        .next = NEXT_A_TURN_AHEAD, .settles = true, .one_slot = (number) == 1,                   \
+        .next = NEXT_A_TURN_AHEAD, .cascades = true, .one_slot = (number) == 1,                  \
     }
 
 static const struct kind kinds[] = {
@@ -42,7 +42,7 @@ static const struct kind kinds[] = {
         .structure = "wheel",
         .next = NEXT_EXACT_UNDISTURBED,
         .any_position = true,
-        .settles = true,
+        .cascades = true,
         .disjoint_slots = true,
         .moves_per_start = ELAPSE__WHEEL_UPPER_LEVELS,
         .moves_per_put_off = 1,

@@ -30,8 +30,8 @@ struct kind {
     /* A timer started again while pending, not earlier, may come at any position among those
      * of its new deadline (promise 4). */
     bool any_position;
-    /* settle may answer false, and a pop after it answered true moves nothing (promise 6). */
-    bool settles;
+    /* cascade may answer false, and a pop after it answered true moves nothing (promise 6). */
+    bool cascades;
     /* The ranges of occupied slots do not overlap. */
     bool disjoint_slots;
     /* What lies out of reach is looked at again and again, each time at the cost of a move. */

@@ -43,11 +43,11 @@ void operation_print(FILE *out, const struct operation *operation)
     case OPERATION_POP_ALL:
         fprintf(out, "pop until NULL");
         break;
-    case OPERATION_SETTLE:
-        fprintf(out, "settle %" PRIu64, operation->first);
+    case OPERATION_CASCADE:
+        fprintf(out, "cascade %" PRIu64, operation->first);
         break;
-    case OPERATION_SETTLE_ALL:
-        fprintf(out, "settle %" PRIu64 " until true", operation->first);
+    case OPERATION_CASCADE_ALL:
+        fprintf(out, "cascade %" PRIu64 " until true", operation->first);
         break;
     case OPERATION_FOLLOW_NEXT:
         fprintf(out, "advance to next, pop until NULL");

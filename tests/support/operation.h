@@ -15,8 +15,8 @@ enum operation_kind {
     OPERATION_ADVANCE,      /* first: now */
     OPERATION_POP,          /* once */
     OPERATION_POP_ALL,      /* until NULL */
-    OPERATION_SETTLE,       /* once; first: max_moves */
-    OPERATION_SETTLE_ALL,   /* until true; first: max_moves, not 0 */
+    OPERATION_CASCADE,      /* once; first: max_moves */
+    OPERATION_CASCADE_ALL,  /* until true; first: max_moves, not 0 */
     OPERATION_FOLLOW_NEXT,  /* advance to next, pop until NULL */
     OPERATION_INSPECT,      /* compare everything that can be asked */
     OPERATION_STOP_VISITED, /* for_each stops timers whose number % first == 0 */

@@ -250,8 +250,9 @@ static bool apply_pop(struct trial *trial, bool *popped)
     size_t number;
 
     *popped = timer != NULL;
-    if (trial->settled && trial->kind->settles && trial->structure->moves(trial->instance) != moves)
-        return fail(trial, "pop moved timers after settle had said that it need not");
+    if (trial->cascaded && trial->kind->cascades &&
+        trial->structure->moves(trial->instance) != moves)
+        return fail(trial, "pop moved timers after cascade had said that it need not");
     if (timer == NULL) {
         if (oracle_due(&trial->oracle))
             return fail(trial, "pop returned NULL, but timer %zu is due",
@@ -279,41 +280,41 @@ static bool apply_pop_all(struct trial *trial, size_t *count)
     while (popped) {
         if (!apply_pop(trial, &popped))
             return false;
-        trial->settled = false;
+        trial->cascaded = false;
         *count += popped;
     }
     trial->popped_all = true;
     return true;
 }
 
-/* Promise 6: settle moves no more than it may, and gets on. */
-static bool apply_settle(struct trial *trial, uint64_t max_moves, bool *settled)
+/* Promise 6: cascade moves no more than it may, and gets on. */
+static bool apply_cascade(struct trial *trial, uint64_t max_moves, bool *cascaded)
 {
     uint64_t moves = trial->structure->moves(trial->instance);
 
-    *settled = trial->structure->settle(trial->instance, (size_t)max_moves);
+    *cascaded = trial->structure->cascade(trial->instance, (size_t)max_moves);
     moves = trial->structure->moves(trial->instance) - moves;
-    if (trial->kind->settles && moves > max_moves)
-        return fail(trial, "settle %" PRIu64 " moved %" PRIu64, max_moves, moves);
-    trial->settled = *settled;
+    if (trial->kind->cascades && moves > max_moves)
+        return fail(trial, "cascade %" PRIu64 " moved %" PRIu64, max_moves, moves);
+    trial->cascaded = *cascaded;
     return true;
 }
 
-static bool apply_settle_all(struct trial *trial, uint64_t max_moves)
+static bool apply_cascade_all(struct trial *trial, uint64_t max_moves)
 {
     /* Generous: each call either moves a timer or passes an empty slot. */
     size_t calls = ELAPSE__WHEEL_SLOTS + 2 * trial->oracle.count * ELAPSE__WHEEL_LEVELS;
-    bool settled = false;
+    bool cascaded = false;
 
     if (trial->kind->moves_per_start >= ELAPSE__WHEEL_LEVELS)
         calls += 2 * trial->oracle.count * (size_t)trial->kind->moves_per_start;
     /* Each visit to the parked timers brings one of them down, and looks at the rest. */
     if (trial->kind->parks)
         calls += (trial->oracle.count + 1) * (trial->oracle.count + 1);
-    while (!settled) {
+    while (!cascaded) {
         if (calls-- == 0)
-            return fail(trial, "settle %" PRIu64 " does not come to an end", max_moves);
-        if (!apply_settle(trial, max_moves, &settled) || !examine(trial))
+            return fail(trial, "cascade %" PRIu64 " does not come to an end", max_moves);
+        if (!apply_cascade(trial, max_moves, &cascaded) || !examine(trial))
             return false;
     }
     return true;
@@ -360,10 +361,10 @@ static bool apply_one(struct trial *trial, const struct operation *operation)
         return apply_pop(trial, &ignored);
     case OPERATION_POP_ALL:
         return apply_pop_all(trial, &popped);
-    case OPERATION_SETTLE:
-        return apply_settle(trial, operation->first, &ignored);
-    case OPERATION_SETTLE_ALL:
-        return apply_settle_all(trial, operation->first);
+    case OPERATION_CASCADE:
+        return apply_cascade(trial, operation->first, &ignored);
+    case OPERATION_CASCADE_ALL:
+        return apply_cascade_all(trial, operation->first);
     case OPERATION_FOLLOW_NEXT:
         return apply_follow_next(trial);
     case OPERATION_INSPECT:
@@ -380,16 +381,17 @@ static bool apply_one(struct trial *trial, const struct operation *operation)
 
 bool trial_apply(struct trial *trial, const struct operation *operation)
 {
-    bool keeps_settled = operation->kind == OPERATION_POP || operation->kind == OPERATION_INSPECT ||
-                         operation->kind == OPERATION_SETTLE;
+    bool keeps_cascaded = operation->kind == OPERATION_POP ||
+                          operation->kind == OPERATION_INSPECT ||
+                          operation->kind == OPERATION_CASCADE;
 
     trial->popped_all = false;
-    if (!keeps_settled && operation->kind != OPERATION_POP_ALL)
-        trial->settled = false;
+    if (!keeps_cascaded && operation->kind != OPERATION_POP_ALL)
+        trial->cascaded = false;
     if (!apply_one(trial, operation))
         return false;
     if (operation->kind == OPERATION_POP)
-        trial->settled = false;
+        trial->cascaded = false;
     return examine(trial);
 }
 

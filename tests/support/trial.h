@@ -32,7 +32,7 @@ struct trial {
     size_t timer_count;
     struct elapse_timer *timers;
     bool check_each; /* call check after each operation */
-    bool settled;    /* settle has just said that the next pop moves nothing */
+    bool cascaded;   /* cascade has just said that the next pop moves nothing */
     bool popped_all; /* the last operation popped until NULL */
     uint64_t starts;
     uint64_t put_offs;

@@ -10,7 +10,7 @@
 // of the round before are stopped and that the memory they took is seen to be free; the arrays
 // of the heaps stay as long as they grew. Stop only marks a timer. It leaves its heap when it
 // comes to the top, or when a quarter of its heap is marked and the processor looks for work;
-// so unlinks is 0, and settled_ns is cancel_ns, since when that happens cannot be observed. A
+// so unlinks is 0, and cascaded_ns is cancel_ns, since when that happens cannot be observed. A
 // timer is never early: nanoseconds are kept, and there is no tick, so --tick-us does nothing. A
 // "thread" is a goroutine. The garbage collector is left as it is (GOGC=100) and belongs
 // to what is measured.

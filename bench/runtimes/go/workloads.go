@@ -16,7 +16,7 @@ const (
 	rescheduleDelay   = 60 * time.Second
 	reschedulesMost   = 5000000
 	reschedulesAtOnce = 1000 // between two looks whether the time is up
-	settling          = 2 * time.Second
+	cascading          = 2 * time.Second
 	objectsMore       = 1000                   // that the runtime itself may have made in a round
 	grace             = 100 * time.Millisecond // in which what fires twice would show
 	patience          = 60 * time.Second       // for timers that are late
@@ -168,7 +168,7 @@ func runSchedule(o options) error {
 		spentNs := fill(newFillers(o.threads, handles))
 		if reported {
 			report("schedule_ns", float64(spentNs)/float64(o.timers))
-			report("settled_ns", float64(spentNs)/float64(o.timers))
+			report("cascaded_ns", float64(spentNs)/float64(o.timers))
 		}
 		return checkCount("timers pending", stopAll(handles), int64(o.timers))
 	})
@@ -190,7 +190,7 @@ func runCancel(o options) error {
 		cancelNs := float64(clockNs()-began) / float64(o.timers)
 		if reported {
 			report("cancel_ns", cancelNs)
-			report("settled_ns", cancelNs)
+			report("cascaded_ns", cancelNs)
 			reportCount("unlinks", 0)
 		}
 		return checkCount("timers stopped", stopped, int64(o.timers))
@@ -253,7 +253,7 @@ func runIdle(o options) error {
 	handles := make([]*time.Timer, o.timers)
 	scheduleFar(&random, handles)
 	runtime.GC()
-	time.Sleep(settling)
+	time.Sleep(cascading)
 
 	switches, err := voluntarySwitches()
 	if err != nil {

@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
  *
  * What differs in semantics. The tasks lie in a binary heap under one lock, so scheduling and
  * removing cost log n. Without the policy, cancel only marks the task, which stays in the heap
- * until its time; the manual's means against that is purge(), so settled_ns has one call of it
+ * until its time; the manual's means against that is purge(), so cascaded_ns has one call of it
  * added, after the last cancel. With the policy, cancel takes it out at once. Never early:
  * nanoseconds are kept, and there is no tick, so --tick-us does nothing.
  */
@@ -44,7 +44,7 @@ final class ExecutorRace implements Facility {
     }
 
     @Override
-    public long settle(long cancelled) {
+    public long cascade(long cancelled) {
         if (!unlinks())
             executor.purge();
         return executor.getQueue().size();

@@ -25,10 +25,10 @@ interface Facility {
      * Makes the facility let go of so many cancelled actions, or waits until it has. Returns how
      * many entries are left, which is 0 when all that were pending are cancelled.
      */
-    long settle(long cancelled) throws InterruptedException;
+    long cascade(long cancelled) throws InterruptedException;
 
     /**
-     * Does cancelling remove the entry without being asked to (settle), or does it only mark it?
+     * Does cancelling remove the entry without being asked to (cascade), or does it only mark it?
      */
     boolean unlinks();
 

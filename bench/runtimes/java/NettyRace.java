@@ -25,7 +25,7 @@ import java.util.concurrent.locks.LockSupport;
  *
  * What differs in semantics. newTimeout and cancel only put the time-out in a queue; the timer's
  * thread takes up to 100,000 new ones, and all cancelled ones, out of it in each tick. So what S1
- * and S2 time is the queue, S2 begins when all lie in the wheel, and settled_ns is up to when
+ * and S2 time is the queue, S2 begins when all lie in the wheel, and cascaded_ns is up to when
  * pendingTimeouts() is 0. Actions run on the timer's thread, at the end of their tick. It wakes up
  * every tick, whether something is due or not.
  */
@@ -83,7 +83,7 @@ final class NettyRace implements Facility {
      * left.
      */
     @Override
-    public long settle(long cancelled) {
+    public long cascade(long cancelled) {
         long began = System.nanoTime();
         while (timer.pendingTimeouts() > 0 && System.nanoTime() - began < PATIENCE_NS)
             LockSupport.parkNanos(LOOK_NS);

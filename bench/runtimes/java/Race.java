@@ -207,7 +207,7 @@ final class Race {
             throw new FailedException("a thread ended before it had scheduled all of its timers");
         if (reported) {
             report("schedule_ns", (double) (endedNs - beganNs) / handles.length);
-            report("settled_ns", (double) (placedNs - beganNs) / handles.length);
+            report("cascaded_ns", (double) (placedNs - beganNs) / handles.length);
         }
         checkAllPending(facility, handles);
     }
@@ -229,11 +229,11 @@ final class Race {
         long beganNs = System.nanoTime();
         long cancelled = cancelAll(facility, handles);
         long cancelledNs = System.nanoTime();
-        long left = facility.settle(cancelled);
-        long settledNs = System.nanoTime();
+        long left = facility.cascade(cancelled);
+        long cascadedNs = System.nanoTime();
         if (reported) {
             report("cancel_ns", (double) (cancelledNs - beganNs) / handles.length);
-            report("settled_ns", (double) (settledNs - beganNs) / handles.length);
+            report("cascaded_ns", (double) (cascadedNs - beganNs) / handles.length);
             report("unlinks", facility.unlinks() ? 1 : 0);
         }
         FailedException.checkCount("timers cancelled", cancelled, handles.length);

@@ -11,7 +11,7 @@ import java.util.TimerTask;
  * What differs in semantics. It goes by the wall clock, in whole milliseconds, and adds the delay
  * to a time that is rounded down, so that a task may run up to 1 ms early. The tasks lie in a
  * binary heap under one lock. Cancel only marks the task, which stays in the heap until its time;
- * the manual's means for who cancels many is purge(), so settled_ns has one call of it added, after
+ * the manual's means for who cancels many is purge(), so cascaded_ns has one call of it added, after
  * the last cancel. --tick-us does nothing.
  */
 final class TimerRace implements Facility {
@@ -74,7 +74,7 @@ final class TimerRace implements Facility {
     }
 
     @Override
-    public long settle(long cancelled) {
+    public long cascade(long cancelled) {
         return cancelled - timer.purge();
     }
 

@@ -36,11 +36,11 @@ pub trait Contender: Sync {
     type Cancelled;
 
     /// Until the runtime knows of as many timers as were scheduled.
-    fn settle_scheduled(&self, scheduled: usize);
+    fn cascade_scheduled(&self, scheduled: usize);
     /// Until the runtime has let go of the cancelled timers. How many of them did not fire.
-    fn settle_cancelled(&self, cancelled: Vec<Self::Cancelled>) -> usize;
+    fn cascade_cancelled(&self, cancelled: Vec<Self::Cancelled>) -> usize;
     /// Until the runtime has let go of what was replaced in restarts.
-    fn settle_restarted(&self);
+    fn cascade_restarted(&self);
     /// Of timers not yet due, how many fired.
     fn fired(&self, handles: &mut [Self::Handle]) -> usize;
 
@@ -54,7 +54,7 @@ const TIME_TO_LIVE: Duration = Duration::from_secs(60);
 const RESTART_TIMERS: usize = 100_000;
 const RESTARTS_MOST: usize = 5_000_000;
 const RESTARTS_AT_ONCE: usize = 1000;
-const SETTLE: Duration = Duration::from_secs(2);
+const CASCADE: Duration = Duration::from_secs(2);
 
 /// Runs `work` inside the runtime, with a waker, in one go. A task may poll only so many timers
 /// before it has to let others run, and any further poll does nothing; `unconstrained` lifts that.
@@ -88,7 +88,7 @@ fn taken<T>(places: Vec<Option<T>>) -> Vec<T> {
 fn far_population<C: Contender>(contender: &C, timers: usize) -> Vec<C::Handle> {
     let mut handles = places(timers);
     schedule_far(contender, Generator::SEED, &mut handles);
-    contender.settle_scheduled(timers);
+    contender.cascade_scheduled(timers);
     taken(handles)
 }
 
@@ -126,15 +126,15 @@ fn schedule<C: Contender>(arguments: &Arguments, reported: bool) -> Outcome {
     });
     let began = spans.iter().map(|span| span.0).min().expect("a thread");
     let ended = spans.iter().map(|span| span.1).max().expect("a thread");
-    contender.settle_scheduled(arguments.timers);
-    let settled = Instant::now();
+    contender.cascade_scheduled(arguments.timers);
+    let cascaded = Instant::now();
 
     let mut handles = taken(handles);
     check_count("timers scheduled", handles.len(), arguments.timers)?;
     check_none_fired(&contender, &mut handles)?;
     if reported {
         print_figure("schedule_ns", ns_each(ended - began, arguments.timers));
-        print_figure("settled_ns", ns_each(settled - began, arguments.timers));
+        print_figure("cascaded_ns", ns_each(cascaded - began, arguments.timers));
     }
     Ok(())
 }
@@ -157,13 +157,13 @@ fn cancel<C: Contender>(arguments: &Arguments, reported: bool) -> Outcome {
     });
     let ended = Instant::now();
     let left = cancelled.len();
-    let unfired = contender.settle_cancelled(cancelled);
-    let settled = Instant::now();
+    let unfired = contender.cascade_cancelled(cancelled);
+    let cascaded = Instant::now();
 
     check_count("timers cancelled that did not fire", unfired, left)?;
     if reported {
         print_figure("cancel_ns", ns_each(ended - began, arguments.timers));
-        print_figure("settled_ns", ns_each(settled - began, arguments.timers));
+        print_figure("cascaded_ns", ns_each(cascaded - began, arguments.timers));
         print_figure("unlinks", 1.0);
     }
     Ok(())
@@ -202,7 +202,7 @@ fn idle<C: Contender>(arguments: &Arguments) -> Outcome {
             .runtime()
             .block_on(async { tokio::time::sleep(time).await })
     };
-    pause(SETTLE);
+    pause(CASCADE);
 
     let switches_began = process::switches();
     let cpu_began = process::cpu_seconds();
@@ -222,7 +222,7 @@ fn memory<C: Contender>(arguments: &Arguments) -> Outcome {
     let mut handles = places(arguments.timers);
     let before = process::resident_bytes();
     schedule_far(&contender, Generator::SEED, &mut handles);
-    contender.settle_scheduled(arguments.timers);
+    contender.cascade_scheduled(arguments.timers);
     let after = process::resident_bytes();
 
     check_none_fired(&contender, &mut taken(handles))?;
@@ -242,7 +242,7 @@ fn reschedule<C: Contender>(arguments: &Arguments, reported: bool) -> Outcome {
             .map(|_| contender.schedule(context, Instant::now() + TIME_TO_LIVE))
             .collect()
     });
-    contender.settle_scheduled(RESTART_TIMERS);
+    contender.cascade_scheduled(RESTART_TIMERS);
     let limit = Duration::from_secs_f64(arguments.seconds);
 
     let began = Instant::now();
@@ -255,7 +255,7 @@ fn reschedule<C: Contender>(arguments: &Arguments, reported: bool) -> Outcome {
                 contender.restart(context, &mut handles[chosen], deadline);
             }
         });
-        contender.settle_restarted();
+        contender.cascade_restarted();
         restarts += RESTARTS_AT_ONCE;
     }
     let took = began.elapsed();

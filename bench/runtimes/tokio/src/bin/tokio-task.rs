@@ -5,7 +5,7 @@
 //! processor; timers are scheduled from threads inside `Runtime::block_on`, as from `async fn main`.
 //!
 //! What differs: the timer is in the wheel when a worker has polled the new task, and out of it when
-//! a worker has dropped the aborted one. Both happen later than the call returns: `settled_ns` is
+//! a worker has dropped the aborted one. Both happen later than the call returns: `cascaded_ns` is
 //! the time until the last has. In S6 at most a thousand aborted tasks wait for that, and the time
 //! includes it. Ticks are of 1 ms, deadlines are rounded up, nothing is early.
 
@@ -92,11 +92,11 @@ impl Contender for TaskEach {
         Some(handle)
     }
 
-    fn settle_scheduled(&self, scheduled: usize) {
+    fn cascade_scheduled(&self, scheduled: usize) {
         wait_for(&POLLED, scheduled);
     }
 
-    fn settle_cancelled(&self, cancelled: Vec<Self::Cancelled>) -> usize {
+    fn cascade_cancelled(&self, cancelled: Vec<Self::Cancelled>) -> usize {
         self.runtime.block_on(async {
             let mut unfired = 0;
             for task in cancelled {
@@ -106,7 +106,7 @@ impl Contender for TaskEach {
         })
     }
 
-    fn settle_restarted(&self) {
+    fn cascade_restarted(&self) {
         wait_for(&DROPPED, REPLACED.load(Relaxed));
     }
 

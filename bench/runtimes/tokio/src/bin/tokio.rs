@@ -71,13 +71,13 @@ impl Contender for OneTask {
     }
 
     /// Scheduling, cancelling and restarting take effect at once.
-    fn settle_scheduled(&self, _: usize) {}
+    fn cascade_scheduled(&self, _: usize) {}
 
-    fn settle_cancelled(&self, cancelled: Vec<()>) -> usize {
+    fn cascade_cancelled(&self, cancelled: Vec<()>) -> usize {
         cancelled.len()
     }
 
-    fn settle_restarted(&self) {}
+    fn cascade_restarted(&self) {}
 
     fn fired(&self, handles: &mut [Self::Handle]) -> usize {
         handles.iter().filter(|sleep| sleep.is_elapsed()).count()

@@ -1,0 +1,23 @@
+#include "allocator.h"
+
+#include <stdlib.h>
+
+static void *allocate(size_t alignment, size_t bytes, void *context)
+{
+    (void)context;
+    if (alignment <= _Alignof(max_align_t))
+        return malloc(bytes);
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void release(void *block, size_t bytes, void *context)
+{
+    (void)bytes;
+    (void)context;
+    free(block);
+}
+
+struct elapse_allocator elapse__default_allocator(void)
+{
+    return (struct elapse_allocator){.allocate = allocate, .release = release};
+}

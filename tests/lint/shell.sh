@@ -1,6 +1,0 @@
-#!/usr/bin/env bash
-# No shell script gives shellcheck anything to say.
-set -euo pipefail
-source tests/lint/files.sh
-
-shell_files | xargs shellcheck --external-sources

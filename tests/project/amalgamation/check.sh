@@ -1,0 +1,116 @@
+#!/usr/bin/env bash
+# The two files of `./dev amalgamate`: the same from run to run, self-contained, without
+# a warning from any compiler that is here, usable from C++, and the structures alone
+# freestanding. Faults in the sources are told by place.
+#
+# Usage: check.sh SOURCE_DIR SCRATCH_DIR
+set -euo pipefail
+
+source_dir=$1
+scratch_dir=$2
+# shellcheck source=tests/structures/freestanding/symbols.sh
+source "$source_dir/tests/structures/freestanding/symbols.sh"
+# Beyond what users are promised: what several files, each right by itself, could hide
+# from each other as one.
+warnings=(-Wall -Wextra -Wpedantic -Wredundant-decls -Wshadow -Werror)
+
+rm -rf "$scratch_dir"
+mkdir -p "$scratch_dir/one" "$scratch_dir/two"
+cd "$scratch_dir"
+
+PYTHONHASHSEED=1 "$source_dir/scripts/amalgamate.py" one
+PYTHONHASHSEED=2 "$source_dir/scripts/amalgamate.py" two >two.log
+diff -r one two
+
+version=$(sed -n 's/.*ELAPSE_VERSION_TEXT  *"\(.*\)"/\1/p' "$source_dir/include/elapse/version.h")
+for file in one/elapse.h one/elapse.c; do
+    head=$(head -n 50 "$file")
+    [[ $head == *"Elapse $version:"* && $head == *"MIT License"* &&
+        $head == *"ELAPSE_STRUCTURES_ONLY defined"* ]]
+    if grep -nE '^#include +(<elapse/|"([^e]|e[^l]))' "$file"; then
+        echo "$file: includes a file of the library's tree" >&2
+        exit 1
+    fi
+done
+
+# A user of the header alone, in either language.
+cat >user.c <<'TEXT'
+#include "one/elapse.h"
+
+int main(void)
+{
+    struct elapse_scheduler_options options = {0};
+    struct elapse_cron cron;
+    static struct elapse_wheel wheel;
+    struct elapse_timer timer;
+
+    elapse_timer_init(&timer);
+    if (elapse_wheel_init(&wheel, 0) != ELAPSE_OK)
+        return 1;
+    elapse_wheel_start(&wheel, &timer, 3);
+    elapse_wheel_advance(&wheel, 3);
+    if (elapse_wheel_pop(&wheel) != &timer)
+        return 2;
+    return elapse_cron_parse(&cron, "0 4 * * *", 0) != ELAPSE_OK || options.shards != 0;
+}
+TEXT
+sed 's/ = {0}/ = {}/' user.c >user.cc
+
+# check COMPILER: with the C++ compiler of the same house, where there is one.
+check()
+{
+    local compiler=$1 other=${1/%cc/++} object=$1.o
+    [[ $compiler != clang ]] || other=clang++
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -c one/elapse.c -o "$object"
+    "$compiler" -std=c11 "${warnings[@]}" -O2 user.c "$object" -pthread -o "user-$compiler"
+    "./user-$compiler"
+    if command -v "$other" >/dev/null; then
+        "$other" -std=c++17 "${warnings[@]}" -O2 -c user.cc -o "user-$other.o"
+        "$compiler" "user-$other.o" "$object" -pthread -o "user-$other"
+        "./user-$other"
+        echo "$other: ok"
+    fi
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -DELAPSE_STRUCTURES_ONLY -ffreestanding \
+        -c one/elapse.c -o "structures-$compiler.o"
+    needs_nothing_foreign "structures-$compiler.o"
+    echo "$compiler: ok"
+}
+
+checked=0
+for compiler in gcc clang; do
+    command -v "$compiler" >/dev/null || continue
+    check "$compiler"
+    checked=$((checked + 1))
+done
+if ((checked == 0)); then
+    echo "there is neither gcc nor clang" >&2
+    exit 1
+fi
+
+# refused TEXT FAULT: the library with TEXT at the end of a source is refused, by place.
+refused()
+{
+    local said status=0
+    printf '%s' "$1" >>tree/src/structures/error.c
+    said=$(tree/scripts/amalgamate.py three 2>&1) || status=$?
+    cp "$source_dir/src/structures/error.c" tree/src/structures/error.c
+    if ((status != 2)) || [[ ! $said =~ ^amalgamate.py:\ src/structures/error.c:[0-9]+:\ $2$ ]]; then
+        echo "status $status, not 2, or not \"$2\": $said" >&2
+        exit 1
+    fi
+}
+
+mkdir -p tree/src
+cp -r "$source_dir"/{include,scripts,LICENSE} tree
+cp -r "$source_dir"/src/{base,structures,cron,scheduler} tree/src
+refused $'#ifdef FAST\n#include <math.h>\n#endif\n' 'an #include that depends on a condition'
+refused $'#include "fast.h"\n' 'there is no "fast.h"'
+refused $'#include FAST\n' 'an #include of neither <file> nor "file"'
+[[ ! -e three ]]
+
+status=0
+"$source_dir/scripts/amalgamate.py" user.c >/dev/null 2>fault.log || status=$?
+if ((status != 2)) || [[ $(wc -l <fault.log) != 1 ]]; then
+    echo "a directory that is a file: status $status" >&2
+    exit 1
+fi

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""links.py [ROOT]: nothing in the documentation points to what is not there: links between
+pages, to headers and folders, to headings; files named in the tables of README.md; pages named in
+sources, scripts and package files; pages of the guide that its index leaves out; kinds of tests
+that the page about testing leaves out."""
+
+import pathlib
+import re
+import sys
+import urllib.parse
+
+import markdown
+
+SKIPPED = {".git", "build", "corpus", "__pycache__"}
+SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+SOURCES = {".c", ".h", ".py", ".sh", ".cmake", ".in", ".txt", ".docs", ".install", ".md", ".1", ".7"}
+# The names of pages in running text: of no page in particular when there is a * in it.
+MENTION = re.compile(r"(?<![\w./*-])docs/[\w./-]*\.(?:md|[1-9])\b(?![/*])")
+QUOTED = re.compile(r"`([^`]+)`")
+# What is no name of a file although it stands in such a table: parameters, commands, numbers.
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:md|h|c|py|sh|svg)")
+
+
+def files(root):
+    for path in sorted(root.iterdir()):
+        if path.name in SKIPPED or path.is_symlink():
+            continue
+        if path.is_dir():
+            yield from files(path)
+        else:
+            yield path
+
+
+def check_link(root, page, target):
+    """What is wrong with the link, or None."""
+    if SCHEME.match(target):
+        return None
+    name, _, anchor = urllib.parse.unquote(target).partition("#")
+    path = (page.parent / name).resolve() if name else page
+    if name.startswith("/") or not path.is_relative_to(root):
+        return "leads out of the project"
+    if path.relative_to(root).parts[:1] == ("build",):
+        return "leads into what is built"
+    if not path.exists():
+        return "there is no such file"
+    if anchor and path.suffix != ".md":
+        return "only a page has headings to link to"
+    if anchor and anchor not in markdown.anchors(path.read_text()):
+        return "there is no such heading"
+    return None
+
+
+def check_links(root):
+    for page in files(root):
+        if page.suffix != ".md":
+            continue
+        for line, target in markdown.links(page.read_text()):
+            wrong = check_link(root, page, target)
+            if wrong:
+                yield f"{page.relative_to(root)}:{line}: {target}: {wrong}"
+
+
+def check_tables(root):
+    """Names in the tables of README.md: from the root, from include/, or in the folder that the
+    row is about. In the row about tests/ each word in code style is one of its folders."""
+    for number, line in enumerate(markdown.split((root / "README.md").read_text())[1], 1):
+        cells = line.split("|")
+        if not line.startswith("|") or len(cells) < 3:
+            continue
+        first = QUOTED.search(cells[1])
+        folder = root / first.group(1) if first and first.group(1).endswith("/") else root
+        for name in QUOTED.findall(re.sub(r"\]\([^)]*\)", "]", line)):
+            if not PATH.fullmatch(name) and not (folder == root / "tests" and name != "tests/"):
+                continue
+            if not any((place / name).exists() for place in (root, root / "include", folder)):
+                yield f"README.md:{number}: {name}: there is no such file or folder"
+
+
+def check_mentions(root):
+    for path in files(root):
+        if path.suffix not in SOURCES and path.name not in ("dev", "run"):
+            continue
+        # These write of pages that only they know.
+        if path.parent == root / "tests/project/docs":
+            continue
+        text = path.read_text(errors="replace")
+        if path.suffix == ".md":  # links are looked at by themselves
+            text = re.sub(r"(?<=\])\([^)\n]*\)", "", text)
+        for mention in MENTION.finditer(text):
+            if not (root / mention.group()).exists():
+                line = text.count("\n", 0, mention.start()) + 1
+                yield f"{path.relative_to(root)}:{line}: {mention.group()}: there is no such page"
+
+
+def check_index(root):
+    """Each page of the guide is in its index, and the index in README.md."""
+    index = root / "docs/guide/README.md"
+    linked = {(index.parent / target.partition("#")[0]).resolve()
+              for _, target in markdown.links(index.read_text())}
+    for page in sorted(index.parent.glob("*.md")):
+        if page != index and page not in linked:
+            yield f"docs/guide/README.md: {page.name} is not in it"
+    if not any(target.startswith("docs/guide/") for _, target
+               in markdown.links((root / "README.md").read_text())):
+        yield "README.md: there is no link to the guide"
+
+
+def check_kinds(root):
+    """Each folder of tests, or each of its own folders, has its place on the page about testing."""
+    named = set(QUOTED.findall((root / "docs/guide/testing.md").read_text()))
+
+    def has_place(folder):
+        below = [one for one in folder.iterdir() if one.is_dir() and one.name not in SKIPPED]
+        return (str(folder.relative_to(root)) in named
+                or (below != [] and all(has_place(one) for one in below)))
+
+    for folder in sorted((root / "tests").iterdir()):
+        if folder.is_dir() and folder.name not in SKIPPED and not has_place(folder):
+            yield f"docs/guide/testing.md: tests/{folder.name} is not in it"
+
+
+def check(root):
+    root = root.resolve()
+    checks = (check_links, check_tables, check_mentions, check_index, check_kinds)
+    return [fault for one in checks for fault in one(root)]
+
+
+if __name__ == "__main__":
+    FAULTS = check(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "."))
+    sys.exit("\n".join(FAULTS) if FAULTS else 0)

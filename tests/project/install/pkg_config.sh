@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# A program takes the installed library by pkg-config, in C and C++, shared and static.
+set -euo pipefail
+# shellcheck source=tests/project/install/support.sh
+source "$(dirname "${BASH_SOURCE[0]}")/support.sh"
+command -v pkg-config >/dev/null || {
+    echo "skipped: there is no pkg-config"
+    exit 77
+}
+start_empty pkg_config
+export PKG_CONFIG_PATH=$PREFIX/$lib/pkgconfig
+export LD_LIBRARY_PATH=$PREFIX/$lib
+
+[[ $(pkg-config --modversion elapse) == "$version" ]] || fail "pkg-config has another version"
+read -ra shared < <(pkg-config --cflags --libs elapse)
+read -ra static < <(pkg-config --static --cflags --libs elapse)
+
+# At -O0 nothing is inlined: the library has to have those functions too.
+for level in -O0 -O2; do
+    "$CC" -std=c11 "$level" "$here/take.c" "${shared[@]}" -o take-shared
+    "$CC" -std=c11 "$level" -static "$here/take.c" "${static[@]}" -o take-static
+    takes ./take-shared ./take-static
+done
+readelf -d take-shared | grep -q 'NEEDED.*libelapse' || fail "take-shared does not ask for the library"
+
+# Who links with the shared library needs none of what it needs itself.
+[[ " ${static[*]} " == *" -pthread "* ]] || fail "--static does not name -pthread: ${static[*]}"
+[[ " ${shared[*]} " != *" -pthread "* ]] || fail "-pthread is asked for: ${shared[*]}"
+
+needs_cxx
+"$CXX" -std=c++17 "$here/take_cxx.cpp" "${shared[@]}" -o take-cxx-shared
+"$CXX" -std=c++17 -static "$here/take_cxx.cpp" "${static[@]}" -o take-cxx-static
+takes ./take-cxx-shared ./take-cxx-static

@@ -1,0 +1,158 @@
+"""What the public headers have to say, as the manual that they are: faults(compiler, headers)
+lists where they do not."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+INCLUDE = ROOT / "include"
+sys.path[:0] = [str(ROOT / "scripts/manual"), str(ROOT / "tests/project/install")]
+
+import headers as manual  # noqa: E402
+import man_pages  # noqa: E402
+import symbols  # noqa: E402
+
+UNIT = re.compile(r"_(ns|us|ms|s|ticks?)$")
+TIME_WORDS = {"now", "deadline", "delay", "earliest", "latest", "timeout", "period", "slack",
+              "tick", "intended", "actual", "due", "lateness", "time"}
+INTEGER_64 = re.compile(r"\bu?int64_t\b")
+OTHER_INTEGER = re.compile(r"\b(int|long|unsigned|size_t|u?int32_t)\b")
+CAPITALS = re.compile(r"\bELAPSE_[A-Z0-9_]+\b|\b[A-Z][A-Z0-9_]{2,}\b")
+
+
+def run_tests():
+    """Runs the tests of the program that calls it. Ends with 77, skipped, when all that were run
+    passed, but some could not be run."""
+    result = unittest.main(exit=False).result
+    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
+
+
+def public_functions(compiler, include):
+    """The functions that a program can call, by the preprocessor and not by the reader of the
+    manual: those of the shared library, which tests/project/install compares with its symbols, and the
+    static ones."""
+    names = symbols.declared(compiler, include)
+    text = symbols.outside_braces(symbols.declarations(compiler, include))
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*\)?", " ", text)
+    names |= set(re.findall(r"\bstatic\s+inline\b[^;()=]*?\b(\w+)\s*\(", text))
+    return {name for name in names if not name.startswith("elapse__")}
+
+
+def parameters(declaration):
+    """Type and name of each parameter."""
+    inside = declaration[declaration.index("(") + 1:-1]
+    found = [re.match(r"(.*?)(\w+)$", each.strip()) for each in inside.split(",")]
+    return [each.groups() for each in found if each and each[1]]
+
+
+def is_time(kind, name):
+    """An integer of 64 bits is a time; another may be one, and is called so then."""
+    if INTEGER_64.search(kind):
+        return True
+    return bool(TIME_WORDS & set(name.split("_")) and OTHER_INTEGER.search(kind))
+
+
+class Rules:
+    def __init__(self, book):
+        self.book = book
+        self.found = []
+        self.known = {"NULL", "SIZE_MAX"}
+        for name in book.constants:
+            parts = name.split("_")
+            self.known |= {"_".join(parts[start:]) for start in range(len(parts))}
+
+    def fault(self, header, item, text):
+        self.found.append(f"{header.name}:{item.line}: {item.name}: {text}")
+
+    def bare_times(self, header):
+        """Whether a time without a unit in its name has one by a rule at the head."""
+        rule = header.rules.get("Times", "")
+        return "ticks" in rule and "names end in" not in rule
+
+    def function(self, header, item):
+        comment = item.comment
+        if comment is None:
+            self.fault(header, item, "no comment in front of it")
+            return
+        if item.part_of:
+            whole = [each for each in header.functions() if each.name == item.part_of]
+            if not whole or whole[0].part_of:
+                self.fault(header, item, f"{item.part_of}, which calls it, is not there")
+            return
+        if not any(block.kind == "text" and re.search(r"\w", block.text)
+                   for block in comment.effect):
+            self.fault(header, item, "no effect")
+        self.errors(header, item)
+        for label in ("Cost", "Threads", "Since"):
+            said = comment.clauses.get(label, header.rules.get(label, ""))
+            if not re.search(r"\w", said):
+                self.fault(header, item, f"no {label.lower()}")
+        self.units(header, item)
+
+    def errors(self, header, item):
+        own = item.comment.clauses.get("Errors")
+        named = self.book.errors(header, item)
+        if re.match(r"enum elapse_error\b", item.declaration):
+            if not named:
+                self.fault(header, item, "returns an error, but names none")
+        elif own is None and "Errors" not in header.rules:
+            self.fault(header, item, "neither errors nor «Cannot fail.»")
+        elif named:
+            self.fault(header, item, "names errors, but returns none")
+        for word in CAPITALS.findall(own or ""):
+            if word not in self.known:
+                self.fault(header, item, f"unknown error {word}")
+
+    def units(self, header, item):
+        if self.bare_times(header):
+            return
+        times = [name for kind, name in parameters(item.declaration) if is_time(kind, name)]
+        if re.match(r"u?int64_t ", item.declaration):
+            times.append(item.name)
+        for name in times:
+            if not UNIT.search(name):
+                self.fault(header, item, f"{name} has no unit")
+
+    def members(self, header, item):
+        for member in item.members if not item.opaque else []:
+            if member.comment is None:
+                self.fault(header, item, f"{member.name} has no comment")
+                continue
+            words = set(member.name.split("_"))
+            bare = (item.kind == "struct" and INTEGER_64.search(member.declaration)
+                    and "[" not in member.declaration and "(" not in member.declaration
+                    and TIME_WORDS & words and not UNIT.search(member.name))
+            if bare and not self.bare_times(header):
+                self.fault(header, item, f"{member.name} has no unit")
+
+    def header(self, header):
+        for item in header.items:
+            if item.private:
+                continue
+            if item.kind == "function":
+                self.function(header, item)
+            elif item.comment is None:
+                self.fault(header, item, "no comment in front of it")
+            else:
+                self.members(header, item)
+
+
+def faults(compiler, include):
+    include = pathlib.Path(include)
+    try:
+        book = man_pages.Manual(include / "elapse")
+    except manual.Fault as fault:
+        return [str(fault)]
+    rules = Rules(book)
+    read = set()
+    for header in book.headers.values():
+        rules.header(header)
+        read |= {item.name for item in header.functions()}
+    public = public_functions(compiler, include.resolve())
+    rules.found += [f"{name}: the manual has overlooked it" for name in sorted(public - read)]
+    rules.found += [f"{name}: in the manual, but not to be called" for name in sorted(read - public)]
+    if not public:
+        rules.found.append("there are no functions")
+    return rules.found

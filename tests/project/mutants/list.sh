@@ -1,0 +1,480 @@
+# shellcheck shell=bash
+# The mutants. Each call plants one fault:
+#
+#     mutant NAME FILE ORIGINAL REPLACEMENT
+#
+# ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
+# so that it does not, the script says so: then plant the same fault in the new code.
+
+# ---- the wheel: levels, drains, order ----
+
+mutant drain_skipped src/structures/wheel.c \
+    '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+            wheel->draining = slot;
+            continue;
+        }' \
+    ''
+mutant drain_reverses_order src/structures/wheel.c \
+    'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
+    'elapse__ring_append(&entered->timers, &timer->keep.link);'
+mutant start_appends_in_front src/structures/wheel.c \
+    'elapse__ring_append(&entered->timers, &timer->keep.link);' \
+    'elapse__ring_prepend(&entered->timers, &timer->keep.link);'
+mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
+    'limit = last_before < limit ? last_before : limit;' \
+    '(void)last_before;'
+mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
+    'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
+    'tick'
+mutant pointer_catches_up_during_a_drain src/structures/wheel.c \
+    '    if (wheel->draining == 0)
+        catch_up(wheel);' \
+    '    catch_up(wheel);'
+mutant slot_one_too_low src/structures/wheel_geometry.h \
+    '((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));' \
+    '((unsigned)((deadline - 1) >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));'
+
+# ---- the wheel: deadlines and times ----
+
+mutant deadline_rounded_down src/structures/wheel.c \
+    '    wheel->count++;
+    timer->deadline = deadline;' \
+    '    wheel->count++;
+    if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
+        deadline--;
+    timer->deadline = deadline;'
+mutant past_deadline_kept src/structures/deadline.h \
+    'return deadline > clock ? deadline : clock;' \
+    'return deadline;'
+mutant earlier_deadline_only_stored include/elapse/wheel.h \
+    'deadline > timer->deadline && deadline >= wheel->clock &&' \
+    'deadline >= wheel->clock &&'
+mutant put_off_to_now_forgotten src/structures/wheel.c \
+    'timer->deadline = deadline; /* it is due, and put off to now */' \
+    ''
+mutant moved_timer_not_taken_out src/structures/wheel.c \
+    '    (void)elapse_wheel_stop(wheel, timer);
+    elapse_wheel_start_idle' \
+    '    wheel->count--;
+    elapse_wheel_start_idle'
+mutant put_off_timer_popped_early src/structures/wheel.c \
+    'if (oldest->deadline == tick) {' \
+    'if (true) {'
+mutant last_of_a_drain_popped_early src/structures/wheel.c \
+    'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
+    'return one_is_left ? timer : NULL;'
+mutant time_goes_backwards include/elapse/wheel.h \
+    'if (now > wheel->clock)' \
+    'if (now != wheel->clock)'
+mutant time_not_clamped include/elapse/wheel.h \
+    'wheel->clock = now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;' \
+    'wheel->clock = now;'
+mutant due_one_tick_late include/elapse/wheel.h \
+    'return wheel->clock < wheel->wake ? NULL' \
+    'return wheel->clock <= wheel->wake ? NULL'
+
+# ---- the wheel: occupancy, least, wake ----
+
+mutant bit_not_cleared src/structures/wheel.c \
+    '*word &= ~(UINT64_C(1) << slot % 64);' \
+    ''
+mutant word_bit_not_cleared src/structures/wheel.c \
+    'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
+    ';'
+mutant word_bit_cleared_too_soon src/structures/wheel.c \
+    '    if (*word == 0)
+' \
+    ''
+mutant least_not_lowered_by_start src/structures/wheel.c \
+    '        entered->least = deadline;
+        lower_wake(wheel, deadline);' \
+    '        lower_wake(wheel, deadline);'
+mutant least_not_lowered_by_drain src/structures/wheel.c \
+    '    else if (deadline < entered->least)
+        entered->least = deadline;' \
+    ''
+mutant least_of_an_emptied_slot_kept src/structures/wheel.c \
+    '    wheel->slots[slot].least = deadline;
+    wheel->slots[slot].entered = 0;' \
+    '    uint64_t least = wheel->slots[slot].least;
+    if (least < elapse__wheel_first_tick(wheel->pointer, slot) || least > deadline)
+        least = deadline;
+    if (least < wheel->wake)
+        wheel->wake = least;
+    wheel->slots[slot].least = least;
+    wheel->slots[slot].entered = 0;'
+mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
+    '    open_slot(wheel, slot, deadline);
+    lower_wake(wheel, deadline);' \
+    '    open_slot(wheel, slot, deadline);'
+mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
+    '        entered->least = deadline;
+        lower_wake(wheel, deadline);' \
+    '        entered->least = deadline;'
+mutant wake_forgotten_after_a_pop src/structures/wheel.c \
+    'wheel->wake = least_of_all(wheel);' \
+    'wheel->wake = ELAPSE_NEVER;'
+
+# ---- the wheel: cascade, stop, memory ----
+
+mutant cascade_forgets_the_rest src/structures/wheel.c \
+    '    if (link != ring)
+        return false;
+    mark_empty(wheel, drained);' \
+    '    mark_empty(wheel, drained);'
+mutant cascade_says_done_too_soon src/structures/wheel.c \
+    '            if (!drain(wheel, budget))
+                return false;' \
+    '            if (!drain(wheel, budget))
+                return true;'
+mutant cascade_exceeds_its_budget src/structures/wheel.c \
+    '        if (*budget == 0)
+            return false;
+        --*budget;' \
+    ''
+mutant drain_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
+    '    if (slot == wheel->draining)
+        wheel->draining = 0;' \
+    ''
+mutant stopped_timer_stays_pending include/elapse/wheel.h \
+    '    timer->place = 0;
+    wheel->count--;' \
+    '    wheel->count--;'
+mutant popped_timer_stays_pending src/structures/wheel.c \
+    '    due->place = 0;
+' \
+    ''
+mutant emptied_slot_stays_open include/elapse/wheel.h \
+    '    if (next == previous)
+        elapse_wheel_close_slot(wheel, place);' \
+    '    (void)place;'
+mutant hints_outlive_the_call src/structures/wheel.c \
+    '    struct elapse__scratch_trails trails;
+    memset(trails.entered, 0, sizeof trails.entered);' \
+    '    static struct elapse__scratch_trails trails;'
+mutant for_each_reads_a_released_timer src/base/ring.h \
+    '        link = next;' \
+    '        link = link->next;'
+mutant check_does_not_count src/structures/wheel_inspect.c \
+    '    if (broken == 0 && count != wheel->count)
+        broken = 4;' \
+    ''
+mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
+    'return wheel->wake > least ? 7 : 0;' \
+    'return 0;'
+
+mutant check_tells_a_wrong_number src/structures/wheel_inspect.c \
+    '        if (timer->deadline < wheel->slots[slot].least)
+            return 6;' \
+    '        if (timer->deadline < wheel->slots[slot].least)
+            return 7;'
+mutant check_of_a_drain_tells_a_wrong_number src/structures/wheel_inspect.c \
+    '        !slot_occupied(wheel, slot))
+        return 8;' \
+    '        !slot_occupied(wheel, slot))
+        return 2;'
+
+# ---- windows ----
+
+mutant window_chooses_another_tick src/structures/timer.c \
+    '(earliest - 1) ^ latest' \
+    'earliest ^ latest'
+mutant window_ignores_now src/structures/timer.c \
+    '    if (earliest < now)
+        earliest = elapse__clock_at(now);' \
+    '    (void)now;'
+
+# ---- the heap ----
+
+mutant heap_never_sifts_up src/structures/heap.c \
+    'if (index > 0 && comes_before(entry, heap->entries[(index - 1) / CHILDREN]))' \
+    'if (false)'
+mutant heap_sifts_down_the_wrong_way src/structures/heap.c \
+    'if (!comes_before(heap->entries[least], entry))' \
+    'if (comes_before(heap->entries[least], entry))'
+mutant heap_overlooks_the_last_child src/structures/heap.c \
+    'count - first < CHILDREN ? count : first + CHILDREN' \
+    'count - first < CHILDREN ? count : first + CHILDREN - 1'
+mutant heap_ignores_the_arming_number src/structures/heap.c \
+    'return a.timer->keep.sequence < b.timer->keep.sequence;' \
+    'return false;'
+mutant heap_keeps_the_old_arming_number src/structures/heap.c \
+    'timer->keep.sequence = heap->sequence++;' \
+    'timer->keep.sequence = timer->place == 0 ? heap->sequence++ : timer->keep.sequence;'
+mutant heap_pops_late src/structures/heap.c \
+    'heap->entries[0].deadline > heap->clock' \
+    'heap->entries[0].deadline >= heap->clock'
+mutant heap_takes_one_too_many src/structures/heap.c \
+    'timer->place == 0 && heap->count == heap->capacity' \
+    'timer->place == 0 && heap->count > heap->capacity'
+mutant heap_walk_leaves_gaps src/structures/heap.c \
+    '    if (heap->gaps > 0)
+        compact(heap);' \
+    ''
+mutant heap_does_not_count_gaps src/structures/heap.c \
+    '        heap->gaps++;' \
+    ''
+mutant heap_moves_into_too_little src/structures/heap.c \
+    '    if (capacity < heap->count)
+        return ELAPSE_ERROR_FULL;' \
+    ''
+mutant heap_check_tells_a_wrong_number src/structures/heap.c \
+    '            return 4;' \
+    '            return 3;'
+
+# ---- the dials ----
+
+mutant dials_slot_one_too_low src/structures/dials_level.h \
+    'return (uint32_t)(elapse__dials_piece(level, tick) % level->slots);' \
+    'return (uint32_t)((elapse__dials_piece(level, tick) + level->slots - 1) % level->slots);'
+mutant dials_reach_one_tick_too_far src/structures/dials_level.h \
+    'distance + elapse__dials_past(level, pointer) < level->span' \
+    'distance + elapse__dials_past(level, pointer) <= level->span'
+mutant dials_reach_counts_from_the_pointer src/structures/dials_level.h \
+    'distance < level->span && distance + elapse__dials_past(level, pointer) < level->span' \
+    'distance < level->span'
+mutant dials_word_of_the_pointer_not_looked_at_again src/structures/dials_level.h \
+    'word = word + 1 < words ? word + 1 : 0;
+        bits = occupied[word];' \
+    'word = word + 1 < words ? word + 1 : 0;
+        bits = occupied[word] & ~(word == from / 64 ? UINT64_MAX >> (63 - from % 64) : 0);'
+mutant dials_slots_before_the_pointer_first src/structures/dials_level.h \
+    'occupied[word] & UINT64_MAX << from % 64;' \
+    'occupied[word];'
+mutant dials_bit_not_cleared src/structures/dials_level.h \
+    'elapse__dials_occupied(level)[slot / 64] &= ~(UINT64_C(1) << slot % 64);' \
+    ''
+mutant dials_occupied_slots_not_counted_down src/structures/dials_level.h \
+    'level->occupied_slots--;' \
+    ''
+mutant dials_coarsest_level_drained_first src/structures/dials.c \
+    'for (struct elapse__dials_level *level = dials->finest->coarser;
+         level != NULL && pointer % level->width == 0; level = level->coarser) {
+        uint32_t slot' \
+    'for (uint32_t n = dials->levels - 1; n > 0; n--) {
+        struct elapse__dials_level *level = dials->finest;
+        while (level->number != n)
+            level = level->coarser;
+        if (pointer % level->width != 0)
+            continue;
+        uint32_t slot'
+mutant dials_parked_drained_before_the_slots src/structures/dials.c \
+    '    uint64_t pointer = dials->pointer;
+    for (struct' \
+    '    uint64_t pointer = dials->pointer;
+    put_parked_aside(dials);
+    if (!drain_ring(dials, &dials->aside, budget))
+        return false;
+    for (struct'
+mutant dials_drain_reverses_order src/structures/dials.c \
+    '        (void)place_timer(dials, timer, true);' \
+    '        (void)place_timer(dials, timer, false);'
+mutant dials_drain_from_the_oldest src/structures/dials.c \
+    '    struct elapse__link *link = ring->previous;
+    size_t left = *budget;
+    for (; link != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(link);
+        link = link->previous;
+        (void)place_timer(dials, timer, true);
+    }
+    /* The ring is closed once, behind the last that moved. */
+    ring->previous = link;
+    link->next = ring;' \
+    '    struct elapse__link *link = ring->next;
+    size_t left = *budget;
+    for (; link != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(link);
+        link = link->next;
+        (void)place_timer(dials, timer, true);
+    }
+    ring->next = link;
+    link->previous = ring;'
+mutant dials_start_as_the_oldest src/structures/dials.c \
+    'wake_by(dials, place_timer(dials, timer, false));' \
+    'wake_by(dials, place_timer(dials, timer, true));'
+mutant dials_wake_not_lowered src/structures/dials.c \
+    'wake_by(dials, place_timer(dials, timer, false));' \
+    '(void)place_timer(dials, timer, false);'
+mutant dials_wake_at_the_deadline src/structures/dials.c \
+    'begin = elapse__dials_begin(level, deadline);' \
+    'begin = deadline;'
+mutant dials_pointer_runs_past_a_slot src/structures/dials.c \
+    'uint64_t limit = dials->wake < dials->clock ? dials->wake : dials->clock;' \
+    'uint64_t limit = dials->clock;'
+mutant dials_pointer_stays_behind src/structures/dials.c \
+    '    dials->pointer = limit;
+    dials->drained = false;' \
+    ''
+mutant dials_pointer_waits_for_stopped_timers src/structures/dials.c \
+    '    if (dials->wake <= dials->clock)
+        dials->wake = first_begin(dials);
+    uint64_t limit' \
+    '    uint64_t limit'
+mutant dials_still_drained_after_the_pointer_moved src/structures/dials.c \
+    '    dials->pointer = limit;
+    dials->drained = false;' \
+    '    dials->pointer = limit;'
+mutant dials_coarser_levels_not_looked_at src/structures/dials.c \
+    'if (first <= elapse__dials_next_begin(level, dials->pointer))' \
+    'if (first != ELAPSE_NEVER)'
+mutant dials_parked_least_not_lowered src/structures/dials.c \
+    'if (elapse__ring_empty(ring) || deadline < dials->parked_least)' \
+    'if (elapse__ring_empty(ring))'
+mutant dials_parked_least_of_a_stopped_timer_kept src/structures/dials.c \
+    'if (elapse__ring_empty(ring) || deadline < dials->parked_least)' \
+    'if (dials->parked_least == 0 || deadline < dials->parked_least)'
+mutant dials_visit_at_the_least_deadline src/structures/dials.c \
+    '           elapse__dials_begin(dials->top, dials->parked_least) == dials->pointer;' \
+    '           dials->parked_least == dials->pointer;'
+mutant dials_visit_forgets_the_rest src/structures/dials.c \
+    '    if (!elapse__ring_empty(&dials->aside))
+        return dials->pointer;' \
+    ''
+mutant dials_second_visit_overwrites_the_first src/structures/dials.c \
+    '    if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
+        return;' \
+    '    if (elapse__ring_empty(&dials->parked))
+        return;'
+mutant dials_cascade_says_done_too_soon src/structures/dials.c \
+    '        if (!drain_pointer(dials, budget))
+            return false;' \
+    '        if (!drain_pointer(dials, budget))
+            return true;'
+mutant dials_cascade_exceeds_its_budget src/structures/dials.c \
+    'for (; link != ring && left > 0; left--) {' \
+    'for (; link != ring; left -= left > 0) {'
+mutant dials_re_armed_timer_not_taken_out src/structures/dials.c \
+    '        remove_timer(dials, timer);
+        follow_clock(dials);' \
+    '        dials->count--;'
+mutant dials_failed_start_stops_the_timer src/structures/dials.c \
+    '    if (!make_reach(dials, deadline))
+        return ELAPSE_ERROR_MEMORY;' \
+    '    if (!make_reach(dials, deadline)) {
+        (void)elapse_dials_stop(dials, timer);
+        return ELAPSE_ERROR_MEMORY;
+    }'
+mutant dials_grow_one_level_only src/structures/dials.c \
+    'while (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+        if (!elapse__dials_grow(dials))
+            return false;
+    }' \
+    'if (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+        if (!elapse__dials_grow(dials))
+            return false;
+    }'
+mutant dials_grow_without_memory src/structures/dials.c \
+    '        if (!elapse__dials_grow(dials))
+            return false;' \
+    '        if (!elapse__dials_grow(dials))
+            break;'
+mutant dials_span_wraps src/structures/dials_shape.c \
+    '.span = width > UINT64_MAX / slots ? UINT64_MAX : width * slots,' \
+    '.span = width * slots,'
+mutant dials_reserve_a_slot_too_little src/structures/dials_shape.c \
+    'delay > dials->top->span - dials->top->width' \
+    'delay > dials->top->span'
+mutant dials_finish_keeps_the_levels src/structures/dials_shape.c \
+    'if (level->number >= dials->given_levels)' \
+    'if (level->number > dials->given_levels)'
+mutant dials_one_slot_is_enough src/structures/dials_shape.c \
+    'if (shape->slots[i] < 2)' \
+    'if (shape->slots[i] < 1)'
+mutant dials_for_each_overlooks_those_aside src/structures/dials_inspect.c \
+    'elapse__ring_visit(&dials->aside, visit, context) &&' \
+    ''
+mutant dials_check_overlooks_a_late_wake src/structures/dials_inspect.c \
+    '    if (dials->wake > begin)
+        return 7;' \
+    ''
+
+# ---- the hashed wheel ----
+
+mutant hashed_rounds_one_too_many_at_a_full_turn src/structures/hashed.c \
+    'uint64_t ahead = timer->deadline - hashed->pointer - 1;' \
+    'uint64_t ahead = timer->deadline - hashed->pointer;'
+mutant hashed_slots_do_not_wrap_around src/structures/hashed.c \
+    'if (slot >= hashed->slots)' \
+    'if (slot > hashed->slots)'
+mutant hashed_due_at_the_pointer_goes_to_a_slot src/structures/hashed.c \
+    'timer->deadline <= hashed->pointer' \
+    'timer->deadline < hashed->pointer'
+mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
+    'if (timer->deadline == ELAPSE_NEVER) {' \
+    'if (false) {'
+mutant hashed_armed_in_a_jump_reckons_from_the_pointer src/structures/hashed.c \
+    'if (slot >= hashed->unvisited)' \
+    'if (false)'
+mutant hashed_armed_in_a_jump_reckons_from_before src/structures/hashed.c \
+    'if (slot >= hashed->unvisited)' \
+    'if (elapse__hashed_jumping(hashed))'
+mutant hashed_rounds_popped_early src/structures/hashed.c \
+    'if (rounds < turns) {' \
+    'if (rounds <= turns) {'
+mutant hashed_visit_reverses_order src/structures/hashed.c \
+    'elapse__ring_prepend(ring, link);' \
+    'elapse__ring_append(ring, link);'
+mutant hashed_visit_reverses_the_due src/structures/hashed.c \
+    'elapse__ring_prepend(&hashed->due, link);' \
+    'elapse__ring_append(&hashed->due, link);'
+mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
+    '            mark_occupied(hashed, hashed->visiting);
+' \
+    ''
+mutant hashed_jump_takes_one_turn src/structures/hashed.c \
+    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->before, slot));' \
+    'take_aside(hashed, slot, 1);'
+mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
+    '    sort_ring(&hashed->due);
+' \
+    ''
+mutant hashed_sort_is_not_stable src/structures/hashed.c \
+    'elapse__ring_timer(newer)->deadline < elapse__ring_timer(older)->deadline;' \
+    'elapse__ring_timer(newer)->deadline <= elapse__ring_timer(older)->deadline;'
+mutant hashed_jump_overlooks_the_last_slot src/structures/hashed.c \
+    'if (slot < hashed->slots) {' \
+    'if (slot + 1 < hashed->slots) {'
+mutant hashed_jump_begins_a_turn_late src/structures/hashed.c \
+    'if (hashed->clock - before > hashed->slots) {' \
+    'if ((hashed->clock - before) / 2 > hashed->slots) {'
+mutant hashed_pops_in_mid_visit src/structures/hashed.c \
+    '        if (!visit_aside(hashed, budget))
+            return false;' \
+    '        if (!elapse__ring_empty(&hashed->due) && !elapse__hashed_jumping(hashed))
+            return true;
+        if (!visit_aside(hashed, budget))
+            return false;'
+mutant hashed_cascade_exceeds_its_budget src/structures/hashed.c \
+    '        if (*budget == 0)
+            return false;
+        --*budget;' \
+    ''
+mutant hashed_bits_of_further_words_masked src/structures/hashed_ring.h \
+    '        masked = UINT64_MAX;
+' \
+    ''
+mutant hashed_stop_forgets_the_bit src/structures/hashed.c \
+    'mark_empty(hashed, slot);
+    }' \
+    '(void)slot;
+    }'
+mutant hashed_next_overlooks_the_slots_before src/structures/hashed.c \
+    'return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);' \
+    'return slot;'
+mutant hashed_next_is_the_pointer_in_a_jump src/structures/hashed.c \
+    'return hashed->before + 1;' \
+    'return hashed->pointer;'
+mutant hashed_visits_counted_once_a_jump src/structures/hashed.c \
+    'hashed->ticking_visits += turns;' \
+    'hashed->ticking_visits++;'
+mutant hashed_clear_leaves_the_jump src/structures/hashed_inspect.c \
+    '    hashed->before = hashed->pointer;
+    hashed->unvisited = hashed->slots;' \
+    ''
+mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
+    'timer->deadline % hashed->slots == slot &&
+           timer->place == 1 + (timer->deadline - visited - 1) / hashed->slots;' \
+    'timer->deadline % hashed->slots == slot;'
+mutant hashed_check_overlooks_the_order_of_the_due src/structures/hashed_inspect.c \
+    'return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
+    'return 0;'

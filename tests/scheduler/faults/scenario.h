@@ -1,0 +1,60 @@
+/*
+ * What a user does with a scheduler, from new to free, while something fails: and what
+ * must hold all the same.
+ */
+#ifndef ELAPSE_TESTS_SCENARIO_H
+#define ELAPSE_TESTS_SCENARIO_H
+
+#include <stdatomic.h>
+
+#include "inject.h"
+
+struct scenario {
+    bool manual;   /* time is manual: no threads */
+    bool pull;     /* due tasks are taken, on this thread: no threads either */
+    bool onward;   /* all that follows the first failure fails too */
+    bool memory;   /* it is memory that fails */
+    unsigned turn; /* what is done in turns: how it is closed */
+};
+
+enum { THINGS = 2000 };
+
+/* The context of a task: what became of it. */
+struct thing {
+    bool used;
+    bool accepted;
+    bool has_destructor;
+    bool far; /* its deadline never comes */
+    bool removed;
+    struct elapse_handle handle;
+    _Atomic unsigned runs;
+    _Atomic unsigned destroyed;
+    _Atomic unsigned handed_back;
+};
+
+struct play {
+    const struct scenario *scenario;
+    struct elapse_scheduler *scheduler;
+    struct thing things[THINGS];
+    unsigned used;
+    unsigned threads_before;
+    unsigned files_before;
+    uint64_t failures_at_start; /* that had been when start returned */
+};
+
+/* Plays it, and checks that nothing is lost and nothing left behind. */
+void scenario_play(const struct scenario *scenario);
+
+/* ---- pull.c ---- */
+
+/* What holds before start, after a start that failed, and, with CLOSED, after closing. */
+void pull_expect_nothing(struct elapse_scheduler *scheduler, enum elapse_error error);
+
+/* Takes, now this way and now that, until no more than `far` tasks are pending. */
+void pull_take_all(struct play *play, uint64_t far);
+
+/* Schedules a task that recurs and one with a wall-clock time, which only pull.c knows of; takes
+ * each, and cancels the first. */
+void pull_take_others(struct play *play);
+
+#endif

@@ -1,0 +1,167 @@
+#include "stress.h"
+
+/* What the records add up to. */
+struct sums {
+    uint64_t accepted;
+    uint64_t dropped;       /* without a destructor, and there was nothing else it could be */
+    uint64_t ended_running; /* recurring: cancelled or replaced while they ran */
+    uint64_t ambiguous;     /* without a destructor: dropped, or replaced, or it ran */
+};
+
+static bool is_far(const struct round *round, struct record *record)
+{
+    uint64_t begun_ns = record->wall_clock ? round->begun_wall_clock_ns : round->begun_ns;
+    if (record->recurrence == ELAPSE_RECUR_CRON)
+        return true;
+    record_lock(record);
+    bool far = record_in_force(record)->low_ns >= begun_ns + far_ns;
+    record_unlock(record);
+    return far;
+}
+
+uint64_t accounts_far(const struct round *round)
+{
+    uint32_t used = atomic_load(&round->used);
+    uint64_t far = 0;
+    for (uint32_t i = 0; i < used && i < RECORDS; i++) {
+        struct record *record = &round->records[i];
+        far += atomic_load(&record->outcome) == (int)OUTCOME_ACCEPTED &&
+               !atomic_load(&record->over) && atomic_load(&record->destroyed) == 0 &&
+               atomic_load(&record->last_begin_ns) == ELAPSE_NEVER && is_far(round, record);
+    }
+    return far;
+}
+
+/* It was dropped, so it must not have been due when closing began. */
+static void check_dropped(struct round *round, struct record *record)
+{
+    const struct asked *asked = record_in_force(record);
+    must(round->how != ELAPSE_CLOSE_HAND_BACK, round, record, "was dropped, not handed back");
+    /* What recurs is due again and again. */
+    if (record->recurrence != ELAPSE_RECUR_NEVER)
+        return;
+    uint64_t begun_ns =
+        record->wall_clock ? round->close_begun_wall_clock_ns : round->close_begun_ns;
+    must(round->how != ELAPSE_CLOSE_RUN_DUE || asked->high_ns > begun_ns ||
+             asked->asked_ns > round->close_begun_ns,
+         round, record, "was due at closing and did not run");
+}
+
+static void check_with_destructor(struct round *round, struct record *record, struct sums *sums)
+{
+    int end = atomic_load(&record->end);
+    uint32_t handed_back = atomic_load(&record->handed_back);
+    must(atomic_load(&record->destroyed) + handed_back == 1, round, record,
+         "has not ended, or more than once");
+    must((end == (int)END_REMOVED) == (atomic_load(&record->removed) == 1), round, record,
+         "was removed in one place and not in the other");
+    must(end != (int)END_RAN || atomic_load(&record->runs) > 0, round, record,
+         "ended without a run");
+    must((end == (int)END_NONE) == (handed_back == 1), round, record, "ended unseen");
+    if (end == (int)END_DROPPED)
+        check_dropped(round, record);
+    if (end == (int)END_RAN && record->recurrence != ELAPSE_RECUR_NEVER) {
+        must(record->key >= 0 || atomic_load(&record->cancelled), round, record,
+             "ended although it recurs");
+        sums->ended_running++;
+    }
+}
+
+static void check_without(struct round *round, struct record *record, struct sums *sums)
+{
+    bool ran = atomic_load(&record->runs) > 0;
+    must(atomic_load(&record->destroyed) == 0, round, record, "has no destructor");
+    if (atomic_load(&record->removed) + atomic_load(&record->handed_back) > 0)
+        return;
+    if (record->recurrence != ELAPSE_RECUR_NEVER) {
+        /* If a cancel was answered, that it was running or gone. */
+        if (atomic_load(&record->cancelled)) {
+            sums->ambiguous++;
+            return;
+        }
+        check_dropped(round, record);
+        sums->dropped++;
+        return;
+    }
+    if (ran && atomic_load(&record->rescheduled) == 0)
+        return;
+    if (ran || record->key >= 0) {
+        sums->ambiguous++;
+        return;
+    }
+    check_dropped(round, record);
+    sums->dropped++;
+}
+
+static void check_accepted(struct round *round, struct record *record, struct sums *sums)
+{
+    uint32_t removed = atomic_load(&record->removed);
+    uint32_t handed_back = atomic_load(&record->handed_back);
+    must(!atomic_load(&record->active), round, record, "runs after closing");
+    must(record->recurrence != ELAPSE_RECUR_NEVER ||
+             atomic_load(&record->runs) <= 1 + atomic_load(&record->rescheduled),
+         round, record, "ran more often than it was to");
+    must(removed + handed_back <= 1, round, record, "ended more than once");
+    must(elapse_task_look_up(round->scheduler, record->handle, NULL) == ELAPSE_TASK_GONE, round,
+         record, "is still there after closing");
+    must(elapse_task_cancel(round->scheduler, record->handle) == ELAPSE_CANCEL_GONE, round, record,
+         "is not gone after closing");
+    sums->accepted++;
+    if (record->has_destructor)
+        check_with_destructor(round, record, sums);
+    else
+        check_without(round, record, sums);
+}
+
+static void check_not_accepted(struct round *round, struct record *record)
+{
+    bool kept_away = atomic_load(&record->outcome) == (int)OUTCOME_KEPT_AWAY;
+    must(atomic_load(&record->runs) == 0, round, record, "was not accepted and ran");
+    must(atomic_load(&record->removed) == 0 && atomic_load(&record->handed_back) == 0, round,
+         record, "was not accepted and was there");
+    must(atomic_load(&record->destroyed) == kept_away, round, record,
+         "was refused and destroyed, or kept away and not");
+}
+
+static void check_statistics(struct round *round, const struct sums *sums,
+                             const struct elapse_statistics *statistics)
+{
+    uint64_t known = round->dropped + round->replaced + sums->dropped;
+    uint64_t said = statistics->dropped + statistics->replaced;
+    uint64_t ends = statistics->begun + statistics->removed + said + statistics->handed_back;
+    uint64_t late = 0;
+    for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++)
+        late += statistics->lateness[bucket];
+    must(statistics->scheduled == sums->accepted, round, NULL, "statistics: scheduled");
+    must(statistics->rescheduled == round->rescheduled, round, NULL, "statistics: rescheduled");
+    must(statistics->begun == round->runs, round, NULL, "statistics: begun");
+    must(statistics->begun == late, round, NULL, "statistics: lateness");
+    must(statistics->removed == round->removed, round, NULL, "statistics: removed");
+    must(statistics->handed_back == round->handed_back, round, NULL, "statistics: handed back");
+    must(statistics->pending == 0, round, NULL, "statistics: pending after closing");
+    must(statistics->running == 0, round, NULL, "statistics: running after closing");
+    must(statistics->replaced >= round->replaced, round, NULL, "statistics: replaced");
+    must(statistics->dropped >= round->dropped + sums->dropped, round, NULL, "statistics: dropped");
+    /* A task may be replaced while it runs, after it was rescheduled. */
+    must(said <= known + sums->ambiguous + sums->ended_running + round->rescheduled, round, NULL,
+         "statistics: more was dropped or replaced than there was");
+    /* A task rescheduled while it runs has another end before it, unless that was withdrawn. */
+    must(ends >= statistics->scheduled &&
+             ends - statistics->scheduled <= round->rescheduled + round->recurring_runs,
+         round, NULL, "statistics: the ends do not balance the beginnings");
+}
+
+void accounts_check(struct round *round, const struct elapse_statistics *statistics)
+{
+    struct sums sums = {0};
+    uint32_t used = atomic_load(&round->used);
+    for (uint32_t i = 0; i < used && i < RECORDS; i++) {
+        struct record *record = &round->records[i];
+        int outcome = atomic_load(&record->outcome);
+        if (outcome == (int)OUTCOME_ACCEPTED)
+            check_accepted(round, record, &sums);
+        else
+            check_not_accepted(round, record);
+    }
+    check_statistics(round, &sums, statistics);
+}

@@ -1,0 +1,361 @@
+#include "stress.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static _Thread_local struct frame *innermost;
+/* The record whose action returned last on this thread, until anything else is destroyed. */
+static _Thread_local const struct record *just_ran;
+
+struct frame *frame_enter(struct frame *frame, enum call call, const struct record *first,
+                          size_t count)
+{
+    *frame = (struct frame){.outer = innermost, .call = call, .first = first, .count = count};
+    innermost = frame;
+    return frame;
+}
+
+void frame_leave(struct frame *frame)
+{
+    innermost = frame->outer;
+}
+
+struct random_source *random_of_thread(const struct round *round)
+{
+    static _Atomic uint64_t threads;
+    static _Thread_local struct random_source source;
+    static _Thread_local uint64_t seed_of_round;
+    if (seed_of_round != round->seed) {
+        seed_of_round = round->seed;
+        source.state = round->seed + (atomic_fetch_add(&threads, 1) << 32);
+    }
+    return &source;
+}
+
+/* ---- the record ---- */
+
+struct record *record_take(struct round *round)
+{
+    uint32_t number = atomic_fetch_add(&round->used, 1);
+    if (number >= RECORDS) {
+        atomic_store(&round->used, RECORDS);
+        return NULL;
+    }
+    return &round->records[number];
+}
+
+void record_lock(struct record *record)
+{
+    (void)pthread_mutex_lock(&record->round->locks[record->number % LOCKS]);
+}
+
+void record_unlock(struct record *record)
+{
+    (void)pthread_mutex_unlock(&record->round->locks[record->number % LOCKS]);
+}
+
+static uint64_t rounded_up(const struct round *round, uint64_t time_ns)
+{
+    uint64_t rest_ns = time_ns % round->tick_ns;
+    return rest_ns == 0 ? time_ns : elapse_deadline_after(time_ns, round->tick_ns - rest_ns);
+}
+
+struct asked asked_between(const struct round *round, uint64_t low_ns, uint64_t high_ns)
+{
+    return (struct asked){
+        .low_ns = low_ns,
+        .high_ns = rounded_up(round, high_ns),
+        .asked_ns = ELAPSE_NEVER,
+        .superseded_ns = ELAPSE_NEVER,
+    };
+}
+
+const struct asked *record_in_force(const struct record *record)
+{
+    return &record->history[record->asked_count - 1];
+}
+
+void record_runs_no_more(struct record *record)
+{
+    uint64_t now_ns = elapse_scheduler_now_ns(record->round->scheduler);
+    uint64_t before_ns = atomic_load(&record->last_begin_ns);
+    while (now_ns < before_ns &&
+           !atomic_compare_exchange_weak(&record->last_begin_ns, &before_ns, now_ns))
+        continue;
+}
+
+size_t key_bytes_of(int key, char bytes[16])
+{
+    int length = snprintf(bytes, 16, "%s-%d", key < KEYS ? "key" : "plain", key);
+    return (size_t)length;
+}
+
+/* ---- the action ---- */
+
+/* A run belongs to a deadline that was asked for, and was in force when the run began. */
+static bool belongs(const struct asked *asked, const struct elapse_run *run)
+{
+    return run->intended_ns >= asked->low_ns && run->actual_ns <= asked->superseded_ns;
+}
+
+/* The latest that its intended time can be. */
+static uint64_t latest_ns(const struct round *round, const struct asked *asked)
+{
+    /* If it was given to a task that ran, it comes due when that run has ended. */
+    if (asked->asked_ns == ELAPSE_NEVER || asked->rescheduled)
+        return ELAPSE_NEVER;
+    /* A deadline that had passed already counts as the time at which it was asked for. */
+    uint64_t asked_ns = rounded_up(round, asked->asked_ns);
+    return asked->high_ns > asked_ns ? asked->high_ns : asked_ns;
+}
+
+static void check_time(struct record *record, const struct elapse_run *run)
+{
+    const struct round *round = record->round;
+    bool in_force = false;
+    bool exact = false;
+    must(run->actual_ns >= run->intended_ns, round, record, "began before its intended time");
+    must(run->intended_ns % round->tick_ns == 0, round, record, "intended time is no tick");
+    if (record->wall_clock) {
+        must(run->intended_ns >= record->history[0].low_ns, round, record, "began too early");
+        return;
+    }
+    must(run->actual_ns <= elapse_scheduler_now_ns(round->scheduler), round, record,
+         "began in the future");
+    must(run->actual_ns <= atomic_load(&record->last_begin_ns), round, record,
+         "began after a cancel had said that it would not run again");
+    record_lock(record);
+    for (unsigned i = 0; i < record->asked_count; i++) {
+        const struct asked *asked = &record->history[i];
+        if (!belongs(asked, run))
+            continue;
+        in_force = true;
+        exact = exact || run->number > 1 || run->intended_ns <= latest_ns(round, asked);
+    }
+    if (record->recurrence == ELAPSE_RECUR_AFTER_EACH && record->asked_count == 1 &&
+        run->number > 1)
+        must(run->intended_ns >= atomic_load(&record->returned_ns) + record->period_ns, round,
+             record, "began too soon after it had returned");
+    record_unlock(record);
+    must(in_force, round, record, "began too early, or for a deadline that was moved");
+    must(exact, round, record, "was intended for later than was asked for");
+}
+
+static void check_number(struct record *record, const struct elapse_run *run, uint32_t runs)
+{
+    struct round *round = record->round;
+    must(run->wall_clock == record->wall_clock, round, record,
+         "was told the time of another clock");
+    if (record->recurrence == ELAPSE_RECUR_NEVER) {
+        must(run->missed == 0, round, record, "missed what it never had");
+        return;
+    }
+    atomic_fetch_add(&round->recurring_runs, 1);
+    must(run->number == runs, round, record, "miscounted its runs");
+    must(run->missed == 0 || (record->recurrence != ELAPSE_RECUR_AFTER_EACH &&
+                              record->if_missed != ELAPSE_MISSED_BURST),
+         round, record, "left out what it was to make up for");
+}
+
+static void check_handle(struct record *record, const struct elapse_run *run)
+{
+    struct elapse_handle own = run->handle;
+    uint64_t deadline_ns;
+    must(run->scheduler == record->round->scheduler, record->round, record, "strange scheduler");
+    if (record->handle_known_first)
+        must(record->handle.index == own.index && record->handle.generation == own.generation &&
+                 record->handle.shard == own.shard,
+             record->round, record, "handle of the run is not the one given out");
+    must(elapse_task_look_up(run->scheduler, own, &deadline_ns) == ELAPSE_TASK_RUNNING,
+         record->round, record, "a task is not running in its own action");
+    if (record->key >= 0) {
+        char key[16];
+        struct elapse_handle found;
+        must(elapse_task_find(run->scheduler, key, key_bytes_of(record->key, key), &found),
+             record->round, record, "the key of a running task is not found");
+    }
+}
+
+static void pass_time(struct random_source *source)
+{
+    struct timespec nap = {.tv_nsec = (long)random_below(source, 300000)};
+    (void)nanosleep(&nap, NULL);
+}
+
+/* Each second is too seldom to wait for: such a task stays. The others come to their end. */
+static void work_at_rest(struct record *record, const struct elapse_run *run,
+                         struct random_source *source)
+{
+    if (record->recurrence == ELAPSE_RECUR_NEVER)
+        operate_on_own(record, source);
+    else if (record->recurrence != ELAPSE_RECUR_CRON && random_one_in(source, 2))
+        cancel_own(record, run->handle);
+}
+
+void record_work(struct record *record, const struct elapse_run *run)
+{
+    struct round *round = record->round;
+    struct random_source *source = random_of_thread(round);
+    if (atomic_load(&round->phase) == PHASE_REST) {
+        /* It may come due again before it has ended: what ends last has to see to that. */
+        work_at_rest(record, run, source);
+        pass_time(source);
+        return;
+    }
+    if (run->number > 4) {
+        /* What recurs would soon do most of all. */
+        if (random_one_in(source, 16))
+            cancel_own(record, run->handle);
+        return;
+    }
+    if (random_one_in(source, 8))
+        pass_time(source);
+    if (round->takers == 0 && random_one_in(source, 100))
+        must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) ==
+                     ELAPSE_ERROR_IN_ACTION &&
+                 elapse_scheduler_free(round->scheduler) == ELAPSE_ERROR_IN_ACTION,
+             round, record, "an action was not kept from closing");
+    for (uint64_t times = random_below(source, 3); times > 0; times--) {
+        if (random_one_in(source, 2))
+            operate_on_own(record, source);
+        else
+            operate(round, source, true);
+    }
+}
+
+void record_begin(struct record *record, const struct elapse_run *run)
+{
+    struct round *round = record->round;
+    just_ran = NULL;
+    must(!atomic_exchange(&record->active, true), round, record, "runs twice at once");
+    must(!atomic_load(&record->over), round, record, "runs after a cancel said REMOVED or GONE");
+    must(!atomic_load(&round->closed), round, record, "runs after closing");
+    must(atomic_load(&record->destroyed) == 0, round, record, "runs after being destroyed");
+    must(atomic_load(&record->handed_back) == 0, round, record, "runs after being handed back");
+    if (record->key >= 0)
+        must(!atomic_exchange(&round->key_active[record->key], true), round, record,
+             "runs beside another with its key");
+    uint32_t times = atomic_fetch_add(&record->runs, 1) + 1;
+    atomic_fetch_add(&round->runs, 1);
+    check_number(record, run, times);
+    check_time(record, run);
+    check_handle(record, run);
+}
+
+static void end_run(struct record *record)
+{
+    struct round *round = record->round;
+    if (record->key >= 0)
+        atomic_store(&round->key_active[record->key], false);
+    atomic_store(&record->returned_ns, elapse_scheduler_now_ns(round->scheduler));
+    atomic_store(&record->active, false);
+    just_ran = record;
+}
+
+void record_action(void *context, const struct elapse_run *run)
+{
+    struct record *record = context;
+    record_begin(record, run);
+    record_work(record, run);
+    end_run(record);
+}
+
+void record_done(struct record *record, struct elapse_handle handle)
+{
+    struct round *round = record->round;
+    end_run(record);
+    must(elapse_task_done(round->scheduler, handle) == ELAPSE_OK, round, record,
+         "was taken and could not be done");
+    just_ran = NULL;
+    /* If it recurs, or was moved, somebody else may have taken it again. */
+    if (elapse_task_look_up(round->scheduler, handle, NULL) == ELAPSE_TASK_GONE)
+        must(elapse_task_done(round->scheduler, handle) == ELAPSE_ERROR_GONE, round, record,
+             "was done twice");
+}
+
+/* ---- the destructor, and handing back ---- */
+
+static enum end end_of(const struct record *record, const struct frame *frame)
+{
+    bool own;
+    if (record == just_ran)
+        return END_RAN;
+    if (frame == NULL)
+        return END_NONE;
+    own = frame->first != NULL && record >= frame->first && record < frame->first + frame->count;
+    switch (frame->call) {
+    case CALL_SCHEDULE:
+    case CALL_BATCH:
+        return own ? END_KEPT_AWAY : END_REPLACED;
+    case CALL_CANCEL:
+        return END_REMOVED;
+    case CALL_CLOSE:
+        return END_DROPPED;
+    }
+    return END_NONE;
+}
+
+void record_destroy(void *context)
+{
+    struct record *record = context;
+    struct round *round = record->round;
+    enum end end = end_of(record, innermost);
+    just_ran = NULL;
+    must(record->has_destructor, round, record, "was destroyed, and has no destructor");
+    must(atomic_fetch_add(&record->destroyed, 1) == 0, round, record, "was destroyed twice");
+    must(!atomic_load(&record->active), round, record, "was destroyed while it ran");
+    must(atomic_load(&record->handed_back) == 0, round, record, "was destroyed and handed back");
+    must(end != END_NONE, round, record, "was destroyed for no reason to be seen");
+    must(end != END_RAN || atomic_load(&record->runs) > 0, round, record, "ended without a run");
+    must(end != END_KEPT_AWAY || atomic_load(&record->runs) == 0, round, record,
+         "was kept away and ran");
+    /* Closing waits until what was taken is done, and not for what done destroys after that. */
+    bool in_done = end == END_RAN && round->takers > 0;
+    must((end != END_RAN && end != END_DROPPED) || in_done || !atomic_load(&round->closed), round,
+         record, "was destroyed after closing");
+    atomic_store(&record->end, (int)end);
+    if (end == END_REPLACED)
+        atomic_fetch_add(&round->replaced, 1);
+    if (end == END_DROPPED)
+        atomic_fetch_add(&round->dropped, 1);
+    if (innermost != NULL && end != END_RAN) {
+        innermost->destroyed = record;
+        innermost->destructions++;
+    }
+    struct random_source *source = random_of_thread(round);
+    if (random_one_in(source, 16) && atomic_load(&round->phase) == PHASE_BUSY)
+        operate(round, source, true);
+}
+
+void record_hand_back(const struct elapse_handed_back *handed_back, void *context)
+{
+    const struct elapse_task *task = &handed_back->task;
+    uint64_t deadline_ns = handed_back->deadline_ns;
+    struct round *round = context;
+    struct record *record = task->context;
+    char key[16];
+    must(record->round == round, round, record, "a strange task was handed back");
+    must(atomic_fetch_add(&record->handed_back, 1) == 0, round, record, "was handed back twice");
+    must(atomic_load(&record->destroyed) == 0, round, record, "was destroyed and handed back");
+    must(!atomic_load(&record->active), round, record, "was handed back while it ran");
+    must(task->action == record_action, round, record, "was handed back with another action");
+    must((task->destroy == record_destroy) == record->has_destructor, round, record,
+         "was handed back with another destructor");
+    must((task->key != NULL) == (record->key >= 0), round, record, "was handed back with no key");
+    if (task->key != NULL)
+        must(task->key_bytes == key_bytes_of(record->key, key) &&
+                 memcmp(task->key, key, task->key_bytes) == 0,
+             round, record, "was handed back with another key");
+    must(handed_back->wall_clock == record->wall_clock && task->recurrence == record->recurrence &&
+             task->period_ns == record->period_ns &&
+             (task->recurrence == ELAPSE_RECUR_NEVER || task->if_missed == record->if_missed),
+         round, record, "was handed back as one that recurs otherwise");
+    must((task->cron != NULL) == (record->recurrence == ELAPSE_RECUR_CRON), round, record,
+         "was handed back with another expression");
+    record_lock(record);
+    must(deadline_ns >= record_in_force(record)->low_ns, round, record,
+         "was handed back with an earlier deadline");
+    record_unlock(record);
+    atomic_fetch_add(&round->handed_back, 1);
+}

@@ -1,0 +1,262 @@
+/*
+ * The stress test: threads that do everything at once with a scheduler on the real clock,
+ * and a record for each task, by which every one of them is accounted for.
+ *
+ * A record is the context of one task. It outlives the task: records are the round's,
+ * so that what comes too late is seen, not read out of freed memory.
+ *
+ *      main.c        options, rounds until the time is up, summary
+ *      round.c       one scheduler: new, start, threads, rest, close, free
+ *      accounts.c    what must be true of every record once the scheduler is closed
+ *      operations.c  what a thread or an action may do, drawn at random
+ *      record.c      what actions and destructors do, and what they find wrong
+ *      takers.c      pull mode: threads that take, and do what workers do elsewhere
+ */
+#ifndef ELAPSE_TESTS_STRESS_H
+#define ELAPSE_TESTS_STRESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/scheduler.h>
+
+#include "random.h"
+
+enum {
+    RECORDS = 12000,  /* tasks of a round, at most */
+    KEYS = 300,       /* keys that are looked up; their tasks have destructors */
+    PLAIN_KEYS = 100, /* keys of tasks without destructors; never looked up */
+    HISTORY = 8,      /* deadlines that a task is given, at most */
+    LOCKS = 256,      /* guard the histories */
+    BATCH = 100,      /* more than is done within one holding of a lock */
+    THREADS_MAX = 64,
+};
+
+/* Beyond the end of any round: a task with such a deadline only ends by being taken out. */
+static const uint64_t far_ns = 1000 * ELAPSE_SECOND_NS;
+
+/* A deadline that was asked for. With `after`, and with slack, all that is known is between
+ * what it lies. */
+struct asked {
+    uint64_t low_ns;
+    uint64_t high_ns;       /* the end of the tick that the latest one falls into */
+    uint64_t asked_ns;      /* when the call that asked had returned */
+    uint64_t superseded_ns; /* when the call that asked for another had; NEVER: it has not */
+    bool rescheduled;       /* it is not the first one */
+};
+
+/* How a task ended, as its destructor was able to see. */
+enum end {
+    END_NONE,
+    END_RAN,
+    END_REMOVED,
+    END_REPLACED,
+    END_KEPT_AWAY, /* by ELAPSE_KEY_KEEP */
+    END_DROPPED,
+};
+
+enum outcome {
+    OUTCOME_UNUSED,
+    OUTCOME_ACCEPTED,
+    OUTCOME_KEPT_AWAY,
+    OUTCOME_REFUSED,
+};
+
+struct record {
+    struct round *round;
+    uint32_t number;
+    int key; /* -1: none; from KEYS on: a plain one */
+    bool has_destructor;
+    bool wall_clock; /* its times are those of the wall clock */
+    enum elapse_recurrence recurrence;
+    enum elapse_missed if_missed;
+    uint64_t period_ns;
+    bool handle_known_first; /* the scheduler itself stores `handle` */
+    _Atomic int outcome;     /* enum outcome */
+    struct elapse_handle handle;
+
+    struct asked history[HISTORY]; /* guarded by a lock of the round */
+    unsigned asked_count;
+
+    _Atomic bool active;            /* its action is under way */
+    _Atomic bool over;              /* a cancel answered REMOVED or GONE, and has returned */
+    _Atomic bool cancelled;         /* a cancel has been answered, in any way */
+    _Atomic uint64_t returned_ns;   /* when its action last did */
+    _Atomic uint64_t last_begin_ns; /* no run begins after this: a cancel has returned */
+    _Atomic uint32_t runs;          /* actions begun */
+    _Atomic uint32_t rescheduled;   /* successfully */
+    _Atomic uint32_t removed;       /* cancels answered REMOVED */
+    _Atomic uint32_t destroyed;
+    _Atomic uint32_t handed_back;
+    _Atomic int end; /* enum end */
+};
+
+enum phase {
+    PHASE_BUSY,
+    PHASE_REST, /* nobody begins anything; what is due runs */
+    PHASE_END,
+};
+
+/* How many threads take, where the rounds draw that themselves: none in most of them. */
+enum { TAKERS_DRAWN = -1 };
+
+struct configuration {
+    uint64_t seed;
+    uint64_t operations; /* 0: as long as `seconds` */
+    uint64_t seconds;
+    unsigned threads;
+    unsigned workers;
+    unsigned shards;
+    unsigned queue_tasks;
+    int takers; /* or TAKERS_DRAWN; 0: no round is in pull mode */
+};
+
+struct counters {
+    _Atomic uint64_t operations;
+    _Atomic uint64_t tasks;
+    _Atomic uint64_t runs;
+    _Atomic uint64_t recurring_runs;
+    _Atomic uint64_t cancels[4]; /* by enum elapse_cancel */
+    _Atomic uint64_t rounds;
+    _Atomic uint64_t pull_rounds; /* of these, those in pull mode */
+};
+
+struct round {
+    const struct configuration *configuration;
+    struct counters *counters;
+    uint64_t seed;
+    struct elapse_scheduler *scheduler;
+    uint64_t tick_ns;
+    uint64_t pending_max;
+    enum elapse_close how;
+    unsigned takers; /* 0: it is not in pull mode */
+    bool starts;     /* it is started before the threads are made */
+    bool has_cron;   /* something comes due each second */
+    _Atomic bool started;
+    uint64_t begun_ns;
+    uint64_t begun_wall_clock_ns;
+    struct elapse_cron cron;  /* each second */
+    uint64_t operations_each; /* before the closing thread goes on to close */
+    _Atomic int phase;        /* enum phase */
+    _Atomic unsigned resting;
+    _Atomic bool closing; /* close is about to be called */
+    _Atomic bool closed;  /* close has returned */
+    uint64_t close_begun_ns;
+    uint64_t close_begun_wall_clock_ns;
+
+    struct record *records; /* RECORDS of them */
+    _Atomic uint32_t used;
+    _Atomic(struct record *) *published; /* RECORDS of them: whose handle may be used */
+    _Atomic uint32_t published_count;
+    pthread_mutex_t locks[LOCKS];
+    _Atomic bool key_active[KEYS + PLAIN_KEYS];
+
+    /* To be compared with the statistics. */
+    _Atomic uint64_t runs, rescheduled, removed, handed_back, dropped, replaced;
+    _Atomic uint64_t recurring_runs; /* of these runs, those of tasks that recur */
+};
+
+/* The call that this thread is inside of, which tells a destructor why it is called. */
+enum call {
+    CALL_SCHEDULE,
+    CALL_BATCH,
+    CALL_CANCEL,
+    CALL_CLOSE,
+};
+
+struct frame {
+    struct frame *outer;
+    enum call call;
+    const struct record *first; /* SCHEDULE, BATCH: of these */
+    size_t count;
+    struct record *destroyed; /* the last one destroyed in this call */
+    unsigned destructions;
+};
+
+/* ---- main.c ---- */
+
+/* Says what is wrong and how to see it again, and ends the process. */
+_Noreturn void fault(const struct round *round, const struct record *record, const char *what);
+
+static inline void must(bool good, const struct round *round, const struct record *record,
+                        const char *what)
+{
+    if (!good)
+        fault(round, record, what);
+}
+
+/* ---- record.c ---- */
+
+struct frame *frame_enter(struct frame *frame, enum call call, const struct record *first,
+                          size_t count);
+void frame_leave(struct frame *frame);
+
+/* The random numbers of the calling thread. */
+struct random_source *random_of_thread(const struct round *round);
+
+struct record *record_take(struct round *round);
+void record_lock(struct record *record);
+void record_unlock(struct record *record);
+
+/* What lies between `low_ns` and `high_ns`, rounded up to a tick. */
+struct asked asked_between(const struct round *round, uint64_t low_ns, uint64_t high_ns);
+
+/* From here on no run of it may begin: a cancel has returned, and said that it is running. */
+void record_runs_no_more(struct record *record);
+
+/* The deadline in force; NEVER if that is what was asked for. */
+const struct asked *record_in_force(const struct record *record);
+
+void record_action(void *context, const struct elapse_run *run);
+
+/* What record_action does, one after the other: in pull mode time goes by in between. */
+void record_begin(struct record *record, const struct elapse_run *run);
+void record_work(struct record *record, const struct elapse_run *run);
+
+/* Ends a run that was taken, on whichever thread; `handle` is that of the run. */
+void record_done(struct record *record, struct elapse_handle handle);
+
+void record_destroy(void *context);
+void record_hand_back(const struct elapse_handed_back *handed_back, void *context);
+size_t key_bytes_of(int key, char bytes[16]);
+
+/* ---- operations.c ---- */
+
+/* One operation, or one batch. `inside`: called from an action or a destructor. */
+void operate(struct round *round, struct random_source *source, bool inside);
+
+/* What an action may do with its own task. */
+void operate_on_own(struct record *record, struct random_source *source);
+
+/* The action's own task, by the handle that its run has told, is to end. */
+void cancel_own(struct record *record, struct elapse_handle handle);
+
+/* ---- accounts.c ---- */
+
+/* Tasks that only a cancel, a replacement or closing can end, once all is at rest. */
+uint64_t accounts_far(const struct round *round);
+
+/* Checks all records, and the statistics against them. */
+void accounts_check(struct round *round, const struct elapse_statistics *statistics);
+
+/* ---- takers.c ---- */
+
+struct takers;
+
+/* Makes the threads that take. The round is started. */
+struct takers *takers_begin(struct round *round);
+
+/* Waits until all have been told that it is closed. */
+void takers_end(struct takers *takers);
+
+/* While it is neither started nor closed, or closed, nobody gets anything. */
+void takers_expect_nothing(const struct round *round, enum elapse_error error);
+
+/* ---- round.c ---- */
+
+void round_run(const struct configuration *configuration, struct counters *counters, uint64_t seed);
+
+#endif

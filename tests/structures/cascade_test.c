@@ -1,0 +1,194 @@
+/*
+ * Promise 6: cascade does the moving in bounded steps, resumes where it left off, and
+ * changes nothing about what is popped.
+ */
+#include "subject.h"
+
+#include <elapse/wheel.h>
+
+#include "random.h"
+
+/* The few: for where each wake-up may move all timers, and a hundred times as few moves will do. */
+enum { TIMERS = 2000, FEW_TIMERS = TIMERS / 10 };
+
+static uint64_t moves(const struct subject *subject)
+{
+    return subject->structure->moves(subject->instance);
+}
+
+static bool cascade(struct subject *subject, size_t max_moves)
+{
+    uint64_t before = moves(subject);
+    bool cascaded = subject->structure->cascade(subject->instance, max_moves);
+
+    assert_true(moves(subject) - before <= max_moves);
+    assert_int_equal(subject->structure->check(subject->instance), 0);
+    return cascaded;
+}
+
+/* Cascades until there is nothing left to move, which has to come to an end: at worst
+ * each timer is moved on each level, by a call of its own, and once for a put-off. */
+static void cascade_all(struct subject *subject, size_t max_moves)
+{
+    size_t calls = 0;
+
+    while (!cascade(subject, max_moves))
+        assert_true(++calls <= (size_t)TIMERS * (ELAPSE__WHEEL_UPPER_LEVELS + 1));
+}
+
+static void start_at_random(struct subject *subject, struct elapse_timer *timers, size_t count,
+                            uint64_t seed)
+{
+    struct random_source source = {.state = seed};
+
+    for (size_t i = 0; i < count; i++)
+        start(subject, &timers[i], random_of_bits(&source, 1 + (unsigned)(i % 40)));
+    /* Some are put off, to find their places when a slot is drained. */
+    for (size_t i = 0; i < count; i += 5)
+        start(subject, &timers[i], elapse_timer_deadline(&timers[i]) + i);
+}
+
+static void promise_6_settling_by_ones_gives_the_same_sequence(void **state)
+{
+    static struct elapse_timer plain_timers[TIMERS];
+    static struct elapse_timer cascaded_timers[TIMERS];
+    static const uint64_t times[] = {0, 1, 300, 70000, 5000000, UINT64_C(1) << 36, ELAPSE_TIME_MAX};
+    struct subject *plain = subject_new(0);
+    struct subject *cascaded = subject_new(0);
+    size_t timer_count = subject_kind()->parks ? FEW_TIMERS : TIMERS;
+
+    (void)state;
+    start_at_random(plain, plain_timers, timer_count, 6);
+    start_at_random(cascaded, cascaded_timers, timer_count, 6);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const struct elapse_timer *timer;
+
+        advance(plain, times[i]);
+        advance(cascaded, times[i]);
+        while ((timer = pop(plain)) != NULL) {
+            cascade_all(cascaded, 1);
+            expect_pop(cascaded, &cascaded_timers[timer - plain_timers]);
+        }
+        expect_no_pop(cascaded);
+    }
+    assert_int_equal(count(cascaded), 0);
+    subject_free(plain);
+    subject_free(cascaded);
+}
+
+static void promise_6_no_step_moves_more_than_it_may(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+    static const size_t budgets[] = {1, 2, 3, 10, 64, 1000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        struct subject *subject = subject_new(0);
+
+        for (size_t n = 0; n < TIMERS; n++)
+            start(subject, &timers[n], 1000000 + n / 4);
+        advance(subject, 2000000);
+        cascade_all(subject, budgets[i]);
+        expect_pop(subject, &timers[0]);
+        assert_int_equal(pop_all(subject), TIMERS - 1);
+        subject_free(subject);
+    }
+}
+
+static void promise_6_after_cascade_says_so_pop_moves_nothing(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+    bool moves_all = subject_kind()->next == NEXT_A_TURN_AHEAD || subject_kind()->parks;
+    size_t timer_count = moves_all ? FEW_TIMERS : TIMERS;
+
+    (void)state;
+    start_at_random(subject, timers, timer_count, 66);
+    while (next(subject) != ELAPSE_NEVER) {
+        uint64_t before;
+        const struct elapse_timer *timer;
+
+        advance(subject, wake_up(subject));
+        cascade_all(subject, 3);
+        before = moves(subject);
+        timer = pop(subject);
+        if (subject_kind()->cascades)
+            assert_int_equal(moves(subject), before);
+        if (timer == NULL)
+            assert_true(next(subject) > subject->structure->now(subject->instance));
+    }
+    assert_int_equal(count(subject), 0);
+    subject_free(subject);
+}
+
+static void promise_6_a_budget_of_nothing_moves_nothing(void **state)
+{
+    struct elapse_timer timers[10] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    assert_true(cascade(subject, 0));
+    for (size_t i = 0; i < 10; i++)
+        start(subject, &timers[i], 100000 + i);
+    assert_true(cascade(subject, 0));
+    advance(subject, 100010);
+    if (subject_kind()->cascades)
+        assert_false(cascade(subject, 0));
+    assert_int_equal(pop_all(subject), 10);
+    assert_true(cascade(subject, 0));
+    subject_free(subject);
+}
+
+static void promise_6_settling_ahead_of_time_does_nothing(void **state)
+{
+    struct elapse_timer timer = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &timer, 100000);
+    advance(subject, 99999);
+    assert_true(cascade(subject, SIZE_MAX));
+    expect_no_pop(subject);
+    expect_next(subject, 100000);
+    advance(subject, 100000);
+    assert_true(cascade(subject, SIZE_MAX));
+    expect_pop(subject, &timer);
+    subject_free(subject);
+}
+
+static void promise_6_resumes_after_time_moved_on_in_mid_drain(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+    size_t popped = 0;
+    uint64_t now = 70000;
+
+    (void)state;
+    for (size_t i = 0; i < TIMERS; i++)
+        start(subject, &timers[i], 70000 + i);
+    while (count(subject) > 0) {
+        advance(subject, now++);
+        cascade(subject, 2);
+        if (now % 3 == 0 && now > 70000 + popped)
+            expect_pop(subject, &timers[popped++]);
+    }
+    assert_int_equal(popped, TIMERS);
+    subject_free(subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promise_6_settling_by_ones_gives_the_same_sequence),
+        cmocka_unit_test(promise_6_no_step_moves_more_than_it_may),
+        cmocka_unit_test(promise_6_after_cascade_says_so_pop_moves_nothing),
+        cmocka_unit_test(promise_6_a_budget_of_nothing_moves_nothing),
+        cmocka_unit_test(promise_6_settling_ahead_of_time_does_nothing),
+        cmocka_unit_test(promise_6_resumes_after_time_moved_on_in_mid_drain),
+    };
+    int failures = 0;
+
+    while (subject_turn())
+        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
+    return failures;
+}

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Promise 5, and that the structures read no clock, take no lock and print nothing.
+# Builds the structures with -ffreestanding and fails when they need anything from
+# outside that symbols.sh does not allow.
+#
+# Usage: check_symbols.sh COMPILER SOURCE_DIR SCRATCH_DIR
+set -euo pipefail
+
+compiler=$1
+source_dir=$2
+scratch_dir=$3
+# shellcheck source=tests/structures/freestanding/symbols.sh
+source "$source_dir/tests/structures/freestanding/symbols.sh"
+
+rm -rf "$scratch_dir"
+mkdir -p "$scratch_dir"
+for source in "$source_dir"/src/structures/*.c; do
+    "$compiler" -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -I "$source_dir/include" \
+        -c "$source" -o "$scratch_dir/$(basename "$source" .c).o"
+done
+# One relocatable object: what is still undefined in it comes from outside.
+"$compiler" -nostdlib -r "$scratch_dir"/*.o -o "$scratch_dir/structures.o"
+needs_nothing_foreign "$scratch_dir/structures.o"

@@ -1,0 +1,252 @@
+/*
+ * The hashed wheel's check finds damage, and says by its number which invariant is broken: they
+ * are numbered at the head of hashed.c.
+ */
+#include "hashed_wheel.h"
+
+enum { TIMERS = 9, SLOTS = 10 };
+
+/* A wheel in mid visit: 0 and 1 still aside, 2 in its slot again; 4 due; 6 and 7 for never. */
+struct damage_case {
+    struct elapse_hashed hashed;
+    struct elapse_hashed sound;
+    struct elapse_timer timers[TIMERS];
+    void *storage;
+};
+
+static const uint64_t deadlines[TIMERS] = {1005, 1015,         1025,         1007, 1005,
+                                           1017, ELAPSE_NEVER, ELAPSE_NEVER, 2000};
+
+static void make_case(struct damage_case *damage)
+{
+    struct elapse_hashed *hashed = &damage->hashed;
+
+    *damage = (struct damage_case){0};
+    damage->storage = open_hashed(hashed, SLOTS, 1000);
+    for (size_t i = 0; i < TIMERS; i++) {
+        if (i != 2)
+            elapse_hashed_start(hashed, &damage->timers[i], deadlines[i]);
+    }
+    elapse_hashed_start(hashed, &damage->timers[2], deadlines[2]);
+    elapse_hashed_advance(hashed, 1006);
+    assert_false(elapse_hashed_cascade(hashed, 2));
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    damage->sound = *hashed;
+}
+
+/* Half a jump from 1000 to 1100: slots 0 and 1 are visited, slot 2 is being. */
+static void make_case_of_a_jump(struct damage_case *damage)
+{
+    struct elapse_hashed *hashed = &damage->hashed;
+
+    *damage = (struct damage_case){0};
+    damage->storage = open_hashed(hashed, SLOTS, 1000);
+    for (size_t i = 0; i < TIMERS; i++)
+        elapse_hashed_start(hashed, &damage->timers[i], 1120 - 20 * (i % 3) + i / 2);
+    elapse_hashed_advance(hashed, 1100);
+    assert_false(elapse_hashed_cascade(hashed, 5));
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    damage->sound = *hashed;
+}
+
+/* Check returns this number; the wheel is repaired then. */
+static void expect_damage(struct damage_case *damage, unsigned broken)
+{
+    assert_int_equal(elapse_hashed_check(&damage->hashed), broken);
+    damage->hashed = damage->sound;
+    assert_int_equal(elapse_hashed_check(&damage->hashed), 0);
+}
+
+static void check_finds_each_number_that_is_damaged(void **state)
+{
+    struct damage_case damage;
+    struct elapse_hashed *hashed = &damage.hashed;
+
+    (void)state;
+    make_case(&damage);
+    hashed->clock = ELAPSE_NEVER;
+    expect_damage(&damage, 1);
+    hashed->clock = 1004;
+    expect_damage(&damage, 1);
+    hashed->before = 1006;
+    expect_damage(&damage, 1);
+    hashed->before = 1004;
+    expect_damage(&damage, 9);
+    hashed->position = 6;
+    expect_damage(&damage, 9);
+    hashed->unvisited = SLOTS - 1;
+    expect_damage(&damage, 9);
+    hashed->unvisited = SLOTS + 1;
+    expect_damage(&damage, 9);
+    hashed->visiting = 6;
+    expect_damage(&damage, 6);
+    hashed->turns = 2;
+    expect_damage(&damage, 6);
+    hashed->count++;
+    expect_damage(&damage, 4);
+    hashed->count--;
+    expect_damage(&damage, 4);
+    free(damage.storage);
+}
+
+static void check_finds_each_number_of_a_jump_that_is_damaged(void **state)
+{
+    struct damage_case damage;
+    struct elapse_hashed *hashed = &damage.hashed;
+
+    (void)state;
+    make_case_of_a_jump(&damage);
+    hashed->before = 1095;
+    expect_damage(&damage, 9);
+    hashed->before = 1090; /* a turn is no jump */
+    expect_damage(&damage, 9);
+    hashed->before = 1009; /* a turn, for slot 2 and those to come */
+    assert_int_not_equal(elapse_hashed_check(hashed), 0);
+    *hashed = damage.sound;
+    hashed->unvisited = SLOTS + 1;
+    expect_damage(&damage, 9);
+    hashed->unvisited++;
+    expect_damage(&damage, 6);
+    hashed->visiting--;
+    expect_damage(&damage, 6);
+    hashed->turns--;
+    expect_damage(&damage, 6);
+    free(damage.storage);
+}
+
+static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
+{
+    struct damage_case damage;
+
+    (void)state;
+    make_case(&damage);
+    for (unsigned slot = 0; slot < 64; slot++) {
+        damage.hashed.occupied[0] ^= UINT64_C(1) << slot;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 2);
+        damage.hashed.occupied[0] ^= UINT64_C(1) << slot;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
+    }
+    free(damage.storage);
+}
+
+/* Which invariant says where timer `number` of make_case belongs. */
+static unsigned invariant_of(size_t number)
+{
+    static const unsigned invariants[TIMERS] = {6, 6, 5, 5, 7, 5, 8, 8, 5};
+
+    return invariants[number];
+}
+
+static void check_finds_each_timer_that_is_damaged(void **state)
+{
+    struct damage_case damage;
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < TIMERS; i++) {
+        struct elapse_timer *timer = &damage.timers[i];
+        struct elapse_timer sound = *timer;
+        static const uint64_t wrong[] = {0, 995, 1006, 1036, ELAPSE_NEVER};
+
+        timer->place = 0;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), invariant_of(i));
+        timer->place = sound.place + 1;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), invariant_of(i));
+        *timer = sound;
+        for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+            timer->deadline = wrong[n];
+            /* One that is due may have been due for longer. */
+            if (wrong[n] != sound.deadline && !(invariant_of(i) == 7 && wrong[n] < 1005))
+                assert_int_equal(elapse_hashed_check(&damage.hashed), invariant_of(i));
+        }
+        *timer = sound;
+        timer->keep.link.previous = &damage.timers[(i + 3) % TIMERS].keep.link;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
+        *timer = sound;
+        timer->keep.link.next = NULL;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
+        timer->keep.link.next = &damage.timers[(i + 3) % TIMERS].keep.link;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
+        *timer = sound;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
+    }
+    free(damage.storage);
+}
+
+static void check_finds_rounds_reckoned_from_the_wrong_tick(void **state)
+{
+    struct damage_case damage;
+
+    (void)state;
+    make_case_of_a_jump(&damage);
+    for (size_t i = 0; i < TIMERS; i++) {
+        damage.timers[i].place++;
+        assert_int_not_equal(elapse_hashed_check(&damage.hashed), 0);
+        damage.timers[i].place--;
+        assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
+    }
+    free(damage.storage);
+}
+
+static void check_finds_due_timers_out_of_order(void **state)
+{
+    struct elapse_timer timers[3] = {0};
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, SLOTS, 0);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        elapse_hashed_start(&hashed, &timers[i], 10 + 10 * i);
+    elapse_hashed_advance(&hashed, 40);
+    assert_true(elapse_hashed_cascade(&hashed, SIZE_MAX));
+    assert_int_equal(elapse_hashed_check(&hashed), 0);
+    timers[1].deadline = 31;
+    assert_int_equal(elapse_hashed_check(&hashed), 7);
+    timers[1].deadline = 9;
+    assert_int_equal(elapse_hashed_check(&hashed), 7);
+    timers[1].deadline = 10;
+    assert_int_equal(elapse_hashed_check(&hashed), 0);
+    timers[2].deadline = 41;
+    assert_int_equal(elapse_hashed_check(&hashed), 7);
+    free(storage);
+}
+
+static void check_finds_a_link_that_leads_nowhere(void **state)
+{
+    struct damage_case damage;
+    struct elapse_hashed *hashed = &damage.hashed;
+    struct elapse__link *lists[] = {&hashed->due, &hashed->aside, &hashed->never};
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < 3; i++) {
+        lists[i]->next = NULL;
+        expect_damage(&damage, 3);
+    }
+    for (unsigned slot = 0; slot < SLOTS; slot++) {
+        struct elapse__link sound = hashed->rings[slot];
+
+        /* A ring that is not closed counts as one with timers, which an empty slot
+         * may not have. */
+        hashed->rings[slot].next = NULL;
+        assert_int_equal(elapse_hashed_check(hashed), sound.next == &hashed->rings[slot] ? 2 : 3);
+        hashed->rings[slot] = sound;
+        assert_int_equal(elapse_hashed_check(hashed), 0);
+    }
+    free(damage.storage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_finds_each_number_that_is_damaged),
+        cmocka_unit_test(check_finds_each_number_of_a_jump_that_is_damaged),
+        cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
+        cmocka_unit_test(check_finds_each_timer_that_is_damaged),
+        cmocka_unit_test(check_finds_rounds_reckoned_from_the_wrong_tick),
+        cmocka_unit_test(check_finds_due_timers_out_of_order),
+        cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
+    };
+
+    return cmocka_run_group_tests_name("hashed_check", tests, NULL, NULL);
+}

@@ -1,0 +1,167 @@
+/*
+ * Promise 12: the memory of a stopped or popped timer is the caller's again. Each test
+ * overwrites it, and at the end looks whether anything wrote to it; reading it is for
+ * AddressSanitizer to see.
+ */
+#include "subject.h"
+
+#include "released.h"
+
+enum { TIMERS = 300 };
+
+static void start_all(struct subject *subject, struct elapse_timer *timers, uint64_t step)
+{
+    for (size_t i = 0; i < TIMERS; i++) {
+        elapse_timer_init(&timers[i]);
+        start(subject, &timers[i], 1000 + i * step);
+    }
+}
+
+static void claim_all(struct elapse_timer *timers)
+{
+    for (size_t i = 0; i < TIMERS; i++)
+        assert_true(timer_claim(&timers[i]));
+}
+
+static void promise_12_zero_memory_is_an_idle_timer(void **state)
+{
+    static struct elapse_timer timer;
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    assert_false(elapse_timer_pending(&timer));
+    assert_false(stop(subject, &timer));
+    start(subject, &timer, 0);
+    expect_pop(subject, &timer);
+    subject_free(subject);
+}
+
+static void promise_12_popped_timers_are_left_alone(void **state)
+{
+    static const uint64_t steps[] = {0, 1, 3, 100, 100000, UINT64_C(1) << 50};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        struct elapse_timer timers[TIMERS];
+        struct subject *subject = subject_new(0);
+
+        start_all(subject, timers, steps[i]);
+        while (next(subject) != ELAPSE_NEVER) {
+            struct elapse_timer *timer;
+
+            advance(subject, wake_up(subject));
+            while ((timer = pop(subject)) != NULL)
+                timer_release(timer);
+        }
+        claim_all(timers);
+        subject_free(subject);
+    }
+}
+
+static void promise_12_timers_released_in_the_middle_of_a_drain_are_left_alone(void **state)
+{
+    struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+    struct elapse_timer *timer;
+    size_t number = TIMERS;
+
+    (void)state;
+    start_all(subject, timers, 1);
+    advance(subject, 5000);
+    /* From both ends: the first are popped, the last stopped. */
+    while ((timer = pop(subject)) != NULL) {
+        timer_release(timer);
+        if (--number > (size_t)(timer - timers)) {
+            assert_true(stop(subject, &timers[number]));
+            timer_release(&timers[number]);
+        }
+        subject->structure->cascade(subject->instance, 1);
+    }
+    claim_all(timers);
+    subject_free(subject);
+}
+
+static void promise_12_stopped_timers_are_left_alone(void **state)
+{
+    struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start_all(subject, timers, 9);
+    for (size_t i = 0; i < TIMERS; i += 2) {
+        assert_true(stop(subject, &timers[i]));
+        timer_release(&timers[i]);
+    }
+    advance(subject, 2000);
+    for (size_t i = 1; i < TIMERS; i += 2) {
+        if (!elapse_timer_pending(&timers[i]))
+            continue;
+        start(subject, &timers[i], 100000 - i);
+    }
+    for (size_t i = 1; i < TIMERS; i += 2) {
+        assert_true(stop(subject, &timers[i]));
+        timer_release(&timers[i]);
+    }
+    advance(subject, ELAPSE_TIME_MAX);
+    expect_no_pop(subject);
+    claim_all(timers);
+    subject_free(subject);
+}
+
+static bool stop_and_release(struct elapse_timer *timer, void *context)
+{
+    assert_true(stop(context, timer));
+    timer_release(timer);
+    return true;
+}
+
+static void promise_12_visited_timers_may_be_released_at_once(void **state)
+{
+    struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start_all(subject, timers, 77);
+    subject->structure->for_each(subject->instance, stop_and_release, subject);
+    assert_int_equal(count(subject), 0);
+    advance(subject, ELAPSE_TIME_MAX);
+    expect_no_pop(subject);
+    claim_all(timers);
+    subject_free(subject);
+}
+
+static void promise_12_cleared_timers_are_left_alone(void **state)
+{
+    struct elapse_timer timers[TIMERS];
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start_all(subject, timers, 50);
+    start(subject, &timers[7], ELAPSE_NEVER);
+    subject->structure->clear(subject->instance);
+    for (size_t i = 0; i < TIMERS; i++) {
+        assert_false(elapse_timer_pending(&timers[i]));
+        timer_release(&timers[i]);
+    }
+    advance(subject, ELAPSE_TIME_MAX);
+    expect_no_pop(subject);
+    claim_all(timers);
+    subject_free(subject);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promise_12_zero_memory_is_an_idle_timer),
+        cmocka_unit_test(promise_12_popped_timers_are_left_alone),
+        cmocka_unit_test(promise_12_timers_released_in_the_middle_of_a_drain_are_left_alone),
+        cmocka_unit_test(promise_12_stopped_timers_are_left_alone),
+        cmocka_unit_test(promise_12_visited_timers_may_be_released_at_once),
+        cmocka_unit_test(promise_12_cleared_timers_are_left_alone),
+    };
+    int failures = 0;
+
+    while (subject_turn())
+        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
+    return failures;
+}

@@ -1,0 +1,252 @@
+/*
+ * Promise 4: by deadline, and at one deadline in the order of arming.
+ */
+#include "subject.h"
+
+enum { TIMERS = 300 };
+
+static void promise_4_by_deadline_across_all_levels(void **state)
+{
+    struct elapse_timer timers[63] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    /* 37 is prime to 63: every timer once, in a scattered order. */
+    for (size_t i = 0; i < 63; i++) {
+        size_t number = i * 37 % 63;
+
+        start(subject, &timers[number], UINT64_C(1) << number);
+    }
+    advance(subject, ELAPSE_TIME_MAX);
+    for (size_t i = 0; i < 63; i++)
+        expect_pop(subject, &timers[i]);
+    subject_free(subject);
+}
+
+static void pops_in_arming_order(uint64_t distance, bool cascade)
+{
+    struct elapse_timer timers[TIMERS] = {0};
+    struct subject *subject = subject_new(77);
+
+    for (size_t i = 0; i < TIMERS; i++)
+        start(subject, &timers[i], 77 + distance);
+    advance(subject, 77 + distance);
+    while (cascade && !subject->structure->cascade(subject->instance, 1))
+        continue;
+    for (size_t i = 0; i < TIMERS; i++)
+        expect_pop(subject, &timers[i]);
+    expect_no_pop(subject);
+    subject_free(subject);
+}
+
+static void promise_4_at_one_deadline_in_the_order_of_arming(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits < 63; bits++) {
+        pops_in_arming_order(UINT64_C(1) << bits, false);
+        pops_in_arming_order((UINT64_C(1) << bits) + 5, true);
+    }
+}
+
+/* One timer more at each halving of the distance: each is armed when the deadline is
+ * on a lower level than for those before it, and yet comes after them. */
+static void promise_4_arming_order_survives_the_descent_through_levels(void **state)
+{
+    enum { STEPS = 50 };
+    const uint64_t deadline = (UINT64_C(1) << STEPS) + 12345;
+
+    (void)state;
+    for (int popping = 0; popping < 2; popping++) {
+        struct elapse_timer timers[STEPS] = {0};
+        struct subject *subject = subject_new(12345);
+
+        for (unsigned i = 0; i < STEPS; i++) {
+            advance(subject, deadline - (UINT64_C(1) << (STEPS - i)));
+            if (popping)
+                expect_no_pop(subject);
+            start(subject, &timers[i], deadline);
+        }
+        advance(subject, deadline);
+        for (size_t i = 0; i < STEPS; i++)
+            expect_pop(subject, &timers[i]);
+        subject_free(subject);
+    }
+}
+
+static void promise_4_two_deadlines_interleaved_in_one_slot(void **state)
+{
+    struct elapse_timer even[TIMERS] = {0};
+    struct elapse_timer odd[TIMERS] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    for (size_t i = 0; i < TIMERS; i++) {
+        start(subject, &odd[i], 70001);
+        start(subject, &even[i], 70000);
+    }
+    advance(subject, 80000);
+    for (size_t i = 0; i < TIMERS; i++)
+        expect_pop(subject, &even[i]);
+    for (size_t i = 0; i < TIMERS; i++)
+        expect_pop(subject, &odd[i]);
+    subject_free(subject);
+}
+
+static void promise_4_a_past_deadline_counts_as_now(void **state)
+{
+    struct elapse_timer timers[4] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &timers[0], 8);
+    start(subject, &timers[1], 10);
+    advance(subject, 10);
+    start(subject, &timers[2], 3);
+    start(subject, &timers[3], 9);
+    for (size_t i = 0; i < 4; i++)
+        expect_pop(subject, &timers[i]);
+    subject_free(subject);
+}
+
+static void promise_4_moved_to_an_earlier_deadline_goes_behind_those_there(void **state)
+{
+    static const uint64_t deadlines[] = {10, 300, 20000, UINT64_C(1) << 40};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        struct elapse_timer timers[3] = {0};
+        struct subject *subject = subject_new(0);
+
+        start(subject, &timers[1], 2 * deadlines[i]);
+        start(subject, &timers[0], deadlines[i]);
+        start(subject, &timers[1], deadlines[i]);
+        start(subject, &timers[2], deadlines[i]);
+        advance(subject, deadlines[i]);
+        for (size_t n = 0; n < 3; n++)
+            expect_pop(subject, &timers[n]);
+        subject_free(subject);
+    }
+}
+
+/* Put off and then moved back, it lies between its first deadline and the one it was
+ * put off to: that is a move to an earlier deadline, and order is exact again. */
+static void promise_4_put_off_and_taken_back_goes_behind_those_there(void **state)
+{
+    struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &timers[1], 5);
+    start(subject, &timers[0], 700);
+    start(subject, &timers[1], 90000);
+    start(subject, &timers[1], 700);
+    start(subject, &timers[2], 700);
+    advance(subject, 700);
+    for (size_t i = 0; i < 3; i++)
+        expect_pop(subject, &timers[i]);
+    subject_free(subject);
+}
+
+static void promise_4_put_off_comes_after_every_earlier_deadline(void **state)
+{
+    struct elapse_timer timers[4] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &timers[3], 10);
+    start(subject, &timers[0], 10);
+    start(subject, &timers[1], 11);
+    start(subject, &timers[2], 299);
+    start(subject, &timers[3], 300);
+    advance(subject, 299);
+    for (size_t i = 0; i < 3; i++)
+        expect_pop(subject, &timers[i]);
+    expect_no_pop(subject);
+    advance(subject, 300);
+    expect_pop(subject, &timers[3]);
+    subject_free(subject);
+}
+
+/* The one freedom there is: any position among those of its deadline, but no other. */
+static void promise_4_started_again_for_the_same_deadline_stays_at_it(void **state)
+{
+    struct elapse_timer timers[4] = {0};
+    struct subject *subject = subject_new(0);
+    size_t after = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        start(subject, &timers[i], 500);
+    start(subject, &timers[3], 501);
+    start(subject, &timers[0], 500);
+    advance(subject, 501);
+    for (size_t i = 0; i < 3; i++) {
+        const struct elapse_timer *timer = pop(subject);
+
+        assert_ptr_not_equal(timer, &timers[3]);
+        if (timer != &timers[0])
+            assert_ptr_equal(timer, &timers[++after]);
+    }
+    expect_pop(subject, &timers[3]);
+    expect_no_pop(subject);
+    subject_free(subject);
+}
+
+static void promise_4_stopped_and_started_is_a_new_arming(void **state)
+{
+    struct elapse_timer timers[3] = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &timers[2], 500);
+    start(subject, &timers[0], 500);
+    start(subject, &timers[1], 500);
+    assert_true(stop(subject, &timers[2]));
+    start(subject, &timers[2], 500);
+    advance(subject, 500);
+    for (size_t i = 0; i < 3; i++)
+        expect_pop(subject, &timers[i]);
+    subject_free(subject);
+}
+
+/* A late start lands on a lower level than older, earlier timers beside it. */
+static void promise_4_a_late_start_does_not_overtake_an_earlier_deadline(void **state)
+{
+    static const uint64_t borders[] = {256, 512, 16384, 16384 * 64, UINT64_C(1) << 32};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof borders / sizeof *borders; i++) {
+        struct elapse_timer timers[2] = {0};
+        struct subject *subject = subject_new(0);
+
+        start(subject, &timers[0], borders[i] + 3);
+        advance(subject, borders[i] + 1);
+        start(subject, &timers[1], borders[i] + 4);
+        advance(subject, borders[i] + 10);
+        expect_pop(subject, &timers[0]);
+        expect_pop(subject, &timers[1]);
+        subject_free(subject);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promise_4_by_deadline_across_all_levels),
+        cmocka_unit_test(promise_4_at_one_deadline_in_the_order_of_arming),
+        cmocka_unit_test(promise_4_arming_order_survives_the_descent_through_levels),
+        cmocka_unit_test(promise_4_two_deadlines_interleaved_in_one_slot),
+        cmocka_unit_test(promise_4_a_past_deadline_counts_as_now),
+        cmocka_unit_test(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there),
+        cmocka_unit_test(promise_4_put_off_and_taken_back_goes_behind_those_there),
+        cmocka_unit_test(promise_4_put_off_comes_after_every_earlier_deadline),
+        cmocka_unit_test(promise_4_started_again_for_the_same_deadline_stays_at_it),
+        cmocka_unit_test(promise_4_stopped_and_started_is_a_new_arming),
+        cmocka_unit_test(promise_4_a_late_start_does_not_overtake_an_earlier_deadline),
+    };
+    int failures = 0;
+
+    while (subject_turn())
+        failures += cmocka_run_group_tests_name(subject_name(), tests, NULL, NULL);
+    return failures;
+}

@@ -1,0 +1,265 @@
+/*
+ * The wheel's check finds damage, and says by its number which invariant is broken:
+ * they are numbered at the head of wheel.c.
+ */
+#include "subject.h"
+
+#include <string.h>
+
+#include <elapse/wheel.h>
+
+static void open_wheel(struct elapse_wheel *wheel, uint64_t now)
+{
+    assert_int_equal(elapse_wheel_init(wheel, now), ELAPSE_OK);
+}
+
+struct damage_case {
+    struct elapse_wheel wheel;
+    struct elapse_wheel sound;
+    struct elapse_timer timers[12];
+};
+
+static const uint64_t damage_deadlines[] = {
+    1003,           1003,       1004,       1300, 1301, 40000, 40001, UINT64_C(1) << 40,
+    UINT64_MAX - 5, UINT64_MAX, UINT64_MAX, 1003};
+
+static void make_case(struct damage_case *damage)
+{
+    memset(damage, 0, sizeof *damage);
+    open_wheel(&damage->wheel, 1000);
+    for (size_t i = 0; i < 12; i++)
+        elapse_wheel_start(&damage->wheel, &damage->timers[i], damage_deadlines[i]);
+    assert_int_equal(elapse_wheel_check(&damage->wheel), 0);
+    damage->sound = damage->wheel;
+}
+
+/* Check returns this number; the wheel is repaired then. */
+static void expect_damage(struct damage_case *damage, unsigned broken)
+{
+    assert_int_equal(elapse_wheel_check(&damage->wheel), broken);
+    damage->wheel = damage->sound;
+    assert_int_equal(elapse_wheel_check(&damage->wheel), 0);
+}
+
+static void check_finds_each_number_that_is_damaged(void **state)
+{
+    static struct damage_case damage;
+    struct elapse_wheel *wheel = &damage.wheel;
+
+    (void)state;
+    make_case(&damage);
+    wheel->count++;
+    expect_damage(&damage, 4);
+    wheel->count--;
+    expect_damage(&damage, 4);
+    wheel->wake++;
+    expect_damage(&damage, 7);
+    wheel->wake = ELAPSE_NEVER;
+    expect_damage(&damage, 7);
+    wheel->pointer = 1004;
+    expect_damage(&damage, 1);
+    wheel->pointer = UINT64_C(1) << 50;
+    expect_damage(&damage, 1);
+    wheel->draining = UINT32_MAX;
+    expect_damage(&damage, 8);
+    wheel->clock = ELAPSE_NEVER;
+    expect_damage(&damage, 1);
+}
+
+static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
+{
+    static struct damage_case damage;
+    struct elapse_wheel *wheel = &damage.wheel;
+
+    (void)state;
+    make_case(&damage);
+    for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
+        wheel->occupied_words ^= UINT32_C(1) << word;
+        expect_damage(&damage, 2);
+    }
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        wheel->occupied[slot / 64] ^= UINT64_C(1) << slot % 64;
+        expect_damage(&damage, 2);
+    }
+}
+
+static void check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost(void **state)
+{
+    static struct damage_case damage;
+    struct elapse_wheel *wheel = &damage.wheel;
+    size_t occupied = 0;
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
+        struct elapse__link *ring = &wheel->slots[i].timers;
+
+        if (ring->next == ring)
+            continue;
+        occupied++;
+        wheel->slots[i].least++;
+        expect_damage(&damage, 6);
+        ring->next = ring;
+        expect_damage(&damage, 2);
+        ring->previous = ring;
+        expect_damage(&damage, 3);
+        ring->next = ring->previous = ring;
+        expect_damage(&damage, 2);
+    }
+    assert_int_equal(occupied, 6);
+}
+
+static void check_finds_each_timer_that_is_damaged(void **state)
+{
+    static struct damage_case damage;
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < 12; i++) {
+        struct elapse_timer *timer = &damage.timers[i];
+        struct elapse_timer sound = *timer;
+        struct elapse_timer *other = &damage.timers[i == 5 || i == 6 ? 4 : 5];
+
+        timer->place = 0;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
+        *timer = sound;
+        timer->place = other->place;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
+        *timer = sound;
+        timer->deadline = 999;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 6);
+        *timer = sound;
+        timer->keep.link.previous = &other->keep.link;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
+        *timer = sound;
+        timer->keep.link.next = &other->keep.link;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
+        *timer = sound;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 0);
+    }
+}
+
+static void check_finds_a_link_that_leads_nowhere(void **state)
+{
+    static struct damage_case damage;
+
+    (void)state;
+    make_case(&damage);
+    for (size_t i = 0; i < 12; i++) {
+        struct elapse__link *next = damage.timers[i].keep.link.next;
+
+        damage.timers[i].keep.link.next = NULL;
+        assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
+        damage.timers[i].keep.link.next = next;
+    }
+    for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
+        struct elapse__link *ring = &damage.wheel.slots[i].timers;
+        bool occupied = ring->next != ring;
+
+        /* A ring that is not closed counts as one with timers, which an empty slot
+         * may not have. */
+        ring->next = NULL;
+        expect_damage(&damage, occupied ? 3 : 2);
+    }
+}
+
+static void check_finds_a_pointer_past_a_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer near = {0};
+    struct elapse_timer far = {0};
+
+    (void)state;
+    open_wheel(&wheel, 1000);
+    elapse_wheel_start(&wheel, &far, 1300);
+    elapse_wheel_advance(&wheel, 2000);
+    wheel.pointer = 1299; /* in the slot of level 1 that has a timer */
+    assert_int_equal(elapse_wheel_check(&wheel), 5);
+    wheel.pointer = 1900; /* behind it */
+    assert_int_equal(elapse_wheel_check(&wheel), 5);
+
+    open_wheel(&wheel, 1000);
+    elapse_wheel_start(&wheel, &near, 1003);
+    elapse_wheel_advance(&wheel, 2000);
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    wheel.pointer = 1004;
+    assert_int_equal(elapse_wheel_check(&wheel), 5);
+}
+
+static void check_finds_a_least_outside_its_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timer = {0};
+    static const uint64_t deadlines[] = {1003, 1300, 40000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++) {
+        open_wheel(&wheel, 1000);
+        elapse_timer_init(&timer);
+        elapse_wheel_start(&wheel, &timer, deadlines[i]);
+        /* Put off, it stays in the slot, whose least may be anything up to it. */
+        elapse_wheel_start(&wheel, &timer, 10 * deadlines[i]);
+        assert_int_equal(elapse_wheel_check(&wheel), 0);
+        for (size_t slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+            struct elapse__wheel_slot *damaged = &wheel.slots[slot];
+            uint64_t least = damaged->least;
+
+            if (damaged->timers.next == &damaged->timers)
+                continue;
+            damaged->least = 9 * deadlines[i];
+            wheel.wake = 0;
+            assert_int_equal(elapse_wheel_check(&wheel), 6);
+            damaged->least = 500;
+            assert_int_equal(elapse_wheel_check(&wheel), 6);
+            damaged->least = least;
+            assert_int_equal(elapse_wheel_check(&wheel), 0);
+        }
+    }
+}
+
+static void check_finds_a_drain_of_the_wrong_slot(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timers[6] = {0};
+    uint32_t draining;
+    uint64_t wake;
+
+    (void)state;
+    open_wheel(&wheel, 0);
+    for (size_t i = 0; i < 6; i++)
+        elapse_wheel_start(&wheel, &timers[i], i < 3 ? 70000 + 200 * i : 7000000);
+    elapse_wheel_advance(&wheel, 71000);
+    assert_false(elapse_wheel_cascade(&wheel, 1));
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    draining = wheel.draining;
+    wake = wheel.wake;
+    assert_int_not_equal(draining, 0);
+    /* No slot is right but the one that is being drained: not those of level 0, not
+     * the empty ones, and not another that has timers. */
+    for (uint32_t slot = 1; slot < 2 * ELAPSE__WHEEL_SLOTS; slot++) {
+        wheel.draining = slot;
+        if (slot != draining)
+            assert_int_equal(elapse_wheel_check(&wheel), 8);
+    }
+    wheel.draining = draining;
+    wheel.wake = 71001;
+    assert_int_equal(elapse_wheel_check(&wheel), 8);
+    wheel.wake = wake;
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(check_finds_each_number_that_is_damaged),
+        cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
+        cmocka_unit_test(check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost),
+        cmocka_unit_test(check_finds_each_timer_that_is_damaged),
+        cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
+        cmocka_unit_test(check_finds_a_pointer_past_a_slot),
+        cmocka_unit_test(check_finds_a_least_outside_its_slot),
+        cmocka_unit_test(check_finds_a_drain_of_the_wrong_slot),
+    };
+
+    return cmocka_run_group_tests_name("wheel_check", tests, NULL, NULL);
+}
