@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "include"
 STRUCTURES = [ROOT / "src/structures"]
-SCHEDULER = [ROOT / "src" / room for room in ("base", "cron", "scheduler")]
+SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
 
 COMMENT_OR_TEXT = re.compile(
     r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)

@@ -1,11 +1,15 @@
 /*
  * How a scheduler ends.
  */
-#include "delivery.h"
-#include "inside.h"
+#include "../base/assert.h"
+#include "callback.h"
+#include "clock_thread.h"
+#include "due_search.h"
 #include "pull.h"
+#include "run.h"
 #include "scheduler.h"
-#include "ticks.h"
+#include "shard_run.h"
+#include "step.h"
 #include "workers.h"
 
 /* Tasks collected within one holding of a lock. */
@@ -19,23 +23,6 @@ static void refuse_from_now_on(struct elapse_scheduler *scheduler)
         shard->closed = true;
         elapse__shard_unlock(shard);
     }
-}
-
-/* Where time is manual, a thread that steps is what the clock thread is elsewhere. */
-static void wait_for_step(struct elapse_scheduler *scheduler)
-{
-    atomic_store(&scheduler->clock_ending, true);
-    (void)pthread_mutex_lock(&scheduler->step_lock);
-    while (scheduler->stepping)
-        (void)pthread_cond_wait(&scheduler->step_over, &scheduler->step_lock);
-    (void)pthread_mutex_unlock(&scheduler->step_lock);
-}
-
-static void end_clock_thread(struct elapse_scheduler *scheduler)
-{
-    atomic_store(&scheduler->clock_ending, true);
-    elapse__sleeper_kick(&scheduler->sleeper);
-    (void)pthread_join(scheduler->clock_thread, NULL);
 }
 
 /* The clock thread has gone, and nothing new comes in: this thread stands in for it, until
@@ -63,7 +50,7 @@ struct collection {
 /* A task that closing has taken out. */
 struct collected {
     struct elapse_handed_back described;
-    struct elapse__remains remains;
+    struct elapse__ended_task ended;
 };
 
 /* Takes a task out, with what it takes to describe it. The lock is held. */
@@ -91,7 +78,7 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
         described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
         described->zone = recurrence->zone;
     }
-    elapse__shard_remove(shard, task, &collected.remains);
+    elapse__shard_remove(shard, task, &collected.ended);
     return collected;
 }
 
@@ -106,7 +93,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         elapse__shard_lock(shard);
         for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < COLLECTED_AT_ONCE; i++) {
             struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
-            if (task != NULL && task->state > ELAPSE__TASK_LEAVING)
+            if (task != NULL && task->state > ELAPSE__TASK_UNLINKING)
                 collected[count++] = collect(shard, task);
         }
         if (collection->hand_back != NULL)
@@ -117,10 +104,10 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         elapse__shard_unlock(shard);
         for (size_t i = 0; i < count; i++) {
             if (collection->hand_back != NULL) {
-                collected[i].remains.destroy = NULL;
+                collected[i].ended.destroy = NULL;
                 collection->hand_back(&collected[i].described, collection->hand_back_context);
             }
-            elapse__let_go(collection->scheduler, &collected[i].remains);
+            elapse__ended_task_dispose(collection->scheduler, &collected[i].ended);
         }
     }
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);
@@ -130,11 +117,11 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
 static void collect_all(const struct collection *collection)
 {
     struct elapse_scheduler *scheduler = collection->scheduler;
-    struct elapse__inside inside;
-    elapse__enter(&inside, scheduler, (struct elapse_handle){0});
+    struct elapse__callback callback;
+    elapse__callback_enter(&callback, scheduler, (struct elapse_handle){0});
     for (unsigned i = 0; i < scheduler->options.shards; i++)
         collect_shard(collection, &scheduler->shards[i]);
-    elapse__leave(&inside);
+    elapse__callback_leave(&callback);
 }
 
 /* Takes over the right to close from whoever has it; OK: this thread closes. */
@@ -156,11 +143,11 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
     refuse_from_now_on(scheduler);
-    wait_for_step(scheduler);
+    elapse__step_wait(scheduler);
     if (pull)
         elapse__pull_end(scheduler);
     if (has_threads)
-        end_clock_thread(scheduler);
+        elapse__clock_thread_end(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)
         run_what_is_due(scheduler);
     if (has_threads)
@@ -188,7 +175,7 @@ enum elapse_error elapse_scheduler_close(struct elapse_scheduler *scheduler, enu
         return ELAPSE_ERROR_ARGUMENT;
     if (how == ELAPSE_CLOSE_RUN_DUE && scheduler->options.pull)
         return ELAPSE_ERROR_ARGUMENT;
-    if (elapse__is_inside(scheduler))
+    if (elapse__in_callback(scheduler))
         return ELAPSE_ERROR_IN_ACTION;
     enum elapse_error error = begin_closing(scheduler, &started);
     if (error == ELAPSE_OK)

@@ -1,20 +1,19 @@
 #include "key_hash.h"
 
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
+
+#include "../os/os.h"
 
 struct elapse__hash_secret elapse__hash_secret_make(void)
 {
     struct elapse__hash_secret secret;
-    if (getrandom(&secret, sizeof secret, GRND_NONBLOCK) == (ssize_t)sizeof secret)
+    if (elapse__os->random_bytes(&secret, sizeof secret) == 0)
         return secret;
-    /* Early in the life of a machine: what a stranger does not know either. */
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    secret.low = (uint64_t)now.tv_nsec * UINT64_C(0x9E3779B97F4A7C15) ^ (uintptr_t)&secret;
-    secret.high = (uint64_t)now.tv_sec << 20 ^ (uint64_t)getpid();
+    /* Early in the life of a machine there are no random bytes yet. These are at least hard to
+     * guess for a stranger. */
+    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK);
+    secret.low = now_ns * UINT64_C(0x9E3779B97F4A7C15) ^ (uintptr_t)&secret;
+    secret.high = now_ns << 20 ^ elapse__os_process_number();
     return secret;
 }
 

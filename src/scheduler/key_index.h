@@ -27,7 +27,7 @@
 struct elapse__key {
     struct elapse__key *next; /* in the bucket */
     uint64_t hash;
-    struct elapse__task *pending; /* PENDING, WAITING, QUEUED, or RUNNING and `again` */
+    struct elapse__task *pending; /* PENDING, WAITING, QUEUED, or RUNNING and `runs_again` */
     struct elapse__task *running; /* RUNNING */
     size_t bytes;
     unsigned char data[];

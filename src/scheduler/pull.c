@@ -18,45 +18,39 @@
  * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
  * 2000.
  */
-#include <sys/epoll.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "delivery.h"
-#include "inside.h"
 #include "pull.h"
+
+#include "callback.h"
+#include "due_search.h"
+#include "now.h"
+#include "run.h"
+#include "shard_run.h"
 
 /* ---- life ---- */
 
 bool elapse__pull_init(struct elapse_scheduler *scheduler)
 {
-    pthread_condattr_t monotonic;
-    atomic_init(&scheduler->descriptor, -1);
-    if (pthread_condattr_init(&monotonic) != 0)
+    atomic_init(&scheduler->descriptor, ELAPSE__OS_NO_DESCRIPTOR);
+    if (elapse__os->condition_init(&scheduler->pull_turn) != 0)
         return false;
-    bool made = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 &&
-                pthread_cond_init(&scheduler->pull_turn, &monotonic) == 0;
-    (void)pthread_condattr_destroy(&monotonic);
-    if (!made)
-        return false;
-    if (pthread_mutex_init(&scheduler->pull_lock, NULL) == 0)
+    if (elapse__os->lock_init(&scheduler->pull_lock) == 0)
         return true;
-    (void)pthread_cond_destroy(&scheduler->pull_turn);
+    elapse__condition_free(&scheduler->pull_turn);
     return false;
 }
 
 static void close_descriptor(struct elapse_scheduler *scheduler)
 {
-    int descriptor = atomic_exchange(&scheduler->descriptor, -1);
-    if (descriptor >= 0)
-        (void)close(descriptor);
+    int descriptor = atomic_exchange(&scheduler->descriptor, ELAPSE__OS_NO_DESCRIPTOR);
+    if (descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+        elapse__os->descriptor_close(descriptor);
 }
 
 void elapse__pull_free(struct elapse_scheduler *scheduler)
 {
     close_descriptor(scheduler);
-    (void)pthread_cond_destroy(&scheduler->pull_turn);
-    (void)pthread_mutex_destroy(&scheduler->pull_lock);
+    elapse__condition_free(&scheduler->pull_turn);
+    elapse__lock_free(&scheduler->pull_lock);
 }
 
 static bool is_closing(const struct elapse_scheduler *scheduler)
@@ -69,27 +63,21 @@ static bool is_closing(const struct elapse_scheduler *scheduler)
  * has had the lock. */
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
-    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    elapse__lock(&scheduler->pull_lock);
     if (!scheduler->pull_sleeper && !is_closing(scheduler)) {
         elapse__sleeper_reset(&scheduler->sleeper);
         elapse__sleeper_prepare(&scheduler->sleeper);
         elapse__sleeper_set(&scheduler->sleeper, elapse__earliest_wakes(scheduler));
     }
-    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    elapse__unlock(&scheduler->pull_lock);
 }
 
 bool elapse__pull_start(struct elapse_scheduler *scheduler)
 {
-    struct epoll_event readable = {.events = EPOLLIN};
-    int descriptor = epoll_create1(EPOLL_CLOEXEC);
-    if (descriptor < 0)
+    int descriptor;
+    if (!elapse__sleeper_watch(&scheduler->sleeper, &descriptor))
         return false;
     atomic_store(&scheduler->descriptor, descriptor);
-    if (epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.monotonic.timer, &readable) != 0 ||
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, scheduler->sleeper.wall_clock.timer, &readable) != 0) {
-        close_descriptor(scheduler);
-        return false;
-    }
     set_alarms(scheduler);
     return true;
 }
@@ -97,18 +85,18 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
 void elapse__pull_end(struct elapse_scheduler *scheduler)
 {
     elapse__sleeper_kick(&scheduler->sleeper);
-    (void)pthread_mutex_lock(&scheduler->pull_lock);
-    (void)pthread_cond_broadcast(&scheduler->pull_turn);
+    elapse__lock(&scheduler->pull_lock);
+    elapse__condition_broadcast(&scheduler->pull_turn);
     while (scheduler->pull_sleeper)
-        (void)pthread_cond_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+        elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
     /* From here on nobody resets it. */
     elapse__sleeper_stay_readable(&scheduler->sleeper);
-    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    elapse__unlock(&scheduler->pull_lock);
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);
         while (shard->running > 0)
-            (void)pthread_cond_wait(&shard->ended, &shard->lock);
+            elapse__condition_wait(&shard->ended, &shard->lock);
         elapse__shard_unlock(shard);
     }
 }
@@ -163,60 +151,48 @@ static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *
     return count;
 }
 
-/* When the waiting of a call ends, by CLOCK_MONOTONIC. */
-struct patience {
-    bool endless;
-    uint64_t until_ns;
-};
-
 static uint64_t monotonic_ns(void)
 {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * ELAPSE_SECOND_NS + (uint64_t)now.tv_nsec;
+    return elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 }
 
-static struct timespec timespec_of(uint64_t ns)
-{
-    return (struct timespec){(time_t)(ns / ELAPSE_SECOND_NS), (long)(ns % ELAPSE_SECOND_NS)};
-}
-
-/* Sleeps until something may be due; the turn to do so has been taken. */
-static void sleep_for_all(struct elapse_scheduler *scheduler, struct patience patience)
+/* Sleeps until something may be due, and until this time at most. The turn to do so has been
+ * taken. */
+static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     uint64_t now_ns = monotonic_ns();
-    struct timespec rest = timespec_of(patience.until_ns > now_ns ? patience.until_ns - now_ns : 0);
+    uint64_t timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     elapse__sleeper_prepare(&scheduler->sleeper);
     elapse__sleeper_sleep(&scheduler->sleeper, elapse__earliest_wakes(scheduler),
-                          patience.endless ? NULL : &rest);
+                          until_ns == ELAPSE_NEVER ? ELAPSE_NEVER : timeout_ns);
 }
 
 /* Somebody else may sleep now. */
 static void give_turn_away(struct elapse_scheduler *scheduler)
 {
-    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    elapse__lock(&scheduler->pull_lock);
     scheduler->pull_sleeper = false;
-    (void)pthread_cond_broadcast(&scheduler->pull_turn);
-    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    elapse__condition_broadcast(&scheduler->pull_turn);
+    elapse__unlock(&scheduler->pull_lock);
 }
 
 /* Waits for something that may be due: sleeping itself, or until whoever sleeps wakes up. */
-static void wait_in_turn(struct elapse_scheduler *scheduler, struct patience patience)
+static void wait_in_turn(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
-    (void)pthread_mutex_lock(&scheduler->pull_lock);
+    elapse__lock(&scheduler->pull_lock);
     bool sleeps = !scheduler->pull_sleeper && !is_closing(scheduler);
     if (sleeps) {
         scheduler->pull_sleeper = true;
     } else if (!is_closing(scheduler)) {
-        struct timespec until = timespec_of(patience.until_ns);
-        if (patience.endless)
-            (void)pthread_cond_wait(&scheduler->pull_turn, &scheduler->pull_lock);
+        if (until_ns == ELAPSE_NEVER)
+            elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
         else
-            (void)pthread_cond_timedwait(&scheduler->pull_turn, &scheduler->pull_lock, &until);
+            (void)elapse__condition_wait_until(&scheduler->pull_turn, &scheduler->pull_lock,
+                                               until_ns);
     }
-    (void)pthread_mutex_unlock(&scheduler->pull_lock);
+    elapse__unlock(&scheduler->pull_lock);
     if (sleeps) {
-        sleep_for_all(scheduler, patience);
+        sleep_for_all(scheduler, until_ns);
         give_turn_away(scheduler);
     }
 }
@@ -229,10 +205,8 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
     if (!scheduler->options.pull || capacity == 0 ||
         (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
         return ELAPSE_ERROR_ARGUMENT;
-    struct patience patience = {
-        .endless = timeout_ns == ELAPSE_NEVER,
-        .until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns),
-    };
+    /* By the monotonic clock; ELAPSE_NEVER: without end. */
+    uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
     for (;;) {
         if (is_closing(scheduler))
             return ELAPSE_ERROR_CLOSED;
@@ -245,9 +219,9 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
             return ELAPSE_ERROR_NOTHING_DUE;
         if (timeout_ns == 0)
             set_alarms(scheduler);
-        if (!patience.endless && monotonic_ns() >= patience.until_ns)
+        if (until_ns != ELAPSE_NEVER && monotonic_ns() >= until_ns)
             return ELAPSE_ERROR_NOTHING_DUE;
-        wait_in_turn(scheduler, patience);
+        wait_in_turn(scheduler, until_ns);
     }
 }
 
@@ -276,7 +250,7 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
     struct elapse__task *task = elapse__shard_find(shard, handle);
     bool running = task != NULL && task->state == ELAPSE__TASK_RUNNING;
     if (running)
-        task->state = ELAPSE__TASK_ENDING; /* nobody else ends it */
+        task->state = ELAPSE__TASK_FINISHING; /* nobody else ends it */
     elapse__shard_unlock(shard);
     if (!running)
         return ELAPSE_ERROR_GONE;
@@ -285,13 +259,12 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     uint64_t now_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
     bool recurs = recurrence != NULL && elapse__recurrence_next(recurrence, now_ns, &next);
-    struct elapse__remains remains = {0};
+    struct elapse__ended_task ended = {0};
     elapse__shard_lock(shard);
     task->state = ELAPSE__TASK_RUNNING;
-    struct elapse__ticks started =
-        elapse__shard_finish(shard, task, recurs ? &next : NULL, &remains);
+    struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
     elapse__shard_unlock(shard);
-    elapse__announce(scheduler, started);
-    elapse__let_go(scheduler, &remains);
+    elapse__scheduler_wake_at(scheduler, started);
+    elapse__ended_task_dispose(scheduler, &ended);
     return ELAPSE_OK;
 }

@@ -28,26 +28,24 @@
 #ifndef ELAPSE__SLEEPER_H
 #define ELAPSE__SLEEPER_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "../os/os.h"
 #include "ticks.h"
 
 struct elapse__alarm {
-    int timer;          /* a file descriptor, readable from the armed time on; -1: none */
-    bool on_wall_clock; /* never changes */
-    _Atomic uint64_t
-        armed_tick; /* written under the sleeper's lock; 0: the clock thread is awake */
+    struct elapse__os_alarm os;  /* readable from the armed time on */
+    _Atomic uint64_t armed_tick; /* written under the sleeper's lock; 0: the clock thread is
+                                    awake */
 };
 
 struct elapse__sleeper {
-    pthread_mutex_t lock;
+    struct elapse__lock lock;
     struct elapse__alarm monotonic;
     struct elapse__alarm wall_clock;
-    bool kicked;      /* guarded by lock: the next sleep is none */
+    bool kicked;      /* guarded by lock: the next sleep ends at once */
     uint64_t tick_ns; /* never changes */
 };
 
@@ -56,18 +54,22 @@ void elapse__sleeper_free(struct elapse__sleeper *sleeper);
 
 /* Makes the timers, that of the given clock and that of the wall clock; false if the
  * system has none to give. */
-bool elapse__sleeper_open(struct elapse__sleeper *sleeper, clockid_t clock);
+bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock clock);
 void elapse__sleeper_close(struct elapse__sleeper *sleeper);
+
+/* Makes a descriptor that is readable while one of the alarms is. Returns false if the system has
+ * none to give. */
+bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descriptor);
 
 /* For the clock thread: announces that it is about to sleep. After this it has to look
  * for deadlines a last time. */
 void elapse__sleeper_prepare(struct elapse__sleeper *sleeper);
 
 /* For the clock thread, after prepare: sleeps until one of the ticks begins, or an earlier one that
- * a wake_at names, or a kick, or the wall clock is set, but no longer than `timeout`, unless that
- * is NULL. */
+ * a wake_at names, or a kick, or the wall clock is set, but for at most `timeout_ns`; ELAPSE_NEVER:
+ * without end. */
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
-                           const struct timespec *timeout);
+                           uint64_t timeout_ns);
 
 /* For those who wait by the descriptors themselves, in place of sleep: reset makes unreadable what
  * has gone off, then prepare, then set sets the alarms. In this order what goes off from prepare

@@ -10,26 +10,26 @@
  *       |                   | |     +--- due ---> QUEUED ---> RUNNING --+--> FREE
  *       |                   | |                    |  begin     |       |  finish
  *       |                   | +----- reschedule ---+            |       |
- *       |                   +------- finish, when `again` ------+-------+
+ *       |                   +------- finish, when `runs_again` ------+-------+
  *       |
  *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
- *             PENDING by way of LEAVING
+ *             PENDING by way of UNLINKING
  *
  *  PENDING   its timer is in a wheel; with a wall-clock time perhaps in the chain of
  * wall_clock_wheel.h WAITING   popped; nothing but the key names it QUEUED    popped; its handle
  * lies in the work queue, perhaps several times: what a worker takes out counts only while the task
  * is still QUEUED RUNNING   its action has begun and not ended; only the thread it runs on ends
- *            that. `again`: it was rescheduled meanwhile. `cancelled`: it must not
+ *            that. `runs_again`: it was rescheduled meanwhile. `cancelled`: it must not
  *            run again. `waited`: somebody waits for its end.
  *
- *  ENDING    RUNNING still, for everybody; but one thread has come to end it (pull mode)
- *  LEAVING   gone for everybody, but its timer is still in the wheel. To take it out
+ *  FINISHING    RUNNING still, for everybody; but one thread has come to end it (pull mode)
+ *  UNLINKING   gone for everybody, but its timer is still in the wheel. To take it out
  *            touches its neighbours, two cache misses; these are asked for now, and
  *            it is taken out some cancels later (see leave in shard.c).
  *
- * A task that recurs is `again` from the moment that it begins. One with a wall-clock time does not
- * leave by way of LEAVING, but for one in that chain. Where there are no workers a QUEUED task is
- * RUNNING at once.
+ * A task that recurs is `runs_again` from the moment that it begins. One with a wall-clock time
+ * does not leave by way of UNLINKING, but for one in that chain. Where there are no workers a
+ * QUEUED task is RUNNING at once.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H
@@ -37,15 +37,15 @@
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
 
-/* Up to LEAVING, no handle names the task. */
+/* Up to UNLINKING, no handle names the task. */
 enum elapse__task_state {
     ELAPSE__TASK_FREE,
-    ELAPSE__TASK_LEAVING,
+    ELAPSE__TASK_UNLINKING,
     ELAPSE__TASK_PENDING,
     ELAPSE__TASK_WAITING,
     ELAPSE__TASK_QUEUED,
     ELAPSE__TASK_RUNNING,
-    ELAPSE__TASK_ENDING,
+    ELAPSE__TASK_FINISHING,
 };
 
 enum {
@@ -64,7 +64,7 @@ struct elapse__task_extra {
 struct elapse__task {
     union {
         struct elapse_timer timer; /* while PENDING; its deadline until finished */
-        uint64_t again_tick;       /* while `again`: the timer is idle, its first bytes free */
+        uint64_t next_run_tick;    /* while `runs_again`: the timer is idle, its first bytes free */
         struct elapse__task *next; /* while FREE */
     } when;
     elapse_action_function *action;
@@ -73,7 +73,7 @@ struct elapse__task {
     uint32_t generation;              /* of the handle; another each time it becomes FREE */
     uint32_t index : ELAPSE__TASK_INDEX_BITS;
     uint32_t state : 3;
-    uint32_t again : 1;
+    uint32_t runs_again : 1;
     uint32_t cancelled : 1;
     uint32_t waited : 1;
 };

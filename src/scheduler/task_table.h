@@ -227,7 +227,7 @@ static inline struct elapse__task *elapse__task_table_find(const struct elapse__
                                                            uint32_t index, uint32_t generation)
 {
     struct elapse__task *task = elapse__task_table_at(table, index);
-    return task != NULL && task->generation == generation && task->state > ELAPSE__TASK_LEAVING
+    return task != NULL && task->generation == generation && task->state > ELAPSE__TASK_UNLINKING
                ? task
                : NULL;
 }

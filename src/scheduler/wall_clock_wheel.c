@@ -92,7 +92,7 @@ bool elapse__wall_clock_wheel_follow(struct elapse__wall_clock_wheel *wall_clock
     }
     for (; most > 0 && wall_clock->first != NULL; most--) {
         struct elapse__task *task = unchain(wall_clock);
-        if (task->state == ELAPSE__TASK_LEAVING)
+        if (task->state == ELAPSE__TASK_UNLINKING)
             elapse__task_table_give(tasks, task);
         else
             place_task(wall_clock, task, tick_ns);

@@ -9,7 +9,7 @@
  *        +------- all are in again ------------------ PLACING (a new wheel of this time)
  *
  * In between timers wait in a chain, marked `unplaced`. Nothing is due meanwhile: take_due first
- * finishes this. A task that is cancelled in the chain stays there, LEAVING.
+ * finishes this. A task that is cancelled in the chain stays there, UNLINKING.
  *
  * Between the moment that the wall clock is set back and this, the wheel takes new deadlines that
  * it thinks have passed for its own time. So what is placed is the task's own occurrence, never

@@ -8,13 +8,13 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
         elapse__allocate(memory, _Alignof(struct elapse_handle), capacity * sizeof *queue->ring);
     if (queue->ring == NULL)
         return ELAPSE_ERROR_MEMORY;
-    if (pthread_mutex_init(&queue->lock, NULL) == 0) {
-        if (pthread_cond_init(&queue->filled, NULL) == 0) {
-            if (pthread_cond_init(&queue->quiet, NULL) == 0)
+    if (elapse__os->lock_init(&queue->lock) == 0) {
+        if (elapse__os->condition_init(&queue->filled) == 0) {
+            if (elapse__os->condition_init(&queue->quiet) == 0)
                 return ELAPSE_OK;
-            (void)pthread_cond_destroy(&queue->filled);
+            elapse__condition_free(&queue->filled);
         }
-        (void)pthread_mutex_destroy(&queue->lock);
+        elapse__lock_free(&queue->lock);
     }
     elapse__release(memory, queue->ring, capacity * sizeof *queue->ring);
     return ELAPSE_ERROR_SYSTEM;
@@ -23,18 +23,18 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory)
 {
-    (void)pthread_cond_destroy(&queue->quiet);
-    (void)pthread_cond_destroy(&queue->filled);
-    (void)pthread_mutex_destroy(&queue->lock);
+    elapse__condition_free(&queue->quiet);
+    elapse__condition_free(&queue->filled);
+    elapse__lock_free(&queue->lock);
     elapse__release(memory, queue->ring, queue->capacity * sizeof *queue->ring);
 }
 
 unsigned elapse__work_queue_room(struct elapse__work_queue *queue)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     unsigned room = queue->capacity - queue->count;
     queue->clock_waits = room == 0;
-    (void)pthread_mutex_unlock(&queue->lock);
+    elapse__unlock(&queue->lock);
     return room;
 }
 
@@ -50,43 +50,43 @@ static bool shall_wake(struct elapse__work_queue *queue)
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
                                 const struct elapse_handle *handles, unsigned count)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     for (unsigned i = 0; i < count; i++)
         queue->ring[(queue->first + queue->count++) % queue->capacity] = handles[i];
     unsigned waiting = queue->count;
     unsigned idle = queue->idle;
     bool wake = shall_wake(queue);
-    (void)pthread_mutex_unlock(&queue->lock);
+    elapse__unlock(&queue->lock);
     if (wake)
-        (void)pthread_cond_signal(&queue->filled);
+        elapse__condition_signal(&queue->filled);
     return waiting > idle ? waiting - idle : 0;
 }
 
 void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     if (made)
         queue->idle++;
     else
         queue->idle--;
-    (void)pthread_mutex_unlock(&queue->lock);
+    elapse__unlock(&queue->lock);
 }
 
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
                              struct elapse_handle *handle, bool *kick)
 {
     *kick = false;
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     if (*busy) {
         queue->busy--;
         queue->idle++;
         if (queue->busy == 0 && queue->count == 0)
-            (void)pthread_cond_broadcast(&queue->quiet);
+            elapse__condition_broadcast(&queue->quiet);
     }
     *busy = false;
     while (queue->count == 0 && !queue->ending) {
         queue->asleep++;
-        (void)pthread_cond_wait(&queue->filled, &queue->lock);
+        elapse__condition_wait(&queue->filled, &queue->lock);
         queue->asleep--;
         queue->waking = false;
     }
@@ -102,24 +102,24 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
             queue->clock_waits = false;
     }
     bool wake = shall_wake(queue);
-    (void)pthread_mutex_unlock(&queue->lock);
+    elapse__unlock(&queue->lock);
     if (wake)
-        (void)pthread_cond_signal(&queue->filled);
+        elapse__condition_signal(&queue->filled);
     return *busy;
 }
 
 void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     while (queue->busy > 0 || queue->count > 0)
-        (void)pthread_cond_wait(&queue->quiet, &queue->lock);
-    (void)pthread_mutex_unlock(&queue->lock);
+        elapse__condition_wait(&queue->quiet, &queue->lock);
+    elapse__unlock(&queue->lock);
 }
 
 void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending)
 {
-    (void)pthread_mutex_lock(&queue->lock);
+    elapse__lock(&queue->lock);
     queue->ending = ending;
-    (void)pthread_cond_broadcast(&queue->filled);
-    (void)pthread_mutex_unlock(&queue->lock);
+    elapse__condition_broadcast(&queue->filled);
+    elapse__unlock(&queue->lock);
 }

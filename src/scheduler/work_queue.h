@@ -10,16 +10,15 @@
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H
 
-#include <pthread.h>
-
 #include <elapse/scheduler.h>
 
 #include "../base/allocator.h"
+#include "../os/os.h"
 
 struct elapse__work_queue {
-    pthread_mutex_t lock;
-    pthread_cond_t filled; /* there is something to take, or it is ending */
-    pthread_cond_t quiet;  /* it is empty and no worker is busy */
+    struct elapse__lock lock;
+    struct elapse__condition filled; /* there is something to take, or it is ending */
+    struct elapse__condition quiet;  /* it is empty and no worker is busy */
 
     /* Guarded by `lock`, all that follows. */
     struct elapse_handle *ring; /* the array never changes */
@@ -60,7 +59,7 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
 /* Waits until the queue is empty and no worker is busy. */
 void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue);
 
-/* Makes the workers leave, or lets new ones stay again. What is queued remains so. */
+/* Makes the workers leave, or lets new ones stay again. What is queued ended so. */
 void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending);
 
 #endif

@@ -1,72 +1,52 @@
 #include "workers.h"
 
-#include <signal.h>
 #include <stdio.h>
 
-#include "delivery.h"
-#include "inside.h"
+#include "callback.h"
+#include "run.h"
 
 /* What the system allows, and "elapse-work-" with any number. */
 enum { NAME_BYTES = 16, NUMBERED_BYTES = 24 };
 
-/* What a new thread has to know; made by its maker, released by itself. */
-struct birth {
+/* What a new thread gets from its maker. The thread releases it. */
+struct thread_start {
     struct elapse_scheduler *scheduler;
     void *(*main)(void *scheduler);
     char name[NAME_BYTES];
 };
 
-static void *be_born(void *argument)
+static void *thread_main(void *argument)
 {
-    struct birth *birth = argument;
-    struct elapse_scheduler *scheduler = birth->scheduler;
-    void *(*main)(void *) = birth->main;
+    struct thread_start *start = argument;
+    struct elapse_scheduler *scheduler = start->scheduler;
+    void *(*main)(void *) = start->main;
     const struct elapse_scheduler_options *options = &scheduler->options;
 
-    (void)pthread_setname_np(pthread_self(), birth->name);
+    elapse__os_thread_name(start->name);
     if (options->thread_started != NULL) {
-        struct elapse__inside inside;
-        elapse__enter(&inside, scheduler, (struct elapse_handle){0});
-        options->thread_started(birth->name, options->thread_started_context);
-        elapse__leave(&inside);
+        struct elapse__callback callback;
+        elapse__callback_enter(&callback, scheduler, (struct elapse_handle){0});
+        options->thread_started(start->name, options->thread_started_context);
+        elapse__callback_leave(&callback);
     }
-    elapse__release(&options->allocator, birth, sizeof *birth);
+    elapse__release(&options->allocator, start, sizeof *start);
     return main(scheduler);
 }
 
-static int create(pthread_t *thread, struct birth *birth, size_t stack_bytes)
-{
-    pthread_attr_t attributes;
-    int error = pthread_attr_init(&attributes);
-    if (error != 0)
-        return error;
-    if (stack_bytes != 0)
-        error = pthread_attr_setstacksize(&attributes, stack_bytes);
-    if (error == 0) {
-        sigset_t all;
-        sigset_t before;
-        (void)sigfillset(&all);
-        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-        error = pthread_create(thread, &attributes, be_born, birth);
-        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    }
-    (void)pthread_attr_destroy(&attributes);
-    return error;
-}
-
-bool elapse__thread_make(struct elapse_scheduler *scheduler, pthread_t *thread, const char *name,
-                         void *(*main)(void *scheduler))
+bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_thread *thread,
+                         const char *name, void *(*main)(void *scheduler))
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
-    struct birth *birth = elapse__allocate(memory, _Alignof(struct birth), sizeof *birth);
-    if (birth == NULL)
+    struct thread_start *start =
+        elapse__allocate(memory, _Alignof(struct thread_start), sizeof *start);
+    if (start == NULL)
         return false;
-    birth->scheduler = scheduler;
-    birth->main = main;
-    (void)snprintf(birth->name, sizeof birth->name, "%.*s", NAME_BYTES - 1, name);
-    if (create(thread, birth, scheduler->options.stack_bytes) == 0)
+    start->scheduler = scheduler;
+    start->main = main;
+    (void)snprintf(start->name, sizeof start->name, "%.*s", NAME_BYTES - 1, name);
+    if (elapse__os->thread_start(thread, scheduler->options.stack_bytes, thread_main, start) == 0)
         return true;
-    elapse__release(memory, birth, sizeof *birth);
+    elapse__release(memory, start, sizeof *start);
     return false;
 }
 
@@ -109,7 +89,7 @@ void elapse__workers_end(struct elapse_scheduler *scheduler)
     unsigned made = atomic_load(&scheduler->worker_count);
     elapse__work_queue_end(&scheduler->queue, true);
     for (unsigned i = 0; i < made; i++) {
-        (void)pthread_join(scheduler->workers[i], NULL);
+        elapse__os_thread_join(&scheduler->workers[i]);
         elapse__work_queue_count_worker(&scheduler->queue, false);
     }
     elapse__work_queue_end(&scheduler->queue, false);

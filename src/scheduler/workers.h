@@ -6,16 +6,17 @@
 
 #include "scheduler.h"
 
-/* Makes a thread of this name (at most 15 characters) that runs `main(scheduler)`. All
- * signals are blocked in it: they are for the user's threads. */
-bool elapse__thread_make(struct elapse_scheduler *scheduler, pthread_t *thread, const char *name,
-                         void *(*main)(void *scheduler));
+/* Makes a thread of this name (at most 15 characters) that runs `main(scheduler)`. All signals are
+ * blocked in it: they are for the user's threads. Returns false if there is no memory or the
+ * system refuses the thread. */
+bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_thread *thread,
+                         const char *name, void *(*main)(void *scheduler));
 
-/* Makes `count` more workers, or as many as are allowed. Only for the thread that puts
- * into the work queue. Returns false if the system refused one; the others stay. */
+/* Makes `count` more workers, or as many as are allowed. Only the thread that puts into the work
+ * queue may call it. Returns false if the system refused one; the others stay. */
 bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count);
 
-/* Ends all workers and waits for them; what they run they finish. */
+/* Ends all workers and waits for them. They finish the actions that they run. */
 void elapse__workers_end(struct elapse_scheduler *scheduler);
 
 #endif

@@ -28,7 +28,8 @@ endfunction()
 # elapse_geometry_library(NAME DEFINITION...): the structures, compiled again with
 # other values of the private parameters.
 function(elapse_geometry_library name)
-    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/structures/*.c)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/structures/*.c
+        ${PROJECT_SOURCE_DIR}/src/base/assert.c)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/include)
     target_compile_definitions(${name} PUBLIC ${ARGN})

@@ -1,12 +1,11 @@
 #include "inject.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/timerfd.h>
+
+#include "../../../src/os/os.h"
 
 static _Atomic int site_to_fail = SITE_COUNT;
 static _Atomic uint64_t calls;
@@ -18,17 +17,8 @@ static _Atomic uint64_t failures;
 const char *site_name(enum site site)
 {
     static const char *const names[SITE_COUNT] = {
-        "allocate",
-        "pthread_create",
-        "pthread_attr_init",
-        "pthread_attr_setstacksize",
-        "pthread_mutex_init",
-        "pthread_cond_init",
-        "pthread_condattr_init",
-        "pthread_condattr_setclock",
-        "timerfd_create",
-        "epoll_create1",
-        "epoll_ctl",
+        "allocate",   "thread_start", "lock_init",   "condition_init", "random_bytes",
+        "alarm_open", "alarms_wait",  "alarm_reset", "alarms_watch",
     };
     return site < SITE_COUNT ? names[site] : "nothing";
 }
@@ -128,87 +118,68 @@ uint64_t ledger_blocks(void)
     return atomic_load(&blocks);
 }
 
-/* ---- the system: the linker puts these in place of its functions ---- */
+/* ---- the system: a table of functions that fail on demand ---- */
 
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*main)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*main)(void *), void *argument);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
-                          void *(*main)(void *), void *argument)
+static int failing_thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
+                                void *(*main)(void *argument), void *argument)
 {
-    return fails(SITE_THREAD) ? EAGAIN : __real_pthread_create(thread, attributes, main, argument);
+    return fails(SITE_THREAD) ? EAGAIN
+                              : elapse__os_linux.thread_start(thread, stack_bytes, main, argument);
 }
 
-int __real_pthread_attr_init(pthread_attr_t *attributes);
-int __wrap_pthread_attr_init(pthread_attr_t *attributes);
-int __wrap_pthread_attr_init(pthread_attr_t *attributes)
+static int failing_lock_init(struct elapse__lock *lock)
 {
-    return fails(SITE_ATTRIBUTES) ? ENOMEM : __real_pthread_attr_init(attributes);
+    return fails(SITE_LOCK) ? ENOMEM : elapse__os_linux.lock_init(lock);
 }
 
-int __real_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes);
-int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes);
-int __wrap_pthread_attr_setstacksize(pthread_attr_t *attributes, size_t bytes)
+static int failing_condition_init(struct elapse__condition *condition)
 {
-    return fails(SITE_STACK) ? EINVAL : __real_pthread_attr_setstacksize(attributes, bytes);
+    return fails(SITE_CONDITION) ? ENOMEM : elapse__os_linux.condition_init(condition);
 }
 
-int __real_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
-int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes);
-int __wrap_pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+static int failing_random_bytes(void *bytes, size_t count)
 {
-    return fails(SITE_MUTEX) ? ENOMEM : __real_pthread_mutex_init(mutex, attributes);
+    return fails(SITE_RANDOM) ? EAGAIN : elapse__os_linux.random_bytes(bytes, count);
 }
 
-int __real_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
-int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes);
-int __wrap_pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+static int failing_alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_clock clock)
 {
-    return fails(SITE_CONDITION) ? ENOMEM : __real_pthread_cond_init(condition, attributes);
+    return fails(SITE_ALARM_OPEN) ? EMFILE : elapse__os_linux.alarm_open(alarm, clock);
 }
 
-int __real_pthread_condattr_init(pthread_condattr_t *attributes);
-int __wrap_pthread_condattr_init(pthread_condattr_t *attributes);
-int __wrap_pthread_condattr_init(pthread_condattr_t *attributes)
+/* It returns early, as it may. */
+static int failing_alarms_wait(const struct elapse__os_alarm *alarms, size_t count,
+                               uint64_t timeout_ns)
 {
-    return fails(SITE_CONDITION_ATTRIBUTES) ? ENOMEM : __real_pthread_condattr_init(attributes);
+    return fails(SITE_ALARMS_WAIT) ? ENOMEM
+                                   : elapse__os_linux.alarms_wait(alarms, count, timeout_ns);
 }
 
-int __real_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
-int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock);
-int __wrap_pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
+/* The alarm stays readable: the next wait returns at once. */
+static void failing_alarm_reset(const struct elapse__os_alarm *alarm)
 {
-    return fails(SITE_CONDITION_CLOCK) ? EINVAL
-                                       : __real_pthread_condattr_setclock(attributes, clock);
+    if (!fails(SITE_ALARM_RESET))
+        elapse__os_linux.alarm_reset(alarm);
 }
 
-int __real_timerfd_create(int clock, int flags);
-int __wrap_timerfd_create(int clock, int flags);
-int __wrap_timerfd_create(int clock, int flags)
+static int failing_alarms_watch(const struct elapse__os_alarm *alarms, size_t count,
+                                int *descriptor)
 {
-    if (!fails(SITE_TIMER))
-        return __real_timerfd_create(clock, flags);
-    errno = EMFILE;
-    return -1;
+    return fails(SITE_ALARMS_WATCH) ? ENOSPC
+                                    : elapse__os_linux.alarms_watch(alarms, count, descriptor);
 }
 
-int __real_epoll_create1(int flags);
-int __wrap_epoll_create1(int flags);
-int __wrap_epoll_create1(int flags)
+void inject_into_os(void)
 {
-    if (!fails(SITE_EPOLL))
-        return __real_epoll_create1(flags);
-    errno = EMFILE;
-    return -1;
-}
-
-int __real_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event);
-int __wrap_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event);
-int __wrap_epoll_ctl(int epoll, int operation, int descriptor, struct epoll_event *event)
-{
-    if (!fails(SITE_EPOLL_ADD))
-        return __real_epoll_ctl(epoll, operation, descriptor, event);
-    errno = ENOSPC;
-    return -1;
+    static struct elapse__os failing;
+    failing = elapse__os_linux;
+    failing.thread_start = failing_thread_start;
+    failing.lock_init = failing_lock_init;
+    failing.condition_init = failing_condition_init;
+    failing.random_bytes = failing_random_bytes;
+    failing.alarm_open = failing_alarm_open;
+    failing.alarms_wait = failing_alarms_wait;
+    failing.alarm_reset = failing_alarm_reset;
+    failing.alarms_watch = failing_alarms_watch;
+    elapse__os = &failing;
 }

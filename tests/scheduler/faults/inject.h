@@ -11,17 +11,19 @@
 enum site {
     SITE_ALLOCATE,
     SITE_THREAD,
-    SITE_ATTRIBUTES,
-    SITE_STACK,
-    SITE_MUTEX,
+    SITE_LOCK,
     SITE_CONDITION,
-    SITE_CONDITION_ATTRIBUTES,
-    SITE_CONDITION_CLOCK,
-    SITE_TIMER,
-    SITE_EPOLL,
-    SITE_EPOLL_ADD,
+    SITE_RANDOM,
+    SITE_ALARM_OPEN,
+    SITE_ALARMS_WAIT,
+    SITE_ALARM_RESET,
+    SITE_ALARMS_WATCH,
     SITE_COUNT,
 };
+
+/* Puts a table of functions that fail on demand in place of the system's. Requires that there is
+ * no scheduler yet. */
+void inject_into_os(void);
 
 const char *site_name(enum site site);
 

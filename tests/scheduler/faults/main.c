@@ -74,6 +74,7 @@ static unsigned fail_at(enum site site, struct scenario *scenario)
     printf("%s: ", site_name(site));
     fflush(stdout);
     scenario->memory = site == SITE_ALLOCATE;
+    scenario->thread = site == SITE_THREAD;
     for (call_now = 1; failed; call_now += 1 + call_now / every_call_to) {
         alarm(SCENARIO_SECONDS);
         scenario->turn = played++;
@@ -98,6 +99,7 @@ int main(int count, char **arguments)
         .pull = strcmp(arguments[1], "pull") == 0,
         .onward = strcmp(arguments[2], "onward") == 0,
     };
+    inject_into_os();
     (void)signal(SIGALRM, too_long);
     alarm(SCENARIO_SECONDS);
     make_first_thread();

@@ -249,7 +249,7 @@ static void let_all_run(struct play *play)
         MUST(!play->scenario->manual || statistics.pending == far);
         nap(100000);
     } while (statistics.pending != far || statistics.running > 0);
-    if (!play->scenario->memory && inject_failures() > play->failures_at_start)
+    if (play->scenario->thread && inject_failures() > play->failures_at_start)
         MUST(!play->scenario->pull && statistics.refused_threads > 0);
 }
 

@@ -14,6 +14,7 @@ struct scenario {
     bool pull;     /* due tasks are taken, on this thread: no threads either */
     bool onward;   /* all that follows the first failure fails too */
     bool memory;   /* it is memory that fails */
+    bool thread;   /* it is the start of a thread that fails */
     unsigned turn; /* what is done in turns: how it is closed */
 };
 

@@ -223,7 +223,7 @@ static void a_task_that_was_given_is_not_found(void **state)
     generation = task->generation;
     assert_ptr_equal(find(&fixture, index, generation), task);
     assert_null(find(&fixture, index, generation + 1));
-    task->state = ELAPSE__TASK_LEAVING;
+    task->state = ELAPSE__TASK_UNLINKING;
     assert_null(find(&fixture, index, generation));
     give(&fixture, task);
     assert_null(find(&fixture, index, generation));

@@ -1,15 +1,14 @@
 /*
- * The life of a scheduler: new, start, free. How it ends: close.c.
+ * The life of a scheduler: new, start, free. close.c ends it.
  */
-#include "scheduler.h"
-
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "delivery.h"
-#include "inside.h"
+#include "../base/assert.h"
+#include "callback.h"
+#include "clock_thread.h"
+#include "now.h"
 #include "pull.h"
+#include "scheduler.h"
 #include "ticks.h"
 #include "workers.h"
 
@@ -42,10 +41,8 @@ static unsigned default_shards(enum elapse_clock clock)
 {
     if (clock == ELAPSE_CLOCK_MANUAL)
         return 1;
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (processors < 1)
-        return 1;
-    return processors < SHARDS_DEFAULT_MAX ? (unsigned)processors : SHARDS_DEFAULT_MAX;
+    unsigned processors = elapse__os->processor_count();
+    return processors < SHARDS_DEFAULT_MAX ? processors : SHARDS_DEFAULT_MAX;
 }
 
 /* Checks the options and puts values where defaults were asked for. */
@@ -103,18 +100,18 @@ static enum elapse_error make_shards(struct elapse_scheduler *scheduler)
 
 static bool make_step_lock(struct elapse_scheduler *scheduler)
 {
-    if (pthread_mutex_init(&scheduler->step_lock, NULL) != 0)
+    if (elapse__os->lock_init(&scheduler->step_lock) != 0)
         return false;
-    if (pthread_cond_init(&scheduler->step_over, NULL) == 0)
+    if (elapse__os->condition_init(&scheduler->step_over) == 0)
         return true;
-    (void)pthread_mutex_destroy(&scheduler->step_lock);
+    elapse__lock_free(&scheduler->step_lock);
     return false;
 }
 
 static void free_step_lock(struct elapse_scheduler *scheduler)
 {
-    (void)pthread_cond_destroy(&scheduler->step_over);
-    (void)pthread_mutex_destroy(&scheduler->step_lock);
+    elapse__condition_free(&scheduler->step_over);
+    elapse__lock_free(&scheduler->step_lock);
 }
 
 /* Makes locks, queue, sleeper; undoes what it made if it fails. */
@@ -139,13 +136,14 @@ static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
 }
 
 /* Makes what the scheduler consists of; undoes what it made if it fails. */
-static enum elapse_error furnish(struct elapse_scheduler *scheduler)
+static enum elapse_error make_everything(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
     const struct elapse_allocator *memory = &options->allocator;
     size_t workers_bytes = options->workers * sizeof *scheduler->workers;
     if (workers_bytes > 0) {
-        scheduler->workers = elapse__allocate(memory, _Alignof(pthread_t), workers_bytes);
+        scheduler->workers =
+            elapse__allocate(memory, _Alignof(struct elapse__os_thread), workers_bytes);
         if (scheduler->workers == NULL)
             return ELAPSE_ERROR_MEMORY;
     }
@@ -181,7 +179,7 @@ enum elapse_error elapse_scheduler_new(const struct elapse_scheduler_options *gi
         return ELAPSE_ERROR_MEMORY;
     *scheduler = (struct elapse_scheduler){.options = options};
     scheduler->hash_secret = elapse__hash_secret_make();
-    error = furnish(scheduler);
+    error = make_everything(scheduler);
     if (error != ELAPSE_OK) {
         elapse__release(&options.allocator, scheduler, sizeof *scheduler);
         return error;
@@ -194,7 +192,7 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
 {
     if (scheduler == NULL)
         return ELAPSE_OK;
-    if (elapse__is_inside(scheduler))
+    if (elapse__in_callback(scheduler))
         return ELAPSE_ERROR_IN_ACTION;
     enum elapse_error error = elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
@@ -222,8 +220,7 @@ static bool make_threads(struct elapse_scheduler *scheduler)
         return true;
     if (!scheduler->options.pull &&
         elapse__workers_make(scheduler, scheduler->options.workers > 0) &&
-        elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock",
-                            elapse__clock_main))
+        elapse__clock_thread_start(scheduler))
         return true;
     elapse__workers_end(scheduler);
     elapse__sleeper_close(&scheduler->sleeper);
@@ -242,25 +239,4 @@ enum elapse_error elapse_scheduler_start(struct elapse_scheduler *scheduler)
     bool started = manual || make_threads(scheduler);
     atomic_store(&scheduler->life, (int)(started ? ELAPSE__LIFE_STARTED : ELAPSE__LIFE_NEW));
     return started ? ELAPSE_OK : ELAPSE_ERROR_SYSTEM;
-}
-
-/* ---- memory ---- */
-
-size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler)
-{
-    size_t bytes = 0;
-    for (unsigned i = 0; i < scheduler->options.shards; i++) {
-        struct elapse__shard *shard = &scheduler->shards[i];
-        bool more = true;
-        for (uint32_t block = 0; more; block++) {
-            elapse__shard_lock(shard);
-            elapse__shard_take_out_leaving(shard);
-            struct elapse__task *tasks = elapse__task_table_shrink(&shard->tasks, block);
-            more = block < shard->tasks.block_count;
-            elapse__shard_unlock(shard);
-            elapse__release(&scheduler->options.allocator, tasks, ELAPSE__BLOCK_BYTES);
-            bytes += tasks == NULL ? 0 : (size_t)ELAPSE__BLOCK_BYTES;
-        }
-    }
-    return bytes;
 }

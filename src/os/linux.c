@@ -1,0 +1,241 @@
+/*
+ * The table of os.h, as Linux serves it.
+ */
+#include "os.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/assert.h"
+
+enum { ALARMS_MAX = 4 };
+
+/* The wall clock passes 2^31 seconds in 2038. */
+_Static_assert(sizeof(time_t) >= 8, "compile with -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64");
+
+static struct timespec timespec_of(uint64_t ns)
+{
+    return (struct timespec){
+        .tv_sec = (time_t)(ns / ELAPSE__NS_PER_SECOND),
+        .tv_nsec = (long)(ns % ELAPSE__NS_PER_SECOND),
+    };
+}
+
+static clockid_t clock_id(enum elapse__os_clock clock)
+{
+    switch (clock) {
+    case ELAPSE__OS_MONOTONIC:
+        return CLOCK_MONOTONIC;
+    case ELAPSE__OS_BOOTTIME:
+        return CLOCK_BOOTTIME;
+    case ELAPSE__OS_WALL_CLOCK:
+        break;
+    }
+    return CLOCK_REALTIME;
+}
+
+static uint64_t clock_ns(enum elapse__os_clock clock)
+{
+    struct timespec now = {0};
+    int failed = clock_gettime(clock_id(clock), &now);
+    ELAPSE__ASSERT(failed == 0);
+    (void)failed;
+    return now.tv_sec < 0 ? 0
+                          : (uint64_t)now.tv_sec * ELAPSE__NS_PER_SECOND + (uint64_t)now.tv_nsec;
+}
+
+static unsigned processor_count(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return processors < 1 ? 1 : (unsigned)processors;
+}
+
+static int random_bytes(void *bytes, size_t count)
+{
+    ssize_t filled = getrandom(bytes, count, GRND_NONBLOCK);
+    if (filled < 0)
+        return errno;
+    return (size_t)filled == count ? 0 : EAGAIN;
+}
+
+/* ---- locks and threads ---- */
+
+static int lock_init(struct elapse__lock *lock)
+{
+#ifdef ELAPSE__ASSERTIONS
+    /* Finds a thread that takes a lock twice, or releases one that it does not have. */
+    pthread_mutexattr_t attributes;
+    int error = pthread_mutexattr_init(&attributes);
+    if (error != 0)
+        return error;
+    error = pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK);
+    if (error == 0)
+        error = pthread_mutex_init(&lock->mutex, &attributes);
+    (void)pthread_mutexattr_destroy(&attributes);
+    return error;
+#else
+    return pthread_mutex_init(&lock->mutex, NULL);
+#endif
+}
+
+static int condition_init(struct elapse__condition *condition)
+{
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+    if (error != 0)
+        return error;
+    error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (error == 0)
+        error = pthread_cond_init(&condition->variable, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return error;
+}
+
+static int thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
+                        void *(*main)(void *argument), void *argument)
+{
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error != 0)
+        return error;
+    if (stack_bytes != 0)
+        error = pthread_attr_setstacksize(&attributes, stack_bytes);
+    if (error == 0) {
+        sigset_t all;
+        sigset_t before;
+        (void)sigfillset(&all);
+        (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+        error = pthread_create(&thread->thread, &attributes, main, argument);
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    (void)pthread_attr_destroy(&attributes);
+    return error;
+}
+
+void elapse__os_thread_join(const struct elapse__os_thread *thread)
+{
+    int error = pthread_join(thread->thread, NULL);
+    if (error != 0)
+        elapse__os_stop("pthread_join", error);
+}
+
+void elapse__os_thread_name(const char *name)
+{
+    char first[16] = {0};
+    for (size_t i = 0; i < sizeof first - 1 && name[i] != '\0'; i++)
+        first[i] = name[i];
+    (void)pthread_setname_np(pthread_self(), first); /* a thread without a name works as well */
+}
+
+void elapse__os_wake_exactly(void)
+{
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* less exact timers are never early */
+}
+
+uint64_t elapse__os_process_number(void)
+{
+    return (uint64_t)getpid();
+}
+
+/* ---- alarms ---- */
+
+static int alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_clock clock)
+{
+    int descriptor = timerfd_create(clock_id(clock), TFD_CLOEXEC | TFD_NONBLOCK);
+    if (descriptor < 0)
+        return errno;
+    *alarm = (struct elapse__os_alarm){.descriptor = descriptor, .clock = clock};
+    return 0;
+}
+
+static void descriptor_close(int descriptor)
+{
+    int failed = close(descriptor);
+    ELAPSE__ASSERT(failed == 0 || errno != EBADF);
+    (void)failed; /* it is closed also when it was interrupted */
+}
+
+static void alarm_close(struct elapse__os_alarm *alarm)
+{
+    ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
+    descriptor_close(alarm->descriptor);
+    alarm->descriptor = ELAPSE__OS_NO_DESCRIPTOR;
+}
+
+static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
+{
+    ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
+    struct itimerspec setting = {0};
+    int flags = TFD_TIMER_ABSTIME;
+    if (alarm->clock == ELAPSE__OS_WALL_CLOCK)
+        flags |= TFD_TIMER_CANCEL_ON_SET;
+    /* All zeros would mean never, and what the kernel cannot express is as far. */
+    if (when_ns <= INT64_MAX)
+        setting.it_value = timespec_of(when_ns == 0 ? 1 : when_ns);
+    return timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0 ? 0 : errno;
+}
+
+static void alarm_reset(const struct elapse__os_alarm *alarm)
+{
+    /* It makes no difference whether the alarm went off, or the clock was set (ECANCELED), or
+     * there is nothing to read (EAGAIN). */
+    uint64_t expirations;
+    ssize_t read_bytes = read(alarm->descriptor, &expirations, sizeof expirations);
+    (void)read_bytes;
+}
+
+static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns)
+{
+    struct pollfd readable[ALARMS_MAX];
+    ELAPSE__ASSERT(count <= ALARMS_MAX);
+    for (size_t i = 0; i < count; i++)
+        readable[i] = (struct pollfd){.fd = alarms[i].descriptor, .events = POLLIN};
+    const struct timespec timeout = timespec_of(timeout_ns);
+    int ready =
+        ppoll(readable, (nfds_t)count, timeout_ns == ELAPSE__OS_NEVER ? NULL : &timeout, NULL);
+    return ready < 0 && errno != EINTR ? errno : 0;
+}
+
+static int alarms_watch(const struct elapse__os_alarm *alarms, size_t count, int *descriptor)
+{
+    int watch = epoll_create1(EPOLL_CLOEXEC);
+    if (watch < 0)
+        return errno;
+    for (size_t i = 0; i < count; i++) {
+        struct epoll_event event = {.events = EPOLLIN};
+        if (epoll_ctl(watch, EPOLL_CTL_ADD, alarms[i].descriptor, &event) != 0) {
+            int error = errno;
+            descriptor_close(watch);
+            return error;
+        }
+    }
+    *descriptor = watch;
+    return 0;
+}
+
+/* ---- the table ---- */
+
+const struct elapse__os elapse__os_linux = {
+    .clock_ns = clock_ns,
+    .processor_count = processor_count,
+    .random_bytes = random_bytes,
+    .lock_init = lock_init,
+    .condition_init = condition_init,
+    .thread_start = thread_start,
+    .alarm_open = alarm_open,
+    .alarm_close = alarm_close,
+    .alarm_set = alarm_set,
+    .alarm_reset = alarm_reset,
+    .alarms_wait = alarms_wait,
+    .alarms_watch = alarms_watch,
+    .descriptor_close = descriptor_close,
+};
+
+const struct elapse__os *elapse__os = &elapse__os_linux;

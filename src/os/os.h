@@ -1,0 +1,107 @@
+/*
+ * What the library asks of the operating system: clocks, alarms, threads, random bytes and
+ * locks. Only this room makes system calls.
+ *
+ *      the library                  os.h                       linux.c
+ *      elapse__os->alarm_open() --> struct elapse__os  ------> timerfd_create()
+ *      elapse__lock()           --> lock.h             ------> pthread_mutex_lock()
+ *
+ * What can fail, and what tells the time, goes through the table `elapse__os`. A test puts a
+ * table of its own in its place: a clock that it sets, a call that fails, later a simulated disk.
+ * Locks are taken millions of times a second and never fail in a correct program, so they do not
+ * go through the table; only making one does.
+ *
+ * Functions that can fail return 0, or the number of the error as errno.h has it. Times are in
+ * nanoseconds. Every function may be called by any thread.
+ *
+ * Work on files will be finished by completion: a call submits the work and returns, and a second
+ * one collects what is finished. It joins this table as a group of its own, so that a simulated
+ * disk can decide when, and whether, each piece of work is finished.
+ */
+#ifndef ELAPSE__OS_H
+#define ELAPSE__OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lock.h"
+
+enum elapse__os_clock {
+    ELAPSE__OS_MONOTONIC,  /* since some moment; stands still while the machine is suspended */
+    ELAPSE__OS_BOOTTIME,   /* likewise; goes on while the machine is suspended */
+    ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; can be set, forward and back */
+};
+
+/* Something that becomes readable at a time. */
+struct elapse__os_alarm {
+    int descriptor; /* ELAPSE__OS_NO_DESCRIPTOR: it is not open */
+    enum elapse__os_clock clock;
+};
+
+enum { ELAPSE__OS_NO_DESCRIPTOR = -1 };
+
+/* An alarm at this time never goes off. It is also "for ever" as a time to wait. */
+#define ELAPSE__OS_NEVER UINT64_MAX
+
+struct elapse__os {
+    /* Returns the time by this clock; 0 if the wall clock stands before 1970. */
+    uint64_t (*clock_ns)(enum elapse__os_clock clock);
+
+    /* Returns how many processors there are, at least 1. */
+    unsigned (*processor_count)(void);
+
+    /* Fills `bytes` with random bytes that nobody can guess. It does not wait for them: early in
+     * the life of a machine it fails. */
+    int (*random_bytes)(void *bytes, size_t count);
+
+    /* Makes a lock, or a condition whose waits can end at a time by the monotonic clock. */
+    int (*lock_init)(struct elapse__lock *lock);
+    int (*condition_init)(struct elapse__condition *condition);
+
+    /* Starts a thread that runs main(argument), with all signals blocked. `stack_bytes`: 0 for the
+     * system's default. */
+    int (*thread_start)(struct elapse__os_thread *thread, size_t stack_bytes,
+                        void *(*main)(void *argument), void *argument);
+
+    /* Makes an alarm by this clock. It is closed by alarm_close. */
+    int (*alarm_open)(struct elapse__os_alarm *alarm, enum elapse__os_clock clock);
+    void (*alarm_close)(struct elapse__os_alarm *alarm);
+
+    /* Makes the alarm readable from `when_ns` on, in place of the time set before. An alarm by the
+     * wall clock also becomes readable when that clock is set. */
+    int (*alarm_set)(const struct elapse__os_alarm *alarm, uint64_t when_ns);
+
+    /* Makes the alarm unreadable until it goes off again. */
+    void (*alarm_reset)(const struct elapse__os_alarm *alarm);
+
+    /* Waits until one of the alarms is readable, for at most `timeout_ns`. It may return early. */
+    int (*alarms_wait)(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns);
+
+    /* Makes a descriptor that is readable while one of the alarms is, for a program that waits in
+     * epoll, poll or select. It is closed by descriptor_close. */
+    int (*alarms_watch)(const struct elapse__os_alarm *alarms, size_t count, int *descriptor);
+    void (*descriptor_close)(int descriptor);
+};
+
+/* The system as it is. */
+extern const struct elapse__os elapse__os_linux;
+
+/* The one in use: elapse__os_linux, unless a test has put its own here. Requires that no other
+ * thread uses the library while it is changed. */
+extern const struct elapse__os *elapse__os;
+
+/* Waits until the thread has returned from its main. */
+void elapse__os_thread_join(const struct elapse__os_thread *thread);
+
+/* Names the calling thread, for debuggers and top. Only the first 15 bytes count. */
+void elapse__os_thread_name(const char *name);
+
+/* Lets the calling thread be woken as exactly as the system can, and not up to 50 microseconds
+ * later to save energy. */
+void elapse__os_wake_exactly(void);
+
+/* Returns a number that differs from process to process. */
+uint64_t elapse__os_process_number(void);
+
+#endif

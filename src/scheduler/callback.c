@@ -1,0 +1,55 @@
+#include "callback.h"
+
+static _Thread_local const struct elapse__callback *innermost;
+
+void elapse__callback_enter(struct elapse__callback *callback,
+                            const struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    *callback = (struct elapse__callback){innermost, scheduler, handle};
+    innermost = callback;
+}
+
+void elapse__callback_leave(const struct elapse__callback *callback)
+{
+    innermost = callback->outer;
+}
+
+void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
+                     void *context)
+{
+    struct elapse__callback callback;
+    if (destroy == NULL)
+        return;
+    elapse__callback_enter(&callback, scheduler, (struct elapse_handle){0});
+    destroy(context);
+    elapse__callback_leave(&callback);
+}
+
+void elapse__ended_task_dispose(const struct elapse_scheduler *scheduler,
+                                const struct elapse__ended_task *ended)
+{
+    const struct elapse_allocator *memory = &scheduler->options.allocator;
+    elapse__key_release(ended->key, memory);
+    elapse__release(memory, ended->recurrence, sizeof *ended->recurrence);
+    elapse__release(memory, ended->extra, sizeof *ended->extra);
+    elapse__destroy(scheduler, ended->destroy, ended->context);
+}
+
+bool elapse__in_callback(const struct elapse_scheduler *scheduler)
+{
+    const struct elapse__callback *callback = innermost;
+    while (callback != NULL && callback->scheduler != scheduler)
+        callback = callback->outer;
+    return callback != NULL;
+}
+
+bool elapse__in_action_of(const struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    const struct elapse__callback *callback = innermost;
+    while (callback != NULL &&
+           (callback->scheduler != scheduler || callback->handle.index != handle.index ||
+            callback->handle.generation != handle.generation ||
+            callback->handle.shard != handle.shard))
+        callback = callback->outer;
+    return callback != NULL;
+}

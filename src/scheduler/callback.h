@@ -1,0 +1,36 @@
+/*
+ * Calls of the user's code: which actions, destructors and hooks the calling thread is in. They
+ * form a chain on the stack of the thread, the innermost first.
+ */
+#ifndef ELAPSE__CALLBACK_H
+#define ELAPSE__CALLBACK_H
+
+#include "scheduler.h"
+#include "shard_steps.h"
+
+struct elapse__callback {
+    const struct elapse__callback *outer;
+    const struct elapse_scheduler *scheduler;
+    struct elapse_handle handle; /* of the task whose action it is; zeros if it is none */
+};
+
+/* Between enter and leave, with the same struct, the thread is in the user's code. */
+void elapse__callback_enter(struct elapse__callback *callback,
+                            const struct elapse_scheduler *scheduler, struct elapse_handle handle);
+void elapse__callback_leave(const struct elapse__callback *callback);
+
+/* Calls the destructor, unless it is NULL. Requires that no lock is held. */
+void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
+                     void *context);
+
+/* Releases the memory that an ended task leaves behind, then destroys its context. Requires that
+ * no lock is held. */
+void elapse__ended_task_dispose(const struct elapse_scheduler *scheduler,
+                                const struct elapse__ended_task *ended);
+
+/* Returns whether the calling thread is in any code of the user that this scheduler called, or in
+ * the action of this very task. */
+bool elapse__in_callback(const struct elapse_scheduler *scheduler);
+bool elapse__in_action_of(const struct elapse_scheduler *scheduler, struct elapse_handle handle);
+
+#endif

@@ -1,0 +1,60 @@
+#include "due_search.h"
+
+static struct elapse__ticks wakes_of(const struct elapse__shard *shard)
+{
+    return (struct elapse__ticks){
+        .monotonic = atomic_load(&shard->wake_tick),
+        .wall_clock = atomic_load(&shard->wall_clock.wake_tick),
+    };
+}
+
+struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler)
+{
+    struct elapse__ticks earliest = {ELAPSE_NEVER, ELAPSE_NEVER};
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
+        earliest.monotonic =
+            wakes.monotonic < earliest.monotonic ? wakes.monotonic : earliest.monotonic;
+        if (wakes.wall_clock < earliest.wall_clock)
+            earliest.wall_clock = wakes.wall_clock;
+    }
+    return earliest;
+}
+
+bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks now)
+{
+    struct elapse__ticks wakes = wakes_of(shard);
+    return wakes.monotonic <= now.monotonic || wakes.wall_clock <= now.wall_clock;
+}
+
+bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now)
+{
+    struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
+    return earliest.monotonic <= now.monotonic || earliest.wall_clock <= now.wall_clock;
+}
+
+/* The shard whose next task has the least deadline of all that are due by one of the clocks; NULL
+ * if none is due. `*until`: its time goes to this deadline and no further, or it would go on with
+ * its next, while another shard has an earlier one. */
+struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler,
+                                        struct elapse__ticks now, struct elapse__ticks *until)
+{
+    struct elapse__ticks least = {ELAPSE_NEVER, ELAPSE_NEVER};
+    struct elapse__shard *first = NULL;
+    struct elapse__shard *first_by_wall_clock = NULL;
+    /* In one pass: others may lower these while it is read. */
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
+        if (wakes.monotonic <= now.monotonic && wakes.monotonic < least.monotonic) {
+            least.monotonic = wakes.monotonic;
+            first = &scheduler->shards[i];
+        }
+        if (wakes.wall_clock <= now.wall_clock && wakes.wall_clock < least.wall_clock) {
+            least.wall_clock = wakes.wall_clock;
+            first_by_wall_clock = &scheduler->shards[i];
+        }
+    }
+    *until = first != NULL ? (struct elapse__ticks){least.monotonic, ELAPSE_NEVER}
+                           : (struct elapse__ticks){now.monotonic, least.wall_clock};
+    return first != NULL ? first : first_by_wall_clock;
+}

@@ -1,0 +1,128 @@
+#include "run.h"
+
+#include "../base/assert.h"
+#include "callback.h"
+#include "due_search.h"
+#include "now.h"
+#include "recurrence.h"
+#include "shard_run.h"
+
+/* Tasks of a shard that run before those of the next shard. */
+enum { RUN_AT_ONCE = 64 };
+
+struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
+                                 const struct elapse__begun *begun)
+{
+    return (struct elapse_run){
+        .scheduler = scheduler,
+        .handle = begun->handle,
+        .intended_ns = begun->intended_ns,
+        .actual_ns = begun->actual_ns,
+        .wall_clock = begun->wall_clock,
+        .number = begun->number,
+        .missed = begun->missed,
+    };
+}
+
+/* Calls the action; no lock is held. */
+static void perform(struct elapse_scheduler *scheduler, const struct elapse__begun *begun)
+{
+    struct elapse__callback callback;
+    struct elapse_run run = elapse__run_of(scheduler, begun);
+    elapse__callback_enter(&callback, scheduler, begun->handle);
+    begun->action(begun->context, &run);
+    elapse__callback_leave(&callback);
+}
+
+/*
+ * Begins a task and runs it to its end. The lock of the shard is held at the call and
+ * when it returns, and not in between.
+ */
+static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                struct elapse__task *task)
+{
+    struct elapse__ended_task ended = {0};
+    struct elapse__occurrence next;
+    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
+    struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
+    elapse__shard_unlock(shard);
+    perform(scheduler, &begun);
+    bool recurs = begun.recurrence != NULL &&
+                  elapse__recurrence_next(begun.recurrence,
+                                          elapse__time_for(scheduler, begun.wall_clock), &next);
+    elapse__shard_lock(shard);
+    struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
+    if (ended.extra == NULL && started.monotonic == ELAPSE_NEVER &&
+        started.wall_clock == ELAPSE_NEVER)
+        return;
+    elapse__shard_unlock(shard);
+    elapse__scheduler_wake_at(scheduler, started); /* first: a destructor may take its time */
+    elapse__ended_task_dispose(scheduler, &ended);
+    elapse__shard_lock(shard);
+}
+
+void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    elapse__shard_lock(shard);
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
+        run(scheduler, shard, task);
+    elapse__shard_unlock(shard);
+}
+
+static bool is_over(const _Atomic bool *ending)
+{
+    return ending != NULL && atomic_load(ending);
+}
+
+/* Runs up to `most` tasks of a shard that are due at `until`. */
+static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                       struct elapse__ticks now, struct elapse__ticks until, size_t most,
+                       const _Atomic bool *ending)
+{
+    size_t ran = 0;
+    enum elapse__due due;
+    elapse__shard_lock(shard);
+    do {
+        struct elapse__task *task;
+        due = elapse__shard_take_due(shard, now, until, &task);
+        if (due == ELAPSE__DUE_TASK) {
+            run(scheduler, shard, task);
+            ran++;
+        } else if (due == ELAPSE__DUE_MORE) {
+            elapse__shard_unlock(shard);
+            elapse__shard_lock(shard);
+        }
+    } while (due != ELAPSE__DUE_NONE && ran < most && !is_over(ending));
+    elapse__shard_unlock(shard);
+    return ran;
+}
+
+size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks now,
+                       const _Atomic bool *ending)
+{
+    size_t ran = 0;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        if (elapse__may_be_due(&scheduler->shards[i], now))
+            ran += run_some(scheduler, &scheduler->shards[i], now, now, RUN_AT_ONCE, ending);
+    }
+    return ran;
+}
+
+size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
+                                const _Atomic bool *ending)
+{
+    size_t ran = 0;
+    struct elapse__ticks until;
+    while (!is_over(ending)) {
+        /* An action may have set the wall clock back. */
+        uint64_t wall_clock = elapse__now(scheduler).wall_clock;
+        now.wall_clock = wall_clock < now.wall_clock ? wall_clock : now.wall_clock;
+        struct elapse__shard *first = elapse__first_due(scheduler, now, &until);
+        if (first == NULL)
+            break;
+        ran += run_some(scheduler, first, now, until, 1, ending);
+    }
+    return ran;
+}

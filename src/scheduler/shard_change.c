@@ -1,0 +1,67 @@
+#include "shard_change.h"
+
+#include "../base/assert.h"
+#include "shard_steps.h"
+
+static enum elapse_error reschedule_running(struct elapse__shard *shard, struct elapse__task *task,
+                                            uint64_t deadline_ns, uint64_t tick)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    bool superseded = key != NULL && key->pending != NULL && key->pending != task;
+    if (task->cancelled || superseded)
+        return ELAPSE_ERROR_GONE;
+    if (!task->runs_again) {
+        if (!elapse__shard_count_pending(shard))
+            return ELAPSE_ERROR_LIMIT;
+        task->runs_again = true;
+        if (key != NULL)
+            key->pending = task;
+    }
+    task->when.next_run_tick = tick;
+    if (recurrence != NULL) {
+        recurrence->moved = true;
+        recurrence->moved_ns = deadline_ns;
+    }
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
+                                           uint64_t deadline_ns, uint64_t tick, bool *started)
+{
+    *started = false;
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (shard->closed)
+        return ELAPSE_ERROR_CLOSED;
+    if (task == NULL)
+        return ELAPSE_ERROR_GONE;
+    if (elapse__by_wall_clock(task))
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__is_running(task)) {
+        enum elapse_error error = reschedule_running(shard, task, deadline_ns, tick);
+        if (error != ELAPSE_OK)
+            return error;
+    } else {
+        elapse__shard_note_moved(task, deadline_ns);
+        elapse__shard_start_timer(shard, task, tick);
+        *started = true;
+    }
+    shard->rescheduled++;
+    return ELAPSE_OK;
+}
+
+enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
+                                        struct elapse__ended_task *ended)
+{
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (task == NULL)
+        return ELAPSE_CANCEL_GONE;
+    if (elapse__is_running(task)) {
+        elapse__shard_cancel_next_run(shard, task);
+        task->cancelled = true;
+        return ELAPSE_CANCEL_RUNNING;
+    }
+    shard->removed++;
+    elapse__shard_remove(shard, task, ended);
+    return ELAPSE_CANCEL_REMOVED;
+}

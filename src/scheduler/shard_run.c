@@ -1,0 +1,209 @@
+#include "shard_run.h"
+
+#include "../base/assert.h"
+#include "lateness.h"
+#include "shard_steps.h"
+
+/* Timers moved in the wheel within one holding of the lock: some 50 microseconds. */
+enum { MOVES_AT_ONCE = 1024 };
+
+/* The wheel takes a deadline that has passed for now. For a task with a key, which may
+ * become due more than once, it is noted what was meant. */
+static void note_deadline(struct elapse__task *task)
+{
+    if (task->extra->noted_tick == 0)
+        task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
+}
+
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
+                                   const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    if (task->runs_again && !elapse__shard_recurs(task))
+        tick = task->when.next_run_tick;
+    else if (recurrence != NULL)
+        tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
+    else if (task->extra != NULL && task->extra->noted_tick != 0)
+        tick = task->extra->noted_tick;
+    return elapse__tick_begins_ns(tick, shard->tick_ns);
+}
+
+void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
+{
+    const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
+    /* A wheel that the wall clock was set back from does not know when its tasks are due. */
+    if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
+        now.wall_clock >= elapse_wheel_now(wall_clock->wheel))
+        atomic_store(&shard->wall_clock.wake_tick, elapse_wheel_next(wall_clock->wheel));
+}
+
+/* Takes the next due task out of one of the wheels: QUEUED, or WAITING and the next one. */
+static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_wheel *wheel,
+                                    struct elapse__task **taken)
+{
+    for (;;) {
+        if (!elapse_wheel_cascade(wheel, MOVES_AT_ONCE))
+            return ELAPSE__DUE_MORE;
+        struct elapse_timer *timer = elapse_wheel_pop(wheel);
+        if (timer == NULL)
+            return ELAPSE__DUE_NONE;
+        struct elapse__task *task = elapse__task_of(timer);
+        if (task->state == ELAPSE__TASK_UNLINKING) {
+            elapse__shard_free_popped(shard, task);
+            continue;
+        }
+        struct elapse__key *key = elapse__key_of(task);
+        if (key == NULL || key->running == NULL) {
+            task->state = ELAPSE__TASK_QUEUED;
+            *taken = task;
+            return ELAPSE__DUE_TASK;
+        }
+        task->state = ELAPSE__TASK_WAITING;
+        note_deadline(task);
+    }
+}
+
+enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
+                                        struct elapse__ticks until, struct elapse__task **taken)
+{
+    struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    elapse_wheel_advance(&shard->wheel, until.monotonic);
+    enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
+    if (due == ELAPSE__DUE_NONE && wall_clock->wheel != NULL && until.wall_clock != ELAPSE_NEVER) {
+        if (!elapse__wall_clock_wheel_follow(wall_clock, now.wall_clock, shard->tick_ns,
+                                             MOVES_AT_ONCE, &shard->tasks))
+            return ELAPSE__DUE_MORE;
+        elapse_wheel_advance(wall_clock->wheel, until.wall_clock);
+        due = take_out_of(shard, wall_clock->wheel, taken);
+    }
+    if (due == ELAPSE__DUE_NONE)
+        elapse__shard_note_next(shard, now);
+    return due;
+}
+
+/* A task that recurs stays pending while it runs: it is to run again, unless it is
+ * cancelled or moved meanwhile. */
+static void expect_recurrence(struct elapse__task *task)
+{
+    struct elapse__key *key = elapse__key_of(task);
+    task->runs_again = true;
+    if (key != NULL)
+        key->pending = task;
+}
+
+static void count_lateness(struct elapse__shard *shard, uint64_t lateness_ns)
+{
+    shard->lateness[elapse__lateness_bucket(lateness_ns)]++;
+    if (lateness_ns > shard->lateness_max_ns)
+        shard->lateness_max_ns = lateness_ns;
+}
+
+struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
+                                         uint64_t actual_ns)
+{
+    uint64_t intended_ns = elapse__shard_deadline_ns(shard, task);
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
+    ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
+    /* Only the wall clock can have been set back since the task became due. */
+    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task));
+    if (actual_ns < intended_ns)
+        actual_ns = intended_ns;
+    task->state = ELAPSE__TASK_RUNNING;
+    if (key != NULL) {
+        key->pending = NULL;
+        key->running = task;
+    }
+    if (recurrence != NULL) {
+        recurrence->number++;
+        recurrence->moved = false;
+    }
+    if (elapse__shard_recurs(task))
+        expect_recurrence(task);
+    else
+        elapse__shard_uncount_pending(shard);
+    shard->running++;
+    shard->begun++;
+    count_lateness(shard, actual_ns - intended_ns);
+    return (struct elapse__begun){
+        .task = task,
+        .action = task->action,
+        .context = task->context,
+        .recurrence = recurrence,
+        .wall_clock = recurrence != NULL && recurrence->wall_clock,
+        .number = recurrence == NULL ? 1 : recurrence->number,
+        .missed = recurrence == NULL ? 0 : recurrence->missed,
+        .handle = elapse__handle_of(shard, task),
+        .intended_ns = intended_ns,
+        .actual_ns = actual_ns,
+    };
+}
+
+/* WAITING -> PENDING. It is due. */
+static void start_waiting(struct elapse__shard *shard, struct elapse__task *task,
+                          struct elapse__ticks *started)
+{
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    elapse__shard_start_timer(shard, task, tick);
+    if (elapse__by_wall_clock(task))
+        started->wall_clock = tick;
+    else
+        started->monotonic = tick;
+}
+
+/* RUNNING -> PENDING, at the tick that it was rescheduled to, or at its next occurrence. */
+static void start_next_run(struct elapse__shard *shard, struct elapse__task *task,
+                           const struct elapse__occurrence *next_occurrence,
+                           struct elapse__ticks *started)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    uint64_t tick = task->when.next_run_tick;
+    task->runs_again = false;
+    elapse_timer_init(&task->when.timer);
+    if (elapse__shard_recurs(task)) {
+        recurrence->occurrence_ns = next_occurrence->ns;
+        recurrence->missed = next_occurrence->missed;
+        tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
+    } else {
+        elapse__shard_note_moved(task, recurrence == NULL ? 0 : recurrence->moved_ns);
+    }
+    elapse__shard_start_timer(shard, task, tick);
+    if (elapse__by_wall_clock(task))
+        started->wall_clock = tick;
+    else
+        started->monotonic = tick < started->monotonic ? tick : started->monotonic;
+}
+
+struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
+                                          const struct elapse__occurrence *next_occurrence,
+                                          struct elapse__ended_task *ended)
+{
+    struct elapse__ticks started = {ELAPSE_NEVER, ELAPSE_NEVER};
+    struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(task->state == ELAPSE__TASK_RUNNING && shard->running > 0);
+    ELAPSE__ASSERT(key == NULL || key->running == task);
+    shard->running--;
+    if (task->runs_again && elapse__shard_recurs(task) && next_occurrence == NULL)
+        elapse__shard_cancel_next_run(shard, task); /* there is no further occurrence */
+    if (key != NULL) {
+        key->running = NULL;
+        struct elapse__task *next = key->pending;
+        if (next != NULL && next->state == ELAPSE__TASK_WAITING)
+            start_waiting(shard, next, &started);
+    }
+    if (task->runs_again) {
+        start_next_run(shard, task, next_occurrence, &started);
+        if (shard->closed)
+            elapse__condition_broadcast(&shard->ended);
+        return started;
+    }
+    if (task->waited || shard->closed)
+        elapse__condition_broadcast(&shard->ended);
+    if (key != NULL)
+        elapse__shard_drop_idle_key(shard, key, ended);
+    elapse__shard_end(shard, task, ended);
+    return started;
+}

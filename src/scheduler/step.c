@@ -1,0 +1,72 @@
+#include "step.h"
+
+#include "../base/assert.h"
+#include "callback.h"
+#include "run.h"
+
+static enum elapse_error begin_step(struct elapse_scheduler *scheduler)
+{
+    enum elapse_error error = ELAPSE_OK;
+    elapse__lock(&scheduler->step_lock);
+    if (scheduler->stepping)
+        error = ELAPSE_ERROR_BUSY;
+    else if (atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING)
+        error = ELAPSE_ERROR_CLOSED;
+    else
+        scheduler->stepping = true;
+    elapse__unlock(&scheduler->step_lock);
+    return error;
+}
+
+static void end_step(struct elapse_scheduler *scheduler)
+{
+    elapse__lock(&scheduler->step_lock);
+    scheduler->stepping = false;
+    elapse__condition_broadcast(&scheduler->step_over);
+    elapse__unlock(&scheduler->step_lock);
+}
+
+/* The wall clock goes along. */
+static void go_on_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
+{
+    uint64_t before_ns = atomic_load(&scheduler->manual_now_ns); /* nobody else writes it */
+    if (now_ns <= before_ns)
+        return;
+    atomic_store(&scheduler->manual_now_ns, now_ns);
+    /* Another thread may set it at the same time. */
+    uint64_t wall_clock_ns = atomic_load(&scheduler->manual_wall_clock_ns);
+    while (!atomic_compare_exchange_weak(&scheduler->manual_wall_clock_ns, &wall_clock_ns,
+                                         elapse_deadline_after(wall_clock_ns, now_ns - before_ns)))
+        continue;
+}
+
+enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint64_t now_ns,
+                                        size_t *ran)
+{
+    if (scheduler->options.clock != ELAPSE_CLOCK_MANUAL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__in_callback(scheduler))
+        return ELAPSE_ERROR_IN_ACTION;
+    enum elapse_error error = begin_step(scheduler);
+    if (error != ELAPSE_OK)
+        return error;
+    go_on_to(scheduler, now_ns);
+    size_t count = 0;
+    if (!scheduler->options.pull) /* there nothing is run: what is due can be taken */
+        count =
+            elapse__run_due_in_order(scheduler, elapse__now(scheduler), &scheduler->clock_ending);
+    if (ran != NULL)
+        *ran = count;
+    end_step(scheduler);
+    return ELAPSE_OK;
+}
+
+/* Where time is manual, a thread that steps is what the clock thread is elsewhere. */
+void elapse__step_wait(struct elapse_scheduler *scheduler)
+{
+    atomic_store(&scheduler->clock_ending, true);
+    elapse__lock(&scheduler->step_lock);
+    while (scheduler->stepping)
+        elapse__condition_wait(&scheduler->step_over, &scheduler->step_lock);
+    elapse__unlock(&scheduler->step_lock);
+}

@@ -1,0 +1,12 @@
+/*
+ * Manual time: elapse_scheduler_step runs what is due on the calling thread.
+ */
+#ifndef ELAPSE__STEP_H
+#define ELAPSE__STEP_H
+
+#include "scheduler.h"
+
+/* Asks a thread that is inside step to leave, and waits until it has. Used by close. */
+void elapse__step_wait(struct elapse_scheduler *scheduler);
+
+#endif
