@@ -8,6 +8,7 @@
  */
 #include "scheduler.h"
 
+#include "../cron/next.h"
 #include "inside.h"
 #include "ticks.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "civil.h"
+#include "gregorian.h"
 
 static bool is_leap(int64_t year)
 {
