@@ -268,6 +268,50 @@ static void a_zone_without_changes_is_utc_shifted(void **state)
     assert_false(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_C(253402300799), &next_s));
 }
 
+/* Local time ends with the year 9999, earlier or later in UTC than UTC itself does. */
+static void the_first_and_the_last_local_day(void **state)
+{
+    static const struct {
+        const char *zone;
+        int64_t ahead_s; /* of UTC */
+    } zones[] = {{"XYZ+24:59:59", -89999}, {"XYZ+5", -18000}, {"XYZ0", 0},
+                 {"XYZ-1", 3600},          {"XYZ-14", 50400}, {"XYZ-24:59:59", 89999}};
+    const int64_t first_local_s = INT64_C(-62135596800);
+    const int64_t last_local_s = INT64_C(253402300799);
+    struct elapse_cron last_day;
+    struct elapse_cron first_day;
+    struct elapse_cron each_second;
+
+    (void)state;
+    assert_int_equal(elapse_cron_parse(&last_day, "0 0 31 12 *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&first_day, "0 0 1 1 *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&each_second, "* * * * * *", NULL), ELAPSE_OK);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        const int64_t first_s = first_local_s - zones[i].ahead_s;
+        const int64_t last_s = last_local_s - zones[i].ahead_s;
+        const int64_t midnight_s = last_s - 86399;
+        int64_t next_s;
+
+        set_zone(zones[i].zone);
+        assert_true(elapse_cron_next(&first_day, ELAPSE_ZONE_LOCAL, INT64_MIN, &next_s));
+        assert_int_equal(next_s, first_s);
+        assert_true(elapse_cron_next(&first_day, ELAPSE_ZONE_LOCAL, first_s - 1, &next_s));
+        assert_int_equal(next_s, first_s);
+        assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, first_s, &next_s));
+        assert_int_equal(next_s, first_s + 1);
+        assert_true(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, midnight_s - 1, &next_s));
+        assert_int_equal(next_s, midnight_s);
+        assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, last_s - 1, &next_s));
+        assert_int_equal(next_s, last_s);
+        next_s = 4711;
+        assert_false(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, midnight_s, &next_s));
+        assert_false(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, last_s - 1, &next_s));
+        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, last_s, &next_s));
+        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, INT64_MAX, &next_s));
+        assert_int_equal(next_s, 4711);
+    }
+}
+
 static void utc_is_not_local(void **state)
 {
     struct elapse_cron cron;
@@ -295,6 +339,7 @@ int main(void)
         cmocka_unit_test(a_change_that_is_taken_back_soon),
         cmocka_unit_test(strictly_after_in_a_zone_that_is_none),
         cmocka_unit_test(a_zone_without_changes_is_utc_shifted),
+        cmocka_unit_test(the_first_and_the_last_local_day),
         cmocka_unit_test(utc_is_not_local),
     };
 
