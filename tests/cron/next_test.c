@@ -1,5 +1,5 @@
 /*
- * Which moments an expression names, in UTC: rule by rule.
+ * The moments that an expression names in UTC, rule by rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -241,7 +241,7 @@ static void nothing_follows_the_year_9999(void **state)
     }
 }
 
-/* Also a day that comes every forty years, and the last time. */
+/* 29 February is a Monday every 28 years as a rule; across a century it takes 12 or 40 years. */
 static void the_rarest_days(void **state)
 {
     struct elapse_cron cron = parsed("0 0 */28 2 1#5");
@@ -256,7 +256,7 @@ static void the_rarest_days(void **state)
         assert_true(now_s > before_s);
         count++;
     }
-    /* Of 97 leap days in 400 years 15 are Mondays; and one more is beyond. */
+    /* In 400 years 15 of the 97 leap days are Mondays. The search goes on to the next one. */
     assert_int_equal(count, 15 + 1);
 }
 

@@ -1,5 +1,5 @@
 /*
- * What is an expression and what is none, and where it is said to be wrong.
+ * Which texts are accepted as expressions, and which fault is reported where for the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -341,7 +341,7 @@ static void too_long(void **state)
     assert_fault(text, mark, "the expression is too long");
 }
 
-/* All that can be listed. */
+/* It lists every value of every field. */
 static void the_longest_sensible_expression_is_not_too_long(void **state)
 {
     static const unsigned ranges[6][2] = {{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}};
