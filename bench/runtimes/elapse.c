@@ -1,11 +1,11 @@
 /*
- * Raced here: the scheduler of elapse/scheduler.h, in push mode. As its manual says: one
- * scheduler, tasks scheduled from any thread, cancelled and rescheduled by their handles. In S3
- * there are no workers, so that actions run on the thread that waits for time to pass; else all
- * is as the defaults have it.
+ * The contender `elapse`: the scheduler of elapse/scheduler.h, in push mode, used as its manual
+ * says. There is one scheduler. Tasks are scheduled from any thread, and cancelled and
+ * rescheduled by their handles. S3 runs without workers, so that actions run on the clock
+ * thread; all other options have their defaults.
  *
- * Semantics: a deadline is rounded up to a tick (1 ms if nothing else is asked for), so nothing
- * is early; a cancel removes the task at once and frees its memory; rescheduling is one call.
+ * Semantics: a deadline is rounded up to a tick (1 ms by default), so nothing fires early. A
+ * cancel removes the task at once and frees its memory. Rescheduling is one call.
  */
 #include <elapse/scheduler.h>
 
@@ -16,9 +16,9 @@
 #include "race.h"
 
 struct facility {
+    struct race_handles all; /* the struct elapse_handle of each task */
     struct elapse_scheduler *scheduler;
     struct elapse_handle *handles;
-    size_t count;
     struct race_delivery *delivery;
     sem_t all_fired;
 };
@@ -30,9 +30,9 @@ static void must(enum elapse_error error)
 }
 
 /*
- * S3: waits for a moment from which a quarter of the span leads to a multiple of 8192 ticks: there
- * the wheel distributes the timers of thousands of ticks at once, and whether that falls into
- * the span is not left to chance. A span that is short beside it does not wait.
+ * Waits for a moment that is a quarter of the span of S3 before a multiple of 8192 ticks. At such
+ * a multiple the wheel cascades the timers of thousands of ticks at once. So every run has one
+ * in its span, and none has it by chance. Returns at once if the span is short against 8192 ticks.
  */
 static void wait_for_phase(const struct race_options *options)
 {
@@ -52,8 +52,8 @@ static void *open_scheduler(const struct race_options *options, size_t timers)
     settings.tick_ns = options->tick_ns;
     if (options->workload == RACE_S3)
         settings.workers = 0;
-    facility->count = timers;
     facility->handles = race_allocate_touched(timers, sizeof facility->handles[0]);
+    facility->all = (struct race_handles){facility->handles, timers, sizeof facility->handles[0]};
     race_must(sem_init(&facility->all_fired, 0, 0) == 0, "no semaphore");
     must(elapse_scheduler_new(&settings, &facility->scheduler));
     must(elapse_scheduler_start(facility->scheduler));
@@ -99,20 +99,16 @@ static size_t pending(void *argument)
     return statistics.pending;
 }
 
-static void shuffle(void *argument, struct generator *generator)
+static bool cancel_one(void *argument, size_t index)
 {
     struct facility *facility = argument;
-    race_shuffle(facility->handles, facility->count, sizeof facility->handles[0], generator);
+    return elapse_task_cancel(facility->scheduler, facility->handles[index]) ==
+           ELAPSE_CANCEL_REMOVED;
 }
 
-static size_t cancel(void *argument)
+static size_t cancel(void *facility)
 {
-    struct facility *facility = argument;
-    size_t removed = 0;
-    for (size_t i = 0; i < facility->count; i++)
-        removed +=
-            elapse_task_cancel(facility->scheduler, facility->handles[i]) == ELAPSE_CANCEL_REMOVED;
-    return removed;
+    return race_cancel_each(facility, cancel_one);
 }
 
 static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct generator *generator)
@@ -120,7 +116,7 @@ static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct ge
     struct facility *facility = argument;
     size_t restarted = 0;
     for (size_t i = 0; i < count; i++) {
-        struct elapse_handle handle = facility->handles[below(generator, facility->count)];
+        struct elapse_handle handle = facility->handles[below(generator, facility->all.count)];
         restarted +=
             elapse_task_reschedule_after(facility->scheduler, handle, delay_ns) == ELAPSE_OK;
     }
@@ -129,7 +125,8 @@ static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct ge
 
 /* ---- S3 ---- */
 
-/* All actions run on one thread, so the count needs no lock; the semaphore hands it over. */
+/* All actions run on one thread, so the count needs no lock. The semaphore makes it visible to
+ * the thread that waits. */
 static struct facility *delivering;
 
 static void run_note(void *context, const struct elapse_run *run)
@@ -180,7 +177,6 @@ const struct race_contender race_contender = {
     .close = close_scheduler,
     .schedule = schedule,
     .pending = pending,
-    .shuffle = shuffle,
     .cancel = cancel,
     .restart = restart,
     .deliver = deliver,

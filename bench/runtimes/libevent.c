@@ -1,19 +1,20 @@
 /*
- * Raced here: the timers of libevent, one event base on one thread. As its manual says:
- * evtimer_new, event_add (which also puts off a pending timer), event_del; a common time-out
- * where thousands of timers have one delay, as in S6. The base goes by a time that it has read
- * at the beginning of a turn; S3 has it read anew before each timer (event_base_update_cache_time),
- * as lateness is judged beside the clock.
+ * The contenders `libevent` and `libevent-precise`: the timers of libevent, in one event base on
+ * one thread, used as its manual says: with evtimer_new, event_add (which also postpones a
+ * pending timer), event_del, and a common time-out where thousands of timers have one delay, as
+ * in S6. The base reads the clock at the beginning of a turn, and counts delays from that
+ * reading. S3 updates the reading before each timer (event_base_update_cache_time), because it
+ * compares lateness with the clock.
  *
- * Built twice: as `libevent` it is as it comes, with the system's coarse clock, as
- * `libevent-precise` with EVENT_BASE_FLAG_PRECISE_TIMER.
+ * This file is built twice: for `libevent` with its defaults, which use the system's coarse
+ * clock, and for `libevent-precise` with EVENT_BASE_FLAG_PRECISE_TIMER.
  *
- * In S3 the timers are scheduled by an event that is active again at each turn, so many at a time,
- * for a loop that is kept from turning fires nothing.
+ * In S3 an event that is active again at each turn schedules a batch of timers, because no timer
+ * fires while the loop does not turn.
  *
- * Semantics: microseconds, but with the coarse clock a timer can fire as early as that stands
- * still for, some milliseconds. Deleting an event removes it from the heap at once; freeing it is
- * not timed.
+ * Semantics: delays are in microseconds, but the coarse clock advances in steps of some
+ * milliseconds, and a timer can fire early by as much. Deleting an event removes it from the
+ * heap at once. Freeing it is not timed.
  */
 #include <event2/event.h>
 #include <stdlib.h>
@@ -27,13 +28,13 @@
 enum { AT_ONE_TURN = 200 };
 
 struct facility {
+    struct race_handles all; /* pointers to the events */
     struct event_base *base;
     struct event *scheduler;
     struct event *waker;
     struct event **handles;
-    size_t count;
     struct race_delivery *delivery;
-    struct timeval common; /* what the base gave for the delay that all have */
+    struct timeval common; /* stands for the delay that all timers have, if they have one */
 };
 
 static void must(int status)
@@ -71,8 +72,8 @@ static void *open_base(const struct race_options *options, size_t timers)
     facility->base = event_base_new_with_config(config);
     event_config_free(config);
     race_must(facility->base != NULL, "no event base");
-    facility->count = timers;
     facility->handles = race_allocate_touched(timers, sizeof(struct event *));
+    facility->all = (struct race_handles){facility->handles, timers, sizeof(struct event *)};
     facility->scheduler = new_timer(facility, schedule_some, facility);
     facility->waker = new_timer(facility, stop_loop, facility);
     return facility;
@@ -81,7 +82,7 @@ static void *open_base(const struct race_options *options, size_t timers)
 static void close_base(void *argument)
 {
     struct facility *facility = argument;
-    for (size_t i = 0; i < facility->count; i++) {
+    for (size_t i = 0; i < facility->all.count; i++) {
         if (facility->handles[i] != NULL)
             event_free(facility->handles[i]);
     }
@@ -122,30 +123,24 @@ static void schedule(void *argument, size_t first, size_t count, struct race_del
     }
 }
 
-/* Of the base's own events none is pending when this is asked. A common time-out has one more
- * inside, which the base does not count. */
 static size_t pending(void *argument)
 {
     struct facility *facility = argument;
     size_t added = 0;
-    for (size_t i = 0; i < facility->count; i++)
+    for (size_t i = 0; i < facility->all.count; i++)
         added += evtimer_pending(facility->handles[i], NULL) != 0;
     return added;
 }
 
-static void shuffle(void *argument, struct generator *generator)
+static bool cancel_one(void *argument, size_t index)
 {
     struct facility *facility = argument;
-    race_shuffle(facility->handles, facility->count, sizeof(struct event *), generator);
+    return evtimer_del(facility->handles[index]) == 0;
 }
 
-static size_t cancel(void *argument)
+static size_t cancel(void *facility)
 {
-    struct facility *facility = argument;
-    size_t removed = 0;
-    for (size_t i = 0; i < facility->count; i++)
-        removed += evtimer_del(facility->handles[i]) == 0;
-    return removed;
+    return race_cancel_each(facility, cancel_one);
 }
 
 static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct generator *generator)
@@ -154,7 +149,7 @@ static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct ge
     size_t restarted = 0;
     (void)delay_ns;
     for (size_t i = 0; i < count; i++) {
-        struct event *timer = facility->handles[below(generator, facility->count)];
+        struct event *timer = facility->handles[below(generator, facility->all.count)];
         restarted += event_add(timer, &facility->common) == 0;
     }
     return restarted;
@@ -229,7 +224,6 @@ const struct race_contender race_contender = {
     .close = close_base,
     .schedule = schedule,
     .pending = pending,
-    .shuffle = shuffle,
     .cancel = cancel,
     .restart = restart,
     .deliver = deliver,

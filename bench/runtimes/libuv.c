@@ -1,15 +1,17 @@
 /*
- * Raced here: the timers of libuv, one loop on one thread. As its manual says: uv_timer_t in the
- * program's own memory, uv_timer_start, uv_timer_stop, and uv_timer_again for time-outs that are
- * put off. The loop goes by a time that it has read before; who spends a millisecond or more
- * between two turns of the loop is to call uv_update_time. S1 and S6 do so every 1000 timers,
- * S3 before each, as lateness is judged beside the clock.
+ * The contender `libuv`: its timers, in one loop on one thread, used as its manual says: with
+ * uv_timer_t in the program's own memory, uv_timer_start, uv_timer_stop, and uv_timer_again for
+ * time-outs that are postponed. The loop reads the clock once a turn, and counts delays from
+ * that reading. The manual asks programs to call uv_update_time when a turn takes a millisecond
+ * or more. S1 and S6 do so every 1000 timers; S3 does so before each timer, because it compares
+ * lateness with the clock.
  *
- * In S3 the timers are scheduled by an idle handle, so many at each turn of the loop, for a
- * loop that is kept from turning fires nothing.
+ * In S3 an idle handle schedules a batch of timers at each turn of the loop, because no timer
+ * fires while the loop does not turn.
  *
- * Semantics: milliseconds, counted from a time that is rounded down, so a timer can fire up to
- * 1 ms early. Stopping removes the timer from the heap at once; its memory is the program's.
+ * Semantics: delays are in milliseconds and count from a time that was rounded down, so a timer
+ * can fire up to 1 ms early. Stopping removes the timer from the heap at once. The program owns
+ * the timer's memory.
  */
 #include <stdlib.h>
 #include <uv.h>
@@ -19,16 +21,16 @@
 enum { BETWEEN_CLOCKS = 1000, AT_ONE_TURN = 200 };
 
 struct facility {
+    struct race_handles all; /* pointers to the timers */
     uv_loop_t loop;
     uv_timer_t waker; /* ends idling */
     uv_idle_t scheduler;
     uv_timer_t *timers;
     uv_timer_t **handles; /* to the timers, in the order in which they are cancelled */
-    size_t count;
     struct race_delivery *delivery;
 };
 
-/* uv_strerror allocates a text for what is no error, and must not be asked. */
+/* Asks uv_strerror for errors only: for other numbers it allocates a text. */
 static void must(int status)
 {
     if (status != 0)
@@ -44,11 +46,11 @@ static void *open_loop(const struct race_options *options, size_t timers)
 {
     struct facility *facility = race_allocate_touched(1, sizeof *facility);
     (void)options;
-    facility->count = timers;
     facility->timers = race_allocate(timers, sizeof facility->timers[0]);
     facility->handles = race_allocate_touched(timers, sizeof(uv_timer_t *));
     for (size_t i = 0; i < timers; i++)
         facility->handles[i] = &facility->timers[i];
+    facility->all = (struct race_handles){facility->handles, timers, sizeof(uv_timer_t *)};
     must(uv_loop_init(&facility->loop));
     facility->loop.data = facility;
     must(uv_timer_init(&facility->loop, &facility->waker));
@@ -79,8 +81,8 @@ static void run_far(uv_timer_t *timer)
     race_far_action();
 }
 
-/* Those that all have one delay are to be put off: the delay is given as period too, which is
- * what uv_timer_again goes by. */
+/* Timers that all have one delay will be postponed (S6). Their delay is also their period,
+ * because uv_timer_again uses the period as the new delay. */
 static void schedule(void *argument, size_t first, size_t count, struct race_delays delays,
                      struct generator *generator)
 {
@@ -99,24 +101,20 @@ static size_t pending(void *argument)
 {
     struct facility *facility = argument;
     size_t active = 0;
-    for (size_t i = 0; i < facility->count; i++)
+    for (size_t i = 0; i < facility->all.count; i++)
         active += uv_is_active((const uv_handle_t *)&facility->timers[i]) != 0;
     return active;
 }
 
-static void shuffle(void *argument, struct generator *generator)
+static bool cancel_one(void *argument, size_t index)
 {
     struct facility *facility = argument;
-    race_shuffle(facility->handles, facility->count, sizeof(uv_timer_t *), generator);
+    return uv_timer_stop(facility->handles[index]) == 0;
 }
 
-static size_t cancel(void *argument)
+static size_t cancel(void *facility)
 {
-    struct facility *facility = argument;
-    size_t removed = 0;
-    for (size_t i = 0; i < facility->count; i++)
-        removed += uv_timer_stop(facility->handles[i]) == 0;
-    return removed;
+    return race_cancel_each(facility, cancel_one);
 }
 
 static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct generator *generator)
@@ -126,7 +124,7 @@ static size_t restart(void *argument, size_t count, uint64_t delay_ns, struct ge
     (void)delay_ns;
     uv_update_time(&facility->loop);
     for (size_t i = 0; i < count; i++)
-        restarted += uv_timer_again(&facility->timers[below(generator, facility->count)]) == 0;
+        restarted += uv_timer_again(&facility->timers[below(generator, facility->all.count)]) == 0;
     return restarted;
 }
 
@@ -190,7 +188,6 @@ const struct race_contender race_contender = {
     .close = close_loop,
     .schedule = schedule,
     .pending = pending,
-    .shuffle = shuffle,
     .cancel = cancel,
     .restart = restart,
     .deliver = deliver,

@@ -17,7 +17,7 @@ enum {
     STATUS_CANNOT = 3,
     RESTART_TIMERS = 100000,
     RESTARTS_MOST = 5000000,
-    RESTARTS_AT_ONCE = 1000, /* between two looks whether the time is up */
+    RESTARTS_AT_ONCE = 1000, /* between two looks at the clock */
 };
 #define RESTART_DELAY_NS (60 * SECOND_NS)
 #define CASCADE_NS       (2 * SECOND_NS)
@@ -46,7 +46,8 @@ static void must_be_pending(void *facility, size_t count)
     race_must(atomic_load(&far_actions) == 0, "a timer fired half an hour early");
 }
 
-/* Free memory goes back to the system first, so that each round has to touch fresh pages. */
+/* Opens a fresh facility. Gives free memory back to the system first, so that each round has to
+ * touch fresh pages. */
 static void *open_facility(const struct race_options *options, size_t timers)
 {
     (void)malloc_trim(0);
@@ -86,7 +87,8 @@ static void *fill(void *argument)
     return NULL;
 }
 
-/* From when the first thread begins to when the last one ends. The caller is one of them. */
+/* Fills the facility from several threads, of which the caller is one. Returns the time from the
+ * beginning of the first to the end of the last. */
 static uint64_t fill_from_threads(void *facility, const struct race_options *options)
 {
     struct filler fillers[RACE_THREADS_MOST];
@@ -137,7 +139,7 @@ static void run_cancel(const struct race_options *options, bool reported)
     void *facility = open_facility(options, options->timers);
     race_contender.schedule(facility, 0, options->timers, far_delays, &generator);
     must_be_pending(facility, options->timers);
-    race_contender.shuffle(facility, &generator);
+    race_shuffle(facility, &generator);
 
     uint64_t began_ns = clock_ns();
     size_t removed = race_contender.cancel(facility);
@@ -185,7 +187,7 @@ static void run_sleep(const struct race_options *options, bool reported)
     uint64_t sleep_ns = seconds_ns(options);
     (void)reported;
     void *facility = open_filled(options);
-    /* Whoever still has something to do after being filled does it now. */
+    /* Work that the facility has left over from being filled is done now, before it is timed. */
     race_contender.idle(facility, sleep_ns < CASCADE_NS ? sleep_ns : CASCADE_NS);
 
     uint64_t switches = race_switches();

@@ -1,7 +1,7 @@
 /*
- * What the C programs of the race share: the options, the order of events in each workload, the
- * figures. A contender says how its facility is used, in a struct race_contender; race.c calls
- * it. What each workload is, is told in README.md.
+ * The common part of the C programs of the race: the options, the order of events in each
+ * workload, the figures. Each contender fills in a struct race_contender, which says how its
+ * facility is used, and race.c calls it. README.md describes the workloads.
  */
 #ifndef BENCH_RUNTIMES_RACE_H
 #define BENCH_RUNTIMES_RACE_H
@@ -26,51 +26,60 @@ struct race_options {
     const char *lateness_path; /* NULL: none is written */
 };
 
-/* From when to when timers are due: least_ns and a random part of span_ns from now. */
+/* The delays of a set of timers: least_ns, and a random part of span_ns more. */
 struct race_delays {
     uint64_t least_ns;
     uint64_t span_ns; /* 0: all have the same delay */
 };
 
-/* One timer of S3: what was asked for, and what came of it. */
+/* One timer of S3: the deadline it was given, and when and how often it ran. */
 struct race_note {
     uint64_t deadline_ns;
     uint64_t noted_ns;
     uint64_t runs;
 };
 
-/* What S3 is about. */
+/* The timers of S3, and how many of them are scheduled and have fired so far. */
 struct race_delivery {
     struct race_note *notes;
     size_t count;
     uint64_t span_ns;
     struct generator generator;
-    size_t scheduled; /* how many are, for a facility that schedules bit by bit */
+    size_t scheduled;
     size_t fired;
+};
+
+/*
+ * The handles of a facility. A facility begins with these, so that race.c can shuffle them
+ * without knowing what a handle is.
+ */
+struct race_handles {
+    void *first;
+    size_t count;
+    size_t bytes; /* of each handle */
 };
 
 struct race_contender {
     const char *name;
     bool threads_may_share; /* may several threads schedule on one facility? */
-    bool cancel_unlinks;    /* at once, or does it only mark? */
-    bool has_restart;       /* is there one call for it? */
+    bool cancel_unlinks;    /* does a cancel take the timer out at once, not only mark it? */
+    bool has_restart;       /* is there one call that postpones a timer? */
 
-    /* A fresh facility with room for so many timers. The array of the handles, if they lie
-     * beside the timers, has been touched; the timers themselves have not. */
+    /* Returns a fresh facility with room for so many timers. It begins with a struct
+     * race_handles. The memory of the handles has been touched; that of the timers has not. */
     void *(*open)(const struct race_options *options, size_t timers);
     void (*close)(void *facility);
     /* Schedules the timers first to first + count - 1, whose action is race_far_action. */
     void (*schedule)(void *facility, size_t first, size_t count, struct race_delays delays,
                      struct generator *generator);
-    /* How many timers are pending, by the facility's own count. */
+    /* Returns how many timers are pending, by the facility's own count. */
     size_t (*pending)(void *facility);
-    /* Puts the handles in random order. */
-    void (*shuffle)(void *facility, struct generator *generator);
-    /* Cancels all in the order of the handles. Returns how many it removed. */
+    /* Cancels all timers in the order of the handles, by race_cancel_each. Returns how many it
+     * removed. */
     size_t (*cancel)(void *facility);
-    /* Puts so many random timers off to delay_ns from now. Returns how many it did. */
+    /* Postpones `count` random timers to delay_ns from now. Returns how many it did. */
     size_t (*restart)(void *facility, size_t count, uint64_t delay_ns, struct generator *generator);
-    /* S3. Returns when all have fired, or are overdue by a minute. */
+    /* Runs S3. Returns when all timers have fired, or are overdue by a minute. */
     void (*deliver)(void *facility, struct race_delivery *delivery);
     /* Lets so much time pass. */
     void (*idle)(void *facility, uint64_t for_ns);
@@ -79,10 +88,10 @@ struct race_contender {
 /* Each program has one. */
 extern const struct race_contender race_contender;
 
-/* What the action of a far timer does: it tells on itself, for it must not run. */
+/* The action of a far timer. Counts the call, which is a fault: no far timer may fire. */
 void race_far_action(void);
 
-/* A moment from which nothing of S3 is waited for any more. */
+/* Returns the moment at which S3 stops waiting for timers that have not fired. */
 uint64_t race_overdue_ns(const struct race_delivery *delivery);
 
 /* Sets the deadline of the next timer of S3. Returns the delay to it. */
@@ -93,7 +102,7 @@ static inline uint64_t race_next_delay_ns(struct race_delivery *delivery)
     return delay_ns;
 }
 
-/* The action of S3. */
+/* The action of S3: notes the time. */
 static inline void race_note(struct race_note *note)
 {
     note->noted_ns = clock_ns();
@@ -105,13 +114,22 @@ static inline uint64_t race_delay_ns(struct race_delays delays, struct generator
     return delays.least_ns + below(generator, delays.span_ns);
 }
 
-/* Fisher and Yates. */
-void race_shuffle(void *handles, size_t count, size_t handle_bytes, struct generator *generator);
+/* Calls `cancel` for each handle, from index 0 on. Returns how many calls returned true. It is
+ * inline so that each program's timed loop calls its facility directly. */
+static inline size_t race_cancel_each(void *facility, bool (*cancel)(void *facility, size_t index))
+{
+    const struct race_handles *handles = facility;
+    const size_t count = handles->count;
+    size_t removed = 0;
+    for (size_t i = 0; i < count; i++)
+        removed += cancel(facility, i);
+    return removed;
+}
 
-/* Memory all zero, which nothing has touched; for free. */
+/* Returns memory that is zero and has not been touched. Release it with free. */
 void *race_allocate(size_t count, size_t bytes);
 
-/* The same, but touched. */
+/* Returns memory that is zero and has been touched. Release it with free. */
 void *race_allocate_touched(size_t count, size_t bytes);
 
 void race_sleep_until(uint64_t time_ns);
@@ -127,19 +145,22 @@ static inline void race_must(bool held, const char *what)
 
 /* ---- for race.c alone ---- */
 
-/* Ends the program with status 2 if the arguments are not as README.md says. */
+/* Reads the arguments. Ends the program with status 2 if they are not as README.md says. */
 struct race_options race_parse(int argument_count, char **arguments);
 
 void race_print(const char *metric, double value);
 
-/* Checks that each ran once. Prints how late they were, and writes the histogram to `path`
- * unless that is NULL. */
+/* Checks that each timer ran once. Prints how late the timers were, and writes the histogram to
+ * `path` unless that is NULL. */
 void race_print_lateness(const struct race_note *notes, size_t count, const char *path);
 
 uint64_t race_process_cpu_ns(void);
 uint64_t race_resident_bytes(void);
 
-/* Voluntary context switches of all threads. */
+/* Puts the handles in random order, by the method of Fisher and Yates. */
+void race_shuffle(const struct race_handles *handles, struct generator *generator);
+
+/* Returns the voluntary context switches of all threads. */
 uint64_t race_switches(void);
 
 #endif

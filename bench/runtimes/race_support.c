@@ -1,6 +1,6 @@
 /*
- * What the workloads need that has nothing to do with timers: arguments, memory, what the
- * system says of the process, and the lateness of S3.
+ * The parts of the workloads that are not about timers: arguments, memory, handles, the
+ * system's figures of the process, and the lateness of S3.
  */
 #include "race.h"
 
@@ -90,13 +90,13 @@ struct race_options race_parse(int argument_count, char **arguments)
     };
     for (int i = 1; i < argument_count; i += 2) {
         if (i + 1 == argument_count)
-            refuse(arguments[i], "no value after it, or no such option");
+            refuse(arguments[i], "has no value, or is no option");
         parse_option(arguments[i], arguments[i + 1], &options);
     }
     if (options.workload == RACE_WORKLOADS)
         refuse("--workload", "is missing");
     if (options.threads > options.timers)
-        refuse("--threads", "more than there are timers");
+        refuse("--threads", "more threads than timers");
     return options;
 }
 
@@ -119,17 +119,17 @@ void *race_allocate_touched(size_t count, size_t bytes)
     return memory;
 }
 
-void race_shuffle(void *handles, size_t count, size_t handle_bytes, struct generator *generator)
+void race_shuffle(const struct race_handles *handles, struct generator *generator)
 {
-    unsigned char *bytes = handles;
+    unsigned char *bytes = handles->first;
     unsigned char kept[64];
-    race_must(handle_bytes <= sizeof kept, "a handle is too large");
-    for (size_t i = count; i-- > 1;) {
-        unsigned char *last = &bytes[i * handle_bytes];
-        unsigned char *chosen = &bytes[below(generator, i + 1) * handle_bytes];
-        memcpy(kept, last, handle_bytes);
-        memmove(last, chosen, handle_bytes);
-        memcpy(chosen, kept, handle_bytes);
+    race_must(handles->bytes <= sizeof kept, "a handle is too large");
+    for (size_t i = handles->count; i-- > 1;) {
+        unsigned char *last = &bytes[i * handles->bytes];
+        unsigned char *chosen = &bytes[below(generator, i + 1) * handles->bytes];
+        memcpy(kept, last, handles->bytes);
+        memmove(last, chosen, handles->bytes);
+        memcpy(chosen, kept, handles->bytes);
     }
 }
 
@@ -143,7 +143,7 @@ void race_sleep_until(uint64_t time_ns)
         continue;
 }
 
-/* ---- what the system says ---- */
+/* ---- the system's figures of the process ---- */
 
 uint64_t race_process_cpu_ns(void)
 {
@@ -152,7 +152,7 @@ uint64_t race_process_cpu_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* The number after "NAME:" in a status file of /proc; 0 if it is not there. */
+/* Returns the number after "NAME:" in a status file of /proc; 0 if there is none. */
 static uint64_t status_number(const char *path, const char *name)
 {
     char line[256];
@@ -211,9 +211,9 @@ static int64_t floor_us(int64_t ns)
 }
 
 /*
- * The lower bound of a lateness' bucket. Below 16 us in magnitude every microsecond is one, above
- * there are 16 to each doubling. A negative one is rounded away from zero, so that the bound
- * stays the lower one.
+ * Returns the lower bound of the bucket that a lateness belongs to. Below 16 us in magnitude
+ * every microsecond is a bucket; above, each doubling has 16. A negative lateness is rounded
+ * away from zero, so that the result is still a lower bound.
  */
 static int64_t bucket_us(int64_t lateness_us)
 {
@@ -242,7 +242,7 @@ static void write_histogram(const int64_t *sorted_ns, size_t count, const char *
     race_must(fclose(file) == 0, "the file for the lateness cannot be written");
 }
 
-/* The least lateness that this share of the timers does not exceed. */
+/* Returns the least lateness that this share of the timers does not exceed. */
 static double quantile_ms(const int64_t *sorted_ns, size_t count, double share)
 {
     size_t place = (size_t)ceil(share * (double)count);

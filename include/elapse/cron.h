@@ -1,5 +1,5 @@
 /*
- * Elapse: cron expressions: which moments an expression names.
+ * Elapse: cron expressions, and the moments that they name.
  *
  *     struct elapse_cron cron;
  *     struct elapse_cron_fault fault;
@@ -24,27 +24,38 @@
  *                                       SUN-SAT, 5L (the last Friday of the month), 5#2 (the second
  *                                       Friday), ?
  *
- * A weekday is a day from Monday to Friday. In a month without a 31st, 31W is no day.
+ * A weekday is a day from Monday to Friday. 31W names no day in a month that has no 31st.
  *
- * In each field: * for all values; a list of values and ranges, 1,5,10-20; a step,
- * star/5 or 10-40/5 or 10/5 (from 10 to the end), no greater than the field has values. What
- * stands in the column on the right may be in a list, each by itself (1W,15W), but not in a
- * range. Names and letters in capitals or not, in lists and ranges too. A range may not run
- * backwards, but days of the week may end at 7 or SUN. ? says the same as *, for days only.
- * When both days of the month and of the week are restricted (neither begins with * or ?), a
- * day that either names will do; otherwise it must be named by both.
+ * Each field holds one of these, or a list of them:
  *
- * Or one of @yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly.
+ *     *                                 every value
+ *     7                                 one value
+ *     10-20                             a range; it may not run backwards
+ *     star/5, 10-40/5, 10/5             every fifth value of all, of a range, or from 10 to the
+ * end; a step is at most the number of values in the field
  *
- * Local time has gaps and repetitions when clocks are changed. A moment that falls into a gap is
- * taken to be the end of the gap, also when there are several; a time of day that comes twice is
- * meant the first time. So nothing is left out and nothing happens twice. An expression for each
- * minute then pauses while the hour comes again.
+ * A list joins its items with commas: 1,5,10-20. The forms in the column on the right may stand in
+ * a list (1W,15W), but not in a range. Names and letters may be written in capitals or not, in
+ * lists and ranges too. A range of days of the week may end at 7 or SUN. In the two fields for
+ * days, ? means the same as *.
  *
- * What holds for every function below, unless it says otherwise:
- * - Threads: any thread, any time; there is no state, and no allocation. Local time is read
- *   through the C library (localtime_r): whoever changes TZ while others call must know what
- *   that does, and the C library may want tzset() to notice.
+ * The two fields for days work together. If both are restricted (neither begins with * or ?), the
+ * expression names every day that at least one of them names. Otherwise it names the days that
+ * both name.
+ *
+ * An expression may instead be one of @yearly, @annually, @monthly, @weekly, @daily, @midnight,
+ * @hourly.
+ *
+ * Local time has gaps and repetitions, because clocks are changed. A named time that falls into a
+ * gap means the moment at which the gap ends; several such times mean that one moment. A named
+ * time that comes twice means the first time. So no day is skipped and nothing happens twice. An
+ * expression that names every minute therefore pauses while an hour is repeated.
+ *
+ * The following holds for every function below, unless it says otherwise:
+ * - Threads: any thread may call it at any time. It keeps no state and allocates nothing. Local
+ *   time is read through the C library (localtime_r). A program that changes TZ while other
+ *   threads call these functions has a data race, and the C library may notice the new TZ only
+ *   after tzset().
  * - Since: version 0.1.
  */
 #ifndef ELAPSE_CRON_H
@@ -61,7 +72,7 @@
 extern "C" {
 #endif
 
-/* An expression has no more characters than this. (One that lists all there is to list has 600.) */
+/* The greatest length of an expression, in characters. (One that lists every value has 600.) */
 enum { ELAPSE_CRON_LENGTH_MAX = 1023 };
 
 /* A parsed expression. The caller allocates it and may copy it. All fields are private. */
@@ -78,39 +89,39 @@ struct elapse_cron {
     uint8_t numbered_weekdays[5]; /* [n]: bit w: the weekday w that is number n + 1 (w#n) */
     bool last_working_day;        /* LW */
     bool days_restricted;         /* the field does not begin with * or ? */
-    bool weekdays_restricted;     /* nor does this one */
+    bool weekdays_restricted;     /* the same for days of the week */
 };
 
-/* Where an expression is wrong, and how. */
+/* The fault of an expression: where it is, and what is wrong. */
 struct elapse_cron_fault {
     size_t position;  /* of the first wrong character, from 0 */
     const char *text; /* one English phrase without a full stop; static */
 };
 
 /*
- * Reads an expression. Blanks (spaces and tabs) around it are ignored.
- * Errors: ELAPSE_ERROR_ARGUMENT, with the place and the fault in `*fault` unless that is NULL; also
- * for an expression that names no moment at all (30 February). `*cron` is unchanged then.
+ * Reads an expression into `*cron`. Ignores blanks (spaces and tabs) around it.
+ * Errors: ELAPSE_ERROR_ARGUMENT if the expression is wrong, or names no moment at all (30
+ * February). Then `*fault` says where and why, unless `fault` is NULL, and `*cron` is unchanged.
  * Cost: about a microsecond.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_cron_parse(struct elapse_cron *cron,
                                                                  const char *expression,
                                                                  struct elapse_cron_fault *fault);
 
-/* Whose time of day an expression means. */
+/* The clock whose time of day an expression names. */
 enum elapse_zone {
     ELAPSE_ZONE_UTC = 0,   /* coordinated universal time */
-    ELAPSE_ZONE_LOCAL = 1, /* the process's: TZ, or the system's */
+    ELAPSE_ZONE_LOCAL = 1, /* local time: the zone in TZ, or the system's zone */
 };
 
 /*
- * The first moment after `after_s` that the expression names, both in seconds since
- * 1970-01-01T00:00:00Z, leap seconds not counted; before 1970 negative. False if there is none
- * within the years 1 to 9999; `*next_s` is unchanged then.
- * Cannot fail. Cost: some tenths of a microsecond for
- * UTC, a microsecond or two where a day comes every forty years; for local time also what the C
- * library takes for four conversions, and within a day of a change of the clock for some
- * hundred.
+ * Finds the first moment after `after_s` that the expression names. Requires an expression that
+ * elapse_cron_parse has accepted. Moments are in seconds since 1970-01-01T00:00:00Z without leap
+ * seconds, and negative before 1970.
+ * Returns false if there is no such moment in the years 1 to 9999. `*next_s` is unchanged then.
+ * Errors: none. Cost: some tenths of a microsecond for UTC; one or two microseconds if the day
+ * comes only every forty years. Local time adds four conversions by the C library, or some hundred
+ * within a day of a change of the clock.
  */
 ELAPSE_API bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone,
                                  int64_t after_s, int64_t *next_s);

@@ -1,6 +1,6 @@
 /*
- * Reading a cron expression, from left to right and each character once; the first that
- * is wrong ends it. The grammar, with no blank inside a field:
+ * Reads a cron expression from left to right, each character once, and stops at the first
+ * that is wrong. This is the grammar; there are no blanks inside a field:
  *
  *     expression  = [second] minute hour day month weekday | "@" name
  *     field       = item {"," item}
@@ -8,23 +8,25 @@
  *                 | "L" ["-" number | "W"] | number "W"           in days of the month
  *                 | value "L" | value "#" number                  in days of the week
  *
- * Letters and digits are those of ASCII whatever the locale.
+ * Each function that reads returns false after a fault, which it has recorded in the
+ * reader. The expression is copied to the caller only when all of it is right.
  */
 #include <elapse/cron.h>
 
 #include <string.h>
 
 #include "../base/assert.h"
-#include "days.h"
+#include "month_days.h"
+#include "reader.h"
 
 enum field_name { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 
 static const struct field {
     unsigned low;
-    unsigned high;     /* the greatest value that can be written */
-    unsigned end;      /* as far as * and value/step go: a week ends with Saturday */
-    const char *names; /* three letters for each value from the lowest; or NULL */
-    const char *values;
+    unsigned high;      /* the greatest value that can be written */
+    unsigned end;       /* where * and value/step end: for a week, at Saturday */
+    const char *names;  /* three letters for each value, from the lowest on; or NULL */
+    const char *values; /* the fault of a value that is not one of these */
 } fields[FIELDS] = {
     [SECOND] = {0, 59, 59, NULL, "a second is a number from 0 to 59"},
     [MINUTE] = {0, 59, 59, NULL, "a minute is a number from 0 to 59"},
@@ -45,78 +47,8 @@ static const struct {
     {"HOURLY", "0 * * * *"},
 };
 
-/* Every number that may be written is below this. */
-enum { TOO_GREAT = 1000 };
-
-struct reader {
-    const char *text;
-    size_t at;
-    struct elapse_cron_fault fault;
-};
-
-/* Always false. */
-static bool fail_at(struct reader *reader, size_t position, const char *text)
-{
-    reader->fault.position = position;
-    reader->fault.text = text;
-    return false;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* A small letter as a capital, anything else as it is. */
-static char capital(char c)
-{
-    static const char capitals[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    if (c < 'a' || c > 'z')
-        return c;
-    return capitals[c - 'a'];
-}
-
-static bool is_letter(char c)
-{
-    return capital(c) >= 'A' && capital(c) <= 'Z';
-}
-
-static char peek(const struct reader *reader)
-{
-    return capital(reader->text[reader->at]);
-}
-
-/* Steps over this character, which may be any but the terminator, if it comes next. */
-static bool take(struct reader *reader, char c)
-{
-    if (peek(reader) != c)
-        return false;
-    reader->at++;
-    return true;
-}
-
-static void skip_blanks(struct reader *reader)
-{
-    while (is_blank(peek(reader)))
-        reader->at++;
-}
-
-/* Whether the capitals of `word` come next; the terminator is none. */
-static bool follows(const struct reader *reader, const char *word, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (capital(reader->text[reader->at + i]) != word[i])
-            return false;
-    }
-    return true;
-}
-
-/* What is wrong about a character where neither it nor a value can stand. */
+/* Returns what is wrong about a character that stands where neither it nor a value may stand;
+ * NULL if there is nothing more precise to say than that. */
 static const char *misplaced(enum field_name name, char c)
 {
     switch (c) {
@@ -127,121 +59,105 @@ static const char *misplaced(enum field_name name, char c)
         return "something is missing here";
     case '?':
         if (name != DAY && name != WEEKDAY)
-            return "? stands for days only";
+            return "? is allowed only in the fields for days";
         break;
     case 'L':
         if (name == DAY)
-            return "L stands alone here: L, L-3 or LW";
+            return "L begins an item here: L, L-3 or LW";
         if (name == WEEKDAY)
-            return "L goes with one day of the week, as in 5L";
-        return "L goes with days only";
+            return "L follows one day of the week, as in 5L";
+        return "L is allowed only in the fields for days";
     case 'W':
         if (name == DAY)
-            return "W goes with one day of the month, as in 15W or LW";
-        return "W goes with days of the month only";
+            return "W follows one day of the month or L, as in 15W or LW";
+        return "W is allowed only in the field for days of the month";
     case '#':
         if (name == WEEKDAY)
-            return "# goes with one day of the week, as in 5#2";
-        return "# goes with days of the week only";
+            return "# follows one day of the week, as in 5#2";
+        return "# is allowed only in the field for days of the week";
     default:
         break;
     }
     return NULL;
 }
 
-/* Reads digits: a number up to TOO_GREAT, which stands for all from there on. */
-static unsigned read_digits(struct reader *reader)
-{
-    unsigned number = 0;
-    for (; is_digit(peek(reader)); reader->at++) {
-        number = 10 * number + (unsigned)(peek(reader) - '0');
-        if (number > TOO_GREAT)
-            number = TOO_GREAT;
-    }
-    return number;
-}
-
-/* Reads a number from `low` to `high`; `fault` says what it should be. */
-static bool read_number(struct reader *reader, unsigned low, unsigned high, const char *fault,
-                        unsigned *number)
-{
-    size_t start = reader->at;
-    if (!is_digit(peek(reader)))
-        return fail_at(reader, start, fault);
-    *number = read_digits(reader);
-    if (*number < low || *number > high)
-        return fail_at(reader, start, fault);
-    return true;
-}
-
-/* Reads one of the field's names, which L may follow: FRIL is the last Friday. */
-static bool read_name(struct reader *reader, enum field_name name, unsigned *value)
+/* Reads one of the field's names. L may follow it: FRIL is the last Friday. */
+static bool read_name(struct elapse__reader *reader, enum field_name name, unsigned *value)
 {
     const char *names = fields[name].names;
+    ELAPSE__ASSERT(elapse__is_letter(elapse__reader_peek(reader)));
     for (unsigned i = 0; names != NULL && names[3 * (size_t)i] != '\0'; i++) {
-        if (!follows(reader, names + 3 * (size_t)i, 3))
+        if (!elapse__reader_follows(reader, names + 3 * (size_t)i, 3))
             continue;
-        const char *behind = reader->text + reader->at + 3;
-        if (is_letter(*behind) && (capital(*behind) != 'L' || is_letter(behind[1])))
+        const char *after = reader->text + reader->at + 3;
+        if (elapse__is_letter(*after) &&
+            (elapse__capital(*after) != 'L' || elapse__is_letter(after[1])))
             break;
         reader->at += 3;
         *value = fields[name].low + i;
         return true;
     }
-    const char *fault =
-        is_letter(reader->text[reader->at + 1]) ? NULL : misplaced(name, peek(reader));
+    const char *fault = elapse__is_letter(reader->text[reader->at + 1])
+                            ? NULL
+                            : misplaced(name, elapse__reader_peek(reader));
     if (fault == NULL)
         fault = names != NULL ? "there is no such name" : fields[name].values;
-    return fail_at(reader, reader->at, fault);
+    return elapse__reader_fail(reader, reader->at, fault);
 }
 
-static bool read_value(struct reader *reader, enum field_name name, unsigned *value)
+/* Reads a number or a name. */
+static bool read_value(struct elapse__reader *reader, enum field_name name, unsigned *value)
 {
     const struct field *field = &fields[name];
-    char c = peek(reader);
-    if (is_digit(c))
-        return read_number(reader, field->low, field->high, field->values, value);
-    if (is_letter(c))
+    char c = elapse__reader_peek(reader);
+    if (elapse__is_digit(c))
+        return elapse__reader_number(reader, field->low, field->high, field->values, value);
+    if (elapse__is_letter(c))
         return read_name(reader, name, value);
     const char *fault = misplaced(name, c);
-    return fail_at(reader, reader->at, fault != NULL ? fault : field->values);
+    return elapse__reader_fail(reader, reader->at, fault != NULL ? fault : field->values);
 }
 
-/* Reads the rest of L in a day of the month: the last, L-3, LW. */
-static bool read_last_day(struct reader *reader, struct elapse_cron *cron)
+/* Reads what follows L in the days of the month: L, L-3, LW. */
+static bool read_last_day(struct elapse__reader *reader, struct elapse_cron *cron)
 {
-    if (take(reader, 'W')) {
+    if (elapse__reader_take(reader, 'W')) {
         cron->last_working_day = true;
         return true;
     }
     unsigned before = 0;
-    if (take(reader, '-') &&
-        !read_number(reader, 1, 30, "before the last day there are 1 to 30", &before))
+    if (elapse__reader_take(reader, '-') &&
+        !elapse__reader_number(reader, 1, 30, "L- is followed by a number from 1 to 30", &before))
         return false;
+    ELAPSE__ASSERT(before <= 30);
     cron->days_before_last |= UINT32_C(1) << before;
     return true;
 }
 
-/* Reads the rest of a value whose meaning depends on the month: 15W, 5L, 5#2. `*special`
- * is whether it is one. */
-static bool read_special(struct reader *reader, enum field_name name, unsigned value,
+/* Reads what follows a value that makes its meaning depend on the month: 15W, 5L, 5#2. Sets
+ * `*special` to whether there was such an ending. */
+static bool read_special(struct elapse__reader *reader, enum field_name name, unsigned value,
                          struct elapse_cron *cron, bool *special)
 {
     unsigned n;
     uint8_t weekday = (uint8_t)(1U << value % 7);
 
+    ELAPSE__ASSERT(value >= fields[name].low);
+    ELAPSE__ASSERT(value <= fields[name].high);
     *special = true;
-    if (name == DAY && take(reader, 'W')) {
+    if (name == DAY && elapse__reader_take(reader, 'W')) {
         cron->nearest_weekdays |= UINT32_C(1) << value;
         return true;
     }
-    if (name == WEEKDAY && take(reader, 'L')) {
+    if (name == WEEKDAY && elapse__reader_take(reader, 'L')) {
         cron->last_weekdays |= weekday;
         return true;
     }
-    if (name == WEEKDAY && take(reader, '#')) {
-        if (!read_number(reader, 1, 5, "a day of the week comes in a month as #1 to #5", &n))
+    if (name == WEEKDAY && elapse__reader_take(reader, '#')) {
+        if (!elapse__reader_number(reader, 1, 5, "# is followed by a number from 1 to 5", &n))
             return false;
+        ELAPSE__ASSERT(n >= 1);
+        ELAPSE__ASSERT(n <= 5);
         cron->numbered_weekdays[n - 1] |= weekday;
         return true;
     }
@@ -250,22 +166,24 @@ static bool read_special(struct reader *reader, enum field_name name, unsigned v
 }
 
 /* Reads the end of a range that begins with `first`. */
-static bool read_range_end(struct reader *reader, enum field_name name, unsigned first,
+static bool read_range_end(struct elapse__reader *reader, enum field_name name, unsigned first,
                            unsigned *last)
 {
     size_t start = reader->at;
-    bool is_name = is_letter(peek(reader));
+    bool is_name = elapse__is_letter(elapse__reader_peek(reader));
     if (!read_value(reader, name, last))
         return false;
-    /* SUN is the first day of the week and, as 7 is, the one after the last. */
+    /* SUN at the end of a range is the day after Saturday, as 7 is. */
     if (name == WEEKDAY && is_name && *last == 0 && first > 0)
         *last = 7;
     if (*last < first)
-        return fail_at(reader, start, "the range runs backwards");
+        return elapse__reader_fail(reader, start, "the range runs backwards");
+    ELAPSE__ASSERT(*last <= fields[name].high);
     return true;
 }
 
-static bool read_item(struct reader *reader, enum field_name name, struct elapse_cron *cron,
+/* Reads one item of a list. Adds its values to `*values`, or its special days to `cron`. */
+static bool read_item(struct elapse__reader *reader, enum field_name name, struct elapse_cron *cron,
                       uint64_t *values)
 {
     const struct field *field = &fields[name];
@@ -275,62 +193,66 @@ static bool read_item(struct reader *reader, enum field_name name, struct elapse
     unsigned step = 1;
     bool is_range = true;
 
-    if (name == DAY && take(reader, 'L'))
+    if (name == DAY && elapse__reader_take(reader, 'L'))
         return read_last_day(reader, cron);
-    if (!take(reader, '*') && !(is_day && take(reader, '?'))) {
+    if (!elapse__reader_take(reader, '*') && !(is_day && elapse__reader_take(reader, '?'))) {
         bool special;
         if (!read_value(reader, name, &first) || !read_special(reader, name, first, cron, &special))
             return false;
         if (special)
             return true;
-        is_range = take(reader, '-');
+        is_range = elapse__reader_take(reader, '-');
         if (is_range && !read_range_end(reader, name, first, &last))
             return false;
     }
-    if (take(reader, '/')) {
-        /* A greater step is one of another unit: every 90 minutes are no matter for the
-         * field of minutes. */
+    if (elapse__reader_take(reader, '/')) {
+        /* A greater step is refused: "every 90 minutes" cannot be said in this field. */
         size_t start = reader->at;
-        if (!read_number(reader, 0, field->end - field->low + 1,
-                         "a step is a number no greater than the field has values", &step))
+        if (!elapse__reader_number(reader, 0, field->end - field->low + 1,
+                                   "a step is a number, at most the number of values in the field",
+                                   &step))
             return false;
         if (step == 0)
-            return fail_at(reader, start, "a step is at least 1");
+            return elapse__reader_fail(reader, start, "a step is at least 1");
     } else if (!is_range) {
         last = first;
     }
-    ELAPSE__ASSERT(first < 64 && last < 64 && step > 0);
-    /* 7/2 begins after the end; it is 7. */
+    ELAPSE__ASSERT(first >= field->low);
+    ELAPSE__ASSERT(first <= field->high);
+    ELAPSE__ASSERT(last <= field->high);
+    ELAPSE__ASSERT(step >= 1);
+    /* In 7/2 the first value is above the end. It counts all the same. */
     *values |= UINT64_C(1) << first;
     for (unsigned value = first; value <= last; value += step)
         *values |= UINT64_C(1) << value;
     return true;
 }
 
-/* Reads a field and the blanks behind it. */
-static bool read_field(struct reader *reader, enum field_name name, struct elapse_cron *cron,
-                       uint64_t *values)
+/* Reads a field and the blanks after it. */
+static bool read_field(struct elapse__reader *reader, enum field_name name,
+                       struct elapse_cron *cron, uint64_t *values)
 {
+    ELAPSE__ASSERT(name < FIELDS);
     *values = 0;
     do {
         if (!read_item(reader, name, cron, values))
             return false;
-    } while (take(reader, ','));
+    } while (elapse__reader_take(reader, ','));
 
-    char c = peek(reader);
-    if (c != '\0' && !is_blank(c)) {
+    char c = elapse__reader_peek(reader);
+    if (c != '\0' && !elapse__is_blank(c)) {
         const char *fault = misplaced(name, c);
         if (fault == NULL)
             fault = "this should be a comma or the end of the field";
-        return fail_at(reader, reader->at, fault);
+        return elapse__reader_fail(reader, reader->at, fault);
     }
-    skip_blanks(reader);
+    elapse__reader_skip_blanks(reader);
     return true;
 }
 
-/* How many fields there are. One too many, or the end where there are too few, is a
- * fault. */
-static bool count_fields(struct reader *reader, unsigned *count)
+/* Counts the fields. Fails at the seventh field, or at the end of the text if there are fewer
+ * than five. */
+static bool count_fields(struct elapse__reader *reader, unsigned *count)
 {
     const char *text = reader->text;
     size_t end = reader->at;
@@ -338,22 +260,23 @@ static bool count_fields(struct reader *reader, unsigned *count)
     *count = 0;
     for (size_t at = reader->at; text[at] != '\0';) {
         if (*count == FIELDS)
-            return fail_at(reader, at, "there are more than six fields");
+            return elapse__reader_fail(reader, at, "there are more than six fields");
         ++*count;
-        while (text[at] != '\0' && !is_blank(text[at]))
+        while (text[at] != '\0' && !elapse__is_blank(text[at]))
             at++;
         end = at;
-        while (is_blank(text[at]))
+        while (elapse__is_blank(text[at]))
             at++;
     }
     if (*count == 0)
-        return fail_at(reader, end, "the expression is empty");
+        return elapse__reader_fail(reader, end, "the expression is empty");
     if (*count < FIELDS - 1)
-        return fail_at(reader, end, "there are fewer than five fields");
+        return elapse__reader_fail(reader, end, "there are fewer than five fields");
+    ELAPSE__ASSERT(*count <= FIELDS);
     return true;
 }
 
-static bool read_fields(struct reader *reader, struct elapse_cron *cron)
+static bool read_fields(struct elapse__reader *reader, struct elapse_cron *cron)
 {
     uint64_t values[FIELDS] = {[SECOND] = 1};
     size_t starts[FIELDS] = {0};
@@ -367,6 +290,10 @@ static bool read_fields(struct reader *reader, struct elapse_cron *cron)
             return false;
     }
     ELAPSE__ASSERT(reader->text[reader->at] == '\0');
+    ELAPSE__ASSERT(values[SECOND] != 0);
+    ELAPSE__ASSERT(values[MINUTE] != 0);
+    ELAPSE__ASSERT(values[HOUR] != 0);
+    ELAPSE__ASSERT(values[MONTH] != 0);
     cron->seconds = values[SECOND];
     cron->minutes = values[MINUTE];
     cron->hours = (uint32_t)values[HOUR];
@@ -376,39 +303,40 @@ static bool read_fields(struct reader *reader, struct elapse_cron *cron)
     cron->days_restricted = strchr("*?", reader->text[starts[DAY]]) == NULL;
     cron->weekdays_restricted = strchr("*?", reader->text[starts[WEEKDAY]]) == NULL;
     if (!elapse__cron_names_a_day(cron))
-        return fail_at(reader, starts[DAY], "this day never comes");
+        return elapse__reader_fail(reader, starts[DAY], "this day never comes");
     return true;
 }
 
-/* Reads the rest after @. */
-static bool read_shorthand(struct reader *reader, struct elapse_cron *cron)
+/* Reads what follows @. */
+static bool read_shorthand(struct elapse__reader *reader, struct elapse_cron *cron)
 {
+    ELAPSE__ASSERT(reader->at >= 1);
     size_t start = reader->at - 1;
     for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
         size_t length = strlen(shorthands[i].name);
-        if (!follows(reader, shorthands[i].name, length))
+        if (!elapse__reader_follows(reader, shorthands[i].name, length))
             continue;
-        char behind = reader->text[reader->at + length];
-        if (behind != '\0' && !is_blank(behind))
+        char after = reader->text[reader->at + length];
+        if (after != '\0' && !elapse__is_blank(after))
             break;
         reader->at += length;
-        skip_blanks(reader);
-        if (peek(reader) != '\0')
-            return fail_at(reader, reader->at, "nothing may follow here");
-        struct reader known = {.text = shorthands[i].expression};
+        elapse__reader_skip_blanks(reader);
+        if (elapse__reader_peek(reader) != '\0')
+            return elapse__reader_fail(reader, reader->at, "nothing may follow here");
+        struct elapse__reader known = {.text = shorthands[i].expression};
         return read_fields(&known, cron);
     }
-    return fail_at(reader, start, "there is no such name");
+    return elapse__reader_fail(reader, start, "there is no such name");
 }
 
-static bool read_expression(struct reader *reader, struct elapse_cron *cron)
+static bool read_expression(struct elapse__reader *reader, struct elapse_cron *cron)
 {
     if (reader->text == NULL)
-        return fail_at(reader, 0, "there is no expression");
+        return elapse__reader_fail(reader, 0, "there is no expression");
     if (memchr(reader->text, '\0', ELAPSE_CRON_LENGTH_MAX + 1) == NULL)
-        return fail_at(reader, ELAPSE_CRON_LENGTH_MAX, "the expression is too long");
-    skip_blanks(reader);
-    if (take(reader, '@'))
+        return elapse__reader_fail(reader, ELAPSE_CRON_LENGTH_MAX, "the expression is too long");
+    elapse__reader_skip_blanks(reader);
+    if (elapse__reader_take(reader, '@'))
         return read_shorthand(reader, cron);
     return read_fields(reader, cron);
 }
@@ -416,7 +344,7 @@ static bool read_expression(struct reader *reader, struct elapse_cron *cron)
 enum elapse_error elapse_cron_parse(struct elapse_cron *cron, const char *expression,
                                     struct elapse_cron_fault *fault)
 {
-    struct reader reader = {.text = expression};
+    struct elapse__reader reader = {.text = expression};
     struct elapse_cron parsed = {0};
 
     if (read_expression(&reader, &parsed)) {

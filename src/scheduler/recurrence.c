@@ -1,16 +1,9 @@
 #include "recurrence.h"
 
+#include "../cron/next.h"
+
 /* Occurrences of a cron expression are counted one by one: no further than this. */
 enum { MISSED_COUNTED_MAX = 10000 };
-
-bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,
-                          uint64_t *next_ns)
-{
-    int64_t next_s;
-    if (!elapse_cron_next(cron, zone, (int64_t)(after_ns / ELAPSE_SECOND_NS), &next_s))
-        return false;
-    return !__builtin_mul_overflow((uint64_t)next_s, ELAPSE_SECOND_NS, next_ns);
-}
 
 /* Counted from the first deadline, for ever: a sum, never a wait plus a delay. */
 static struct elapse__occurrence next_period(const struct elapse__recurrence *recurrence,

@@ -37,8 +37,4 @@ struct elapse__occurrence {
 bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64_t now_ns,
                              struct elapse__occurrence *next);
 
-/* The first moment of a cron expression that is after `after_ns`; false if there is none. */
-bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,
-                          uint64_t *next_ns);
-
 #endif

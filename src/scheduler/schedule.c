@@ -1,8 +1,8 @@
 /*
  * Scheduling one task.
  */
+#include "../cron/next.h"
 #include "admission.h"
-#include "recurrence.h"
 #include "ticks.h"
 
 static enum elapse_error schedule_plain(struct elapse_scheduler *scheduler,

@@ -38,7 +38,7 @@ static void make_item(struct dumb_item *item, struct random_source *random, int 
         item->step = between(random, 1, limits[field].end - low + 1);
 }
 
-/* As far as there is room; the callers see to it that there is. */
+/* Writes the item as text. Requires that `bytes` is room enough. */
 static void write_item(char *text, size_t bytes, const struct dumb_item *item)
 {
     char step[8] = "";
@@ -79,7 +79,7 @@ static void write_item(char *text, size_t bytes, const struct dumb_item *item)
     }
 }
 
-/* `star_in`: one in so many fields is nothing but a star. */
+/* Makes a field out of random items. One in `star_in` fields is only a star. */
 static void make_field(struct dumb_field *field, struct random_source *random, int name,
                        unsigned star_in)
 {
@@ -122,31 +122,31 @@ static bool in_steps(int value, int first, int last, int step)
     return value >= first && value <= last && (value - first) % step == 0;
 }
 
-/* The day of the week of another day of the same month. */
-static int weekday_of(const struct dumb_civil *civil, int day)
+/* Returns the day of the week of another day of the same month. */
+static int weekday_of(const struct dumb_time *time, int day)
 {
-    return ((civil->weekday + day - civil->day) % 7 + 7) % 7;
+    return ((time->weekday + day - time->day) % 7 + 7) % 7;
 }
 
-static bool is_working_day(const struct dumb_civil *civil, int day)
+static bool is_working_day(const struct dumb_time *time, int day)
 {
-    int weekday = weekday_of(civil, day);
+    int weekday = weekday_of(time, day);
 
-    return day >= 1 && day <= civil->month_length && weekday >= 1 && weekday <= 5;
+    return day >= 1 && day <= time->month_length && weekday >= 1 && weekday <= 5;
 }
 
-/* Looks further and further away from `day`. */
-static int nearest_working_day(const struct dumb_civil *civil, int day)
+/* Searches around `day`, at growing distance. */
+static int nearest_working_day(const struct dumb_time *time, int day)
 {
     for (int distance = 0;; distance++) {
-        if (is_working_day(civil, day - distance))
+        if (is_working_day(time, day - distance))
             return day - distance;
-        if (is_working_day(civil, day + distance))
+        if (is_working_day(time, day + distance))
             return day + distance;
     }
 }
 
-static bool item_matches(const struct dumb_item *item, const struct dumb_civil *civil, int field,
+static bool item_matches(const struct dumb_item *item, const struct dumb_time *time, int field,
                          int value)
 {
     switch (item->kind) {
@@ -159,45 +159,44 @@ static bool item_matches(const struct dumb_item *item, const struct dumb_civil *
     case DUMB_VALUE_STEP:
         return value == item->first || in_steps(value, item->first, limits[field].end, item->step);
     case DUMB_LAST:
-        return value == civil->month_length - item->first;
+        return value == time->month_length - item->first;
     case DUMB_LAST_WORKING:
-        return value == nearest_working_day(civil, civil->month_length);
+        return value == nearest_working_day(time, time->month_length);
     case DUMB_NEAREST_WEEKDAY:
-        return item->first <= civil->month_length &&
-               value == nearest_working_day(civil, item->first);
+        return item->first <= time->month_length && value == nearest_working_day(time, item->first);
     case DUMB_LAST_WEEKDAY:
-        return value == item->first && civil->day + 7 > civil->month_length;
+        return value == item->first && time->day + 7 > time->month_length;
     case DUMB_NUMBERED:
-        return value == item->first && (civil->day + 6) / 7 == item->step;
+        return value == item->first && (time->day + 6) / 7 == item->step;
     }
     return false;
 }
 
-static bool field_matches(const struct dumb_cron *cron, const struct dumb_civil *civil, int name,
+static bool field_matches(const struct dumb_cron *cron, const struct dumb_time *time, int name,
                           int value)
 {
     const struct dumb_field *field = &cron->fields[name];
 
     for (unsigned i = 0; i < field->count; i++) {
-        if (item_matches(&field->items[i], civil, name, value))
+        if (item_matches(&field->items[i], time, name, value))
             return true;
-        if (name == WEEKDAY && value == 0 && item_matches(&field->items[i], civil, name, 7))
+        if (name == WEEKDAY && value == 0 && item_matches(&field->items[i], time, name, 7))
             return true;
     }
     return false;
 }
 
-bool dumb_matches(const struct dumb_cron *cron, const struct dumb_civil *civil)
+bool dumb_matches(const struct dumb_cron *cron, const struct dumb_time *time)
 {
-    if (cron->has_seconds ? !field_matches(cron, civil, SECOND, civil->second) : civil->second != 0)
+    if (cron->has_seconds ? !field_matches(cron, time, SECOND, time->second) : time->second != 0)
         return false;
-    if (!field_matches(cron, civil, MINUTE, civil->minute) ||
-        !field_matches(cron, civil, HOUR, civil->hour) ||
-        !field_matches(cron, civil, MONTH, civil->month))
+    if (!field_matches(cron, time, MINUTE, time->minute) ||
+        !field_matches(cron, time, HOUR, time->hour) ||
+        !field_matches(cron, time, MONTH, time->month))
         return false;
 
-    bool day = field_matches(cron, civil, DAY, civil->day);
-    bool weekday = field_matches(cron, civil, WEEKDAY, civil->weekday);
+    bool day = field_matches(cron, time, DAY, time->day);
+    bool weekday = field_matches(cron, time, WEEKDAY, time->weekday);
     if (cron->fields[DAY].items[0].kind != DUMB_STAR &&
         cron->fields[WEEKDAY].items[0].kind != DUMB_STAR)
         return day || weekday;

@@ -1,7 +1,7 @@
 /*
- * Cron expressions the dumb way: made at random out of items, written down as text, and
- * asked about one civil time after the other, item by item, by what the manual says. It
- * shares nothing with the library.
+ * A simple model of cron expressions. It makes an expression at random out of items and writes
+ * it as text. Then it is asked about one local time after the other, and tries its items one
+ * by one, by the rules of the manual. It shares no code with the library.
  */
 #ifndef ELAPSE_TESTS_DUMB_H
 #define ELAPSE_TESTS_DUMB_H
@@ -42,13 +42,13 @@ struct dumb_cron {
     char text[DUMB_TEXT_BYTES];
 };
 
-/* A time of day on a day, and what one knows of its month. */
-struct dumb_civil {
+/* A local time, and what the rules need to know of its month. */
+struct dumb_time {
     int second, minute, hour, day, month, weekday; /* weekday: 0 is Sunday */
     int month_length;
 };
 
 void dumb_make(struct dumb_cron *cron, struct random_source *random, bool has_seconds);
-bool dumb_matches(const struct dumb_cron *cron, const struct dumb_civil *civil);
+bool dumb_matches(const struct dumb_cron *cron, const struct dumb_time *time);
 
 #endif

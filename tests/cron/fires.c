@@ -1,10 +1,10 @@
 /*
- * The moments that expressions name, for the tests in Python. Each line of the input is
+ * Prints the moments that expressions name, for the tests in Python. Each line of the input is
  *
  *     (utc|local) AFTER_S COUNT EXPRESSION
  *
- * and makes one line of the output: COUNT moments after AFTER_S, fewer where there are
- * no more; or error POSITION TEXT.
+ * and is answered by one line of output: the next COUNT moments after AFTER_S, or fewer if
+ * there are no more; or "error POSITION TEXT".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int answer(char *line)
     line[strcspn(line, "\n")] = '\0';
     /* NOLINTNEXTLINE(cert-err34-c): the tests write the numbers */
     if (sscanf(line, "%7s %" SCNd64 " %u %n", zone_name, &after_s, &count, &expression_at) != 3) {
-        fprintf(stderr, "this is no question: %s\n", line);
+        fprintf(stderr, "not a question: %s\n", line);
         return EXIT_FAILURE;
     }
     enum elapse_zone zone = strcmp(zone_name, "utc") == 0 ? ELAPSE_ZONE_UTC : ELAPSE_ZONE_LOCAL;

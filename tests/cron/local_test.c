@@ -1,6 +1,6 @@
 /*
- * Local time, at the changes of the clock. Zones are given as rules (POSIX TZ) where they
- * can be, so that most tests need no zone files.
+ * Local time, around the changes of the clock. Zones are given as rules (POSIX TZ) where
+ * possible, so that most tests need no zone files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,14 +33,14 @@ static bool set_zone_file(const char *zone)
 
     snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", zone);
     if (access(path, R_OK) != 0) {
-        print_message("there is no zone %s here\n", zone);
+        print_message("skipped: the zone %s is not installed\n", zone);
         return false;
     }
     set_zone(zone);
     return true;
 }
 
-/* All in UTC; up to five, and then NULL. */
+/* `fires` holds up to five moments in UTC, ended by NULL. */
 static void assert_fires(const char *expression, const char *after, const char *const *fires)
 {
     struct elapse_cron cron;
@@ -147,7 +147,8 @@ static void half_an_hour(void **state)
                  (const char *const[5]){"2026-10-03T15:30", "2026-10-04T15:30"});
 }
 
-/* Where the clock is changed at midnight a day can begin later, and its last hour come twice. */
+/* Where clocks change at midnight, a day can begin at one o'clock, and its last hour can come
+ * twice. */
 static void changes_at_midnight(void **state)
 {
     (void)state;
@@ -160,7 +161,7 @@ static void changes_at_midnight(void **state)
                  (const char *const[5]){"2026-02-15T03:00", "2026-02-16T03:00"});
 }
 
-/* The last hour of a Saturday comes again: the Sunday's expression waits for it to end. */
+/* The last hour of a Saturday is repeated. An expression for Sundays begins after it. */
 static void after_the_hour_that_comes_twice(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void after_the_hour_that_comes_twice(void **state)
                  (const char *const[5]){"2026-02-15T03:00", "2026-02-15T03:01"});
 }
 
-/* Samoa went over the date line: 30 December 2011 never was. */
+/* Samoa crossed the date line and skipped 30 December 2011. */
 static void a_day_that_was_left_out(void **state)
 {
     (void)state;
@@ -182,7 +183,7 @@ static void a_day_that_was_left_out(void **state)
                  (const char *const[5]){"2011-12-30T10:00", "2012-12-29T10:00"});
 }
 
-/* Kwajalein too, in 1993, and Alaska the other way: in October 1867 a day came twice. */
+/* Alaska crossed the date line the other way: in October 1867 a day came twice. */
 static void a_day_that_came_twice(void **state)
 {
     struct elapse_cron cron;
@@ -201,7 +202,7 @@ static void a_day_that_came_twice(void **state)
         assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, now_s, &now_s));
         now = now_s;
         assert_non_null(localtime_r(&now, &local));
-        /* Each hour of each day once, in order. */
+        /* Each hour of each day comes once, in order. */
         assert_int_equal(local.tm_min, 0);
         assert_int_equal(local.tm_hour, (before.tm_hour + 1) % 24);
         assert_int_equal(local.tm_mday, before.tm_mday + (local.tm_hour == 0));
@@ -221,9 +222,9 @@ static void a_change_that_is_taken_back_soon(void **state)
         (const char *const[5]){"2026-02-28T00:30", "2026-03-01T00:00", "2026-03-02T00:30"});
 }
 
-/* Two days forward for half a day, and back: no such zone, and no more is asked than that
- * it gets on. */
-static void strictly_after_in_a_zone_that_is_none(void **state)
+/* These zones leap two days forward for half a day, and back. No such zone exists, so the test
+ * only asks that each moment is later than the last. */
+static void strictly_after_even_in_an_impossible_zone(void **state)
 {
     static const char *const zones[] = {"XYZ24:59:59ABC-24:59:59,J60/0,J60/9",
                                         "XYZ-24:59:59ABC24:59:59,J60/12,J300/12",
@@ -240,6 +241,12 @@ static void strictly_after_in_a_zone_that_is_none(void **state)
 
             assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, after_s, &next_s));
             assert_true(next_s > after_s);
+        }
+        for (int64_t now_s = moment("2026-02-24"); now_s < moment("2026-03-08");) {
+            int64_t before_s = now_s;
+
+            assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, before_s, &now_s));
+            assert_true(now_s > before_s);
         }
     }
 }
@@ -268,6 +275,50 @@ static void a_zone_without_changes_is_utc_shifted(void **state)
     assert_false(elapse_cron_next(&cron, ELAPSE_ZONE_LOCAL, INT64_C(253402300799), &next_s));
 }
 
+/* The year 9999 ends by local time, which is earlier or later than its end in UTC. */
+static void the_first_and_the_last_local_day(void **state)
+{
+    static const struct {
+        const char *zone;
+        int64_t ahead_s; /* of UTC */
+    } zones[] = {{"XYZ+24:59:59", -89999}, {"XYZ+5", -18000}, {"XYZ0", 0},
+                 {"XYZ-1", 3600},          {"XYZ-14", 50400}, {"XYZ-24:59:59", 89999}};
+    const int64_t first_local_s = INT64_C(-62135596800);
+    const int64_t last_local_s = INT64_C(253402300799);
+    struct elapse_cron last_day;
+    struct elapse_cron first_day;
+    struct elapse_cron each_second;
+
+    (void)state;
+    assert_int_equal(elapse_cron_parse(&last_day, "0 0 31 12 *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&first_day, "0 0 1 1 *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&each_second, "* * * * * *", NULL), ELAPSE_OK);
+    for (size_t i = 0; i < sizeof zones / sizeof *zones; i++) {
+        const int64_t first_s = first_local_s - zones[i].ahead_s;
+        const int64_t last_s = last_local_s - zones[i].ahead_s;
+        const int64_t midnight_s = last_s - 86399;
+        int64_t next_s;
+
+        set_zone(zones[i].zone);
+        assert_true(elapse_cron_next(&first_day, ELAPSE_ZONE_LOCAL, INT64_MIN, &next_s));
+        assert_int_equal(next_s, first_s);
+        assert_true(elapse_cron_next(&first_day, ELAPSE_ZONE_LOCAL, first_s - 1, &next_s));
+        assert_int_equal(next_s, first_s);
+        assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, first_s, &next_s));
+        assert_int_equal(next_s, first_s + 1);
+        assert_true(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, midnight_s - 1, &next_s));
+        assert_int_equal(next_s, midnight_s);
+        assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, last_s - 1, &next_s));
+        assert_int_equal(next_s, last_s);
+        next_s = 4711;
+        assert_false(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, midnight_s, &next_s));
+        assert_false(elapse_cron_next(&last_day, ELAPSE_ZONE_LOCAL, last_s - 1, &next_s));
+        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, last_s, &next_s));
+        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_LOCAL, INT64_MAX, &next_s));
+        assert_int_equal(next_s, 4711);
+    }
+}
+
 static void utc_is_not_local(void **state)
 {
     struct elapse_cron cron;
@@ -293,8 +344,9 @@ int main(void)
         cmocka_unit_test(a_day_that_was_left_out),
         cmocka_unit_test(a_day_that_came_twice),
         cmocka_unit_test(a_change_that_is_taken_back_soon),
-        cmocka_unit_test(strictly_after_in_a_zone_that_is_none),
+        cmocka_unit_test(strictly_after_even_in_an_impossible_zone),
         cmocka_unit_test(a_zone_without_changes_is_utc_shifted),
+        cmocka_unit_test(the_first_and_the_last_local_day),
         cmocka_unit_test(utc_is_not_local),
     };
 

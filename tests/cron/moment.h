@@ -1,5 +1,5 @@
 /*
- * Moments as text.
+ * Reads moments from text.
  */
 #ifndef ELAPSE_TESTS_MOMENT_H
 #define ELAPSE_TESTS_MOMENT_H
@@ -9,17 +9,18 @@
 #include <stdio.h>
 #include <time.h>
 
-/* 2026-03-01T02:03:04 in UTC as a moment. */
+/* Returns the moment of a text such as 2026-03-01T02:03:04, in UTC. */
 static inline int64_t moment(const char *text)
 {
-    struct tm civil = {0};
-    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &civil.tm_year, &civil.tm_mon, &civil.tm_mday,
-                        &civil.tm_hour, &civil.tm_min, &civil.tm_sec);
+    struct tm broken_down = {0};
+    int fields = sscanf(text, "%d-%d-%dT%d:%d:%d", &broken_down.tm_year, &broken_down.tm_mon,
+                        &broken_down.tm_mday, &broken_down.tm_hour, &broken_down.tm_min,
+                        &broken_down.tm_sec);
 
     assert_true(fields >= 3);
-    civil.tm_year -= 1900;
-    civil.tm_mon -= 1;
-    return timegm(&civil);
+    broken_down.tm_year -= 1900;
+    broken_down.tm_mon -= 1;
+    return timegm(&broken_down);
 }
 
 #endif

@@ -1,11 +1,12 @@
 /*
- * Which moments an expression names, in UTC: rule by rule.
+ * The moments that an expression names in UTC, rule by rule.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -126,37 +127,121 @@ static void each_field_carries_into_the_next(void **state)
     assert_fires("0 0 2 2 *", "2026-02-02T00:00:00", next_year);
 }
 
-static void before_1970_and_to_the_edges(void **state)
+static void moments_before_1970(void **state)
 {
     static const char *const old[5] = {"1969-12-31T23:59:59", "1970-01-01T00:00:00"};
     static const char *const leap_day[5] = {"1904-02-29", "1908-02-29"};
-    struct elapse_cron each_second = parsed("* * * * * *");
-    struct elapse_cron yearly = parsed("@yearly");
-    int64_t next_s = 4711;
 
     (void)state;
     assert_fires("* * * * * *", "1969-12-31T23:59:58", old);
     assert_fires("0 0 29 2 *", "1896-02-29", leap_day);
-    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, INT64_MIN, &next_s));
-    assert_int_equal(next_s, first_s);
-    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, first_s - 1, &next_s));
-    assert_int_equal(next_s, first_s);
-    assert_true(elapse_cron_next(&yearly, ELAPSE_ZONE_UTC, first_s, &next_s));
-    assert_int_equal(next_s, first_s + INT64_C(365) * 86400);
-    assert_true(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, last_s - 1, &next_s));
-    assert_int_equal(next_s, last_s);
-
-    static const int64_t beyond_s[] = {last_s, last_s + 1, last_s + 86400 * 40, INT64_MAX};
-    for (size_t i = 0; i < LENGTH(beyond_s); i++) {
-        next_s = 4711;
-        assert_false(elapse_cron_next(&each_second, ELAPSE_ZONE_UTC, beyond_s[i], &next_s));
-        assert_int_equal(next_s, 4711);
-    }
-    assert_false(elapse_cron_next(&yearly, ELAPSE_ZONE_UTC, last_s - 86400, &next_s));
-    assert_false(elapse_cron_next(&yearly, ELAPSE_ZONE_LOCAL, INT64_MAX, &next_s));
 }
 
-/* Also a day that comes every forty years, and the last time. */
+static void assert_next(const char *expression, int64_t after_s, int64_t wanted_s)
+{
+    struct elapse_cron cron = parsed(expression);
+    int64_t next_s = 4711;
+
+    assert_true(elapse_cron_next(&cron, ELAPSE_ZONE_UTC, after_s, &next_s));
+    if (next_s != wanted_s)
+        fail_msg("%s: %+lld s", expression, (long long)(next_s - wanted_s));
+}
+
+static void assert_no_next(const char *expression, int64_t after_s)
+{
+    static const enum elapse_zone zones[] = {ELAPSE_ZONE_UTC, ELAPSE_ZONE_LOCAL};
+    struct elapse_cron cron = parsed(expression);
+
+    for (size_t i = 0; i < LENGTH(zones); i++) {
+        int64_t next_s = 4711;
+
+        assert_false(elapse_cron_next(&cron, zones[i], after_s, &next_s));
+        assert_int_equal(next_s, 4711);
+    }
+}
+
+static void the_first_moments_are_those_of_the_year_1(void **state)
+{
+    static const int64_t before_s[] = {INT64_MIN, INT64_MIN + 1, -86400, -2, -1};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(before_s); i++) {
+        int64_t after_s = before_s[i] < -86400 ? before_s[i] : first_s + before_s[i];
+
+        assert_next("* * * * * *", after_s, first_s);
+        assert_next("@yearly", after_s, first_s);
+        assert_next("@hourly", after_s, first_s);
+        assert_next("1 0 0 * * *", after_s, first_s + 1);
+        assert_next("59 59 23 31 12 *", after_s, first_s + INT64_C(365) * 86400 - 1);
+        assert_next("0 0 29 2 *", after_s, first_s + (INT64_C(3) * 365 + 31 + 28) * 86400);
+    }
+    assert_next("* * * * * *", first_s, first_s + 1);
+    assert_next("@hourly", first_s, first_s + 3600);
+    assert_next("@daily", first_s, first_s + 86400);
+    assert_next("@yearly", first_s, first_s + INT64_C(365) * 86400);
+    assert_next("@weekly", first_s, first_s + INT64_C(6) * 86400); /* it was a Monday */
+}
+
+/* The last day is reached from before, is left at each of its fields, and nothing follows it. */
+static void the_last_moments_are_those_of_the_year_9999(void **state)
+{
+    const int64_t last_midnight_s = last_s - 86399;
+
+    (void)state;
+    assert_next("* * * * * *", last_s - 1, last_s);
+    assert_next("59 59 23 31 12 *", first_s, first_s + INT64_C(365) * 86400 - 1);
+    assert_next("59 59 23 31 12 *", last_s - 1, last_s);
+    assert_next("59 59 23 31 12 *", last_midnight_s - 1, last_s);
+    assert_next("59 23 * * *", last_s - 60, last_s - 59);
+    assert_next("0 23 * * *", last_s - 3600, last_s - 3599);
+    assert_next("0 0 31 12 *", last_midnight_s - 1, last_midnight_s);
+    assert_next("0 0 L * *", last_midnight_s - 1, last_midnight_s);
+    assert_next("0 0 31 12 *", last_midnight_s - INT64_C(366) * 86400,
+                last_midnight_s - INT64_C(365) * 86400);
+    assert_next("0 0 30 12 *", last_midnight_s - 86401, last_midnight_s - 86400);
+    /* 31 December 9999 is a Friday. */
+    assert_next("0 0 * 12 5#5", last_midnight_s - 1, last_midnight_s);
+
+    assert_no_next("* * * * * *", last_s);
+    assert_no_next("59 59 23 31 12 *", last_s);
+    assert_no_next("59 23 * * *", last_s - 59);
+    assert_no_next("0 23 * * *", last_s - 3599);
+    assert_no_next("0 0 31 12 *", last_midnight_s);
+    assert_no_next("0 0 31 12 *", last_midnight_s + 1);
+    assert_no_next("0 0 31 12 *", last_s - 1);
+    assert_no_next("0 0 L * *", last_midnight_s);
+    assert_no_next("@daily", last_midnight_s);
+    assert_no_next("0 0 30 12 *", last_midnight_s - 86400);
+    assert_no_next("0 0 * 12 4", last_midnight_s - 86400);
+    assert_no_next("@monthly", last_midnight_s - INT64_C(30) * 86400);
+    assert_no_next("@yearly", last_midnight_s - INT64_C(364) * 86400);
+    assert_no_next("0 0 29 2 *", last_midnight_s - INT64_C(2) * 366 * 86400);
+}
+
+static void nothing_follows_the_year_9999(void **state)
+{
+    static const int64_t after_s[] = {1,
+                                      2,
+                                      86399,
+                                      86400,
+                                      86401,
+                                      26 * 3600,
+                                      26 * 3600 + 1,
+                                      INT64_C(86400) * 40,
+                                      INT64_C(86400) * 366 * 400};
+    static const char *const expressions[] = {"* * * * * *", "@daily", "@yearly", "0 0 31 12 *",
+                                              "0 0 29 2 *"};
+
+    (void)state;
+    for (size_t i = 0; i < LENGTH(expressions); i++) {
+        for (size_t j = 0; j < LENGTH(after_s); j++)
+            assert_no_next(expressions[i], last_s + after_s[j]);
+        assert_no_next(expressions[i], INT64_MAX - 1);
+        assert_no_next(expressions[i], INT64_MAX);
+    }
+}
+
+/* 29 February is a Monday every 28 years as a rule; across a century it takes 12 or 40 years. */
 static void the_rarest_days(void **state)
 {
     struct elapse_cron cron = parsed("0 0 */28 2 1#5");
@@ -171,18 +256,25 @@ static void the_rarest_days(void **state)
         assert_true(now_s > before_s);
         count++;
     }
-    /* Of 97 leap days in 400 years 15 are Mondays; and one more is beyond. */
+    /* In 400 years 15 of the 97 leap days are Mondays. The search goes on to the next one. */
     assert_int_equal(count, 15 + 1);
 }
 
 int main(void)
 {
+    /* Local time is asked about only where nothing follows. That depends on the zone. */
+    if (setenv("TZ", "UTC0", 1) != 0)
+        return EXIT_FAILURE;
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(days_that_depend_on_the_month),
         cmocka_unit_test(either_day_if_both_are_restricted_else_both),
         cmocka_unit_test(strictly_after),
         cmocka_unit_test(each_field_carries_into_the_next),
-        cmocka_unit_test(before_1970_and_to_the_edges),
+        cmocka_unit_test(moments_before_1970),
+        cmocka_unit_test(the_first_moments_are_those_of_the_year_1),
+        cmocka_unit_test(the_last_moments_are_those_of_the_year_9999),
+        cmocka_unit_test(nothing_follows_the_year_9999),
         cmocka_unit_test(the_rarest_days),
     };
 

@@ -1,5 +1,5 @@
 /*
- * What is an expression and what is none, and where it is said to be wrong.
+ * Which texts are accepted as expressions, and which fault is reported where for the others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -123,18 +123,18 @@ static const char day_text[] = "a day of the month is a number from 1 to 31";
 static const char month_text[] = "a month is a number from 1 to 12 or a name from JAN to DEC";
 static const char weekday_text[] =
     "a day of the week is a number from 0 to 7 or a name from SUN to SAT";
-static const char number_text[] = "a day of the week comes in a month as #1 to #5";
-static const char before_text[] = "before the last day there are 1 to 30";
+static const char number_text[] = "# is followed by a number from 1 to 5";
+static const char before_text[] = "L- is followed by a number from 1 to 30";
 static const char junk_text[] = "this should be a comma or the end of the field";
 static const char missing_text[] = "something is missing here";
-static const char step_text[] = "a step is a number no greater than the field has values";
-static const char last_day_text[] = "L stands alone here: L, L-3 or LW";
-static const char last_weekday_text[] = "L goes with one day of the week, as in 5L";
-static const char last_text[] = "L goes with days only";
-static const char nearest_text[] = "W goes with one day of the month, as in 15W or LW";
-static const char nearest_elsewhere_text[] = "W goes with days of the month only";
-static const char numbered_text[] = "# goes with one day of the week, as in 5#2";
-static const char numbered_elsewhere_text[] = "# goes with days of the week only";
+static const char step_text[] = "a step is a number, at most the number of values in the field";
+static const char last_day_text[] = "L begins an item here: L, L-3 or LW";
+static const char last_weekday_text[] = "L follows one day of the week, as in 5L";
+static const char last_text[] = "L is allowed only in the fields for days";
+static const char nearest_text[] = "W follows one day of the month or L, as in 15W or LW";
+static const char nearest_elsewhere_text[] = "W is allowed only in the field for days of the month";
+static const char numbered_text[] = "# follows one day of the week, as in 5#2";
+static const char numbered_elsewhere_text[] = "# is allowed only in the field for days of the week";
 
 static void out_of_range(void **state)
 {
@@ -291,9 +291,9 @@ static void days_that_depend_on_the_month_in_the_wrong_place(void **state)
         {"* * * * 5#2-4", "           ^", junk_text},
         {"* * 5#2 * *", "     ^", numbered_elsewhere_text},
         {"5#2 * * * *", " ^", numbered_elsewhere_text},
-        {"? * * * *", "^", "? stands for days only"},
-        {"* * * ? *", "      ^", "? stands for days only"},
-        {"5? * * * *", " ^", "? stands for days only"},
+        {"? * * * *", "^", "? is allowed only in the fields for days"},
+        {"* * * ? *", "      ^", "? is allowed only in the fields for days"},
+        {"5? * * * *", " ^", "? is allowed only in the fields for days"},
         {"* * 5? * *", "     ^", junk_text},
     };
 
@@ -341,7 +341,7 @@ static void too_long(void **state)
     assert_fault(text, mark, "the expression is too long");
 }
 
-/* All that can be listed. */
+/* It lists every value of every field. */
 static void the_longest_sensible_expression_is_not_too_long(void **state)
 {
     static const unsigned ranges[6][2] = {{0, 59}, {0, 59}, {0, 23}, {1, 31}, {1, 12}, {0, 7}};

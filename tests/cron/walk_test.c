@@ -1,10 +1,10 @@
 /*
- * Random expressions against a matcher that tries each moment: every minute of five
- * years, and every second of the days around the changes of the clock.
+ * Random expressions, compared with a model that tries each moment: every minute of five
+ * years, and every second of the days on which the clock is changed.
  *
- * A walk over local time: from moment to moment, which civil times has it reached that
- * it has not been at before? One, as a rule; none while an hour comes again; many at the
- * end of a gap. A moment is named if the expression matches one of those.
+ * A walk goes over the moments and notes which local times each of them reaches for the first
+ * time: one as a rule, none while an hour is repeated, many at the end of a gap. A moment is
+ * named if the expression matches one of the local times that it reaches.
  *
  *     cron-walk [--zone ZONE] [--seed SEED] [--expressions COUNT]
  */
@@ -21,52 +21,53 @@
 
 enum { SKIPPED = 77, DAY_S = 86400, FIRST_YEAR = 1996, LAST_YEAR = 2036, WALK_YEARS = 5 };
 
-/* What a walk passes, in steps of a minute or a second. */
+/* The moments and local times of a walk, in steps of a minute or a second. */
 struct walk {
     enum elapse_zone zone;
     int64_t begin_s;
     int64_t step_s;
     size_t steps;
-    int64_t *highest_s;        /* [step]: the latest civil time reached so far */
-    struct dumb_civil *civils; /* [step]: each civil time from highest_s[0] on */
-    size_t civils_count;
+    int64_t *highest_s;       /* [step]: the highest local time reached so far */
+    struct dumb_time *locals; /* [step]: each local time from highest_s[0] on */
+    size_t locals_count;
     uint64_t compared;
 };
 
 static int64_t local_s(enum elapse_zone zone, int64_t moment_s)
 {
     time_t moment = moment_s;
-    struct tm civil;
+    struct tm broken_down;
 
     if (zone == ELAPSE_ZONE_UTC)
         return moment_s;
-    if (localtime_r(&moment, &civil) == NULL)
+    if (localtime_r(&moment, &broken_down) == NULL)
         abort();
-    return timegm(&civil);
+    return timegm(&broken_down);
 }
 
-static struct dumb_civil civil_of(int64_t civil_s)
+static struct dumb_time dumb_time_of(int64_t reached_s)
 {
-    time_t moment = civil_s;
-    struct tm civil;
+    time_t moment = reached_s;
+    struct tm broken_down;
 
-    if (gmtime_r(&moment, &civil) == NULL)
+    if (gmtime_r(&moment, &broken_down) == NULL)
         abort();
-    struct dumb_civil result = {civil.tm_sec,
-                                civil.tm_min,
-                                civil.tm_hour,
-                                civil.tm_mday,
-                                civil.tm_mon + 1,
-                                civil.tm_wday,
-                                0};
+    struct dumb_time result = {broken_down.tm_sec,
+                               broken_down.tm_min,
+                               broken_down.tm_hour,
+                               broken_down.tm_mday,
+                               broken_down.tm_mon + 1,
+                               broken_down.tm_wday,
+                               0};
     /* The day before the first of the next month. */
-    civil = (struct tm){.tm_year = civil.tm_year, .tm_mon = civil.tm_mon + 1, .tm_mday = 0};
-    timegm(&civil);
-    result.month_length = civil.tm_mday;
+    broken_down =
+        (struct tm){.tm_year = broken_down.tm_year, .tm_mon = broken_down.tm_mon + 1, .tm_mday = 0};
+    timegm(&broken_down);
+    result.month_length = broken_down.tm_mday;
     return result;
 }
 
-/* Two days are gone before it begins, so that it knows which civil times have been. */
+/* Goes over the two days before `begin_s` first, to know which local times have been reached. */
 static void walk_prepare(struct walk *walk, enum elapse_zone zone, int64_t begin_s, int64_t step_s,
                          size_t steps)
 {
@@ -78,28 +79,28 @@ static void walk_prepare(struct walk *walk, enum elapse_zone zone, int64_t begin
     if (walk->highest_s == NULL)
         abort();
     for (size_t i = 0; i < before + steps; i++) {
-        int64_t civil_s = local_s(zone, begin_s + ((int64_t)i - (int64_t)before) * step_s);
+        int64_t reached_s = local_s(zone, begin_s + ((int64_t)i - (int64_t)before) * step_s);
 
-        if (civil_s > highest_s)
-            highest_s = civil_s;
+        if (reached_s > highest_s)
+            highest_s = reached_s;
         if (i >= before)
             walk->highest_s[i - before] = highest_s;
     }
-    walk->civils_count = (size_t)((highest_s - walk->highest_s[0]) / step_s) + 1;
-    walk->civils = calloc(walk->civils_count, sizeof *walk->civils);
-    if (walk->civils == NULL)
+    walk->locals_count = (size_t)((highest_s - walk->highest_s[0]) / step_s) + 1;
+    walk->locals = calloc(walk->locals_count, sizeof *walk->locals);
+    if (walk->locals == NULL)
         abort();
-    for (size_t i = 0; i < walk->civils_count; i++)
-        walk->civils[i] = civil_of(walk->highest_s[0] + (int64_t)i * step_s);
+    for (size_t i = 0; i < walk->locals_count; i++)
+        walk->locals[i] = dumb_time_of(walk->highest_s[0] + (int64_t)i * step_s);
 }
 
 static void walk_release(struct walk *walk)
 {
     free(walk->highest_s);
-    free(walk->civils);
+    free(walk->locals);
 }
 
-/* Whether step `at`, which is not the first, is at a moment that is named. */
+/* Returns whether the moment of step `at` is named. Requires that it is not the first step. */
 static bool is_named(const struct walk *walk, const struct dumb_cron *dumb, size_t at)
 {
     int64_t origin_s = walk->highest_s[0];
@@ -107,7 +108,7 @@ static bool is_named(const struct walk *walk, const struct dumb_cron *dumb, size
     size_t to = (size_t)((walk->highest_s[at] - origin_s) / walk->step_s);
 
     for (size_t i = from; i <= to; i++) {
-        if (dumb_matches(dumb, &walk->civils[i]))
+        if (dumb_matches(dumb, &walk->locals[i]))
             return true;
     }
     return false;
@@ -127,7 +128,8 @@ static void compare(struct walk *walk, const struct dumb_cron *dumb, const struc
     }
 }
 
-/* Follows one expression; those that seldom differ are compared now and then only. */
+/* Follows one expression. Compares the first thousand moments that it names, those at a change of
+ * the clock, and some of the others. */
 static void walk_along(struct walk *walk, const struct dumb_cron *dumb,
                        const struct elapse_cron *cron, struct random_source *random)
 {
@@ -152,7 +154,7 @@ static void walk_along(struct walk *walk, const struct dumb_cron *dumb,
     }
 }
 
-/* An expression that is one: a random one may never come. */
+/* Makes random expressions until one names a day that exists. */
 static void make(struct dumb_cron *dumb, struct elapse_cron *cron, struct random_source *random,
                  bool has_seconds)
 {
@@ -184,9 +186,9 @@ static uint64_t walk_expressions(struct walk *walk, struct random_source *random
 
 static int64_t year_begins_s(int year)
 {
-    struct tm civil = {.tm_year = year - 1900, .tm_mday = 1};
+    struct tm broken_down = {.tm_year = year - 1900, .tm_mday = 1};
 
-    return timegm(&civil);
+    return timegm(&broken_down);
 }
 
 static uint64_t minute_by_minute(enum elapse_zone zone, struct random_source *random,
@@ -205,7 +207,8 @@ static uint64_t minute_by_minute(enum elapse_zone zone, struct random_source *ra
     return compared;
 }
 
-/* The days of one year on which the clock is changed; and its first, for zones without. */
+/* Walks the days of one year on which the clock is changed, and its first day, so that zones
+ * without changes are tested too. */
 static uint64_t second_by_second(enum elapse_zone zone, struct random_source *random,
                                  unsigned count)
 {
@@ -257,7 +260,7 @@ int main(int argc, char **argv)
     }
     snprintf(path, sizeof path, "/usr/share/zoneinfo/%s", zone_name);
     if (strcmp(zone_name, "UTC") != 0 && access(path, R_OK) != 0) {
-        printf("skipped: there is no zone %s here\n", zone_name);
+        printf("skipped: the zone %s is not installed\n", zone_name);
         return SKIPPED;
     }
     if (setenv("TZ", zone_name, 1) != 0)

@@ -1,10 +1,10 @@
 /*
- * libFuzzer target for cron expressions: any bytes are an expression or are not, and
- * then the place of the fault is within them; what an expression names comes later than
- * what it was asked after, and nothing is between.
+ * libFuzzer target for cron expressions. Any bytes are read as an expression. If it is
+ * refused, the place of the fault lies within it. If it is accepted, each moment that it
+ * names is later than the moment asked about, and no named moment lies between the two.
  *
- * The first byte chooses a zone, the next eight the moment to ask after, the rest is the
- * expression: with its terminator and not a byte behind it.
+ * The first byte chooses a zone, the next eight choose the moment to ask about, and the rest is
+ * the expression. Its terminator is the last byte of its memory.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HEAD_BYTES = 9, FIRES = 4 };
 
-/* The last two are no zone's: a change in every direction, as great as can be written. */
+/* The last two are no real zones: they change in both directions by as much as can be written. */
 static const char *const zones[] = {
     "UTC0",
     "CET-1CEST,M3.5.0,M10.5.0/3",
@@ -42,7 +42,7 @@ static void require(bool holds)
         abort();
 }
 
-/* A copy of the rest, so that a byte read behind it is noticed. */
+/* Returns a copy of the rest. It ends with its memory, so a read beyond the end is noticed. */
 static char *expression_of(const uint8_t *data, size_t size)
 {
     char *expression = malloc(size + 1);
@@ -64,8 +64,8 @@ static void check_fault(const char *expression, const struct elapse_cron_fault *
     require(fault->text[strlen(fault->text) - 1] != '.');
 }
 
-/* `is_strange`: local time goes to and fro as it does nowhere, so that no more is asked
- * than that it gets on. */
+/* In a strange zone local time leaps as it does nowhere on earth. There only the order of the
+ * moments is checked. */
 static void check_moments(const struct elapse_cron *cron, enum elapse_zone zone, int64_t after_s,
                           bool is_strange)
 {
@@ -74,14 +74,14 @@ static void check_moments(const struct elapse_cron *cron, enum elapse_zone zone,
         int64_t again_s;
 
         if (!elapse_cron_next(cron, zone, after_s, &next_s)) {
-            /* Each day comes at least once in forty years. */
+            /* Every day that can be named comes at least once in forty years. */
             require(next_s == 4711);
             require(after_s > last_s - INT64_C(41) * 366 * 86400);
             return;
         }
         require(next_s > after_s);
         require(next_s >= first_s - two_days_s && next_s <= last_s + two_days_s);
-        /* The same from anywhere between. */
+        /* Asked from any moment between, the answer is the same. */
         if (after_s < first_s - two_days_s)
             after_s = first_s - two_days_s;
         if (!is_strange) {
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         zone_set = zone;
     }
     memcpy(&after_s, data + 1, sizeof after_s);
-    /* Mostly within the years that there are. */
+    /* Mostly within the years 1 to 9999. */
     if (data[0] < 0xf0)
         after_s = first_s + (int64_t)((uint64_t)after_s % (uint64_t)(last_s - first_s));
 

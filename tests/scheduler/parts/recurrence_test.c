@@ -4,6 +4,7 @@
  */
 #include "part.h"
 
+#include "../cron/next.h"
 #include "recurrence.h"
 
 enum { LOOP_MAX = 2000 };

@@ -1,11 +1,12 @@
 /*
- * A month is a word of 32 bits, bit d for day d. What the fields for days of the month
- * and of the week say becomes a word each, and the two are put together.
+ * The days of a month are a word of 32 bits: bit d stands for day d. The field for days
+ * of the month gives one word, the field for days of the week another. The two are then
+ * combined.
  */
-#include "days.h"
+#include "month_days.h"
 
 #include "../base/assert.h"
-#include "civil.h"
+#include "gregorian.h"
 
 enum { SUNDAY = 0, SATURDAY = 6 };
 
@@ -14,17 +15,21 @@ static const uint32_t every_seventh = 1U << 1 | 1U << 8 | 1U << 15 | 1U << 22 | 
 
 static unsigned lowest_bit(uint32_t word)
 {
+    ELAPSE__ASSERT(word != 0);
     return (unsigned)__builtin_ctz(word);
 }
 
 static uint32_t days_up_to(unsigned length)
 {
+    ELAPSE__ASSERT(length <= 31);
     return (uint32_t)((UINT64_C(2) << length) - 2);
 }
 
-/* The day nearest to `day` that is from Monday to Friday and in the same month. */
+/* Returns the day from Monday to Friday that is nearest to `day`, within the month. */
 static unsigned nearest_weekday(unsigned day, unsigned length, unsigned first_weekday)
 {
+    ELAPSE__ASSERT(day >= 1);
+    ELAPSE__ASSERT(day <= length);
     unsigned weekday = (first_weekday + day - 1) % 7;
     if (weekday == SATURDAY)
         return day > 1 ? day - 1 : day + 2;
@@ -59,6 +64,8 @@ static uint32_t days_of_week(const struct elapse_cron *cron, unsigned length,
     for (unsigned weekday = 0; weekday < 7; weekday++) {
         unsigned first = 1 + (weekday + 7 - first_weekday) % 7;
         uint8_t bit = (uint8_t)(1U << weekday);
+        ELAPSE__ASSERT(first >= 1);
+        ELAPSE__ASSERT(first <= 7);
         if (cron->weekdays & bit)
             days |= every_seventh << (first - 1);
         if (cron->last_weekdays & bit)
@@ -71,12 +78,16 @@ static uint32_t days_of_week(const struct elapse_cron *cron, unsigned length,
     return days & days_up_to(length);
 }
 
-uint32_t elapse__cron_days(const struct elapse_cron *cron, unsigned length, unsigned first_weekday)
+uint32_t elapse__cron_month_days(const struct elapse_cron *cron, unsigned length,
+                                 unsigned first_weekday)
 {
-    ELAPSE__ASSERT(length >= 28 && length <= 31);
+    ELAPSE__ASSERT(length >= 28);
+    ELAPSE__ASSERT(length <= 31);
     ELAPSE__ASSERT(first_weekday <= 6);
     uint32_t by_month = days_of_month(cron, length, first_weekday);
     uint32_t by_week = days_of_week(cron, length, first_weekday);
+    ELAPSE__ASSERT((by_month & 1) == 0);
+    ELAPSE__ASSERT((by_week & 1) == 0);
     if (cron->days_restricted && cron->weekdays_restricted)
         return by_month | by_week;
     return by_month & by_week;
@@ -84,14 +95,15 @@ uint32_t elapse__cron_days(const struct elapse_cron *cron, unsigned length, unsi
 
 bool elapse__cron_names_a_day(const struct elapse_cron *cron)
 {
-    /* There are fourteen calendars, for the year may be a leap year or not and begin on
-     * any day of the week, and 400 years have them all. */
+    /* There are fourteen kinds of years: a year is a leap year or not, and begins on one
+     * of seven days of the week. Each kind occurs within 400 years. */
     for (int64_t year = 1999; year <= 2000; year++) {
         for (unsigned first_weekday = 0; first_weekday < 7; first_weekday++) {
             unsigned weekday = first_weekday;
             for (unsigned month = 1; month <= 12; month++) {
                 unsigned length = elapse__month_length(year, month);
-                if (cron->months & 1U << month && elapse__cron_days(cron, length, weekday) != 0)
+                if (cron->months & 1U << month &&
+                    elapse__cron_month_days(cron, length, weekday) != 0)
                     return true;
                 weekday = (weekday + length) % 7;
             }

@@ -1,5 +1,5 @@
 /*
- * The calendar against one that is counted: a day after the other, by the rules that
+ * The Gregorian calendar, compared with one that is counted day by day, by the rules that
  * are taught in school.
  */
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "civil.h"
+#include "gregorian.h"
 
 static bool is_leap(int64_t year)
 {

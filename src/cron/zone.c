@@ -1,0 +1,128 @@
+/*
+ * Local time by the C library.
+ *
+ * Local time is a staircase: it runs with UTC, but at a change of the clock it leaps
+ * forward over a gap, or falls back and repeats itself.
+ *
+ *     local |            C..../           /
+ *           |                |      A.. ./.
+ *           |             G..|      /|  /
+ *           |               /|     / | /
+ *           |              /  gap /  |/ twice
+ *           +-----------------^---^--------> moments
+ *
+ * The C library converts a moment to local time, but offers no safe way back: mktime
+ * does not promise what it returns for a time in a gap, or for one that comes twice. So
+ * the way back is searched. A good day before a local time, the offset is nearly always
+ * the one that holds at that local time, too. If it is not, the changes of the clock
+ * around it are looked for: first hour by hour, then by halving the hour.
+ */
+#include "zone.h"
+
+#include <time.h>
+
+#include "../base/assert.h"
+#include "gregorian.h"
+
+static void require_room_for_sums(int64_t seconds)
+{
+    ELAPSE__ASSERT(seconds > INT64_MIN / 2);
+    ELAPSE__ASSERT(seconds < INT64_MAX / 2);
+    (void)seconds;
+}
+
+int64_t elapse__zone_offset_s(enum elapse_zone zone, int64_t moment_s)
+{
+    time_t moment = (time_t)moment_s;
+    struct tm local;
+
+    require_room_for_sums(moment_s);
+    if (zone != ELAPSE_ZONE_LOCAL)
+        return 0;
+    if (moment != moment_s || localtime_r(&moment, &local) == NULL)
+        return 0;
+    struct elapse__date date = {
+        .year = (int64_t)local.tm_year + 1900,
+        .month = (unsigned)local.tm_mon + 1,
+        .day = (unsigned)local.tm_mday,
+    };
+    int64_t local_s = elapse__days_of_date(date) * ELAPSE__DAY_S +
+                      (int64_t)local.tm_hour * ELAPSE__HOUR_S +
+                      (int64_t)local.tm_min * ELAPSE__MINUTE_S + local.tm_sec;
+    return local_s - moment_s;
+}
+
+/*
+ * Returns the first moment after `from_s` whose offset differs from the one at `from_s`, or
+ * `to_s` if there is none before that. Requires from_s < to_s. Two changes within an hour
+ * that cancel each other are overlooked.
+ */
+static int64_t next_change(enum elapse_zone zone, int64_t from_s, int64_t to_s)
+{
+    ELAPSE__ASSERT(from_s < to_s);
+    int64_t offset_s = elapse__zone_offset_s(zone, from_s);
+    int64_t before_s = from_s;
+    int64_t after_s;
+
+    do {
+        if (before_s >= to_s)
+            return to_s;
+        after_s = before_s + ELAPSE__HOUR_S < to_s ? before_s + ELAPSE__HOUR_S : to_s;
+        if (elapse__zone_offset_s(zone, after_s) != offset_s)
+            break;
+        before_s = after_s;
+    } while (true);
+    while (after_s - before_s > 1) {
+        int64_t middle_s = before_s + (after_s - before_s) / 2;
+        if (elapse__zone_offset_s(zone, middle_s) == offset_s)
+            before_s = middle_s;
+        else
+            after_s = middle_s;
+    }
+    ELAPSE__ASSERT(after_s > from_s);
+    ELAPSE__ASSERT(after_s <= to_s);
+    return after_s;
+}
+
+int64_t elapse__zone_moment_s(enum elapse_zone zone, int64_t local_s)
+{
+    require_room_for_sums(local_s);
+    if (zone != ELAPSE_ZONE_LOCAL)
+        return local_s;
+
+    int64_t from_s = local_s - ELAPSE__ZONE_REACH_S;
+    int64_t to_s = local_s + ELAPSE__ZONE_REACH_S;
+    int64_t offset_s = elapse__zone_offset_s(zone, from_s);
+    if (elapse__zone_offset_s(zone, local_s - offset_s) == offset_s)
+        return local_s - offset_s;
+    while (from_s < to_s) {
+        int64_t change_s = next_change(zone, from_s, to_s);
+        int64_t moment_s = local_s - elapse__zone_offset_s(zone, from_s);
+        if (moment_s < change_s)
+            return moment_s > from_s ? moment_s : from_s;
+        from_s = change_s;
+    }
+    return to_s;
+}
+
+int64_t elapse__zone_highest_local_s(enum elapse_zone zone, int64_t moment_s)
+{
+    require_room_for_sums(moment_s);
+    if (zone != ELAPSE_ZONE_LOCAL)
+        return moment_s;
+
+    int64_t begin_s = moment_s - ELAPSE__ZONE_REACH_S;
+    int64_t offset_s = elapse__zone_offset_s(zone, moment_s);
+    int64_t highest_s = moment_s + offset_s;
+    if (elapse__zone_offset_s(zone, begin_s) <= offset_s)
+        return highest_s;
+    for (int64_t from_s = begin_s; from_s < moment_s;) {
+        int64_t change_s = next_change(zone, from_s, moment_s);
+        int64_t before_s = change_s - 1 + elapse__zone_offset_s(zone, from_s);
+        if (before_s > highest_s)
+            highest_s = before_s;
+        from_s = change_s;
+    }
+    ELAPSE__ASSERT(highest_s >= moment_s + offset_s);
+    return highest_s;
+}
