@@ -90,6 +90,8 @@ class Manual:
                 if not (item.private or item.part_of or item.name in self.page_of
                         or item.name in self.constants):
                     raise headers.Fault(f"{name}:{item.line}: {item.name} is on no page")
+                if item.comment is None and not item.private:
+                    raise headers.Fault(f"{name}:{item.line}: {item.name} has no comment")
 
     def functions(self, page):
         return [item for item in self.items(page) if item.kind == "function"]
