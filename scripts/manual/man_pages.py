@@ -48,11 +48,11 @@ PAGES = (
     Page("elapse_cron", "cron.h", see=("elapse_task",)),
     Page("elapse_scheduler", "scheduler.h", sections=("life",), also=("elapse_scheduler",),
          see=("elapse_task", "elapse_pull", "elapse_statistics", "elapse_allocator")),
-    Page("elapse_task", "scheduler.h", "tasks of a scheduler: what it is to do, and when",
+    Page("elapse_task", "scheduler.h", "tasks of a scheduler: what to do, and when",
          sections=("", "tasks"), see=("elapse_scheduler", "elapse_cron")),
     Page("elapse_pull", "scheduler.h", "taking due tasks from a scheduler in pull mode",
          sections=("pull mode",), see=("elapse_scheduler", "elapse_task"), example_at_head=False),
-    Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late it was",
+    Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),
 )
 
@@ -223,7 +223,7 @@ class PageWriter:
         self.writer.text("This is a part of")
         self.writer.macro("In", f"elapse/{self.page.header}", ";")
         self.writer.macro("Xr", main.name, "3")
-        self.writer.lines.append("tells the whole.")
+        self.writer.lines.append("describes the whole header.")
         begin = next(number for number, block in enumerate(description)
                      if block.text.startswith("What holds for every function below"))
         rules = [description[begin]]
