@@ -47,7 +47,7 @@ class Linker:
                     self.file_of[name] = page.name + ".3.html"
 
     def reference(self, tag):
-        """A reference to a manual page, as a link to the place in the page that has it."""
+        """The link for a reference to a manual page: to the name's place in its page."""
         name, section = re.search(r'href="([\w-]+)\.(\d)\.html"', tag).groups()
         if f"{name}.{section}" in BY_HAND or f"{name}.3.html" in self.file_of.values():
             return tag
@@ -58,7 +58,7 @@ class Linker:
         return '<a class="Xr">'
 
     def page(self, file, text):
-        """The rendered page with its links. What an entry of a list declares is an anchor."""
+        """The rendered page with links. A name that an entry of a list declares becomes an anchor."""
         anchors = set(re.findall(r' id="(\w+)"', text))
         open_tags, parts = [], []
         for part in TAG.split(text):

@@ -16,8 +16,8 @@ SOUND = "# A\n\n[The guide](docs/guide/README.md#tests)\n\n" + PROGRAM + PRINTED
 PLANTED_IN_BLOCKS = (
     ("puts(", "int unused; puts(", "unused variable"),
     ("puts(", "return 3; puts(", "status 3"),
-    ("hello\n```", "hallo\n```", "other than this"),
-    (PROGRAM, "", "follows nothing"),
+    ("hello\n```", "hallo\n```", "output differs"),
+    (PROGRAM, "", "follows no block"),
     ("echo a | cat", "false | cat", "status 1"),
     ("echo a | cat", "sudo true", "reaches out"),
     ("```sh", "```python", "a block of kind python"),

@@ -26,7 +26,7 @@ PLANTED = (
      "elapse_more: returns an error, but names none"),
     (WHOLE + "ELAPSE_API int elapse_more(int delay);\n", "elapse_more: delay has no unit"),
     ("/* A macro. */\n#define elapse_make(name) int name(void)\nelapse_make(elapse_more);\n",
-     "elapse_more: the manual has overlooked it"),
+     "elapse_more: it is missing in the manual"),
 )
 
 

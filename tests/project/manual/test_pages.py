@@ -31,7 +31,7 @@ class Pages(unittest.TestCase):
         subprocess.run([sys.executable, "-B", MAKER, folder.name], check=True)
 
     def page_of(self, function):
-        """The text of the page, which may be another one's."""
+        """The text of the page, or of the page that it refers to."""
         text = (self.man3 / f"{function}.3").read_text()
         other = re.fullmatch(r"\.so man3/(\w+\.3)\n", text)
         return (self.man3 / other[1]).read_text() if other else text
