@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""links.py [ROOT]: nothing in the documentation points to what is not there: links between
-pages, to headers and folders, to headings; files named in the tables of README.md; pages named in
+"""links.py [ROOT]: everything that the documentation points to exists: links between pages,
+to headers and folders, to headings; files named in the tables of README.md; pages named in
 sources, scripts and package files; pages of the guide that its index leaves out; kinds of tests
 that the page about testing leaves out."""
 
@@ -40,7 +40,7 @@ def check_link(root, page, target):
     if name.startswith("/") or not path.is_relative_to(root):
         return "leads out of the project"
     if path.relative_to(root).parts[:1] == ("build",):
-        return "leads into what is built"
+        return "leads into the folder of builds"
     if not path.exists():
         return "there is no such file"
     if anchor and path.suffix != ".md":
