@@ -1,5 +1,5 @@
-# The manual pages: those by hand, and those of section 3, which Python makes out of the public
-# headers with the rest of the build.
+# The manual pages: those written by hand, and those of section 3, which the build makes from the
+# public headers with Python.
 install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 if(TARGET elapse-tool)
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)

@@ -20,7 +20,6 @@ llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
 valgrind         command  valgrind
 spin             command  spin
-doxygen          command  doxygen
 mandoc           command  mandoc
 g++              command  c++
 pkgconf          command  pkg-config

@@ -1,16 +1,17 @@
 """Reads a public header as a manual: the comment at its head, and each declaration with the
 comment in front of it.
 
-The rules that make a comment readable by a program are those that make it readable by a person:
+The comments follow these rules, which help human readers too:
 - The head begins with "Elapse: TITLE." A paragraph or an item of a list there that begins with
   "Times:", "Threads:", "Errors:", "Cost:" or "Since:" is a rule for every function below.
 - A comment belongs to the declaration after it, and to those that follow that without a blank line.
-- In the comment of a function "Errors:", "Cost:", "Threads:" and "Errors, cost:" begin what their
-  names say, to the end of the paragraph or the next of them; "Cannot fail.", "Any thread." and
+- In the comment of a function "Errors:", "Cost:", "Threads:" and "Errors, cost:" begin a clause on that
+  topic, which ends with the paragraph or at the next such word; "Cannot fail.", "Any thread." and
   "Since 0.1." are sentences of their own.
-- A comment "What elapse_x calls ..." marks a part of elapse_x that is not for calling.
-- Four blanks begin a picture or code, "- " an item of a list.
-- What has two underscores after "elapse" is private; so are the fields of a struct whose comment
+- A comment "Called by elapse_x ...", "Part of elapse_x ...", "elapse_x calls this ..." or "What elapse_x
+  calls ..." marks a function that only elapse_x calls; it is not in the manual.
+- Four blanks begin a picture or code, and "- " begins an item of a list.
+- A name with two underscores after "elapse" is private. So are the fields of a struct whose comment
   says "All fields are private."
 """
 
@@ -23,7 +24,7 @@ LABELS = ("Times", "Threads", "Errors", "Cost", "Since")
 LABEL = re.compile(
     r"(?:^|(?<=[.;:)] ))(?:(Errors, cost|Errors|Cost|Threads):|(Cannot fail)\.|"
     r"(Any thread(?:, any time)?)\.|Since (\d+\.\d+)\.)\s*")
-PART_OF = re.compile(r"What (elapse_\w+) calls\b")
+PART_OF = re.compile(r"(?:What|Called by|Part of) (elapse_\w+)|(elapse_\w+) calls this")
 TOKEN = re.compile(
     r"""(?P<comment>/\*.*?\*/)|(?P<directive>^[ \t]*\#(?:[^\n]*\\\n)*[^\n]*)"""
     r"""|(?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|(?P<other>[^\s])|(?P<blank>\s+)""",
@@ -76,9 +77,9 @@ class Item:
 
     @property
     def part_of(self):
-        """The function that this one is a part of, if it is not for calling."""
+        """The only function that calls this one, if a program must not call it."""
         found = self.kind == "function" and self.comment and PART_OF.match(self.comment.text)
-        return found[1] if found else None
+        return found[1] or found[2] if found else None
 
     @property
     def opaque(self):
@@ -98,7 +99,7 @@ class Header:
 
 
 def blocks_of(lines):
-    """The blocks of a comment whose frame has been taken off."""
+    """The blocks of a comment, given its lines without /*, * and */."""
     blocks, blank = [], True
     for line in lines:
         last = blocks[-1] if blocks else None
@@ -133,7 +134,7 @@ def unframed(comment):
 
 
 def split_clauses(comment):
-    """Takes the clauses out of the paragraphs: what is left is the effect."""
+    """Moves the clauses out of the paragraphs; the rest is the effect."""
     for block in comment.blocks:
         if block.kind == "literal":
             comment.effect.append(block)
@@ -172,7 +173,7 @@ def comment_of(text):
 
 
 def tidy(declaration):
-    """A declaration on one line, without the marks that are for compilers."""
+    """A declaration on one line, without attributes for compilers."""
     text = re.sub(r"\b(ELAPSE_API|ELAPSE_MUST_CHECK|inline)\b", " ", declaration)
     text = re.sub(r"\s+", " ", text).strip()
     return re.sub(r"^(extern|static) ", "", text)
@@ -184,8 +185,8 @@ def headed(heading, comment):
 
 def members_of(kind, body):
     """The fields of a struct, or the constants of an enumeration."""
-    # `before` is the comment in front, which holds for the fields up to a blank line or the next
-    # such comment; if the first of them has its own behind it, it is a heading of theirs.
+    # `before` is the comment in front. It belongs to the fields up to a blank line or the next such
+    # comment. If the first of these has a comment behind it, `before` is a heading for all of them.
     members, before, heading, text = [], None, None, ""
     end = ";" if kind == "struct" else ","
     depth, last, first_after_comment = 0, None, False
@@ -228,7 +229,7 @@ def member_name(kind, declaration):
 
 
 def item_of(text, body, comment, line, section):
-    """What is declared by `text`, in which {} stands for `body`."""
+    """The declaration in `text`, in which {} stands for `body`."""
     declaration = tidy(text)
     must_check = "ELAPSE_MUST_CHECK" in text
     aggregate = re.match(r"(struct|enum) ?(\w*) ?(\{\})?;?$", declaration)
@@ -248,7 +249,7 @@ def item_of(text, body, comment, line, section):
         declaration = re.sub(r" ?(\{\})?;?$", "", declaration)
         return Item("function", function[1], declaration, comment, line, section,
                     must_check=must_check)
-    raise Fault(f"line {line}: what is this: {declaration}")
+    raise Fault(f"line {line}: unknown kind of declaration: {declaration}")
 
 
 def define_of(directive, comment, line, section):
@@ -305,7 +306,7 @@ def first_sentence(text):
 
 def read(path):
     path = pathlib.Path(path)
-    # What C++ needs has no meaning for a reader.
+    # The lines for C++ mean nothing to a reader.
     source = re.sub(r"^#ifdef __cplusplus\n.*?^#endif\n",
                     lambda found: "\n" * found[0].count("\n"), path.read_text(), flags=re.M | re.S)
     opening = re.match(r"/\*.*?\*/", source, re.S)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""man_pages.py FOLDER [HEADERS]: writes the manual pages of section 3 into FOLDER/man3, out of
-the public headers (include/elapse): a page for each topic of PAGES, and one that leads there
-for each function and type. docs/man/elapse.7 gives the date."""
+"""man_pages.py FOLDER [HEADERS]: makes the manual pages of section 3 from the public headers
+(include/elapse), and writes them into FOLDER/man3: a page for each topic of PAGES, and for each
+function and type a page that refers to that one. The date is that of docs/man/elapse.7."""
 
 import dataclasses
 import pathlib
@@ -48,11 +48,11 @@ PAGES = (
     Page("elapse_cron", "cron.h", see=("elapse_task",)),
     Page("elapse_scheduler", "scheduler.h", sections=("life",), also=("elapse_scheduler",),
          see=("elapse_task", "elapse_pull", "elapse_statistics", "elapse_allocator")),
-    Page("elapse_task", "scheduler.h", "tasks of a scheduler: what it is to do, and when",
+    Page("elapse_task", "scheduler.h", "tasks of a scheduler: what to do, and when",
          sections=("", "tasks"), see=("elapse_scheduler", "elapse_cron")),
     Page("elapse_pull", "scheduler.h", "taking due tasks from a scheduler in pull mode",
          sections=("pull mode",), see=("elapse_scheduler", "elapse_task"), example_at_head=False),
-    Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late it was",
+    Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),
 )
 
@@ -90,12 +90,14 @@ class Manual:
                 if not (item.private or item.part_of or item.name in self.page_of
                         or item.name in self.constants):
                     raise headers.Fault(f"{name}:{item.line}: {item.name} is on no page")
+                if item.comment is None and not item.private:
+                    raise headers.Fault(f"{name}:{item.line}: {item.name} has no comment")
 
     def functions(self, page):
         return [item for item in self.items(page) if item.kind == "function"]
 
     def errors(self, header, item, seen=()):
-        """The errors that a function names, and those of the one that it refers to."""
+        """The errors that a function names, and those of the function that it refers to."""
         text = item.comment.clauses.get("Errors", "") if item.comment else ""
         found = [name for name in self.constants
                  if name.startswith("ELAPSE_ERROR_")
@@ -119,7 +121,7 @@ class PageWriter:
         self.writer = mdoc.Writer(self.mark)
 
     def mark(self, word):
-        """What macro a word deserves."""
+        """The mdoc macro for a word, or None."""
         core = word.strip("`")
         owner = self.manual.page_of.get(core)
         is_function = owner and any(item.name == core for item in self.manual.functions(owner))
@@ -161,7 +163,7 @@ class PageWriter:
         return "\n".join(self.writer.lines) + "\n"
 
     def aliases(self):
-        """The names under which the page is found, besides its own."""
+        """The other names of the page."""
         return [item.name for item in self.items
                 if item.kind != "define" and item.name != self.page.name]
 
@@ -221,9 +223,11 @@ class PageWriter:
         self.writer.text("This is a part of")
         self.writer.macro("In", f"elapse/{self.page.header}", ";")
         self.writer.macro("Xr", main.name, "3")
-        self.writer.lines.append("tells the whole.")
-        begin = next(number for number, block in enumerate(description)
-                     if block.text.startswith("What holds for every function below"))
+        self.writer.lines.append("describes the whole header.")
+        begin = next((number for number, block in enumerate(description)
+                      if "holds for every function below" in block.text), None)
+        if begin is None:
+            raise headers.Fault(f"{self.page.header}: no «... holds for every function below»")
         rules = [description[begin]]
         for block in description[begin + 1:]:
             if block.kind != "item":
@@ -299,7 +303,7 @@ class PageWriter:
         self.writer.end_list()
 
     def rule(self, label):
-        """What the head of the header says, or each function says by itself."""
+        """The rule at the head of the header, or else those of the functions."""
         if label in self.header.rules:
             return [self.header.rules[label]]
         said = [item.comment.clauses[label] for item in self.functions
@@ -314,7 +318,7 @@ class PageWriter:
             self.writer.text(text[0].upper() + text[1:])
 
     def effect(self, item):
-        """What is said of it, without what is shown under EXAMPLES."""
+        """The text on its effect, without code that is shown under EXAMPLES."""
         return [block for block in item.comment.effect
                 if self.page.example_at_head or block.kind != "literal"]
 

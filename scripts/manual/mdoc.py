@@ -1,10 +1,10 @@
-"""Text of a header's comments as mdoc, the language of manual pages."""
+"""Writes the text of comments in mdoc, the language of manual pages."""
 
 import re
 import textwrap
 
 WIDTH = 78
-# A word: what opens it, what it says, what closes it.
+# A word: opening punctuation, the word itself, closing punctuation.
 WORD = re.compile(r"(?P<open>[(\[\"]*)(?P<core>`[^`]+`|\w+\(\)|[\w./*-]*\w)(?P<close>[^\w`]*|'s[.,;:]?)$")
 PUNCTUATION = ".,;:?!)]"
 
@@ -14,7 +14,7 @@ def escape(text):
 
 
 def argument(text):
-    """One argument of a macro, whatever is in it."""
+    """Any text as one argument of a macro."""
     text = escape(text).replace('"', "\\(dq")
     return f'"{text}"' if re.search(r"[^\w*-]", text) or len(text) < 3 else text
 
@@ -32,7 +32,7 @@ def sentences(text):
 
 
 class Writer:
-    """Writes a page. `mark(word)` says what macro and arguments a word is, or None."""
+    """Writes a page. `mark(word)` returns the macro and the arguments for a word, or None."""
 
     def __init__(self, mark):
         self.lines = []
@@ -58,7 +58,7 @@ class Writer:
         self.begun = False
 
     def plain(self, words):
-        # A hyphen never ends a line: it would be read as one of the text's own.
+        # No line is broken after a hyphen, because readers could not tell it from hyphenation.
         for line in textwrap.wrap(escape(" ".join(words)), WIDTH, break_long_words=False,
                                   break_on_hyphens=False):
             self.lines.append("\\&" + line if line[0] in ".'" else line)
@@ -90,7 +90,7 @@ class Writer:
             self.sentence(sentence)
 
     def labelled(self, label, text):
-        """A paragraph that begins with a word for what it is about."""
+        """A paragraph that begins with its topic."""
         if not self.begun:
             self.macro("Pp")
         self.begun = False

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """idle_server.py README FOLDER: the server that README.md starts sends back what it is sent, and
-closes a connection some time after the last word, not before. It is started as README.md says
-but for the port and the time; FOLDER has the examples."""
+closes a connection some time after the last word, not before. It is started as README.md says,
+with another port and time; FOLDER has the examples."""
 
 import pathlib
 import re
@@ -24,12 +24,12 @@ def talk(port):
             while len(answer) < len(word):
                 part = connection.recv(100)
                 if not part:
-                    sys.exit("it closes while one speaks")
+                    sys.exit("it closes the connection while the client still sends")
                 answer += part
             if answer != word:
                 sys.exit(f"it sends back {answer!r}, not {word!r}")
         if connection.recv(100) != b"":
-            sys.exit("it sends what nobody sent it")
+            sys.exit("it sends bytes that it was not sent")
         if time.monotonic() - spoken < IDLE_S:
             sys.exit("it closes too early")
 

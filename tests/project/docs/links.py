@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""links.py [ROOT]: nothing in the documentation points to what is not there: links between
-pages, to headers and folders, to headings; files named in the tables of README.md; pages named in
+"""links.py [ROOT]: everything that the documentation points to exists: links between pages,
+to headers and folders, to headings; files named in the tables of README.md; pages named in
 sources, scripts and package files; pages of the guide that its index leaves out; kinds of tests
 that the page about testing leaves out."""
 
@@ -14,10 +14,10 @@ import markdown
 SKIPPED = {".git", "build", "corpus", "__pycache__"}
 SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 SOURCES = {".c", ".h", ".py", ".sh", ".cmake", ".in", ".txt", ".docs", ".install", ".md", ".1", ".7"}
-# The names of pages in running text: of no page in particular when there is a * in it.
+# Names of pages in running text. One that contains a * names no page in particular.
 MENTION = re.compile(r"(?<![\w./*-])docs/[\w./-]*\.(?:md|[1-9])\b(?![/*])")
 QUOTED = re.compile(r"`([^`]+)`")
-# What is no name of a file although it stands in such a table: parameters, commands, numbers.
+# File names, as opposed to parameters, commands and numbers in the same tables.
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:md|h|c|py|sh|svg)")
 
 
@@ -32,7 +32,7 @@ def files(root):
 
 
 def check_link(root, page, target):
-    """What is wrong with the link, or None."""
+    """The fault of the link, or None."""
     if SCHEME.match(target):
         return None
     name, _, anchor = urllib.parse.unquote(target).partition("#")
@@ -40,7 +40,7 @@ def check_link(root, page, target):
     if name.startswith("/") or not path.is_relative_to(root):
         return "leads out of the project"
     if path.relative_to(root).parts[:1] == ("build",):
-        return "leads into what is built"
+        return "leads into the folder of builds"
     if not path.exists():
         return "there is no such file"
     if anchor and path.suffix != ".md":
@@ -80,7 +80,7 @@ def check_mentions(root):
     for path in files(root):
         if path.suffix not in SOURCES and path.name not in ("dev", "run"):
             continue
-        # These write of pages that only they know.
+        # These mention pages of small projects that they make up.
         if path.parent == root / "tests/project/docs":
             continue
         text = path.read_text(errors="replace")
@@ -93,7 +93,7 @@ def check_mentions(root):
 
 
 def check_index(root):
-    """Each page of the guide is in its index, and the index in README.md."""
+    """The index of the guide links to each of its pages, and README.md links to the guide."""
     index = root / "docs/guide/README.md"
     linked = {(index.parent / target.partition("#")[0]).resolve()
               for _, target in markdown.links(index.read_text())}
@@ -106,7 +106,7 @@ def check_index(root):
 
 
 def check_kinds(root):
-    """Each folder of tests, or each of its own folders, has its place on the page about testing."""
+    """The page about testing names each folder of tests, or each folder inside that."""
     named = set(QUOTED.findall((root / "docs/guide/testing.md").read_text()))
 
     def has_place(folder):

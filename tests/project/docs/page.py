@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """page.py PAGE [OPTION]...: every code block of a page of the documentation does what the page
-says. See --help for the options; tests/project/docs/README.md tells what is done with which block."""
+says. See --help for the options; tests/project/docs/README.md describes the test of each kind of block."""
 
 import argparse
 import dataclasses
@@ -18,16 +18,16 @@ import markdown
 
 HERE = pathlib.Path(__file__).resolve().parent
 PATIENCE_S = 30
-# What a paragraph begins with that cannot stand inside a function.
+# The beginnings of paragraphs that cannot stand inside a function.
 OUTSIDE = re.compile(r"static |#include|#define|struct \w+ \{$|enum \w+ \{$")
-# Commands that would change the machine: no copy keeps these from it.
+# Commands that would change the machine, even when run in a copy of the project.
 OUTWARD = re.compile(r"\b(sudo|su|apt|apt-get|dpkg|systemctl)\b|(?<![\w.])/(usr|etc|opt|var|lib|bin)\b")
 SERVER = "int main(void) { return 0; }\n"
 
 
 @dataclasses.dataclass
 class Tools:
-    """What blocks are built and run with."""
+    """The tools that build and run the blocks."""
 
     compiler: str = "cc"
     options: list = dataclasses.field(default_factory=list)
@@ -39,7 +39,7 @@ class Tools:
 
 @dataclasses.dataclass
 class Untested:
-    """One line of the list of what is not run."""
+    """One line of the list of blocks that are not run."""
 
     page: str
     language: str
@@ -66,7 +66,7 @@ def read_untested(path):
 
 
 def commands(script):
-    """The script's lines, each that ends with a backslash joined with the next."""
+    """The lines of the script; a line that ends with a backslash is joined with the next."""
     lines = []
     for line in script.split("\n"):
         if lines and lines[-1].endswith("\\"):
@@ -77,13 +77,13 @@ def commands(script):
 
 
 def bare(command):
-    """The command without the comment behind it, in one line."""
+    """The command in one line, without a comment at its end."""
     return " ".join(re.sub(r"\s{2,}#.*", "", command).replace("\\\n", " ").split())
 
 
 def matches(expected, printed):
-    """Whether it is what the block shows, where an ellipsis stands for anything within its line,
-    or, alone in its line, for any lines."""
+    """Whether the output matches the block, in which an ellipsis stands for any part of a line or,
+    alone in its line, for any number of lines."""
     pattern = ""
     for line in expected.splitlines():
         if line.strip() == "…":
@@ -95,11 +95,11 @@ def matches(expected, printed):
 
 
 def end_session(session):
-    """Ends the processes of the session: the one that was started as its first, and what that
-    has started in its turn, also in process groups of their own."""
+    """Ends every process of the session: the first one and all that it started, also those in
+    process groups of their own."""
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            # After the name, which may hold anything: state, parent, group, session.
+            # After the name, which may contain anything, come state, parent, group, session.
             if int(path.read_text().rpartition(")")[2].split()[3]) == session:
                 os.kill(int(path.parent.name), signal.SIGKILL)
         except OSError:
@@ -107,7 +107,7 @@ def end_session(session):
 
 
 class Page:
-    """One page and what its blocks have left behind."""
+    """One page, and the state that its blocks leave for later ones."""
 
     def __init__(self, root, name, tools, untested, scratch):
         self.root, self.name, self.tools = root, name, tools
@@ -123,7 +123,7 @@ class Page:
         return any(entry.names(self.name, language, text) for entry in self.untested)
 
     def run(self, block, command, folder, **options):
-        """Runs it; what it prints, or None after a fault."""
+        """Runs it and returns its output, or None after a fault."""
         with subprocess.Popen(
                 command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, start_new_session=True, **options) as process:
@@ -139,7 +139,7 @@ class Page:
         return printed
 
     def folder(self):
-        """A copy of the project, in which the program and the examples are as if built."""
+        """A copy of the project that contains the built program and examples."""
         if not self.copy.exists():
             shutil.copytree(self.root, self.copy, symlinks=True,
                             ignore=shutil.ignore_patterns("build", ".git"))
@@ -214,9 +214,9 @@ class Page:
 
     def check_text(self, block, printed):
         if printed is None:
-            self.fault(block, "a block of text that follows nothing that printed it")
+            self.fault(block, "a block of text that follows no block with output")
         elif not matches(block.text, printed):
-            self.fault(block, f"what is printed is other than this:\n{printed}")
+            self.fault(block, f"the output differs from the page; it is:\n{printed}")
 
     def check(self, block):
         before, self.printed = self.printed, None
@@ -264,7 +264,7 @@ def pages(root):
 
 
 def check_untested(root, entries):
-    """The entries of the list that name nothing any more."""
+    """The entries of the list that match no block."""
     left = list(entries)
     for name in pages(root):
         for block in markdown.split((root / name).read_text())[0]:

@@ -1,5 +1,5 @@
-"""What the public headers have to say, as the manual that they are: faults(compiler, headers)
-lists where they do not."""
+"""The rules that the public headers keep as the manual: faults(compiler, headers) lists each place
+that breaks one."""
 
 import pathlib
 import re
@@ -23,16 +23,15 @@ CAPITALS = re.compile(r"\bELAPSE_[A-Z0-9_]+\b|\b[A-Z][A-Z0-9_]{2,}\b")
 
 
 def run_tests():
-    """Runs the tests of the program that calls it. Ends with 77, skipped, when all that were run
-    passed, but some could not be run."""
+    """Runs the tests of the calling program. Exits with 77, skipped, if no test failed but some
+    could not be run."""
     result = unittest.main(exit=False).result
     sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)
 
 
 def public_functions(compiler, include):
-    """The functions that a program can call, by the preprocessor and not by the reader of the
-    manual: those of the shared library, which tests/project/install compares with its symbols, and the
-    static ones."""
+    """The functions that a program can call, as the compiler sees them, found without the code that
+    makes the manual: those that the shared library exports, and the static inline ones."""
     names = symbols.declared(compiler, include)
     text = symbols.outside_braces(symbols.declarations(compiler, include))
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*\)?", " ", text)
@@ -48,7 +47,7 @@ def parameters(declaration):
 
 
 def is_time(kind, name):
-    """An integer of 64 bits is a time; another may be one, and is called so then."""
+    """An integer of 64 bits is a time; another integer is one if its name says so."""
     if INTEGER_64.search(kind):
         return True
     return bool(TIME_WORDS & set(name.split("_")) and OTHER_INTEGER.search(kind))
@@ -67,15 +66,12 @@ class Rules:
         self.found.append(f"{header.name}:{item.line}: {item.name}: {text}")
 
     def bare_times(self, header):
-        """Whether a time without a unit in its name has one by a rule at the head."""
+        """Whether a rule at the head gives a unit to times without one in their names."""
         rule = header.rules.get("Times", "")
         return "ticks" in rule and "names end in" not in rule
 
     def function(self, header, item):
         comment = item.comment
-        if comment is None:
-            self.fault(header, item, "no comment in front of it")
-            return
         if item.part_of:
             whole = [each for each in header.functions() if each.name == item.part_of]
             if not whole or whole[0].part_of:
@@ -133,8 +129,6 @@ class Rules:
                 continue
             if item.kind == "function":
                 self.function(header, item)
-            elif item.comment is None:
-                self.fault(header, item, "no comment in front of it")
             else:
                 self.members(header, item)
 
@@ -151,8 +145,8 @@ def faults(compiler, include):
         rules.header(header)
         read |= {item.name for item in header.functions()}
     public = public_functions(compiler, include.resolve())
-    rules.found += [f"{name}: the manual has overlooked it" for name in sorted(public - read)]
-    rules.found += [f"{name}: in the manual, but not to be called" for name in sorted(read - public)]
+    rules.found += [f"{name}: it is missing in the manual" for name in sorted(public - read)]
+    rules.found += [f"{name}: in the manual, but not in the library" for name in sorted(read - public)]
     if not public:
         rules.found.append("there are no functions")
     return rules.found
