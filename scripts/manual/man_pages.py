@@ -27,7 +27,7 @@ class Page:
     example_at_head: bool = True  # that of the header's head; else those below it
 
     def has(self, item):
-        elsewhere = any(item.name in page.also for page in PAGES if page is not self)
+        elsewhere = any(item.name in (page.name, *page.also) for page in PAGES if page is not self)
         here = not self.sections or item.section in self.sections
         return item.name in self.also or (here and not elsewhere)
 
@@ -46,12 +46,10 @@ PAGES = (
     Page("elapse_error", "error.h"),
     Page("elapse_version", "version.h"),
     Page("elapse_cron", "cron.h", see=("elapse_task",)),
-    Page("elapse_scheduler", "scheduler.h", sections=("life",), also=("elapse_scheduler",),
+    Page("elapse_scheduler", "scheduler.h", sections=("", "life", "time"),
          see=("elapse_task", "elapse_pull", "elapse_statistics", "elapse_allocator")),
-    Page("elapse_task", "scheduler.h", "tasks of a scheduler: what to do, and when",
-         sections=("", "tasks"), see=("elapse_scheduler", "elapse_cron")),
-    Page("elapse_pull", "scheduler.h", "taking due tasks from a scheduler in pull mode",
-         sections=("pull mode",), see=("elapse_scheduler", "elapse_task"), example_at_head=False),
+    Page("elapse_task", "task.h", see=("elapse_scheduler", "elapse_cron")),
+    Page("elapse_pull", "pull.h", see=("elapse_scheduler", "elapse_task")),
     Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),
 )

@@ -1,0 +1,353 @@
+/*
+ * Elapse: the tasks of a scheduler. What a task is, and how it is scheduled, rescheduled,
+ * cancelled and looked up. <elapse/scheduler.h> makes the scheduler and includes this header.
+ *
+ *     struct elapse_handle handle;
+ *     struct elapse_task task = {.action = expire, .context = order};
+ *
+ *     if (elapse_task_schedule_after(scheduler, &task, 1800 * ELAPSE_SECOND_NS,
+ *                                    &handle) != ELAPSE_OK)
+ *         ...;
+ *     ...
+ *     if (elapse_task_cancel(scheduler, handle) == ELAPSE_CANCEL_REMOVED)
+ *         ...;                               // it has not run and never will
+ *
+ * Life of a task:
+ *
+ *                     schedule          due, and a worker takes it         action returns
+ *              (none) --------> pending --------------------------> running --------> gone
+ *                                 | ^                                  |
+ *        cancel: removed -> gone  | |  rescheduled while it ran, or     |
+ *        reschedule: stays <------+ +--- recurs ------------------------+
+ *
+ * A task is "pending" until its action begins. A task that is due and waits for a worker is
+ * pending, and a cancel removes it. A task never overlaps itself.
+ *
+ * The following holds for every function below, unless its comment says otherwise:
+ * - Times are in nanoseconds, and their names end in _ns. Absolute times are by the monotonic clock
+ *   of the scheduler; <elapse/scheduler.h> tells more.
+ * - Threads: any thread may call it at any time between new and free, also from inside an action or
+ *   a destructor.
+ * - Pointers must not be NULL unless NULL has a stated meaning.
+ * - Errors: it returns those that its comment lists, without ELAPSE_ERROR_ in front. A function
+ *   that lists none cannot fail.
+ * - Since: version 0.1.
+ */
+#ifndef ELAPSE_TASK_H
+#define ELAPSE_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/attributes.h>
+#include <elapse/cron.h>
+#include <elapse/error.h>
+#include <elapse/timer.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Units of time. */
+#define ELAPSE_MICROSECOND_NS UINT64_C(1000)
+#define ELAPSE_MILLISECOND_NS UINT64_C(1000000)
+#define ELAPSE_SECOND_NS      UINT64_C(1000000000)
+#define ELAPSE_MINUTE_NS      (60 * ELAPSE_SECOND_NS)
+#define ELAPSE_HOUR_NS        (60 * ELAPSE_MINUTE_NS)
+#define ELAPSE_DAY_NS         (24 * ELAPSE_HOUR_NS)
+
+/* Part of elapse_scheduler: <elapse/scheduler.h> tells how one is made. */
+struct elapse_scheduler;
+
+/*
+ * Names one scheduled task of one scheduler, also after that task is gone: a handle never names
+ * another task. Copy it freely. To compare two handles, compare their three numbers. A handle of
+ * zeros names no task.
+ */
+struct elapse_handle {
+    uint32_t index;      /* the task's place in the shard; later tasks use the place again */
+    uint32_t generation; /* which of the tasks in that place */
+    uint32_t shard;      /* the shard of the task */
+};
+
+/* What an action learns about its run. Valid during the call only. */
+struct elapse_run {
+    struct elapse_scheduler *scheduler; /* the task belongs to it */
+    struct elapse_handle handle;        /* of the task that runs */
+    /* Its deadline, rounded up to a tick. If the deadline had passed already when the task was
+     * scheduled, or when the action during which it was rescheduled returned, this is some time
+     * between the deadline and that moment. */
+    uint64_t intended_ns;
+    uint64_t actual_ns; /* when the action began, never before intended_ns */
+    bool wall_clock;    /* both times are by the wall clock, since 1970 */
+    uint64_t number;    /* of this run, from 1; more than 1 if the task recurs */
+    /* Occurrences that were left out just before this one. Those of a cron expression are counted
+     * up to 10,000. */
+    uint64_t missed;
+};
+
+/*
+ * What a task does. An action may call every function below, except where that function says
+ * otherwise. It may block, and then keeps its worker from other tasks. It must return: leaving it
+ * by longjmp, an exception or pthread_exit is undefined.
+ */
+typedef void elapse_action_function(void *context, const struct elapse_run *run);
+
+/* Gets a task's context when the task has ended. The rules of an action hold for it too. */
+typedef void elapse_destroy_function(void *context);
+
+/* What to do when a task is scheduled with a key under which another task is pending. */
+enum elapse_key_policy {
+    /* The pending task is removed, and the new one takes its place (an upsert). */
+    ELAPSE_KEY_REPLACE = 0,
+    /* The pending task stays, and the call stores its handle. The new task ends at once: its
+     * context is destroyed. */
+    ELAPSE_KEY_KEEP = 1,
+    /* The call fails with ELAPSE_ERROR_KEY_PENDING and stores the handle of the pending task. */
+    ELAPSE_KEY_FAIL = 2,
+};
+
+/* How a task goes on after a run. */
+enum elapse_recurrence {
+    /* The task is gone. */
+    ELAPSE_RECUR_NEVER = 0,
+    /* It runs every period_ns, counted from its first deadline: occurrence n is due n * period_ns
+     * after it, however long the action takes and however late it began. A first deadline in the
+     * past sets the phase: the occurrences between it and now count as missed. */
+    ELAPSE_RECUR_PERIOD = 1,
+    /* It runs again period_ns after its action has returned. */
+    ELAPSE_RECUR_AFTER_EACH = 2,
+    /* It runs at the moments that a cron expression names. Only elapse_task_schedule_cron takes
+     * it. */
+    ELAPSE_RECUR_CRON = 3,
+};
+
+/* What happens to occurrences, of a period or of a cron expression, that have passed when the
+ * action returns: because it took long or began late, because the process was stopped, or because
+ * the wall clock was set forward. */
+enum elapse_missed {
+    /* They are left out. The next occurrence is the first that has not passed. */
+    ELAPSE_MISSED_SKIP = 0,
+    /* Each of them runs, one right after the other, however many there are. There can be very many
+     * if the wall clock of a machine begins in 1970, or if a period is shorter than its action. */
+    ELAPSE_MISSED_BURST = 1,
+    /* PERIOD only: they are left out, and periods are counted anew: the next occurrence is
+     * period_ns after the return. (An occurrence that is due at that very moment is left out and
+     * not counted.) */
+    ELAPSE_MISSED_DELAY = 2,
+};
+
+/* The longest period: some 292 years. */
+#define ELAPSE_PERIOD_NS_MAX INT64_MAX
+
+/* The longest key, in bytes. */
+#define ELAPSE_KEY_BYTES_MAX 65535
+
+/*
+ * The description of a task. Set the members that you do not need to zero; a designated
+ * initialiser does that. The struct is read during the call only.
+ */
+struct elapse_task {
+    /* Called when the deadline has come. Requires a function, except in pull mode. */
+    elapse_action_function *action;
+    /* Passed to action and destroy. The scheduler never reads it. */
+    void *context;
+    /* NULL, or called once when the task has ended, however it ended. In two cases it is not
+     * called, and the context remains the caller's: when scheduling failed, and when closing
+     * handed the task back. It is called without any lock on the thread that ended the task: the
+     * thread that the action ran on, that cancelled or replaced the task, or that closed the
+     * scheduler. */
+    elapse_destroy_function *destroy;
+    /* Any bytes; they are copied. Under one key at most one task of a scheduler is pending, and at
+     * most one runs. NULL and 0: no key. While an action runs, the next task with its key is not
+     * due. A running task that has been rescheduled is the pending one of its key. */
+    const void *key;
+    size_t key_bytes;
+    /* How much later than its deadline the task may come due if that saves a wake-up (coalescing).
+     * The tick that is chosen is then its deadline in all respects. It applies to the first
+     * deadline only. */
+    uint64_t slack_ns;
+    /* PERIOD and AFTER_EACH: 1 to ELAPSE_PERIOD_NS_MAX. It is kept to the nanosecond whatever the
+     * tick, so nothing drifts. */
+    uint64_t period_ns;
+    /* CRON: the moments, and the time zone in which they are meant. The expression is copied. */
+    const struct elapse_cron *cron;
+    enum elapse_zone zone;
+    /* How the task goes on after a run. The runs of a task that recurs never overlap. The task
+     * keeps its handle until it is cancelled, and counts as pending while it runs. Rescheduling it
+     * begins its periods anew from the new deadline. */
+    enum elapse_recurrence recurrence;
+    enum elapse_missed if_missed;          /* what happens to occurrences that have passed */
+    enum elapse_key_policy if_key_pending; /* what to do when its key is pending already */
+};
+
+/* ---- schedule ---- */
+
+/*
+ * Schedules `task` for `delay_ns` from now, or for `deadline_ns` on the monotonic clock. A deadline
+ * that has passed is due at once. A deadline within the current tick is due at the next tick, as
+ * deadlines are rounded up. Unless `handle` is NULL, the handle is stored in `*handle` before the
+ * action can begin; when the call fails, `*handle` is unchanged (but see ELAPSE_KEY_FAIL). After
+ * ELAPSE_OK the scheduler owns the context until the task has ended; after an error the caller
+ * keeps it.
+ * Errors: ARGUMENT (no action; a key that is too long, or has bytes without a pointer or a pointer
+ * without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy, zone or recurrence),
+ * MEMORY, LIMIT, KEY_PENDING, CLOSED.
+ * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. A key, a destructor
+ * and a recurrence each take an allocation.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                           uint64_t delay_ns, struct elapse_handle *handle);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                        uint64_t deadline_ns, struct elapse_handle *handle);
+
+/*
+ * Schedules `task` for a wall-clock time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z. When
+ * the wall clock is set forward, the tasks that it passes are due at once. When it is set back,
+ * tasks wait longer, except those that are due already and wait for a worker. A task with a
+ * wall-clock time takes no slack and no period, and cannot be rescheduled.
+ * Errors: as elapse_task_schedule_at; ARGUMENT also for slack or a period.
+ * Cost: as elapse_task_schedule_at, and an allocation. The first such task of a shard allocates
+ * another 64 KiB.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,
+                                   const struct elapse_task *task, uint64_t unix_ns,
+                                   struct elapse_handle *handle);
+
+/*
+ * Schedules `task` for the moments that task->cron names, from now on, by the wall clock in the
+ * time zone task->zone. Requires a recurrence of ELAPSE_RECUR_CRON, or of NEVER for the first
+ * moment alone, and an if_missed of SKIP or BURST. When the wall clock is set back, the task never
+ * runs a second time for one occurrence: it waits until the wall clock has passed the last one
+ * again. The task cannot be rescheduled.
+ * Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
+ * Cost: as elapse_task_schedule_at_wall_clock, and an elapse_cron_next.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_cron(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                          struct elapse_handle *handle);
+
+/* One task of a batch. */
+struct elapse_batch_task {
+    struct elapse_task task;     /* what to schedule */
+    uint64_t deadline_ns;        /* on the monotonic clock */
+    struct elapse_handle handle; /* out */
+    enum elapse_error error;     /* out: the result for this task */
+};
+
+/*
+ * Schedules `count` tasks, each as elapse_task_schedule_at would, in their order, but takes each
+ * lock once for up to 64 of them. A task that fails does not stop those after it. Returns ELAPSE_OK
+ * if none failed, otherwise the error of the first that did.
+ * Errors: as elapse_task_schedule_at.
+ * Cost: O(count), a lock for each shard among up to 64 tasks.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
+                           size_t count);
+
+/* ---- reschedule ---- */
+
+/*
+ * Moves a task to another deadline, earlier or later, `delay_ns` from now or at `deadline_ns`. The
+ * old deadline is forgotten. Handle, key and context stay; slack is not applied. A task that is due
+ * but has not begun is pending, and is moved. A task that is running runs once more, when the new
+ * deadline has come and its action has returned.
+ * Errors: ARGUMENT (it has a wall-clock time), GONE (also when it is running and was cancelled, or
+ * when another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED.
+ * Cost: O(1); reading the clock (`_after` alone), a lock. Postponing is one store.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_after(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                             uint64_t delay_ns);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                          uint64_t deadline_ns);
+
+/* ---- cancel ---- */
+
+/* What a cancel found. Each answer is the whole truth at the moment when the call took effect, and
+ * stays true. */
+enum elapse_cancel {
+    /* The task was pending and is removed: its action has not begun and never will. (The action of
+     * a task that recurs will not begin again.) Exactly one cancel of a task gets this answer. */
+    ELAPSE_CANCEL_REMOVED = 0,
+    /* Its action has begun and has not returned (for cancel_wait: not within the time-out). It will
+     * not run again: a reschedule made before is withdrawn, and one made later is refused. */
+    ELAPSE_CANCEL_RUNNING = 1,
+    /* It ended or was removed before (for cancel_wait also: it was running and has ended), or there
+     * never was such a task. Its action neither runs nor will run. */
+    ELAPSE_CANCEL_GONE = 2,
+    /* cancel_wait alone: the calling thread is inside this task's action, so that waiting would
+     * never end. The action will not run again. In pull mode there is no such answer: a thread that
+     * has taken the task waits like any other. */
+    ELAPSE_CANCEL_SELF = 3,
+};
+
+/*
+ * Cancels a task. Does not wait. When it returns REMOVED, the destructor has been called on this
+ * thread.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
+                                                 struct elapse_handle handle);
+
+/*
+ * Cancels a task. If its action is running, waits until it has returned, for at most `timeout_ns`
+ * (ELAPSE_NEVER: without end). After REMOVED and GONE the action uses nothing any more; a
+ * destructor may still run on another thread. The time-out is by CLOCK_MONOTONIC, whatever the
+ * scheduler's clock.
+ *
+ * Two tasks that wait for each other wait for ever, and so does a thread that waits while it holds
+ * a mutex that the action needs; docs/guide/cancelling.md shows both.
+ * Cost: O(1), a lock, and the wait. Cannot fail.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
+                                                      struct elapse_handle handle,
+                                                      uint64_t timeout_ns);
+
+/*
+ * Cancels `count` tasks, each as elapse_task_cancel would, but takes each lock once for up to 64 of
+ * them. Unless `answers` is NULL, the answers are stored there. Returns how many were removed.
+ * Cost: O(count), a lock for each shard among up to 64 tasks. Cannot fail.
+ */
+ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
+                                           const struct elapse_handle *handles, size_t count,
+                                           enum elapse_cancel *answers);
+
+/* ---- look up ---- */
+
+/*
+ * Finds the pending task with this key or, if none is pending, the running one. Returns true and
+ * stores its handle in `*handle`, or returns false if there is none.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key,
+                                 size_t key_bytes, struct elapse_handle *handle);
+
+/* Where a task is in its life. */
+enum elapse_task_state {
+    ELAPSE_TASK_GONE = 0,    /* it has ended, or was cancelled, or never existed */
+    ELAPSE_TASK_PENDING = 1, /* its action has not begun */
+    ELAPSE_TASK_RUNNING = 2, /* its action has begun; it may be rescheduled besides */
+};
+
+/*
+ * Returns the state of a task, which may have changed when the caller reads the answer. Unless
+ * `deadline_ns` is NULL, stores there the deadline, rounded up to a tick, for which the task is
+ * pending or was begun; ELAPSE_NEVER for a task that is gone.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
+                                                      struct elapse_handle handle,
+                                                      uint64_t *deadline_ns);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
