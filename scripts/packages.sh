@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# need_packages NAME...: sees to it that what these Debian packages bring is there.
-# What counts is not that dpkg knows a package but that its command or header is
-# found, so a compiler from elsewhere, or another gnuplot, will do.
+# need_packages NAME...: installs those of these Debian packages that are missing.
+# A package counts as there if its command, header or module is found, whether dpkg
+# knows it or not; so a compiler from elsewhere, or another gnuplot, will do.
 
-# A package; what tells that it is there; the name of that.
+# The package, the kind of thing to look for, and its name.
 readonly package_probes='
 gcc              command  cc
 libc6-dev        header   stdio.h
@@ -15,6 +15,8 @@ libxxhash-dev    header   xxhash.h
 gnuplot-nox      command  gnuplot
 libcmocka-dev    header   cmocka.h
 python3          command  python3
+python3-croniter  python  croniter
+tzdata           file     /usr/share/zoneinfo/Europe/Berlin
 clang            command  clang
 llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
@@ -62,6 +64,16 @@ clang_links_sanitizer()
     return "$status"
 }
 
+# Debian's modules are those of the system's interpreter, which may not be the first in PATH.
+python_finds()
+{
+    local interpreter
+    for interpreter in /usr/bin/python3 python3; do
+        ! "$interpreter" -c "import $1" 2>/dev/null || return 0
+    done
+    return 1
+}
+
 package_present()
 {
     local package kind what
@@ -73,6 +85,7 @@ package_present()
         cross) echo '#include <stdio.h>' | "$what" -E -x c - >/dev/null 2>&1 ;;
         pkg) pkg-config --exists "$what" 2>/dev/null ;;
         runtime) clang_links_sanitizer "$what" ;;
+        python) python_finds "$what" ;;
         file) compgen -G "$what" >/dev/null ;;
         esac
         return
@@ -81,7 +94,7 @@ package_present()
     exit 70
 }
 
-# The questions go to the terminal itself: standard input may be a trace to replay.
+# Asks on the terminal itself, because standard input may be a trace to replay.
 ask_to_install()
 {
     local answer
@@ -90,7 +103,7 @@ ask_to_install()
     [[ $answer != [Nn]* ]]
 }
 
-# The packages of these that are not there, in the array `missing`.
+# Puts the packages of these that are missing into the array `missing`.
 find_missing()
 {
     local package
@@ -103,13 +116,13 @@ find_missing()
 
 need_packages()
 {
-    local missing install become=()
+    local missing install log become=()
     find_missing "$@"
     ((${#missing[@]} > 0)) || return 0
 
-    echo "Missing packages: ${missing[*]}" >&2
+    echo "Packages to install: ${missing[*]}" >&2
     if ! command -v apt-get >/dev/null; then
-        echo "Those are their names in Debian. Please install what they are called here." >&2
+        echo "These are their names in Debian. Please install them by the names they have here." >&2
         exit 1
     fi
     install=(apt-get install --yes --no-install-recommends "${missing[@]}")
@@ -124,18 +137,30 @@ need_packages()
         echo "To install them: apt-get update && ${install[*]}" >&2
         exit 1
     fi
-    "${become[@]}" apt-get update </dev/null >&2
-    "${become[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}" </dev/null >&2
+    log=$(mktemp)
+    if ! { "${become[@]}" apt-get update &&
+        "${become[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}"; } </dev/null >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        echo "These packages could not be installed: ${missing[*]}" >&2
+        exit 1
+    fi
+    rm -f "$log"
+    find_missing "$@"
+    if ((${#missing[@]} > 0)); then
+        echo "Still missing after they were installed: ${missing[*]}" >&2
+        exit 1
+    fi
 }
 
-# want_packages NAME...: the same for what can be done without: all together, or if that
-# fails one by one; then names those that are still not there.
+# want_packages NAME...: the same for packages that are not essential: installs all together, or if
+# that fails one by one, and names those that are still missing.
 want_packages()
 {
     local missing package
     find_missing "$@"
     ((${#missing[@]} > 0)) || return 0
-    echo "Missing, but not needed by all that is to be done: ${missing[*]}" >&2
+    echo "Missing, and needed by parts of this only: ${missing[*]}" >&2
     if ask_to_install; then
         local assume_yes=yes
         (need_packages "${missing[@]}") || for package in "${missing[@]}"; do
@@ -143,5 +168,5 @@ want_packages()
         done
     fi
     find_missing "$@"
-    ((${#missing[@]} == 0)) || echo "Done without: ${missing[*]}" >&2
+    ((${#missing[@]} == 0)) || echo "Left out, with the parts that need them: ${missing[*]}" >&2
 }

@@ -2,6 +2,21 @@
 
 set(ELAPSE_TEST_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
 
+# After this many seconds ctest ends a test that hangs. Every test has this one limit, which no
+# sound test comes near: the longest takes a minute on a busy machine. The fewer processors there
+# are (nproc honours taskset), the longer other programs keep a test waiting; sanitizers and
+# emulators are slow in themselves.
+execute_process(COMMAND nproc OUTPUT_VARIABLE processors OUTPUT_STRIP_TRAILING_WHITESPACE
+    ERROR_QUIET)
+if(NOT processors MATCHES "^[1-9][0-9]*$")
+    set(processors 1)
+endif()
+math(EXPR ELAPSE_TEST_TIMEOUT_S "120 + 360 / ${processors}")
+if(ELAPSE_SANITIZE OR ELAPSE_COVERAGE OR CMAKE_CROSSCOMPILING)
+    math(EXPR ELAPSE_TEST_TIMEOUT_S "${ELAPSE_TEST_TIMEOUT_S} * 2")
+endif()
+unset(processors)
+
 # elapse_test_program(NAME LIBRARY SOURCE...): a program linked with LIBRARY, and with
 # what the programs share, compiled once for each library because it depends on the
 # geometry.
@@ -37,12 +52,12 @@ function(elapse_geometry_library name)
     set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
 endfunction()
 
-# elapse_randomised_test(NAME TIMEOUT LABEL PROGRAM ARGUMENT...): a test that reports
-# a crash found by a sanitizer as a signal, so that the program can shrink it.
-function(elapse_randomised_test name timeout label)
+# elapse_randomised_test(NAME LABEL PROGRAM ARGUMENT...): a test that reports a crash
+# found by a sanitizer as a signal, so that the program can shrink it.
+function(elapse_randomised_test name label)
     add_test(NAME ${name} COMMAND ${ARGN})
     set_tests_properties(${name} PROPERTIES
         LABELS ${label}
-        TIMEOUT ${timeout}
+        TIMEOUT ${ELAPSE_TEST_TIMEOUT_S}
         ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1")
 endfunction()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """tidy.py BUILD: clang-tidy, by .clang-tidy, over each file that BUILD compiles.
 
-A file that is compiled for several programs or geometries is examined once, the
-first way: clang-tidy itself would do it for each. One process for each file, for
+A file that is compiled for several programs or geometries is examined once, by its first
+command: clang-tidy itself would do it for each. One process for each file, for
 what the analyzer makes of va_list goes wrong when it is given several.
 """
 
@@ -40,7 +40,7 @@ def main():
     folder.mkdir(exist_ok=True)
     (folder / "compile_commands.json").write_text(json.dumps(list(commands.values())))
 
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         outcomes = list(pool.map(lambda file: examine(folder, file), commands))
     print(f"{len(outcomes)} files examined, {outcomes.count(False)} with findings")
     sys.exit(0 if outcomes and all(outcomes) else 1)

@@ -6,7 +6,7 @@
 # found out by one of the two searches.
 #
 # Prints a line for each, and fails if one is not as it should be; 77 where there is no Spin.
-# CC names the compiler, and SPIN_JOBS how many searches there are at a time (2).
+# CC names the compiler, and SPIN_JOBS how many searches run at the same time (1).
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -124,4 +124,4 @@ check_names
 {
     for model in "$@"; do echo "$model -"; done
     for model in "$@"; do mutants_of "$model" | sed "s/^/$model /"; done
-} | xargs -P "${SPIN_JOBS:-2}" -L 1 "${BASH_SOURCE[0]}" --one
+} | xargs -P "${SPIN_JOBS:-1}" -L 1 "${BASH_SOURCE[0]}" --one
