@@ -51,21 +51,21 @@ struct elapse__dials_level;
  * init. All fields are private.
  */
 struct elapse_dials {
-    uint64_t clock;                     /* the last time that the caller gave */
-    uint64_t wake;                      /* there is nothing to do before this tick */
-    uint64_t pointer;                   /* the dials' own position, which trails the clock */
-    size_t count;                       /* pending timers */
-    uint64_t moves;                     /* timers moved to another slot since init */
-    struct elapse__dials_level *finest; /* each level knows the next coarser one */
-    struct elapse__dials_level *top;    /* the coarsest */
-    struct elapse__link parked;         /* timers out of reach */
-    struct elapse__link aside;          /* of these, those that a visit has still to look at */
-    struct elapse__link never;          /* timers armed for ELAPSE_NEVER */
-    uint64_t parked_least;              /* no deadline in `parked` is earlier */
-    struct elapse_allocator growth;     /* its functions are NULL: no growing */
-    uint32_t levels;                    /* how many there are */
-    uint32_t given_levels;              /* of these, those in the storage */
-    bool drained;                       /* all that is due at the pointer is on level 0 */
+    uint64_t clock;                       /* the last time that the caller gave */
+    uint64_t wake;                        /* there is nothing to do before this tick */
+    uint64_t pointer;                     /* the dials' own position, which trails the clock */
+    size_t count;                         /* pending timers */
+    uint64_t moves;                       /* timers moved to another slot since init */
+    struct elapse__dials_level *finest;   /* each level knows the next coarser one */
+    struct elapse__dials_level *coarsest; /* the coarsest */
+    struct elapse__link parked;           /* timers out of reach */
+    struct elapse__link aside;            /* of these, those that a visit has still to look at */
+    struct elapse__link never;            /* timers armed for ELAPSE_NEVER */
+    uint64_t parked_least;                /* no deadline in `parked` is earlier */
+    struct elapse_allocator growth;       /* its functions are NULL: no growing */
+    uint32_t levels;                      /* how many there are */
+    uint32_t storage_levels;              /* of these, those in the storage */
+    bool cascaded;                        /* all that is due at the pointer is on level 0 */
 };
 
 /*

@@ -94,7 +94,7 @@ struct elapse_wheel {
     uint64_t wake;                          /* no pending timer is due before this tick */
     uint64_t pointer;                       /* the wheel's own position, which trails the clock */
     uint32_t occupied_words;                /* bit w: occupied[w] is not 0 */
-    uint32_t draining;                      /* number of the slot that is half drained; 0: none */
+    uint32_t cascading;                     /* number of the slot that is half drained; 0: none */
     size_t count;                           /* pending timers */
     uint64_t moves;                         /* timers moved to another slot since init */
     uint64_t occupied[ELAPSE__WHEEL_WORDS]; /* bit s % 64 of word s / 64: slot s has timers */

@@ -20,7 +20,7 @@ static inline unsigned elapse__highest_bit(uint64_t word)
 }
 
 /* Words of a bitmap with a bit for each slot. */
-static inline size_t elapse__words_of(size_t slots)
+static inline size_t elapse__bitmap_words(size_t slots)
 {
     return slots / 64 + (slots % 64 != 0);
 }

@@ -62,7 +62,7 @@
  *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
  *     follow_clock  pointer, as far as nothing has to be drained; wake
  *     find_due      pointer, wake: goes to the next thing to do
- *     drain_pointer moves the timers of all slots that begin at the pointer; drained
+ *     cascade_at_pointer moves the timers of all slots that begin at the pointer; drained
  *     pop_due       a ring -> idle; a slot's bit; wake
  *     grow          adds a level
  *
@@ -91,7 +91,7 @@ extern inline uint64_t elapse_dials_moves(const struct elapse_dials *dials);
 static bool visit_is_due(const struct elapse_dials *dials)
 {
     return !elapse__ring_empty(&dials->parked) &&
-           elapse__dials_begin(dials->top, dials->parked_least) == dials->pointer;
+           elapse__dials_begin(dials->coarsest, dials->parked_least) == dials->pointer;
 }
 
 /* The first tick at which there is something to do: a slot that has timers, or a visit of
@@ -102,7 +102,7 @@ static uint64_t first_begin(const struct elapse_dials *dials)
     if (!elapse__ring_empty(&dials->aside))
         return dials->pointer;
     if (!elapse__ring_empty(&dials->parked))
-        first = elapse__dials_begin(dials->top, dials->parked_least);
+        first = elapse__dials_begin(dials->coarsest, dials->parked_least);
     for (const struct elapse__dials_level *level = dials->finest; level != NULL;
          level = level->coarser) {
         /* Nothing on coarser levels can begin earlier either. */
@@ -143,7 +143,7 @@ static void follow_clock(struct elapse_dials *dials)
     uint64_t limit = dials->wake < dials->clock ? dials->wake : dials->clock;
     ELAPSE__ASSERT(limit > dials->pointer);
     dials->pointer = limit;
-    dials->drained = false;
+    dials->cascaded = false;
 }
 
 /* ---- placing ---- */
@@ -180,7 +180,7 @@ static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *tim
         timer->place = elapse__dials_place(ELAPSE__DIALS_PARKED, 0);
         if (elapse__ring_empty(ring) || deadline < dials->parked_least)
             dials->parked_least = deadline;
-        begin = elapse__dials_begin(dials->top, deadline);
+        begin = elapse__dials_begin(dials->coarsest, deadline);
     }
     if (as_oldest)
         elapse__ring_prepend(ring, &timer->keep.link);
@@ -209,7 +209,7 @@ static bool make_reach(struct elapse_dials *dials, uint64_t deadline)
 {
     if (dials->growth.allocate == NULL || deadline == ELAPSE_NEVER)
         return true;
-    while (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+    while (!elapse__dials_reaches(dials->coarsest, dials->pointer, deadline)) {
         if (!elapse__dials_grow(dials))
             return false;
     }
@@ -257,7 +257,7 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
  * the oldest, while `*budget` lasts. None of them belongs into the same ring. Returns true
  * when the ring is empty.
  */
-static bool drain_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
+static bool cascade_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
 {
     struct elapse__link *link = ring->previous;
     size_t left = *budget;
@@ -284,7 +284,7 @@ static void put_parked_aside(struct elapse_dials *dials)
 
 /* Drains all slots above level 0 that begin at the pointer, and the parked ring if
  * that is to be visited. Returns false when the budget did not suffice. */
-static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
+static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
 {
     uint64_t pointer = dials->pointer;
     for (struct elapse__dials_level *level = dials->finest->coarser;
@@ -293,13 +293,13 @@ static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
         struct elapse__link *ring = elapse__dials_ring(level, slot);
         if (elapse__ring_empty(ring))
             continue;
-        if (!drain_ring(dials, ring, budget))
+        if (!cascade_ring(dials, ring, budget))
             return false;
         elapse__dials_mark_empty(level, slot);
     }
     put_parked_aside(dials);
-    dials->drained = drain_ring(dials, &dials->aside, budget);
-    return dials->drained;
+    dials->cascaded = cascade_ring(dials, &dials->aside, budget);
+    return dials->cascaded;
 }
 
 /*
@@ -311,7 +311,7 @@ static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_t
 {
     *due = NULL;
     for (;;) {
-        if (dials->drained) {
+        if (dials->cascaded) {
             struct elapse__link *ring = elapse__dials_ring(
                 dials->finest, elapse__dials_slot(dials->finest, dials->pointer));
             if (!elapse__ring_empty(ring)) {
@@ -325,8 +325,8 @@ static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_t
             return true;
         ELAPSE__ASSERT(tick >= dials->pointer);
         dials->pointer = tick;
-        dials->drained = false;
-        if (!drain_pointer(dials, budget))
+        dials->cascaded = false;
+        if (!cascade_at_pointer(dials, budget))
             return false;
     }
 }

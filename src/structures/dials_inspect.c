@@ -11,7 +11,7 @@
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
                         void *context)
 {
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
         /* A copy: the bits change when the visit stops the last timer of a slot. */
         uint64_t bits = elapse__dials_occupied(level)[word];
@@ -94,7 +94,7 @@ static unsigned check_begin(const struct elapse_dials *dials, uint64_t begin, bo
 {
     if (dials->wake > begin)
         return 7;
-    return dials->drained && !on_level_0 && begin == dials->pointer ? 8 : 0;
+    return dials->cascaded && !on_level_0 && begin == dials->pointer ? 8 : 0;
 }
 
 static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t slot,
@@ -122,7 +122,7 @@ static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t s
 static unsigned check_level(const struct elapse__dials_level *level, struct inspection *inspection)
 {
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     uint64_t bits = 0;
     for (size_t word = 0; word < words; word++) {
         for (uint64_t left = occupied[word]; left != 0; left &= left - 1)
@@ -151,7 +151,7 @@ static unsigned check_geometry(const struct elapse_dials *dials)
         if (level->span != width)
             return 9;
         if (level->coarser == NULL)
-            return level == dials->top && number + 1 == dials->levels ? 0 : 9;
+            return level == dials->coarsest && number + 1 == dials->levels ? 0 : 9;
         level = level->coarser;
     }
 }
@@ -159,7 +159,7 @@ static unsigned check_geometry(const struct elapse_dials *dials)
 /* The rings that belong to no slot. */
 static unsigned check_unplaced(const struct elapse_dials *dials, struct inspection *inspection)
 {
-    uint64_t begin = elapse__dials_begin(dials->top, dials->parked_least);
+    uint64_t begin = elapse__dials_begin(dials->coarsest, dials->parked_least);
     unsigned broken = 0;
 
     inspection->broken = 6;
@@ -167,7 +167,7 @@ static unsigned check_unplaced(const struct elapse_dials *dials, struct inspecti
     inspection->first = dials->pointer;
     inspection->last = ELAPSE_TIME_MAX;
     broken = inspect_ring(&dials->aside, inspection);
-    if (broken == 0 && dials->drained && !elapse__ring_empty(&dials->aside))
+    if (broken == 0 && dials->cascaded && !elapse__ring_empty(&dials->aside))
         broken = 8;
     if (broken == 0) {
         inspection->first = dials->parked_least;
@@ -233,7 +233,7 @@ static void dump_slot(const struct elapse_dials *dials, const struct elapse__dia
 static void dump_level(const struct elapse_dials *dials, const struct elapse__dials_level *level,
                        elapse_dump_function *describe, void *context)
 {
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1)

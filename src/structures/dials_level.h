@@ -137,7 +137,7 @@ static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_leve
 {
     ELAPSE__ASSERT(level->occupied_slots > 0);
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     uint32_t from = elapse__dials_slot(level, pointer);
     size_t word = from / 64;
     uint64_t bits = occupied[word] & UINT64_MAX << from % 64;

@@ -33,7 +33,7 @@ static bool shape_is_sound(const struct elapse_shape *shape)
 static uint64_t level_bytes(uint32_t slots)
 {
     return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__link) +
-           (uint64_t)elapse__words_of(slots) * sizeof(uint64_t);
+           (uint64_t)elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 
 size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
@@ -56,7 +56,7 @@ size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
 static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
 {
     struct elapse__dials_level *level = memory;
-    struct elapse__dials_level *below = dials->top;
+    struct elapse__dials_level *below = dials->coarsest;
     uint64_t width = below == NULL ? 1 : below->span;
 
     *level = (struct elapse__dials_level){
@@ -67,17 +67,17 @@ static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
     };
     for (uint32_t slot = 0; slot < slots; slot++)
         elapse__ring_init(elapse__dials_ring(level, slot));
-    memset(elapse__dials_occupied(level), 0, elapse__words_of(slots) * sizeof(uint64_t));
+    memset(elapse__dials_occupied(level), 0, elapse__bitmap_words(slots) * sizeof(uint64_t));
     if (below == NULL)
         dials->finest = level;
     else
         below->coarser = level;
-    dials->top = level;
+    dials->coarsest = level;
 }
 
 bool elapse__dials_grow(struct elapse_dials *dials)
 {
-    uint32_t slots = dials->top->slots;
+    uint32_t slots = dials->coarsest->slots;
     void *memory = dials->growth.allocate(_Alignof(struct elapse__dials_level),
                                           (size_t)level_bytes(slots), dials->growth.context);
     if (memory == NULL)
@@ -115,7 +115,7 @@ enum elapse_error elapse_dials_init_sized(struct elapse_dials *dials, size_t dia
         add_level(dials, memory, shape->slots[i]);
         memory += level_bytes(shape->slots[i]);
     }
-    dials->given_levels = dials->levels;
+    dials->storage_levels = dials->levels;
     return ELAPSE_OK;
 }
 
@@ -124,7 +124,7 @@ void elapse_dials_finish(struct elapse_dials *dials)
     struct elapse__dials_level *level = dials->finest;
     while (level != NULL) {
         struct elapse__dials_level *coarser = level->coarser;
-        if (level->number >= dials->given_levels)
+        if (level->number >= dials->storage_levels)
             dials->growth.release(level, (size_t)level_bytes(level->slots), dials->growth.context);
         level = coarser;
     }
@@ -135,7 +135,8 @@ enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t dela
     if (dials->growth.allocate == NULL)
         return ELAPSE_OK;
     /* Wherever in its slot the pointer is, the top level reaches its other slots. */
-    while (dials->top->span < UINT64_MAX && delay > dials->top->span - dials->top->width) {
+    while (dials->coarsest->span < UINT64_MAX &&
+           delay > dials->coarsest->span - dials->coarsest->width) {
         if (!elapse__dials_grow(dials))
             return ELAPSE_ERROR_MEMORY;
     }

@@ -82,7 +82,7 @@ size_t elapse_hashed_storage_bytes(size_t slots)
 {
     if (slots == 0 || slots > ELAPSE_HASHED_SLOTS_MAX)
         return SIZE_MAX;
-    return slots * sizeof(struct elapse__link) + elapse__words_of(slots) * sizeof(uint64_t);
+    return slots * sizeof(struct elapse__link) + elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 
 enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t hashed_bytes,
@@ -107,10 +107,10 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
         .slots = slots,
         .position = (size_t)(clock % slots),
         .unvisited = slots,
-        .rings = (struct elapse__link *)(occupied + elapse__words_of(slots)),
+        .rings = (struct elapse__link *)(occupied + elapse__bitmap_words(slots)),
         .occupied = occupied,
     };
-    memset(occupied, 0, elapse__words_of(slots) * sizeof *occupied);
+    memset(occupied, 0, elapse__bitmap_words(slots) * sizeof *occupied);
     for (size_t slot = 0; slot < slots; slot++)
         elapse__ring_init(&hashed->rings[slot]);
     elapse__ring_init(&hashed->due);

@@ -21,7 +21,7 @@
  * Popping takes the first slot of the lowest occupied level. On level 0 all its
  * timers are due at one tick: they are popped from the oldest on. Higher up the
  * pointer jumps to the least deadline in the slot, which makes every timer in it
- * belong on a lower level, and the slot is drained: moved down, one by one.
+ * belong on a lower level, and the slot is cascading: moved down, one by one.
  *
  * Two times: `clock` is what the caller said last, `pointer` is where the slots
  * are counted from. Advancing sets the clock alone. The pointer follows when a
@@ -41,7 +41,7 @@
  *     it has an earlier deadline. (A later one it may have, even beyond the slot:
  *     a timer that was put off stays where it is until its slot's turn.)
  *  7. `wake` is no later than the `least` of any occupied slot.
- *  8. `draining` is 0 or an occupied slot above level 0 whose digit is the
+ *  8. `cascading` is 0 or an occupied slot above level 0 whose digit is the
  *     pointer's, which is the exception to 5; `wake` is not after the clock then.
  *
  * Who changes what:
@@ -51,7 +51,7 @@
  *     move_timer   puts into another ring (drain; pop of a timer that was put off)
  *     open_slot, mark_empty   the bits of a slot; the latter ends its drain
  *     catch_up     pointer, as far as no timer's slot changes
- *     prepare      pointer, draining, wake: takes up the next slot
+ *     prepare      pointer, cascading, wake: takes up the next slot
  *     drain        moves the timers of one slot
  *
  * Order. The rings keep the order of arming. A drain walks from the newest to the
@@ -119,8 +119,8 @@ static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
     *word &= ~(UINT64_C(1) << slot % 64);
     if (*word == 0)
         wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);
-    if (slot == wheel->draining)
-        wheel->draining = 0;
+    if (slot == wheel->cascading)
+        wheel->cascading = 0;
 }
 
 /* The slot to be popped from next: slots are numbered level by level, so that the
@@ -198,7 +198,7 @@ static void lower_wake(struct elapse_wheel *wheel, uint64_t deadline)
 static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct elapse_timer *timer)
 {
     uint64_t deadline = timer->deadline;
-    if (wheel->draining == 0)
+    if (wheel->cascading == 0)
         catch_up(wheel);
     unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
     /* Had it timers, they would have lain in the slot found first, or have kept the
@@ -219,7 +219,7 @@ ELAPSE__COLD void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct 
 {
     deadline = elapse__stored_deadline(wheel->clock, deadline);
     if (deadline > timer->deadline) {
-        timer->deadline = deadline; /* it is due, and put off to now */
+        timer->deadline = deadline; /* it is due, and postponed to now */
         return;
     }
     (void)elapse_wheel_stop(wheel, timer);
@@ -257,7 +257,7 @@ void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *
 /*
  * Puts a timer that was just taken out of a ring where its deadline, which may
  * have passed, belongs. The pointer stays: it is at the tick that is being popped,
- * or at the least deadline of the slot that is being drained.
+ * or at the least deadline of the slot that is being cascading.
  *
  * `trails` are those of the drain, and the slots below `lower_slots` were empty
  * when it began: into these the timer goes in front. Elsewhere it goes behind: it
@@ -288,22 +288,22 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
 }
 
 /*
- * Moves the timers of the slot that is being drained, from the newest to the
+ * Moves the timers of the slot that is being cascading, from the newest to the
  * oldest, while `*budget` lasts. Returns true when the slot is empty.
  */
-static bool drain(struct elapse_wheel *wheel, size_t *budget)
+static bool cascade_slot(struct elapse_wheel *wheel, size_t *budget)
 {
-    unsigned drained = wheel->draining;
-    struct elapse__link *ring = &wheel->slots[drained].timers;
+    unsigned cascading = wheel->cascading;
+    struct elapse__link *ring = &wheel->slots[cascading].timers;
     struct elapse__link *link = ring->previous;
-    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(drained));
+    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(cascading));
     size_t left = *budget;
 
     ELAPSE__ASSERT(link != ring);
 
     struct elapse__scratch_trails trails;
     memset(trails.entered, 0, sizeof trails.entered);
-    elapse__prefetch_trail(wheel, drained);
+    elapse__prefetch_trail(wheel, cascading);
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
         elapse__prefetch(timer->place);
@@ -317,18 +317,18 @@ static bool drain(struct elapse_wheel *wheel, size_t *budget)
     *budget = left;
     if (link != ring)
         return false;
-    mark_empty(wheel, drained);
+    mark_empty(wheel, cascading);
     return true;
 }
 
 /*
- * The one timer left in the slot that is being drained, if it is due at the
+ * The one timer left in the slot that is being cascading, if it is due at the
  * pointer: nothing is due before it, so it can be popped from where it is. NULL
  * otherwise. Timers that are few and far between need no move at all by this.
  */
-static struct elapse_timer *last_in_drain(const struct elapse_wheel *wheel)
+static struct elapse_timer *last_in_cascade(const struct elapse_wheel *wheel)
 {
-    const struct elapse__link *ring = &wheel->slots[wheel->draining].timers;
+    const struct elapse__link *ring = &wheel->slots[wheel->cascading].timers;
     struct elapse_timer *timer = elapse__ring_timer(ring->next);
     bool one_is_left = ring->next == ring->previous;
     return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;
@@ -343,11 +343,11 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
 {
     *due = NULL;
     for (;;) {
-        if (wheel->draining != 0) {
-            *due = last_in_drain(wheel);
+        if (wheel->cascading != 0) {
+            *due = last_in_cascade(wheel);
             if (*due != NULL)
                 return true;
-            if (!drain(wheel, budget))
+            if (!cascade_slot(wheel, budget))
                 return false;
         }
         uint64_t tick = least_of_all(wheel);
@@ -359,7 +359,7 @@ static bool prepare(struct elapse_wheel *wheel, size_t *budget, struct elapse_ti
         ELAPSE__ASSERT(tick >= wheel->pointer);
         wheel->pointer = tick;
         if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-            wheel->draining = slot;
+            wheel->cascading = slot;
             continue;
         }
         struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
@@ -408,7 +408,7 @@ bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves)
 
 uint64_t elapse_wheel_next(const struct elapse_wheel *wheel)
 {
-    if (wheel->draining != 0)
+    if (wheel->cascading != 0)
         return wheel->wake;
     return least_of_all(wheel);
 }

@@ -62,7 +62,7 @@ static inline void elapse__prefetch(uint64_t hint)
     __builtin_prefetch((const void *)(address + sizeof(struct elapse_timer) - 1), 1);
 }
 
-static inline uint64_t *elapse__trail_seat(struct elapse_wheel *wheel, unsigned slot,
+static inline uint64_t *elapse__trail_hint(struct elapse_wheel *wheel, unsigned slot,
                                            uint64_t number)
 {
     return &wheel->trails[slot % ELAPSE__WHEEL_TRAILS].hints[number % ELAPSE__WHEEL_HINT_DISTANCE];
@@ -73,9 +73,9 @@ static inline uint64_t *elapse__trail_seat(struct elapse_wheel *wheel, unsigned 
 static inline uint64_t elapse__place_on_trail(struct elapse_wheel *wheel, unsigned slot,
                                               uint64_t number, const struct elapse_timer *timer)
 {
-    uint64_t *seat = elapse__trail_seat(wheel, slot, number);
-    uint64_t earlier = *seat;
-    *seat = elapse__hint(timer);
+    uint64_t *kept = elapse__trail_hint(wheel, slot, number);
+    uint64_t earlier = *kept;
+    *kept = elapse__hint(timer);
     return earlier | (slot + 1);
 }
 
@@ -86,12 +86,12 @@ static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned s
     if (wheel->slots[slot].entered < ELAPSE__WHEEL_HINT_DISTANCE)
         return;
     for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE; i++)
-        elapse__prefetch(*elapse__trail_seat(wheel, slot, i));
+        elapse__prefetch(*elapse__trail_hint(wheel, slot, i));
 }
 
 /* The trails of one walk of a drain, by the slot's number within its level. */
 struct elapse__scratch_trails {
-    struct elapse_timer *seats[ELAPSE__WHEEL_DIGIT_SLOTS][ELAPSE__WHEEL_HINT_DISTANCE];
+    struct elapse_timer *timers[ELAPSE__WHEEL_DIGIT_SLOTS][ELAPSE__WHEEL_HINT_DISTANCE];
     uint32_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
 };
 
@@ -108,7 +108,7 @@ static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *tr
     trails->entered[digit] = count;
     /* The one at the front was the last to enter. */
     for (link = front; count > 0; link = link->next)
-        trails->seats[digit][--count] = elapse__ring_timer(link);
+        trails->timers[digit][--count] = elapse__ring_timer(link);
 }
 
 /* Notes that the walk has put `timer` in front of the ring of `slot`, above level 0,
@@ -122,15 +122,15 @@ static inline void elapse__leave_scratch_trail(struct elapse__scratch_trails *tr
     if (trails->entered[digit] == 0 && timer->keep.link.next != ring)
         elapse__adopt_scratch_trail(trails, digit, ring, timer->keep.link.next);
     unsigned number = trails->entered[digit]++;
-    struct elapse_timer **seat = &trails->seats[digit][number % ELAPSE__WHEEL_HINT_DISTANCE];
+    struct elapse_timer **kept = &trails->timers[digit][number % ELAPSE__WHEEL_HINT_DISTANCE];
     if (number >= ELAPSE__WHEEL_HINT_DISTANCE) {
-        uint64_t slot_of_earlier = (*seat)->place & ELAPSE__WHEEL_PLACE_MASK;
-        (*seat)->place = slot_of_earlier | elapse__hint(timer);
+        uint64_t slot_of_earlier = (*kept)->place & ELAPSE__WHEEL_PLACE_MASK;
+        (*kept)->place = slot_of_earlier | elapse__hint(timer);
     } else {
         /* The first to enter are the first to be walked: see prefetch_trail. */
         (void)elapse__place_on_trail(wheel, slot, wheel->slots[slot].entered++, timer);
     }
-    *seat = timer;
+    *kept = timer;
 }
 
 #endif

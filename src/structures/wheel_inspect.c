@@ -31,7 +31,7 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 {
     elapse_wheel_for_each(wheel, stop_visited, wheel);
     wheel->wake = ELAPSE_NEVER;
-    ELAPSE__ASSERT(wheel->count == 0 && wheel->draining == 0);
+    ELAPSE__ASSERT(wheel->count == 0 && wheel->cascading == 0);
 }
 
 /* ---- check ---- */
@@ -66,7 +66,7 @@ static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
     unsigned level = elapse__wheel_level(slot);
     unsigned digit = slot - elapse__wheel_first_slot(level);
     unsigned pointer_digit = elapse__wheel_digit(wheel->pointer, level);
-    bool may_be_equal = level == 0 || slot == wheel->draining;
+    bool may_be_equal = level == 0 || slot == wheel->cascading;
     if (digit < pointer_digit || (digit == pointer_digit && !may_be_equal))
         return 5;
     uint64_t least = wheel->slots[slot].least;
@@ -86,9 +86,9 @@ static unsigned check_words(const struct elapse_wheel *wheel)
     return words == wheel->occupied_words ? 0 : 2;
 }
 
-static unsigned check_draining(const struct elapse_wheel *wheel)
+static unsigned check_cascading(const struct elapse_wheel *wheel)
 {
-    unsigned slot = wheel->draining;
+    unsigned slot = wheel->cascading;
     if (slot == 0)
         return 0;
     if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || slot >= ELAPSE__WHEEL_SLOTS ||
@@ -106,7 +106,7 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
         return 1;
     unsigned broken = check_words(wheel);
     if (broken == 0)
-        broken = check_draining(wheel);
+        broken = check_cascading(wheel);
 
     size_t count = 0;
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS && broken == 0; slot++) {
