@@ -38,14 +38,14 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 /* ---- check ---- */
 
 /* A slot whose timers are checked. */
-struct checked_slot {
+struct checked_wheel_slot {
     const struct elapse_wheel *wheel;
     unsigned slot;
 };
 
 static unsigned check_timer(const struct elapse_timer *timer, const void *context)
 {
-    const struct checked_slot *checked = context;
+    const struct checked_wheel_slot *checked = context;
     if ((timer->place & ELAPSE__WHEEL_PLACE_MASK) != checked->slot + 1)
         return 3;
     if (timer->deadline < checked->wheel->slots[checked->slot].least)
@@ -106,7 +106,7 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
     size_t count = 0;
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS && broken == 0; slot++) {
         const struct elapse__link *ring = &wheel->slots[slot].timers;
-        const struct checked_slot checked = {.wheel = wheel, .slot = slot};
+        const struct checked_wheel_slot checked = {.wheel = wheel, .slot = slot};
         bool occupied = elapse__bitmap_has(wheel->occupied, slot);
         if (occupied == elapse__ring_empty(ring))
             return 2;

@@ -403,10 +403,10 @@ mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
     'if (timer->deadline == ELAPSE_NEVER) {' \
     'if (false) {'
 mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
-    'if (slot >= hashed->unvisited)' \
+    'if (slot >= hashed->first_unvisited)' \
     'if (false)'
 mutant hashed_armed_in_a_jump_counts_from_before src/structures/hashed.c \
-    'if (slot >= hashed->unvisited)' \
+    'if (slot >= hashed->first_unvisited)' \
     'if (elapse__hashed_jumping(hashed))'
 mutant hashed_rounds_popped_early src/structures/hashed.c \
     'if (rounds < turns) {' \
@@ -422,7 +422,7 @@ mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
 ' \
     ''
 mutant hashed_jump_takes_one_turn src/structures/hashed.c \
-    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->before, slot));' \
+    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->jump_origin, slot));' \
     'take_aside(hashed, slot, 1);'
 mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
     '    sort_ring(&hashed->due);
@@ -462,14 +462,14 @@ mutant hashed_next_overlooks_the_slots_before src/structures/hashed.c \
     'return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);' \
     'return slot;'
 mutant hashed_next_is_the_pointer_in_a_jump src/structures/hashed.c \
-    'return hashed->before + 1;' \
+    'return hashed->jump_origin + 1;' \
     'return hashed->pointer;'
 mutant hashed_visits_counted_once_a_jump src/structures/hashed.c \
     'hashed->ticking_visits += turns;' \
     'hashed->ticking_visits++;'
 mutant hashed_clear_leaves_the_jump src/structures/hashed_inspect.c \
-    '    hashed->before = hashed->pointer;
-    hashed->unvisited = hashed->slots;' \
+    '    hashed->jump_origin = hashed->pointer;
+    hashed->first_unvisited = hashed->slots;' \
     ''
 mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
     'timer->deadline % hashed->slots == slot &&
