@@ -1,11 +1,11 @@
 /*
- * Elapse: where memory comes from, for the parts that allocate: the scheduler, and
- * dials that grow.
+ * Elapse: the allocator that the caller gives to the parts that allocate memory: the
+ * scheduler, and dials that grow.
  *
  *     static void *allocate(size_t alignment, size_t bytes, void *context)
  *     {
  *         (void)context;
- *         // C11 wants a multiple of the alignment.
+ *         // C11 requires a multiple of the alignment.
  *         return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
  *     }
  *
@@ -27,18 +27,18 @@ extern "C" {
 #endif
 
 /*
- * Two functions and what is passed on to them. Those of a scheduler may be called by
- * any thread, several at a time; those of a structure are called by the thread that
- * uses the structure, inside its calls. Neither may call back into Elapse.
+ * Two functions, and a context that is passed to both. Any thread may call those of a scheduler,
+ * several threads at a time. Those of a structure are called by the thread that
+ * uses the structure, during its calls. Neither may call a function of Elapse.
  * Since 0.1.
  */
 struct elapse_allocator {
-    /* `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
-     * are none. */
+    /* Returns `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there
+     * is no memory. */
     void *(*allocate)(size_t alignment, size_t bytes, void *context);
-    /* Takes back what allocate gave, of which the bytes are told again. */
+    /* Takes back memory that allocate returned; `bytes` is the number that was asked for. */
     void (*release)(void *memory, size_t bytes, void *context);
-    void *context; /* passed on to both */
+    void *context; /* passed to both */
 };
 
 #ifdef __cplusplus

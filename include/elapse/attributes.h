@@ -1,18 +1,18 @@
 /*
- * Elapse: how the public functions are marked. Nothing here is for calling.
+ * Elapse: the attributes of the public functions. This file declares no functions.
  */
 #ifndef ELAPSE_ATTRIBUTES_H
 #define ELAPSE_ATTRIBUTES_H
 
-/* The headers define inline functions as C99 and C++ do; in the old GNU way each
- * file that includes them would define them anew. (Clang names that way in C++
- * too, and means nothing by it.) */
+/* The headers define inline functions by the rules of C99 and C++. By the older GNU rules,
+ * each file that includes them would define the functions again. (Clang defines the macro in
+ * C++ too, where it has no meaning.) */
 #if defined(__GNUC_GNU_INLINE__) && !defined(__cplusplus)
 #error "Elapse needs the inline functions of C99: compile as C99 or later"
 #endif
 
-/* A function that the library offers; everything without this mark is hidden
- * from users of the shared library. */
+/* ELAPSE_API marks a function that the library offers. The shared library hides everything
+ * without this mark. */
 #if defined(__GNUC__)
 #define ELAPSE_API        __attribute__((visibility("default")))
 #define ELAPSE_MUST_CHECK __attribute__((warn_unused_result))

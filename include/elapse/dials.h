@@ -1,12 +1,12 @@
 /*
- * Elapse: dials, the hierarchical timing wheel with any slots on any level.
+ * Elapse: dials, the hierarchical timing wheel with any number of slots on each level.
  *
- * Each level is a dial: as many slots as the caller says, two or more, each as wide as
- * the whole dial below it; a slot of the finest dial is one tick. With it come the
- * classical designs: 60 seconds, 60 minutes, 24 hours and 30 days as on a clock face;
- * 512 slots, and another dial of 512 made only when a deadline needs one; and four dials
- * of 16 slots that take less than 2 KiB in all, for small machines. Where none of this
- * is wanted, the wheel of wheel.h is faster.
+ * Each level is a dial of two or more slots, as many as the caller says. A slot of the
+ * finest dial is one tick; a slot of another dial is as wide as the whole dial below it. The
+ * classical designs can be built from dials: 60 seconds, 60 minutes, 24 hours and 30 days as on
+ * a clock face; 512 slots, and another dial of 512 that is made only when a deadline needs it;
+ * or four dials of 16 slots, which take less than 2 KiB in all, for small machines. If you need
+ * none of this, the wheel of wheel.h is faster.
  *
  * The caller gives the memory for the slots:
  *
@@ -17,15 +17,17 @@
  *
  *     if (elapse_dials_init(&dials, &shape, malloc(bytes), bytes, now) != ELAPSE_OK)
  *         ...;
- *     if (elapse_dials_start(&dials, &connection->idle, now + 30) != ELAPSE_OK)
+ *     // `now` was rounded down to a tick: without the + 1 it fires up to a tick early.
+ *     if (elapse_dials_start(&dials, &connection->idle, elapse_deadline_after(now, 30 + 1)) !=
+ *         ELAPSE_OK)
  *         ...;                          // only dials that grow can fail
  *
- * A deadline farther off than the coarsest dial reaches makes dials with an allocator
- * grow by another dial. In others it is parked, and looked at again each time that it
- * may have come within reach: at most once a turn of the coarsest dial.
+ * When a deadline lies beyond the reach of the coarsest dial, dials with an allocator
+ * grow by another dial. Other dials park the timer: they look at it again each time that its
+ * deadline may have come within reach, at most once a turn of the coarsest dial.
  *
  * Verbs, order and promises are those of wheel.h, whose comments hold here too, except
- * where said below. What holds for every function below, unless it says otherwise:
+ * where this file says otherwise. What holds for every function below, unless it says otherwise:
  * - Times: in ticks, as in wheel.h.
  * - Threads: one at a time, as in wheel.h.
  * - Since: version 0.1.
@@ -51,28 +53,28 @@ struct elapse__dials_level;
  * init. All fields are private.
  */
 struct elapse_dials {
-    uint64_t clock;                     /* the last time that the caller gave */
-    uint64_t wake;                      /* there is nothing to do before this tick */
-    uint64_t pointer;                   /* the dials' own position, which trails the clock */
-    size_t count;                       /* pending timers */
-    uint64_t moves;                     /* timers moved to another slot since init */
-    struct elapse__dials_level *finest; /* each level knows the next coarser one */
-    struct elapse__dials_level *top;    /* the coarsest */
-    struct elapse__link parked;         /* timers out of reach */
-    struct elapse__link aside;          /* of these, those that a visit has still to look at */
-    struct elapse__link never;          /* timers armed for ELAPSE_NEVER */
-    uint64_t parked_least;              /* no deadline in `parked` is earlier */
-    struct elapse_allocator growth;     /* its functions are NULL: no growing */
-    uint32_t levels;                    /* how many there are */
-    uint32_t given_levels;              /* of these, those in the storage */
-    bool drained;                       /* all that is due at the pointer is on level 0 */
+    uint64_t clock;                       /* the last time that the caller gave */
+    uint64_t wake;                        /* there is no work to do before this tick */
+    uint64_t pointer;                     /* the dials' own position, which trails the clock */
+    size_t count;                         /* pending timers */
+    uint64_t moves;                       /* timers moved to another slot since init */
+    struct elapse__dials_level *finest;   /* each level points to the next coarser one */
+    struct elapse__dials_level *coarsest; /* the coarsest */
+    struct elapse__link parked;           /* timers out of reach */
+    struct elapse__link aside;            /* parked timers that a visit has yet to look at */
+    struct elapse__link never;            /* timers armed for ELAPSE_NEVER */
+    uint64_t parked_least;                /* no deadline in `parked` is earlier */
+    struct elapse_allocator growth;       /* its functions are NULL if the dials do not grow */
+    uint32_t levels;                      /* how many there are */
+    uint32_t storage_levels;              /* how many of these are in the storage */
+    bool cascaded;                        /* every timer due at the pointer is on level 0 */
 };
 
 /*
- * The bytes of storage that dials of this shape need: 1 to ELAPSE_SHAPE_LEVELS_MAX
- * levels of 2 slots or more, some 16 bytes for each slot. NULL stands for eight
- * levels of 256 slots, which reach every deadline and take some 33 KiB. SIZE_MAX when
- * it is not such a shape, its allocator lacks a function, or memory cannot hold so much.
+ * Returns the bytes of storage that dials of this shape need: some 16 bytes for each slot. A
+ * shape has 1 to ELAPSE_SHAPE_LEVELS_MAX levels of 2 slots or more. NULL stands for eight
+ * levels of 256 slots, which reach every deadline and take some 33 KiB. Returns SIZE_MAX when
+ * the shape is not such a shape, its allocator lacks a function, or memory cannot hold so much.
  * Cost: O(levels). Cannot fail.
  */
 ELAPSE_API size_t elapse_dials_storage_bytes(const struct elapse_shape *shape);
@@ -84,13 +86,13 @@ elapse_dials_init_sized(struct elapse_dials *dials, size_t dials_bytes,
                         uint64_t now);
 
 /*
- * Makes empty dials of this shape whose time is `now`, keeping the slots in the
- * `storage_bytes` bytes at `storage`, which stay the caller's to free once the dials are
- * not used any more. NULL as shape is what it is for elapse_dials_storage_bytes.
+ * Makes empty dials of this shape whose time is `now`. They keep the slots in the
+ * `storage_bytes` bytes at `storage`. The storage stays the caller's, to be freed when the dials
+ * are no longer used. A NULL shape means the same as for elapse_dials_storage_bytes.
  * With an allocator in the shape the dials can grow: further levels have as many slots
- * as the last one listed, and are made when a deadline needs them.
+ * as the last level listed, and are made when a deadline needs them.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_dials in header and library
- * differ; ELAPSE_ERROR_ARGUMENT for a shape of which elapse_dials_storage_bytes says
+ * differ; ELAPSE_ERROR_ARGUMENT for a shape for which elapse_dials_storage_bytes returns
  * SIZE_MAX; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned for a uint64_t and a
  * pointer, or too small. Nothing is written then.
  * Cost: writes struct and storage once.
@@ -103,33 +105,33 @@ elapse_dials_init(struct elapse_dials *dials, const struct elapse_shape *shape, 
 }
 
 /*
- * Gives the levels that were grown back to the allocator, once, after an init that succeeded.
- * The timers still in the dials are forgotten, and the dials may only be initialised anew.
- * Dials that cannot grow need no finish.
+ * Gives the levels that were added back to the allocator. Requires an init that succeeded, and no
+ * finish since. The timers still in the dials are forgotten, and the dials may only be initialised
+ * again. Dials that cannot grow need no finish.
  * Cost: O(levels). Cannot fail.
  */
 ELAPSE_API void elapse_dials_finish(struct elapse_dials *dials);
 
 /*
- * Makes dials that grow ready for delays of up to `delay` ticks: from here on no start can
- * fail whose deadline, or now where that is later, is at most `delay` ticks after the time at
- * which pop last returned NULL (or init was called). So who lets time jump, and starts timers
- * before popping what came due, has to reserve the jump as well. For ELAPSE_NEVER it is every
- * start. Where nothing grows, nothing is done.
+ * Adds the levels that delays of up to `delay` ticks need, so that starts with such delays cannot
+ * fail. A delay is counted from the time at which pop last returned NULL (or init was called) to
+ * the deadline, or to now where that is later. So if you let time jump, and start timers before you
+ * pop those that came due, reserve the length of the jump as well. After reserving ELAPSE_NEVER no
+ * start can fail. Does nothing in dials that do not grow.
  * Errors: ELAPSE_ERROR_MEMORY when the allocator has none; levels made before that stay.
- * Cost: O(levels), and what the allocator takes.
+ * Cost: O(levels), and the cost of the allocator.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_dials_reserve(struct elapse_dials *dials,
                                                                     uint64_t delay);
 
 /*
- * As elapse_wheel_start; a pending timer is always put behind those that have its new
+ * As elapse_wheel_start; a pending timer always comes after those that have its new
  * deadline already.
- * Errors: ELAPSE_ERROR_MEMORY when the dials have to grow and cannot. A timer that was
- * pending stays as it was, another stays idle; levels made before stay too. Dials that do not
- * grow cannot fail.
- * Cost: O(levels); and, once after a jump of time over slots that have timers, the look
- * at the bitmap of each level, 64 slots at a time.
+ * Errors: ELAPSE_ERROR_MEMORY when the dials have to grow and cannot. A pending
+ * timer then stays as it was, and an idle timer stays idle; levels made before stay too. Dials
+ * that do not grow cannot fail.
+ * Cost: O(levels). The first start after a jump of time over slots that have timers also
+ * searches the bitmap of each level, 64 slots at a time.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_dials_start(struct elapse_dials *dials, struct elapse_timer *timer, uint64_t deadline);
@@ -151,34 +153,33 @@ ELAPSE_API inline void elapse_dials_advance(struct elapse_dials *dials, uint64_t
         dials->clock = now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;
 }
 
-/* What elapse_dials_pop calls when there may be something to do. */
+/* What elapse_dials_pop calls when there may be work to do. */
 ELAPSE_API struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials);
 
 /*
  * As elapse_wheel_pop, and always in the order of arming at one deadline.
  * Cost: O(1) for the timer itself, plus the moves that are due: each timer is moved at
- * most once per level for each arming, and while it is parked once a turn of the
- * coarsest level besides. For the last timer of a tick also the look for the next
- * occupied slot: the bitmap of each level at most, 64 slots at a time. When nothing is to
- * be done: one comparison. Cannot fail.
+ * most once per level for each arming, and while it is parked once more for each turn of the
+ * coarsest level. The pop of the last timer of a tick also searches for the next
+ * occupied slot: at most the bitmap of each level, 64 slots at a time. When there is no work
+ * to do: one comparison. Cannot fail.
  */
 ELAPSE_API inline struct elapse_timer *elapse_dials_pop(struct elapse_dials *dials)
 {
     return dials->clock < dials->wake ? NULL : elapse_dials_pop_due(dials);
 }
 
-/* As elapse_wheel_cascade. Cost: O(max_moves), and the look for occupied slots as in
+/* As elapse_wheel_cascade. Cost: O(max_moves), and the search for occupied slots as in
  * pop. Cannot fail. */
 ELAPSE_API bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_moves);
 
 /*
- * The earliest time at which there may be something to do; ELAPSE_NEVER when no
- * timer will ever be due. Never later than the least deadline pending, but earlier by up to
- * the width of the slot that it lies in: the first tick of a slot is when its timers are
- * moved to a finer level. After a stop or a move it may be earlier still, for one wake-up in
- * vain. After advancing to it and popping until NULL, the answer is strictly later. A value
- * up to elapse_dials_now means: pop now.
- * Cost: O(1). Cannot fail.
+ * Returns the earliest time at which there may be work to do; ELAPSE_NEVER when no
+ * timer will ever be due. It is never later than the least deadline pending. It may be earlier by
+ * up to the width of the slot that this deadline lies in, because the timers of a slot are moved to
+ * a finer level at the slot's first tick. After a stop or a re-arming it may be earlier still,
+ * which costs one spurious wake-up. After advancing to it and popping until NULL, the answer is
+ * strictly later. A value up to elapse_dials_now means: pop now. Cost: O(1). Cannot fail.
  */
 ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
 {
@@ -207,19 +208,19 @@ ELAPSE_API inline uint64_t elapse_dials_moves(const struct elapse_dials *dials)
     return dials->moves;
 }
 
-/* How many levels there are: those of the shape, and those that were grown.
+/* Returns how many levels there are: those of the shape, and those that were added.
  * Cost: O(1). Cannot fail. */
 ELAPSE_API unsigned elapse_dials_levels(const struct elapse_dials *dials);
 
-/* How many slots the level `level` has, counted from 0, the finest; 0 if there is no such
- * level. Cost: O(levels). Cannot fail. */
+/* Returns how many slots level `level` has; 0 if there is no such level. Level 0 is the
+ * finest. Cost: O(levels). Cannot fail. */
 ELAPSE_API uint32_t elapse_dials_slots(const struct elapse_dials *dials, unsigned level);
 
 /* As elapse_wheel_for_each. Cost: O(slots / 64 + timers). Cannot fail. */
 ELAPSE_API void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *visit,
                                       void *context);
 
-/* As elapse_wheel_clear; levels that were grown stay. Cost: O(slots / 64 + timers).
+/* As elapse_wheel_clear; levels that were added stay. Cost: O(slots / 64 + timers).
  * Cannot fail. */
 ELAPSE_API void elapse_dials_clear(struct elapse_dials *dials);
 
@@ -229,8 +230,8 @@ ELAPSE_API unsigned elapse_dials_check(const struct elapse_dials *dials);
 
 /*
  * As elapse_wheel_dump. Parked timers are described as slot 0 of the level after the
- * last, from the least deadline among them to ELAPSE_NEVER; those armed for
- * ELAPSE_NEVER as slot 1 of it.
+ * coarsest, from the least deadline among them to ELAPSE_NEVER; timers armed for
+ * ELAPSE_NEVER are described as slot 1 of that level.
  * Cost: O(slots / 64 + timers). Cannot fail.
  */
 ELAPSE_API void elapse_dials_dump(const struct elapse_dials *dials, elapse_dump_function *describe,

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* What can go wrong. The numbers stay what they are. Since 0.1. */
+/* The errors. Their numbers never change. Since 0.1. */
 enum elapse_error {
     /* Success. */
     ELAPSE_OK = 0,
@@ -29,7 +29,7 @@ enum elapse_error {
     /* The storage given is missing, too small, or not aligned for a uint64_t and
      * a pointer. */
     ELAPSE_ERROR_STORAGE = 2,
-    /* There are more timers than places. Nothing has changed. */
+    /* Storage is full: it has no place for another timer. Nothing has changed. */
     ELAPSE_ERROR_FULL = 3,
     /* An argument is outside its range, or a combination makes no sense. Nothing
      * has changed. */
@@ -44,12 +44,12 @@ enum elapse_error {
     ELAPSE_ERROR_LIMIT = 7,
     /* A task with this key is pending already. Nothing has changed. */
     ELAPSE_ERROR_KEY_PENDING = 8,
-    /* The handle's task has ended or was cancelled, or never was. */
+    /* The handle's task has ended or was cancelled, or never existed. */
     ELAPSE_ERROR_GONE = 9,
     /* The scheduler is closed. Nothing has changed. */
     ELAPSE_ERROR_CLOSED = 10,
-    /* Not to be called from an action (or a destructor) of this scheduler: it would
-     * wait for itself. Nothing has changed. */
+    /* The function must not be called from an action (or a destructor) of this scheduler: it
+     * would wait for itself. Nothing has changed. */
     ELAPSE_ERROR_IN_ACTION = 11,
     /* Another thread is inside the same call. Nothing has changed. */
     ELAPSE_ERROR_BUSY = 12,
@@ -58,7 +58,7 @@ enum elapse_error {
 };
 
 /*
- * One English sentence without a full stop, for people. Never NULL: an unknown
+ * Returns a short English text without a full stop, for people to read; never NULL. An unknown
  * number gives "unknown error". The text is static. Any thread, any time.
  * Cost: O(1). Cannot fail. Since 0.1.
  */

@@ -1,12 +1,12 @@
 /*
  * Elapse: the hashed wheel, one ring of slots and a count of rounds for each timer.
  *
- * The single-wheel design of many programs: a timer lies in slot deadline % slots, and
- * counts the rounds, the visits to its slot before the one at which it is due. Starting and
- * stopping are O(1) and never fail. The price is paid while timers wait: each turn of the wheel
- * looks at every timer in an occupied slot, so that a timer costs delay / slots visits. It is
- * right where delays are seldom longer than the wheel has slots; elapse_hashed_visits counts
- * what longer ones cost.
+ * This is the single-wheel design of many programs. A timer lies in slot deadline % slots, and
+ * has a count of rounds: the visits to its slot that pass before the visit at which it is due.
+ * Starting and stopping are O(1) and never fail. The price is paid while timers wait: each turn of
+ * the wheel looks at every timer in an occupied slot, so a timer costs delay / slots visits. The
+ * hashed wheel is the right choice where delays are seldom longer than the wheel has slots;
+ * elapse_hashed_visits counts what longer delays cost.
  *
  * The caller gives the memory:
  *
@@ -15,14 +15,15 @@
  *
  *     if (elapse_hashed_init(&hashed, 512, malloc(bytes), bytes, now) != ELAPSE_OK)
  *         ...;
- *     elapse_hashed_start(&hashed, &connection->idle, now + 300);
+ *     // `now` was rounded down to a tick: without the + 1 it fires up to a tick early.
+ *     elapse_hashed_start(&hashed, &connection->idle, elapse_deadline_after(now, 300 + 1));
  *
- * Time is in ticks: slots are visited tick by tick, but empty ones never, and when time has
- * gone on by more than a turn, each occupied slot is visited once for all the turns.
+ * Slots are visited tick by tick, except that empty slots are never visited. When time has
+ * advanced by more than a turn, each occupied slot is visited once for all the turns.
  *
- * Verbs and promises are those of wheel.h, whose comments hold here too, except where said
- * below. Timers with one deadline always come in the order of arming. What holds for every
- * function below, unless it says otherwise:
+ * Verbs and promises are those of wheel.h, whose comments hold here too, except where this
+ * file says otherwise. Timers with one deadline always come in the order of arming. What holds for
+ * every function below, unless it says otherwise:
  * - Times: in ticks, as in wheel.h.
  * - Threads: one at a time, as in wheel.h.
  * - Since: version 0.1.
@@ -48,27 +49,27 @@ extern "C" {
  */
 struct elapse_hashed {
     uint64_t clock;             /* the last time that the caller gave */
-    uint64_t pointer;           /* the tick whose visit is done, or under way */
-    uint64_t before;            /* the pointer before the jump under way; pointer: there is none */
-    uint64_t turns;             /* that a visit to the slot under visit stands for */
-    size_t slots;               /* in the ring */
-    size_t position;            /* the pointer's slot */
-    size_t unvisited;           /* the jump has yet to visit this slot and those after it */
+    uint64_t pointer;           /* the tick whose visit is complete, or under way */
+    uint64_t jump_origin;       /* the pointer before the jump under way; pointer: no jump */
+    uint64_t turns;             /* turns that the visit to the slot under visit stands for */
+    size_t slots;               /* how many slots there are */
+    size_t pointer_slot;        /* the pointer's slot */
+    size_t first_unvisited;     /* the jump has yet to visit this slot and those after it */
     size_t visiting;            /* the slot under visit, while `aside` has timers */
     size_t count;               /* pending timers */
     uint64_t moves;             /* timers looked at since init */
-    uint64_t visits;            /* of those, that were not due */
-    uint64_t ticking_visits;    /* what these would be, tick after tick */
+    uint64_t visits;            /* of these, timers that were not due */
+    uint64_t ticking_visits;    /* what `visits` would be if every tick were visited */
     struct elapse__link due;    /* timers that may be popped, oldest first */
-    struct elapse__link aside;  /* timers of the slot under visit that await it */
+    struct elapse__link aside;  /* timers of the slot under visit, not looked at yet */
     struct elapse__link never;  /* timers armed for ELAPSE_NEVER, which no visit needs to see */
-    struct elapse__link *rings; /* of the slots: the caller's storage */
-    uint64_t *occupied;         /* bit s % 64 of word s / 64: ring s has timers; storage, too */
+    struct elapse__link *rings; /* one for each slot, in the caller's storage */
+    uint64_t *occupied;         /* bit s % 64 of word s / 64: ring s has timers; in storage */
 };
 
 /*
- * The bytes of storage that a hashed wheel of so many slots needs; SIZE_MAX when there are
- * none, or more than ELAPSE_HASHED_SLOTS_MAX. The number of timers does not matter.
+ * Returns the bytes of storage that a hashed wheel of `slots` slots needs; SIZE_MAX when `slots`
+ * is 0 or more than ELAPSE_HASHED_SLOTS_MAX. The number of timers does not matter.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API size_t elapse_hashed_storage_bytes(size_t slots);
@@ -80,10 +81,10 @@ elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t hashed_bytes, size
 
 /*
  * Makes an empty hashed wheel of `slots` slots, any number from 1 to ELAPSE_HASHED_SLOTS_MAX,
- * whose time is `now`, keeping the slots in the `storage_bytes` bytes at `storage`, which stay the
- * caller's to free once the wheel is not used any more.
+ * whose time is `now`. It keeps the slots in the `storage_bytes` bytes at `storage`. The storage
+ * stays the caller's, to be freed when the wheel is no longer used.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_hashed in header and library
- * differ; ELAPSE_ERROR_ARGUMENT for a number of slots that cannot be; ELAPSE_ERROR_STORAGE when
+ * differ; ELAPSE_ERROR_ARGUMENT for a number of slots out of range; ELAPSE_ERROR_STORAGE when
  * `storage` is NULL, not aligned for a uint64_t and a pointer, or too small. Nothing is written
  * then.
  * Cost: O(slots).
@@ -101,43 +102,43 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_hashed_init(struct elap
 ELAPSE_API void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *timer,
                                     uint64_t deadline);
 
-/* As elapse_wheel_start_window; a shared tick saves wake-ups here, nothing more.
+/* As elapse_wheel_start_window; here a shared tick saves wake-ups and nothing else.
  * Cost: O(1). Cannot fail. */
 ELAPSE_API void elapse_hashed_start_window(struct elapse_hashed *hashed, struct elapse_timer *timer,
                                            uint64_t earliest, uint64_t latest);
 
-/* As elapse_wheel_stop. Cost: O(1), and a division for the last timer of a slot. Cannot fail. */
+/* As elapse_wheel_stop. Cost: O(1), and one division for the last timer of a ring. Cannot fail. */
 ELAPSE_API bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer);
 
-/* As elapse_wheel_advance: visits no slot. Cost: O(1). Cannot fail. */
+/* As elapse_wheel_advance; it visits no slot. Cost: O(1). Cannot fail. */
 ELAPSE_API void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now);
 
 /*
  * As elapse_wheel_pop, and always in the order of arming at one deadline. Before the first
- * timer of a tick is popped, the slot of that tick is visited, and those of the ticks before it.
- * Cost: O(1) for the timer itself. The visits: every timer in a slot is looked at in every turn,
- * and empty slots are passed 64 at a time. When time has gone on by more than a turn, every timer
- * that is neither due nor armed for ELAPSE_NEVER is looked at once, and those that have become due
- * are sorted by deadline: O(due log due), and some 600 bytes of stack. One call may have to look
- * at them all; see cascade where that matters. Cannot fail.
+ * timer of a tick is popped, the slots of that tick and of the ticks before it are visited.
+ * Cost: O(1) for the timer itself, plus the visits: every timer in a slot is looked at in every
+ * turn, and empty slots are passed 64 at a time. When time has advanced by more than a turn, every
+ * timer that is neither due nor armed for ELAPSE_NEVER is looked at once, and the timers that have
+ * become due are sorted by deadline: O(due log due), and some 600 bytes of stack. One call may
+ * have to look at all timers; use cascade where that matters. Cannot fail.
  */
 ELAPSE_API struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed);
 
 /*
  * As elapse_wheel_cascade: looks at `max_moves` timers at most, whether they are due or not.
- * Sorting what has become due in more than a turn is not divided: it is done by
- * the call that looks at the last of them.
+ * The sorting after more than a turn is not divided into steps: the call that looks at the last
+ * timer does all of it.
  * Cost: O(max_moves + slots / 64), and the sorting. Cannot fail.
  */
 ELAPSE_API bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves);
 
 /*
- * The next tick at which an occupied slot is visited, whatever the rounds of its timers, and
- * so at most a turn ahead of the last tick visited: never later than the least deadline pending,
- * but early while there are rounds to come, or earlier slots that are occupied: a timer costs as
- * many wake-ups in vain as it has rounds. After advancing to it and popping until NULL, the answer
- * is strictly later. ELAPSE_NEVER when no timer will ever be due. A value up to elapse_hashed_now
- * means: pop now.
+ * Returns the next tick at which an occupied slot is visited, whatever the rounds of its timers;
+ * ELAPSE_NEVER when no timer will ever be due. It is at most a turn ahead of the last tick visited.
+ * It is never later than the least deadline pending, and it is earlier while that timer has rounds
+ * left, or while an earlier slot is occupied: a timer costs as many spurious wake-ups as it has
+ * rounds. After advancing to it and popping until NULL, the answer is strictly later. A value up
+ * to elapse_hashed_now means: pop now.
  * Cost: O(slots / 64). Cannot fail.
  */
 ELAPSE_API uint64_t elapse_hashed_next(const struct elapse_hashed *hashed);
@@ -152,34 +153,33 @@ ELAPSE_API uint64_t elapse_hashed_now(const struct elapse_hashed *hashed);
 /* As elapse_wheel_count. Cost: O(1). Cannot fail. */
 ELAPSE_API size_t elapse_hashed_count(const struct elapse_hashed *hashed);
 
-/* How many slots there are. Cost: O(1). Cannot fail. */
+/* Returns how many slots there are. Cost: O(1). Cannot fail. */
 ELAPSE_API size_t elapse_hashed_slots(const struct elapse_hashed *hashed);
 
 /*
- * The rounds of `timer`: how many visits there will be to its slot before the one at which it is
- * due, from the last tick visited on. 0 when it is due, or is idle; ELAPSE_NEVER when it is armed
- * for that.
- * Cost: O(1). Cannot fail.
+ * Returns the rounds of `timer`: how many visits to its slot will pass, after the last tick
+ * visited, before the visit at which it is due. Returns 0 for a timer that is due or idle, and
+ * ELAPSE_NEVER for one armed for ELAPSE_NEVER. Cost: O(1). Cannot fail.
  */
 ELAPSE_API uint64_t elapse_hashed_rounds(const struct elapse_hashed *hashed,
                                          const struct elapse_timer *timer);
 
-/* How many times a timer was looked at since init, due or not. Wraps at 2^64.
+/* Returns how many times a timer was looked at since init, due or not. Wraps at 2^64.
  * Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_hashed_moves(const struct elapse_hashed *hashed);
 
 /*
- * How many times a timer was looked at that was not due: what a wheel with enough slots would
- * spare. Wraps at 2^64.
+ * Returns how many times a timer was looked at that was not due. A wheel with enough slots would
+ * spare these visits. Wraps at 2^64.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API uint64_t elapse_hashed_visits(const struct elapse_hashed *hashed);
 
 /*
- * How many of these visits a wheel would have made that visits the slot of each tick, one
- * tick after the other: more than elapse_hashed_visits where time went on by more than a turn at
- * once. Timers are taken as armed at the last tick visited, which is the clock after a loop that
- * popped until NULL. Wraps at 2^64.
+ * Returns how many visits elapse_hashed_visits would have counted if the wheel had visited the slot
+ * of every tick, one after the other. It is more than elapse_hashed_visits if time ever advanced by
+ * more than a turn at once. A timer counts as armed at the last tick visited, which is the clock
+ * after a loop that popped until NULL. Wraps at 2^64.
  * Cost: O(1). Cannot fail.
  */
 ELAPSE_API uint64_t elapse_hashed_ticking_visits(const struct elapse_hashed *hashed);
@@ -196,11 +196,10 @@ ELAPSE_API void elapse_hashed_clear(struct elapse_hashed *hashed);
 ELAPSE_API unsigned elapse_hashed_check(const struct elapse_hashed *hashed);
 
 /*
- * As elapse_wheel_dump, all on level 0. A slot is described by the next tick at which it is
- * visited as the first, and the greatest deadline in it as the last; `least` is the least. Behind
- * the slots, of which the last has the number elapse_hashed_slots - 1, come as further ones those
- * timers that are in none: as number elapse_hashed_slots the timers that may be popped, and as
- * the one after it those armed for ELAPSE_NEVER.
+ * As elapse_wheel_dump, with every slot on level 0. The first tick of a slot is the next tick at
+ * which it is visited, its last tick is the greatest deadline in it, and `least` is the least
+ * deadline in it. Two more slots come after these: the timers that may be popped, as slot number
+ * elapse_hashed_slots, and after it the timers armed for ELAPSE_NEVER.
  * Cost: O(slots + timers). Cannot fail.
  */
 ELAPSE_API void elapse_hashed_dump(const struct elapse_hashed *hashed,

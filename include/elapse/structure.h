@@ -1,8 +1,9 @@
 /*
  * Elapse: any structure by name, through one table of functions.
  *
- * For whoever wants to choose at run time: tools, tests, the scheduler. The verbs
- * mean what wheel.h says of them, and cost one indirect call more.
+ * Use it to choose a structure at run time, as tools and tests do. The functions do what
+ * their namesakes in wheel.h do, and cost one indirect call more. (The scheduler always uses
+ * the wheel, and calls it directly.)
  *
  *     const struct elapse_structure *kind = elapse_structure_find("heap");
  *     void *wheel_or_heap = malloc(kind->instance_bytes);
@@ -10,7 +11,8 @@
  *
  *     if (kind->init(wheel_or_heap, NULL, malloc(bytes), bytes, now) != ELAPSE_OK)
  *         ...;
- *     if (kind->start(wheel_or_heap, &timer, now + 30) != ELAPSE_OK)
+ *     // `now` was rounded down to a tick: without the + 1 it fires up to a tick early.
+ *     if (kind->start(wheel_or_heap, &timer, elapse_deadline_after(now, 30 + 1)) != ELAPSE_OK)
  *         ...;                          // full: see move_storage
  *
  * Times: in ticks, as in wheel.h.
@@ -31,49 +33,49 @@ extern "C" {
 #endif
 
 /*
- * A kind of structure, since 0.1. The functions mean, cost and allow what is said
- * of their namesakes in wheel.h and heap.h; what returns an error must be checked.
- * `instance` is memory of instance_bytes bytes, aligned as
- * malloc does; where a comment says "storage" it is memory for the places of the
- * timers or for slots, which stays the caller's to free. `shape` says how many slots there are;
- * NULL takes the usual ones, and where shape_levels_max is 0 it is not looked at.
+ * A kind of structure. Since 0.1. The functions mean and cost what wheel.h and heap.h say of their
+ * namesakes; every error that is returned must be checked.
+ * `instance` is memory of instance_bytes bytes, aligned as malloc aligns it. `storage` is memory
+ * for the places of the timers, or for slots; it stays the caller's. `shape` says how many slots
+ * there are. A NULL shape stands for the usual one. Where shape_levels_max is 0 the shape is not
+ * read.
  */
 struct elapse_structure {
     const char *name;          /* "wheel", "heap", "dials", "hashed" */
-    size_t instance_bytes;     /* what the struct itself takes */
-    bool is_bounded;           /* only so many timers have places in the storage */
-    unsigned shape_levels_max; /* of the shapes it takes; 0: it has one of its own */
+    size_t instance_bytes;     /* bytes of the struct itself */
+    bool is_bounded;           /* the storage has places for a limited number of timers */
+    unsigned shape_levels_max; /* the most levels of a shape; 0: the structure has no shape */
 
-    /* Bytes of storage, for `capacity` timers, which is not 0, where the structure is
-     * bounded; 0 when none is needed; SIZE_MAX when there cannot be so much, or the shape is
-     * not one. */
+    /* Returns the bytes of storage that the structure needs; 0 when it needs none; SIZE_MAX when
+     * memory cannot hold so much, or the shape is wrong for the structure. A bounded structure
+     * gets places for `capacity` timers, which must not be 0. */
     size_t (*storage_bytes)(const struct elapse_shape *shape, size_t capacity);
 
-    /* Makes it empty, with `storage_bytes` bytes at `storage`; it is `now`.
-     * Errors: ELAPSE_ERROR_ARGUMENT for a shape that is not one; ELAPSE_ERROR_STORAGE where
-     * storage is needed and not right. */
+    /* Makes the structure empty, with `storage_bytes` bytes at `storage`. Its time is `now`.
+     * Errors: ELAPSE_ERROR_ARGUMENT for a shape that is wrong for the structure;
+     * ELAPSE_ERROR_STORAGE where storage is needed and is missing, too small or not aligned. */
     enum elapse_error (*init)(void *instance, const struct elapse_shape *shape, void *storage,
                               size_t storage_bytes, uint64_t now);
 
-    /* Gives back what the structure has allocated by itself, which only one that grows
-     * does. Once, after an init that succeeded. The timers in it are forgotten; it may only be
-     * initialised anew. */
+    /* Gives back the memory that the structure has allocated; only one that grows has any.
+     * Requires an init that succeeded, and no finish since. The timers in it are forgotten, and it
+     * may only be initialised again. */
     void (*finish)(void *instance);
 
-    /* Where the structure is bounded: takes other, usually larger storage, every timer staying
-     * pending; the old one is the caller's to free. Elsewhere it does nothing.
+    /* Moves a bounded structure into other storage, usually larger; every timer stays pending.
+     * On success the caller may free the old storage. Does nothing in other structures.
      * Errors: ELAPSE_ERROR_STORAGE as for init; ELAPSE_ERROR_FULL when there are
      * more timers than places. On an error nothing has changed. */
     enum elapse_error (*move_storage)(void *instance, void *storage, size_t storage_bytes);
 
     /* As elapse_wheel_start and elapse_wheel_start_window.
-     * Errors: ELAPSE_ERROR_FULL where the structure is bounded; ELAPSE_ERROR_MEMORY where it
+     * Errors: ELAPSE_ERROR_FULL in a bounded structure; ELAPSE_ERROR_MEMORY in one that
      * grows. */
     enum elapse_error (*start)(void *instance, struct elapse_timer *timer, uint64_t deadline);
     enum elapse_error (*start_window)(void *instance, struct elapse_timer *timer, uint64_t earliest,
                                       uint64_t latest);
 
-    /* These cannot fail: they are as elapse_wheel_stop and so on. */
+    /* As elapse_wheel_stop and so on. They cannot fail. */
     bool (*stop)(void *instance, struct elapse_timer *timer);
     void (*advance)(void *instance, uint64_t now);
     struct elapse_timer *(*pop)(void *instance);
@@ -90,13 +92,13 @@ struct elapse_structure {
 };
 
 /*
- * The structure called `name`, or NULL when there is none of that name.
+ * Returns the structure called `name`, or NULL when there is none of that name.
  * Cost: O(structures). Any thread. Cannot fail. Since 0.1.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_find(const char *name);
 
 /*
- * The structures in turn: number 0, 1, ..., and NULL after the last. The wheel,
+ * Returns structure number `number`, counted from 0, and NULL after the last. The wheel,
  * the default, is number 0.
  * Cost: O(1). Any thread. Cannot fail. Since 0.1.
  */

@@ -1,11 +1,11 @@
 /*
  * Elapse: the timer, the node that every structure keeps.
  *
- * The caller allocates it, usually inside the thing that has the deadline, and
- * gets back to that thing with `container_of` or a cast:
+ * The caller allocates it, usually inside the object that has the deadline, and
+ * gets from the timer back to that object with `container_of` or a cast:
  *
  *     struct connection {
- *         struct elapse_timer idle;      // first member: a cast suffices
+ *         struct elapse_timer idle;      // first member: a cast is enough
  *         int socket;
  *     };
  *
@@ -17,14 +17,14 @@
  *                                 +----+ start again: re-armed
  *
  * While a timer is pending its memory belongs to the structure: do not move it,
- * copy over it or free it. From the moment that pop has returned it, or stop or
+ * overwrite it or free it. As soon as pop has returned it, or stop or
  * clear has returned, it is the caller's again, and nothing in the library reads
- * or writes it any more (promise 12). One timer is in at most one structure at a
- * time, and is only ever passed to the structure that it is pending in.
+ * or writes it any more (promise 12). A timer is in at most one structure at a
+ * time. Pass a pending timer only to the structure that it is pending in.
  *
- * Times: time is whatever the caller says it is, an unsigned 64-bit count of ticks from
- * an origin of the caller's choice. The structures read no clock, take no lock,
- * allocate nothing and print nothing.
+ * Times: the caller says what time it is, as an unsigned 64-bit count of ticks from
+ * an origin of the caller's choice. The structures read no clock, take no lock and
+ * print nothing. They allocate nothing, except dials that were given an allocator.
  *
  * Threads: a structure and the timers in it are one object, to be used by one
  * thread at a time; different structures are independent.
@@ -47,10 +47,10 @@ extern "C" {
 #define ELAPSE__TIME_BITS 64
 #endif
 
-/* The deadline of a timer that is armed and counted, but never due. */
+/* The deadline of a timer that is pending and counted, but never due. */
 #define ELAPSE_NEVER (UINT64_MAX >> (64 - ELAPSE__TIME_BITS))
 
-/* The last tick there is: a later `now` is taken as this one. */
+/* The last tick. A later `now` is taken as this one. */
 #define ELAPSE_TIME_MAX (ELAPSE_NEVER - 1)
 
 /* Two neighbours in a list. Private. */
@@ -65,17 +65,17 @@ struct elapse__link {
  */
 struct elapse_timer {
     union {
-        struct elapse__link link; /* all but the heap: neighbours in a list */
-        uint64_t sequence;        /* heap: which arming this is, counted from 0 */
+        struct elapse__link link; /* every structure but the heap: neighbours in a list */
+        uint64_t sequence;        /* heap: the number of the arming, counted from 0 */
     } keep;
     uint64_t deadline; /* ticks; meaningful while pending */
     uint64_t place;    /* where the structure keeps it; 0: idle */
 };
 
 /*
- * Makes `timer` idle. Needed once, before the first use, unless its memory is
- * zero anyway. Must not be called on a pending timer: the structure would keep a
- * node that does not know of it.
+ * Makes `timer` idle. Call it once, before the first use, unless the timer's memory is
+ * zero already. Requires that the timer is not pending: the structure would keep
+ * pointers to a timer that says it is idle.
  * Cost: O(1). Cannot fail. Since 0.1.
  */
 ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
@@ -87,7 +87,7 @@ ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
 }
 
 /*
- * True while `timer` is pending: started, and neither popped nor stopped since.
+ * Returns true while `timer` is pending: started, and neither popped nor stopped since.
  * A timer that is due but not yet popped is pending.
  * Cost: O(1). Cannot fail. Since 0.1.
  */
@@ -97,11 +97,11 @@ ELAPSE_API inline bool elapse_timer_pending(const struct elapse_timer *timer)
 }
 
 /*
- * The deadline in ticks of a pending timer, as it was armed: a deadline that
- * had passed already is given as the time of the start, one armed with a window
- * as the tick chosen in it. For a timer just popped, and until it is started
- * again or its memory is reused, the deadline that it was popped for. For any
- * other idle timer the value means nothing.
+ * Returns the deadline of a pending timer in ticks. If the deadline had passed when the timer
+ * was started, it is the time of that start. If the timer was started with a window, it is
+ * the tick chosen in the window. For a timer that was popped it is the deadline that it was
+ * popped for, until the timer is started again or its memory is reused. For any
+ * other idle timer the value has no meaning.
  * Cost: O(1). Cannot fail. Since 0.1.
  */
 ELAPSE_API inline uint64_t elapse_timer_deadline(const struct elapse_timer *timer)
@@ -110,11 +110,13 @@ ELAPSE_API inline uint64_t elapse_timer_deadline(const struct elapse_timer *time
 }
 
 /*
- * The deadline that lies `delay` ticks after `now`. A sum beyond the last tick
- * saturates at ELAPSE_NEVER: it does not wrap around to an early one.
+ * Returns the deadline that lies `delay` ticks after `now`. A sum beyond the last tick
+ * saturates at ELAPSE_NEVER; it does not wrap around to an early deadline.
  *
+ *     // The wheel's time was rounded down to a tick: without the + 1 the timer fires
+ *     // up to a tick early.
  *     elapse_wheel_start(&wheel, &timer,
- *                        elapse_deadline_after(elapse_wheel_now(&wheel), 30));
+ *                        elapse_deadline_after(elapse_wheel_now(&wheel), 30 + 1));
  *
  * Cost: O(1). Cannot fail. Since 0.1.
  */
@@ -124,26 +126,26 @@ ELAPSE_API inline uint64_t elapse_deadline_after(uint64_t now, uint64_t delay)
 }
 
 /*
- * The deadline that a start with the window [earliest, latest] chooses at the
- * time `now`: the tick in the window that ends in the most zero bits, so that
- * timers with overlapping windows tend to share a tick, and a hierarchical wheel
- * has fewer levels to take them down. `earliest` is first raised to `now`, a
- * `latest` before `earliest` is taken as `earliest`, and one of ELAPSE_NEVER as
- * the last tick; `earliest` of ELAPSE_NEVER gives ELAPSE_NEVER.
+ * Returns the deadline that a start with the window [earliest, latest] chooses at the
+ * time `now`: the tick in the window that ends in the most zero bits. So
+ * timers with overlapping windows tend to share a tick (coalescing), and a hierarchical wheel
+ * cascades them through fewer levels. An `earliest` before `now` is taken as `now`, a
+ * `latest` before `earliest` is taken as `earliest`, and a `latest` of ELAPSE_NEVER as
+ * the last tick. An `earliest` of ELAPSE_NEVER gives ELAPSE_NEVER.
  * Cost: O(1). Cannot fail. Since 0.1.
  */
 ELAPSE_API uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t latest);
 
 /*
- * What for_each calls with each pending timer. It may stop that very timer, and
- * free it then; it may call nothing else on the structure. Returning false ends
+ * What for_each calls with each pending timer. It may stop that timer, and
+ * free it then; it may call nothing else on the structure. It returns false to end
  * the walk.
  */
 typedef bool elapse_visit_function(struct elapse_timer *timer, void *context);
 
 /*
  * One occupied slot, as dump describes it. In a heap a level is a generation of
- * the tree: the root is level 0, its children level 1, and the slot is 0.
+ * the tree: the root is level 0, its children are level 1, and the slot is always 0.
  */
 struct elapse_slot {
     unsigned level;      /* 0 is the finest */
@@ -154,8 +156,8 @@ struct elapse_slot {
     size_t count;        /* timers in it */
 };
 
-/* What dump calls with each occupied slot. It must change nothing in the
- * structure. `slot` is valid during the call only. */
+/* What dump calls with each occupied slot. It must not change the
+ * structure. `slot` is valid only during the call. */
 typedef void elapse_dump_function(const struct elapse_slot *slot, void *context);
 
 #ifdef __cplusplus

@@ -24,8 +24,8 @@ extern "C" {
 #define ELAPSE_VERSION_TEXT  "0.1.0"
 
 /*
- * The version of the library that is running, as "major.minor.patch". It equals
- * ELAPSE_VERSION_TEXT when header and library are of one version. The text is
+ * Returns the version of the library that is running, as "major.minor.patch". It equals
+ * ELAPSE_VERSION_TEXT when header and library are of the same version. The text is
  * static. Any thread, any time. Cost: O(1). Cannot fail. Since 0.1.
  */
 ELAPSE_API const char *elapse_version(void);

@@ -1,10 +1,10 @@
 /*
  * Elapse: the hierarchical timing wheel.
  *
- * Starting, stopping and popping a timer cost O(1), however many are pending and
- * however far their deadlines lie; empty time costs nothing. The wheel needs no
+ * Starting, stopping and popping a timer cost O(1), however many timers are pending and
+ * however far away their deadlines are. Empty time costs nothing. The wheel needs no
  * memory beyond its own struct (sizeof(struct elapse_wheel), some 56 KiB) and the
- * callers' timers; start, stop, advance and pop allocate nothing and cannot fail.
+ * callers' timers. Start, stop, advance and pop allocate nothing and cannot fail.
  *
  * Use:
  *
@@ -13,27 +13,32 @@
  *
  *     if (elapse_wheel_init(&wheel, now) != ELAPSE_OK)
  *         ...;                           // header and library do not match
- *     elapse_wheel_start(&wheel, &connection->idle, now + 30000);
+ *     // `now` was rounded down to a tick: without the + 1 it fires up to a tick early.
+ *     elapse_wheel_start(&wheel, &connection->idle, elapse_deadline_after(now, 30000 + 1));
  *     ...
  *     elapse_wheel_advance(&wheel, now);
  *     while ((timer = elapse_wheel_pop(&wheel)) != NULL)
  *         ...;                           // any call on the wheel is legal here
  *     sleep_until(elapse_wheel_next(&wheel));
  *
+ * Rounding: where ticks are coarser than the clock, round the present down for init and
+ * advance, and round deadlines up: add one tick to a delay counted from a present that was
+ * rounded down. Then no timer fires early.
+ *
  * What holds for every function below, unless it says otherwise:
  * - Times: in ticks, the caller's own unit, from the caller's own origin.
- * - Threads: a wheel and its timers are used by one thread at a time; there is no
- *   lock inside, and no clock. Different wheels are independent.
+ * - Threads: a wheel and its timers are used by one thread at a time. The wheel has no
+ *   lock and no clock. Different wheels are independent.
  * - It may be called at any point between two other calls on the wheel: between
  *   pops, between cascades. It may not be called from inside the functions given
  *   to for_each and dump.
- * - Pointers must not be NULL; a timer must be idle or pending in this very
+ * - Requires that pointers are not NULL, and that a timer is idle or pending in this very
  *   wheel.
  * - Errors: none; it cannot fail.
  * - Since: version 0.1.
  *
- * The promises, with what they do not cover, are numbered in docs/promises.md.
- * The algorithm is told at the head of src/structures/wheel.c.
+ * The promises are numbered in docs/promises.md, which also says what they do not cover.
+ * The algorithm is explained at the head of src/structures/wheel.c.
  */
 #ifndef ELAPSE_WHEEL_H
 #define ELAPSE_WHEEL_H
@@ -58,7 +63,7 @@ extern "C" {
 #endif
 #define ELAPSE__WHEEL_TRAILS 256
 
-/* What follows from it. Private. Levels above 0 share what level 0 leaves. */
+/* Numbers that follow from it. Private. The levels above 0 share the bits that level 0 leaves. */
 #define ELAPSE__WHEEL_UPPER_LEVELS                                                     \
     ((ELAPSE__TIME_BITS - ELAPSE__WHEEL_LEVEL_0_BITS + ELAPSE__WHEEL_DIGIT_BITS - 1) / \
      ELAPSE__WHEEL_DIGIT_BITS)
@@ -69,8 +74,8 @@ extern "C" {
     (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_DIGIT_SLOTS)
 #define ELAPSE__WHEEL_WORDS ((ELAPSE__WHEEL_SLOTS + 63) / 64)
 
-/* One slot: the ring of its timers, oldest first, a lower bound of their
- * deadlines, and how many have left an address on its trail since it was last
+/* One slot: the ring of its timers, oldest first; a lower bound of their
+ * deadlines; and how many timers have left their address on its trail since it was last
  * empty. Private. */
 struct elapse__wheel_slot {
     struct elapse__link timers;
@@ -78,7 +83,7 @@ struct elapse__wheel_slot {
     uint64_t entered;
 };
 
-/* Where the timers that entered a slot last lie in memory, to prefetch them; see
+/* The addresses of the timers that entered a slot last, to prefetch them; see
  * src/structures/wheel_hints.h. Private. */
 struct elapse__wheel_trail {
     uint64_t hints[ELAPSE__WHEEL_HINT_DISTANCE];
@@ -86,17 +91,18 @@ struct elapse__wheel_trail {
 
 /*
  * The wheel. The caller allocates it, on the stack if it likes, and may not copy
- * or move it after init: rings inside point back into it. There is nothing to
- * destroy; forgetting it (with its timers) is enough. All fields are private.
+ * or move it after init, because it contains pointers into itself. It needs no finish:
+ * its memory may be reused at any time, if its timers are not used any more. All fields are
+ * private.
  */
 struct elapse_wheel {
-    uint64_t clock;                         /* the last time that the caller gave */
-    uint64_t wake;                          /* no pending timer is due before this tick */
-    uint64_t pointer;                       /* the wheel's own position, which trails the clock */
-    uint32_t occupied_words;                /* bit w: occupied[w] is not 0 */
-    uint32_t draining;                      /* number of the slot that is half drained; 0: none */
-    size_t count;                           /* pending timers */
-    uint64_t moves;                         /* timers moved to another slot since init */
+    uint64_t clock;          /* the last time that the caller gave */
+    uint64_t wake;           /* no pending timer is due before this tick */
+    uint64_t pointer;        /* the wheel's own position, which trails the clock */
+    uint32_t occupied_words; /* bit w: occupied[w] is not 0 */
+    uint32_t cascading;      /* number of the slot whose cascade is under way; 0: none */
+    size_t count;            /* pending timers */
+    uint64_t moves;          /* timers moved to another slot since init */
     uint64_t occupied[ELAPSE__WHEEL_WORDS]; /* bit s % 64 of word s / 64: slot s has timers */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
     struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
@@ -107,8 +113,8 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t wheel_bytes, uint64_t now);
 
 /*
- * Makes an empty wheel whose time is `now`. Any 64-bit origin will do; a `now`
- * of ELAPSE_NEVER is taken as ELAPSE_TIME_MAX. Timers pending in an earlier use
+ * Makes an empty wheel whose time is `now`, which may be any 64-bit number;
+ * ELAPSE_NEVER is taken as ELAPSE_TIME_MAX. Timers pending in an earlier use
  * of the same memory are forgotten, and must be initialised before they are
  * used again.
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_wheel in header and
@@ -121,8 +127,8 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
     return elapse_wheel_init_sized(wheel, sizeof *wheel, now);
 }
 
-/* What elapse_wheel_start calls for a timer that is idle, and for one that is
- * pending and not just put off. */
+/* What elapse_wheel_start calls for a timer that is idle, and for a pending one that is
+ * not merely postponed. */
 ELAPSE_API void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         uint64_t deadline);
 ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -134,10 +140,10 @@ ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct el
  * the timer comes out of the current pop loop. ELAPSE_NEVER arms a timer that is
  * counted but never due.
  *
- * A loop that pops a timer and starts it again for now never ends: bounding that
- * is the caller's.
+ * A loop that pops a timer and starts it again for now never ends: the caller must bound
+ * such a loop.
  *
- * Cost: O(1); for a pending timer that is put off to a later deadline, one store.
+ * Cost: O(1); for a pending timer that is postponed to a later deadline, one store.
  */
 ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                           uint64_t deadline)
@@ -145,17 +151,17 @@ ELAPSE_API inline void elapse_wheel_start(struct elapse_wheel *wheel, struct ela
     if (timer->place == 0)
         elapse_wheel_start_idle(wheel, timer, deadline);
     else if (deadline > timer->deadline && deadline >= wheel->clock && deadline <= ELAPSE_NEVER)
-        timer->deadline = deadline; /* put off: placed when its slot's turn comes */
+        timer->deadline = deadline; /* postponed: moved when its slot's turn comes */
     else
         elapse_wheel_start_earlier(wheel, timer, deadline);
 }
 
 /*
- * Arms or re-arms `timer` for some tick in [earliest, latest]: the wheel takes
- * the one that costs least and that other timers are likely to share, see
- * elapse_deadline_in_window in timer.h, which also tells how odd windows are
- * read. Use it wherever a deadline may be met a little late: "30 s, and up to 2 s
- * more" wakes the process far less often. Order goes by the tick chosen.
+ * Arms or re-arms `timer` for one tick in [earliest, latest] (coalescing). The wheel chooses
+ * the tick that costs least and that other timers are likely to share; see
+ * elapse_deadline_in_window in timer.h, which also says what an empty window means.
+ * Use it wherever a deadline may be met a little late: "30 s, and up to 2 s
+ * more" wakes the process far less often. Timers are popped in the order of the ticks chosen.
  * Cost: as start.
  */
 ELAPSE_API void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -166,8 +172,8 @@ ELAPSE_API void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t pla
 
 /*
  * Disarms `timer`. Returns true if it was pending: it will not be popped (also
- * when it was due already), and its memory is the caller's. Returns false, and
- * does nothing, if it was idle.
+ * when it was due already), and its memory is the caller's. Returns false and
+ * does nothing if it was idle.
  * Cost: O(1).
  */
 ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
@@ -188,9 +194,9 @@ ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elap
 }
 
 /*
- * Asks the processor for the memory that stopping `timer` will touch, and does not
- * wait for it. Who knows some calls ahead which timers are to be stopped, and asks for
- * the next while stopping one, has the cache misses overlap.
+ * Prefetches the memory that stopping `timer` will touch, and does not wait for it. If you
+ * know a few calls ahead which timers you will stop, prefetch the next while stopping this
+ * one: the cache misses then overlap.
  * Cost: reads the timer.
  */
 ELAPSE_API inline void elapse_wheel_prefetch_stop(const struct elapse_timer *timer)
@@ -204,9 +210,9 @@ ELAPSE_API inline void elapse_wheel_prefetch_stop(const struct elapse_timer *tim
 }
 
 /*
- * Tells the wheel that it is `now`. Nothing is popped or moved by it: timers with
- * a deadline up to `now` are due from here on, and pop hands them out. A time
- * before the one given last is ignored; ELAPSE_NEVER is taken as
+ * Sets the time of the wheel to `now`. Timers with a deadline up to `now` are due from then
+ * on, and pop returns them; advance itself pops and moves nothing. A time
+ * before the last one is ignored; ELAPSE_NEVER is taken as
  * ELAPSE_TIME_MAX. A jump may be of any length.
  * Cost: one comparison and one store.
  */
@@ -220,17 +226,17 @@ ELAPSE_API inline void elapse_wheel_advance(struct elapse_wheel *wheel, uint64_t
 ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel);
 
 /*
- * Takes the next due timer out of the wheel and returns it, idle; NULL when no
- * timer is due. Timers come in the order of their deadlines, and at one deadline
- * in the order of arming; only a timer that was started again while pending, at
- * the same or a later deadline, may come at any position among those of its new
+ * Takes the next due timer out of the wheel and returns it, idle; returns NULL when no
+ * timer is due. Timers are popped in the order of their deadlines, and at one deadline
+ * in the order of arming. There is one exception: a timer that was started again while pending,
+ * at the same or a later deadline, may come at any position among the timers of its new
  * deadline.
  * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
  * moved at most once per level for each arming, and once more for each time that
- * it was put off. One call may have to move the population of a whole slot; see
+ * it was postponed. One call may have to move all timers of a whole slot; use
  * cascade where that matters. Moving takes some 9 KiB of stack. When nothing is due: one
- * comparison, except that for a slot whose least deadline went stale, because its timer was stopped
- * or put off, there is one wake-up in vain.
+ * comparison. But if the timer with the least deadline of a slot was stopped or postponed, that
+ * deadline causes one spurious wake-up.
  */
 ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *wheel)
 {
@@ -238,10 +244,10 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
 }
 
 /*
- * Does the moving that the next pop would have to do, but moves at most
- * `max_moves` timers, and returns true once that pop has nothing left to move.
- * The next call resumes exactly where this one left off; between two calls
- * anything may be called.
+ * Does the moving that the next pop would have to do (the cascade), but moves at most
+ * `max_moves` timers. Returns true once that pop has nothing left to move.
+ * The next call resumes exactly where this one left off. Any function may be called
+ * between two calls.
  *
  *     while (!elapse_wheel_cascade(&wheel, 1000))
  *         serve_something_else();
@@ -252,9 +258,9 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
 ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves);
 
 /*
- * The earliest time at which there may be something to do; ELAPSE_NEVER when no
- * timer will ever be due. It is the least deadline pending, exactly, unless a
- * timer was stopped or moved to another deadline since; then it may be earlier,
+ * Returns the earliest time at which a timer may be due; ELAPSE_NEVER when no
+ * timer will ever be due. It is exactly the least deadline pending, unless a
+ * timer was stopped or moved to another deadline. Then it may be earlier, but
  * never later. After advancing to it and popping until NULL, the answer is
  * strictly later. A value up to elapse_wheel_now means: pop now.
  * Cost: O(1).
@@ -262,7 +268,7 @@ ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_move
 ELAPSE_API uint64_t elapse_wheel_next(const struct elapse_wheel *wheel);
 
 /*
- * The ticks left until the deadline of `timer`: 0 when it is due, ELAPSE_NEVER
+ * Returns the ticks left until the deadline of `timer`: 0 when it is due, ELAPSE_NEVER
  * when it is armed for ELAPSE_NEVER or is idle.
  * Cost: O(1).
  */
@@ -270,7 +276,7 @@ ELAPSE_API uint64_t elapse_wheel_remaining(const struct elapse_wheel *wheel,
                                            const struct elapse_timer *timer);
 
 /*
- * The time of the wheel: the latest `now` that it was given.
+ * Returns the time of the wheel: the latest `now` that it was given.
  * Cost: O(1).
  */
 ELAPSE_API inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel)
@@ -279,8 +285,8 @@ ELAPSE_API inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel)
 }
 
 /*
- * How many timers are pending, those due but not yet popped and those armed for
- * ELAPSE_NEVER included.
+ * Returns how many timers are pending, including those due but not yet popped and those
+ * armed for ELAPSE_NEVER.
  * Cost: O(1).
  */
 ELAPSE_API inline size_t elapse_wheel_count(const struct elapse_wheel *wheel)
@@ -289,8 +295,8 @@ ELAPSE_API inline size_t elapse_wheel_count(const struct elapse_wheel *wheel)
 }
 
 /*
- * How many times a timer was moved from one slot to another since init. Divided
- * by the timers started it says what the levels cost. Wraps at 2^64.
+ * Returns how many times a timer was moved from one slot to another since init. Divided
+ * by the number of timers started, it says what the levels cost. Wraps at 2^64.
  * Cost: O(1).
  */
 ELAPSE_API inline uint64_t elapse_wheel_moves(const struct elapse_wheel *wheel)
@@ -308,18 +314,18 @@ ELAPSE_API void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_f
                                       void *context);
 
 /*
- * Stops every timer. They are idle afterwards, and their memory is the caller's;
- * the time stays as it is.
+ * Stops every timer. All timers are idle afterwards, and their memory is the caller's.
+ * The time of the wheel stays as it is.
  * Cost: O(slots + timers).
  */
 ELAPSE_API void elapse_wheel_clear(struct elapse_wheel *wheel);
 
 /*
- * Examines the whole wheel and returns 0 if all is well, otherwise the number of
+ * Examines the whole wheel. Returns 0 if all is well, otherwise the number of
  * the first invariant found broken, as numbered at the head of
  * src/structures/wheel.c. A number other than 0 means that memory was overwritten
- * or a rule above was broken: a timer freed, copied or initialised while pending,
- * or used in two structures. It follows the pointers it finds, and can crash where
+ * or that a rule above was broken: a timer was freed, copied or initialised while pending,
+ * or used in two structures. The check follows the pointers it finds, and can crash if
  * they lead out of memory.
  * Cost: O(slots + timers).
  */
@@ -327,7 +333,7 @@ ELAPSE_API unsigned elapse_wheel_check(const struct elapse_wheel *wheel);
 
 /*
  * Calls `describe(slot, context)` for each occupied slot, from the finest level
- * to the coarsest and within a level by number. A timer that was put off is still
+ * to the coarsest, and within a level by number. A timer that was postponed is still
  * in the slot of its earlier deadline. The counts add up to elapse_wheel_count.
  * Cost: O(slots + timers).
  */

@@ -1,20 +1,23 @@
 /*
- * How every structure reads the times that a caller gives.
+ * How every structure reads the times that its caller gives.
  */
 #ifndef ELAPSE__DEADLINE_H
 #define ELAPSE__DEADLINE_H
 
 #include <elapse/timer.h>
 
-/* A time to set the clock to: ELAPSE_NEVER is not one. */
+#include "../base/assert.h"
+
+/* The time that the clock is set to: ELAPSE_NEVER counts as ELAPSE_TIME_MAX. */
 static inline uint64_t elapse__clock_at(uint64_t now)
 {
     return now < ELAPSE_NEVER ? now : ELAPSE_TIME_MAX;
 }
 
-/* The deadline that is stored: one that has passed counts as now. */
+/* The deadline that is stored: a deadline that has passed counts as now. */
 static inline uint64_t elapse__stored_deadline(uint64_t clock, uint64_t deadline)
 {
+    ELAPSE__ASSERT(clock <= ELAPSE_TIME_MAX);
 #if ELAPSE__TIME_BITS < 64
     if (deadline > ELAPSE_NEVER)
         return ELAPSE_NEVER;
@@ -22,8 +25,10 @@ static inline uint64_t elapse__stored_deadline(uint64_t clock, uint64_t deadline
     return deadline > clock ? deadline : clock;
 }
 
+/* The ticks left until the deadline of `timer`; ELAPSE_NEVER if it is idle or never due. */
 static inline uint64_t elapse__remaining(uint64_t clock, const struct elapse_timer *timer)
 {
+    ELAPSE__ASSERT(clock <= ELAPSE_TIME_MAX);
     if (timer->place == 0 || timer->deadline == ELAPSE_NEVER)
         return ELAPSE_NEVER;
     return timer->deadline > clock ? timer->deadline - clock : 0;

@@ -1,9 +1,10 @@
 /*
- * Dials: the hierarchical timing wheel of any slots, level upon level.
+ * Dials: the hierarchical timing wheel with any number of slots on each level.
  *
  * Each level is a dial whose slots are as wide as the whole dial below it. A timer lies
- * on the finest level that reaches its deadline, counted from the beginning of the slot
- * that the pointer is in there. With 10 slots on each level, and the pointer at 123:
+ * on the finest level that reaches its deadline. The reach of a level is counted from the
+ * beginning of the slot that the pointer is in. With 10 slots on each level, and the
+ * pointer at 123:
  *
  *              slot    0    1    2    3    4    5    6    7    8    9
  *                                     v pointer
@@ -13,62 +14,66 @@
  *                           v
  *     level 2       1000- 100- 200- 300- 400- 500- 600- 700- 800- 900-999
  *
- * Deadline 131: level 0 reaches to 132, so slot 1 of level 0. Deadline 135: level 1, slot 3,
- * which comes down at 130 into slot 5 of level 0. Deadline 210: slot 1 of level 1;
- * 1050: slot 0 of level 2; 1100: out of reach, for level 2 begins at 100.
+ * Deadline 131: level 0 reaches to 132, so slot 1 of level 0. Deadline 135: slot 3 of level 1,
+ * which is cascaded at 130, when the timer moves to slot 5 of level 0. Deadline 210: slot 1 of
+ * level 1. Deadline 1050: slot 0 of level 2. Deadline 1100: out of reach, because level 2 begins
+ * at 100.
  *
- * Two times: `clock` is what the caller said last, `pointer` is where the slots are
- * counted from. Advancing sets the clock alone. The pointer follows, but goes no farther
- * than to the first tick of the first slot that has timers until these are moved down, or
- * popped. All that begins at one tick is done in this order: the slots above level 0
- * from the finest to the coarsest, then the parked timers; then level 0's slot is popped.
+ * There are two times. `clock` is the time that the caller gave last; `pointer` is the tick from
+ * which the slots are counted. Advancing sets the clock and nothing else. The pointer follows,
+ * but it goes no farther than to the first tick of the first slot that has timers, until these
+ * are cascaded or popped. Everything that begins at one tick is done in this order: the slots
+ * above level 0, from the finest to the coarsest; then the parked timers; then level 0's slot
+ * is popped.
  *
  * Order. The rings keep the order of arming. A timer never lies on a coarser level than an
- * older one with its deadline, because the pointer only comes nearer. So a drain walks
- * from the newest to the oldest and puts each in front of its new ring, and of
- * several drains at one tick the finest level's, which has the newest, is first.
+ * older timer with its deadline, because the pointer only comes nearer. So a cascade walks
+ * from the newest timer to the oldest and puts each in front of its new ring. Of several slots
+ * that are cascaded at one tick the finest level's, which has the newest timers, is first.
  *
- * Out of reach. Dials with an allocator make another level. In others the timer is parked,
- * in one ring for all. The parked ring is visited at the beginning of the coarsest slot
- * that its least deadline would lie in, and by then that deadline is in reach; so
- * there is at most one visit in a turn of the coarsest dial. The classical designs park in
- * the farthest slot of the coarsest dial instead. Two timers of one deadline that were
+ * Out of reach. Dials with an allocator add another level. In other dials the timer is parked,
+ * in one ring for all parked timers. The parked ring is visited at the beginning of the coarsest
+ * slot that its least deadline would lie in; by then that deadline is in reach. So there is at
+ * most one visit in a turn of the coarsest dial. The classical designs park timers in the
+ * farthest slot of the coarsest dial instead. Two timers with the same deadline that were
  * parked at different times would then lie in different slots, and the younger could be
- * first to find the deadline in reach. A visit takes the whole ring `aside` before
- * it looks at the timers, so that it can be done in steps; those that stay go in front of
- * the ring that was parked meanwhile. ELAPSE_NEVER has a ring that is never visited.
+ * the first to find the deadline in reach. A visit sets the whole ring `aside` before
+ * it looks at the timers, so that it can be done in steps. The timers that stay parked go in
+ * front of those that were parked meanwhile. Timers for ELAPSE_NEVER have a ring that is never
+ * visited.
  *
  * Invariants, by the numbers that elapse_dials_check returns:
  *  1. pointer <= clock <= ELAPSE_TIME_MAX.
- *  2. A slot's bit is set exactly while it has timers, `occupied_slots` of its level
- *     counts these bits, and there are no others.
+ *  2. A slot's bit is set exactly while the slot has timers, `occupied_slots` of its level
+ *     counts these bits, and no other bits are set.
  *  3. Every ring is closed in both directions, and the place of each timer in it names
- *     the level and slot of the ring, or that it is parked, or never due.
+ *     the level and slot of the ring, or says that the timer is parked, or never due.
  *  4. `count` timers are in the rings.
  *  5. A slot that has timers begins at or after the pointer, and their deadlines
  *     are ticks that it covers.
- *  6. Parked deadlines are not before `parked_least`, which begins a slot of the top level
+ *  6. Parked deadlines are not before `parked_least`, which begins a slot of the coarsest level
  *     at or after the pointer when rounded down to one; those aside are not before the pointer.
- *     Parked and aside are earlier than ELAPSE_NEVER; in the ring for it is nothing else.
+ *     Parked and aside are earlier than ELAPSE_NEVER; the ring for ELAPSE_NEVER has no other
+ *     deadlines.
  *  7. `wake` is not before the pointer, and no slot that has timers, and no visit, begins
- *     before it.
- *  8. While `drained`, nothing is aside, and no slot above level 0 that has timers and no
+ *     before `wake`.
+ *  8. While `cascaded`, nothing is aside, and no slot above level 0 that has timers and no
  *     visit begins at the pointer.
  *  9. The levels are numbered upwards from 0, each with 2 slots or more. A slot of level
- *     0 is a tick wide, one of another level as wide as the level below; a level
+ *     0 is one tick wide, a slot of another level is as wide as the level below. A level
  *     spans its slots, or UINT64_MAX where that is more than 2^64 - 1.
  *
  * Who changes what:
  *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
- *     follow_clock  pointer, as far as nothing has to be drained; wake
- *     find_due      pointer, wake: goes to the next thing to do
- *     drain_pointer moves the timers of all slots that begin at the pointer; drained
+ *     follow_clock  pointer, as far as nothing has to be cascaded; wake
+ *     find_due      pointer, wake: goes on to the next tick with work to do
+ *     cascade_at_pointer   moves the timers of all slots that begin at the pointer; cascaded
  *     pop_due       a ring -> idle; a slot's bit; wake
  *     grow          adds a level
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987,
  * scheme 7; the growing form is that of the hierarchical timer of Apache Kafka's
- * purgatory. Bitmaps, the pointer that trails and the drain on demand are what differs.
+ * purgatory. The bitmaps, the pointer that trails and the cascade on demand are different here.
  */
 #include <string.h>
 
@@ -88,21 +93,22 @@ extern inline uint64_t elapse_dials_moves(const struct elapse_dials *dials);
 
 /* ---- how far the pointer may go ---- */
 
+/* True when the parked timers are to be visited at the pointer. */
 static bool visit_is_due(const struct elapse_dials *dials)
 {
     return !elapse__ring_empty(&dials->parked) &&
-           elapse__dials_begin(dials->top, dials->parked_least) == dials->pointer;
+           elapse__dials_begin(dials->coarsest, dials->parked_least) == dials->pointer;
 }
 
-/* The first tick at which there is something to do: a slot that has timers, or a visit of
- * the parked ones. ELAPSE_NEVER when there is nothing. */
+/* The first tick at which there is work to do: a slot that has timers begins, or a visit to
+ * the parked timers. ELAPSE_NEVER when there is none. */
 static uint64_t first_begin(const struct elapse_dials *dials)
 {
     uint64_t first = ELAPSE_NEVER;
     if (!elapse__ring_empty(&dials->aside))
         return dials->pointer;
     if (!elapse__ring_empty(&dials->parked))
-        first = elapse__dials_begin(dials->top, dials->parked_least);
+        first = elapse__dials_begin(dials->coarsest, dials->parked_least);
     for (const struct elapse__dials_level *level = dials->finest; level != NULL;
          level = level->coarser) {
         /* Nothing on coarser levels can begin earlier either. */
@@ -114,11 +120,12 @@ static uint64_t first_begin(const struct elapse_dials *dials)
         if (begin < first)
             first = begin;
     }
+    ELAPSE__ASSERT(first >= dials->pointer);
     return first;
 }
 
-/* Whether there is something to do at the pointer itself, which then goes no farther. */
-static bool is_held(const struct elapse_dials *dials)
+/* True when there is work to do at the pointer itself, which then goes no farther. */
+static bool has_work_at_pointer(const struct elapse_dials *dials)
 {
     const struct elapse__dials_level *level = dials->finest;
     for (; level != NULL && dials->pointer % level->width == 0; level = level->coarser) {
@@ -129,33 +136,36 @@ static bool is_held(const struct elapse_dials *dials)
     return !elapse__ring_empty(&dials->aside) || visit_is_due(dials);
 }
 
-/* Lets the pointer follow the clock up to where there is something to do. */
+/* Moves the pointer towards the clock, as far as there is no work to do. */
 static void follow_clock(struct elapse_dials *dials)
 {
+    ELAPSE__ASSERT(dials->pointer <= dials->clock);
+    ELAPSE__ASSERT(dials->wake >= dials->pointer);
     if (dials->pointer == dials->clock)
         return;
-    /* As long as something due waits to be popped: spares the bitmaps. */
-    if (dials->wake == dials->pointer && is_held(dials))
+    /* This spares the search of the bitmaps as long as a due timer waits to be popped. */
+    if (dials->wake == dials->pointer && has_work_at_pointer(dials))
         return;
-    /* What it was set for may have been stopped. */
+    /* The timer that `wake` was set for may have been stopped. */
     if (dials->wake <= dials->clock)
         dials->wake = first_begin(dials);
     uint64_t limit = dials->wake < dials->clock ? dials->wake : dials->clock;
     ELAPSE__ASSERT(limit > dials->pointer);
     dials->pointer = limit;
-    dials->drained = false;
+    dials->cascaded = false;
 }
 
 /* ---- placing ---- */
 
-static void wake_by(struct elapse_dials *dials, uint64_t tick)
+static void lower_wake(struct elapse_dials *dials, uint64_t tick)
 {
+    ELAPSE__ASSERT(tick >= dials->pointer);
     if (tick < dials->wake)
         dials->wake = tick;
 }
 
 /* Puts a timer that is in no ring where its deadline belongs, as the newest or the oldest
- * there. Returns the first tick at which something has to be done for it. */
+ * there. Returns the first tick at which there is work to do for it. */
 static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *timer, bool as_oldest)
 {
     uint64_t deadline = timer->deadline;
@@ -180,21 +190,27 @@ static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *tim
         timer->place = elapse__dials_place(ELAPSE__DIALS_PARKED, 0);
         if (elapse__ring_empty(ring) || deadline < dials->parked_least)
             dials->parked_least = deadline;
-        begin = elapse__dials_begin(dials->top, deadline);
+        begin = elapse__dials_begin(dials->coarsest, deadline);
     }
     if (as_oldest)
         elapse__ring_prepend(ring, &timer->keep.link);
     else
         elapse__ring_append(ring, &timer->keep.link);
+    ELAPSE__ASSERT(timer->place != 0);
+    ELAPSE__ASSERT(begin >= dials->pointer);
+    ELAPSE__ASSERT(begin <= deadline);
     return begin;
 }
 
 /* Takes a pending timer out of its ring. */
 static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
 {
+    ELAPSE__ASSERT(timer->place != 0);
+    ELAPSE__ASSERT(dials->count > 0);
     uint32_t number = elapse__dials_place_level(timer->place);
     if (elapse__ring_remove(&timer->keep.link) && number < ELAPSE__DIALS_PARKED) {
         struct elapse__dials_level *level = dials->finest;
+        ELAPSE__ASSERT(number < dials->levels);
         while (level->number != number)
             level = level->coarser;
         elapse__dials_mark_empty(level, elapse__dials_place_slot(timer->place));
@@ -203,16 +219,17 @@ static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
     dials->count--;
 }
 
-/* Makes levels until the coarsest reaches `deadline`; false when memory is short. Dials
- * that do not grow need no level for anything. */
+/* Adds levels until the coarsest reaches `deadline`. Returns false when memory is short.
+ * Does nothing in dials that do not grow, which park the timer. */
 static bool make_reach(struct elapse_dials *dials, uint64_t deadline)
 {
     if (dials->growth.allocate == NULL || deadline == ELAPSE_NEVER)
         return true;
-    while (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+    while (!elapse__dials_reaches(dials->coarsest, dials->pointer, deadline)) {
         if (!elapse__dials_grow(dials))
             return false;
     }
+    ELAPSE__ASSERT(elapse__dials_reaches(dials->coarsest, dials->pointer, deadline));
     return true;
 }
 
@@ -229,7 +246,8 @@ enum elapse_error elapse_dials_start(struct elapse_dials *dials, struct elapse_t
     }
     timer->deadline = deadline;
     dials->count++;
-    wake_by(dials, place_timer(dials, timer, false));
+    lower_wake(dials, place_timer(dials, timer, false));
+    ELAPSE__ASSERT(timer->place != 0);
     return ELAPSE_OK;
 }
 
@@ -245,6 +263,7 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
     if (timer->place == 0)
         return false;
     remove_timer(dials, timer);
+    ELAPSE__ASSERT(timer->place == 0);
     if (dials->count == 0)
         dials->wake = ELAPSE_NEVER;
     return true;
@@ -253,38 +272,39 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
 /* ---- popping ---- */
 
 /*
- * Moves the timers of `ring` to where they belong as the pointer stands, from the newest to
- * the oldest, while `*budget` lasts. None of them belongs into the same ring. Returns true
- * when the ring is empty.
+ * Moves the timers of `ring` to where they belong now that the pointer is where it is, from
+ * the newest to the oldest, while `*budget` lasts. Requires that none of them belongs in the
+ * same ring. Returns true when the ring is empty.
  */
-static bool drain_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
+static bool cascade_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
 {
     struct elapse__link *link = ring->previous;
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
+        ELAPSE__ASSERT(timer->place != 0);
         link = link->previous;
         (void)place_timer(dials, timer, true);
     }
-    /* The ring is closed once, behind the last that moved. */
-    ring->previous = link;
-    link->next = ring;
+    elapse__ring_close_behind(ring, link);
     dials->moves += *budget - left;
     *budget = left;
     return link == ring;
 }
 
-/* Leaves the parked timers, if this is the tick of their visit, in the ring `aside`. */
-static void put_parked_aside(struct elapse_dials *dials)
+/* Moves the parked timers to the ring `aside`, if this is the tick of their visit and the
+ * last visit is complete. */
+static void set_parked_aside(struct elapse_dials *dials)
 {
     if (!elapse__ring_empty(&dials->aside) || !visit_is_due(dials))
         return;
     elapse__ring_take_all(&dials->aside, &dials->parked);
+    ELAPSE__ASSERT(elapse__ring_empty(&dials->parked));
 }
 
-/* Drains all slots above level 0 that begin at the pointer, and the parked ring if
- * that is to be visited. Returns false when the budget did not suffice. */
-static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
+/* Cascades all slots above level 0 that begin at the pointer, and visits the parked ring if
+ * its visit is due. Returns false if the budget did not suffice. */
+static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
 {
     uint64_t pointer = dials->pointer;
     for (struct elapse__dials_level *level = dials->finest->coarser;
@@ -293,25 +313,26 @@ static bool drain_pointer(struct elapse_dials *dials, size_t *budget)
         struct elapse__link *ring = elapse__dials_ring(level, slot);
         if (elapse__ring_empty(ring))
             continue;
-        if (!drain_ring(dials, ring, budget))
+        ELAPSE__ASSERT(elapse__bitmap_has(elapse__dials_occupied(level), slot));
+        if (!cascade_ring(dials, ring, budget))
             return false;
         elapse__dials_mark_empty(level, slot);
     }
-    put_parked_aside(dials);
-    dials->drained = drain_ring(dials, &dials->aside, budget);
-    return dials->drained;
+    set_parked_aside(dials);
+    dials->cascaded = cascade_ring(dials, &dials->aside, budget);
+    return dials->cascaded;
 }
 
 /*
- * Finds the timer that is to be popped next and leaves it in `*due`, NULL if none is due.
- * Moves what has to be moved for it, while `*budget` lasts; returns false when it did not
- * suffice.
+ * Finds the timer to be popped next and stores it in `*due`; stores NULL if none is due.
+ * Moves the timers that have to be moved first, while `*budget` lasts. Returns false if the
+ * budget did not suffice.
  */
 static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
 {
     *due = NULL;
     for (;;) {
-        if (dials->drained) {
+        if (dials->cascaded) {
             struct elapse__link *ring = elapse__dials_ring(
                 dials->finest, elapse__dials_slot(dials->finest, dials->pointer));
             if (!elapse__ring_empty(ring)) {
@@ -325,8 +346,8 @@ static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_t
             return true;
         ELAPSE__ASSERT(tick >= dials->pointer);
         dials->pointer = tick;
-        dials->drained = false;
-        if (!drain_pointer(dials, budget))
+        dials->cascaded = false;
+        if (!cascade_at_pointer(dials, budget))
             return false;
     }
 }
@@ -335,16 +356,17 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
 {
     struct elapse_timer *due;
     size_t budget = SIZE_MAX;
-    bool prepared = find_due(dials, &budget, &due);
-    ELAPSE__ASSERT(prepared);
-    (void)prepared;
+    bool found = find_due(dials, &budget, &due);
+    ELAPSE__ASSERT(found);
+    (void)found;
     if (due == NULL)
         return NULL;
-    ELAPSE__ASSERT(due->deadline == dials->pointer && due->deadline <= dials->clock);
+    ELAPSE__ASSERT(due->deadline == dials->pointer);
+    ELAPSE__ASSERT(due->deadline <= dials->clock);
     struct elapse__link *ring = due->keep.link.previous;
     remove_timer(dials, due);
-    /* With the slot's last timer the next wake-up is known: as a rule it spares the
-     * call that would find nothing due. */
+    /* When the slot's last timer is popped, the next wake-up is worked out at once. This
+     * usually spares the caller one call that would find nothing due. */
     if (elapse__ring_empty(ring))
         dials->wake = first_begin(dials);
     return due;
@@ -353,7 +375,9 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
 bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_moves)
 {
     struct elapse_timer *due;
-    return find_due(dials, &max_moves, &due);
+    bool found = find_due(dials, &max_moves, &due);
+    ELAPSE__ASSERT(due == NULL || due->deadline <= dials->clock);
+    return found;
 }
 
 uint64_t elapse_dials_remaining(const struct elapse_dials *dials, const struct elapse_timer *timer)

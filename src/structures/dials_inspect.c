@@ -1,19 +1,21 @@
 /*
- * Dials: looking at all of them. The invariants that are checked here are numbered
- * and explained at the head of dials.c.
+ * Dials: the functions that look at all timers. The invariants that are checked here are
+ * numbered and explained at the head of dials.c.
  */
 #include <elapse/dials.h>
 
+#include "../base/assert.h"
+#include "../base/bits.h"
 #include "../base/ring.h"
 #include "dials_level.h"
 
-/* Calls `visit` along one ring; false when it asked to end the walk. */
+/* Calls `visit` with each timer on a level. Returns false when a visit ended the walk. */
 static bool visit_level(const struct elapse__dials_level *level, elapse_visit_function *visit,
                         void *context)
 {
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
-        /* A copy: the bits change when the visit stops the last timer of a slot. */
+        /* This is a copy. The bits change when the visit stops the last timer of a slot. */
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1) {
             uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
@@ -36,65 +38,67 @@ void elapse_dials_for_each(struct elapse_dials *dials, elapse_visit_function *vi
            elapse__ring_visit(&dials->never, visit, context));
 }
 
-static bool stop_in_walk(struct elapse_timer *timer, void *dials)
+static bool stop_visited(struct elapse_timer *timer, void *dials)
 {
-    (void)elapse_dials_stop(dials, timer);
+    bool stopped = elapse_dials_stop(dials, timer);
+    ELAPSE__ASSERT(stopped);
+    (void)stopped;
     return true;
 }
 
 void elapse_dials_clear(struct elapse_dials *dials)
 {
-    elapse_dials_for_each(dials, stop_in_walk, dials);
+    elapse_dials_for_each(dials, stop_visited, dials);
     dials->wake = ELAPSE_NEVER;
     ELAPSE__ASSERT(dials->count == 0);
+    ELAPSE__ASSERT(elapse__ring_empty(&dials->parked));
+    ELAPSE__ASSERT(elapse__ring_empty(&dials->aside));
+    ELAPSE__ASSERT(elapse__ring_empty(&dials->never));
 }
 
 /* ---- check ---- */
 
-/* What the timers of a ring must be, and how many have been found so far. */
+/* What the timers of a ring must be, and how many timers have been found so far. */
 struct inspection {
     const struct elapse_dials *dials;
     uint64_t place;
-    uint64_t first; /* deadlines from here ... */
-    uint64_t last;  /* ... up to here, or else `broken` */
+    uint64_t first; /* a deadline before this one breaks invariant `broken` ... */
+    uint64_t last;  /* ... and so does one after this */
     unsigned broken;
     size_t count;
 };
 
-/* Walks a ring, giving up beyond the dials' own count so that a loop ends. Returns the number
- * of the broken invariant, or 0. */
-static unsigned inspect_ring(const struct elapse__link *ring, struct inspection *inspection)
+static unsigned inspect_timer(const struct elapse_timer *timer, const void *context)
 {
-    const struct elapse__link *link = ring;
-    for (;;) {
-        if (link->next == NULL || link->next->previous != link)
-            return 3;
-        link = link->next;
-        if (link == ring)
-            return 0;
-        if (++inspection->count > inspection->dials->count)
-            return 4;
-        const struct elapse_timer *timer = elapse__ring_timer(link);
-        if (timer->place != inspection->place)
-            return 3;
-        if (timer->deadline < inspection->first || timer->deadline > inspection->last)
-            return inspection->broken;
-    }
+    const struct inspection *inspection = context;
+    if (timer->place != inspection->place)
+        return 3;
+    if (timer->deadline < inspection->first || timer->deadline > inspection->last)
+        return inspection->broken;
+    return 0;
 }
 
-/* The last of the ticks that a slot covers whose first one is `begin`. */
+/* Returns the number of the broken invariant, or 0. */
+static unsigned inspect_ring(const struct elapse__link *ring, struct inspection *inspection)
+{
+    return elapse__ring_check(ring, inspection->dials->count, &inspection->count, inspect_timer,
+                              inspection);
+}
+
+/* The last tick that a slot covers whose first tick is `begin`. */
 static uint64_t last_tick(const struct elapse__dials_level *level, uint64_t begin)
 {
+    ELAPSE__ASSERT(level->width > 0);
     return level->width - 1 < ELAPSE_TIME_MAX - begin ? begin + (level->width - 1)
                                                       : ELAPSE_TIME_MAX;
 }
 
-/* A slot that has timers: is it time for something else, by now? */
+/* Checks that the slot, or the visit, that begins at `begin` is not overdue. */
 static unsigned check_begin(const struct elapse_dials *dials, uint64_t begin, bool on_level_0)
 {
     if (dials->wake > begin)
         return 7;
-    return dials->drained && !on_level_0 && begin == dials->pointer ? 8 : 0;
+    return dials->cascaded && !on_level_0 && begin == dials->pointer ? 8 : 0;
 }
 
 static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t slot,
@@ -102,7 +106,7 @@ static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t s
 {
     const struct elapse_dials *dials = inspection->dials;
     const struct elapse__link *ring = elapse__dials_ring(level, slot);
-    bool occupied = (elapse__dials_occupied(level)[slot / 64] >> slot % 64 & 1) != 0;
+    bool occupied = elapse__bitmap_has(elapse__dials_occupied(level), slot);
     if (occupied == elapse__ring_empty(ring))
         return 2;
 
@@ -122,7 +126,7 @@ static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t s
 static unsigned check_level(const struct elapse__dials_level *level, struct inspection *inspection)
 {
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     uint64_t bits = 0;
     for (size_t word = 0; word < words; word++) {
         for (uint64_t left = occupied[word]; left != 0; left &= left - 1)
@@ -151,15 +155,15 @@ static unsigned check_geometry(const struct elapse_dials *dials)
         if (level->span != width)
             return 9;
         if (level->coarser == NULL)
-            return level == dials->top && number + 1 == dials->levels ? 0 : 9;
+            return level == dials->coarsest && number + 1 == dials->levels ? 0 : 9;
         level = level->coarser;
     }
 }
 
-/* The rings that belong to no slot. */
+/* Checks the rings that belong to no slot. */
 static unsigned check_unplaced(const struct elapse_dials *dials, struct inspection *inspection)
 {
-    uint64_t begin = elapse__dials_begin(dials->top, dials->parked_least);
+    uint64_t begin = elapse__dials_begin(dials->coarsest, dials->parked_least);
     unsigned broken = 0;
 
     inspection->broken = 6;
@@ -167,7 +171,7 @@ static unsigned check_unplaced(const struct elapse_dials *dials, struct inspecti
     inspection->first = dials->pointer;
     inspection->last = ELAPSE_TIME_MAX;
     broken = inspect_ring(&dials->aside, inspection);
-    if (broken == 0 && dials->drained && !elapse__ring_empty(&dials->aside))
+    if (broken == 0 && dials->cascaded && !elapse__ring_empty(&dials->aside))
         broken = 8;
     if (broken == 0) {
         inspection->first = dials->parked_least;
@@ -204,36 +208,49 @@ unsigned elapse_dials_check(const struct elapse_dials *dials)
 
 /* ---- dump ---- */
 
-/* Adds the timers of a ring to the description of a slot. */
-static void describe_ring(const struct elapse__link *ring, struct elapse_slot *description)
-{
-    for (const struct elapse__link *link = ring->next; link != ring; link = link->next) {
-        uint64_t deadline = elapse__ring_timer(link)->deadline;
-        if (deadline < description->least)
-            description->least = deadline;
-        description->count++;
-    }
-}
-
 static void dump_slot(const struct elapse_dials *dials, const struct elapse__dials_level *level,
                       uint32_t slot, elapse_dump_function *describe, void *context)
 {
     uint64_t begin = elapse__dials_slot_begin(level, dials->pointer, slot);
+    struct elapse__ring_summary timers = {.least = ELAPSE_NEVER};
+    elapse__ring_summarise(elapse__dials_ring(level, slot), &timers);
+    ELAPSE__ASSERT(timers.count > 0);
+    ELAPSE__ASSERT(timers.least >= begin);
+    ELAPSE__ASSERT(timers.greatest <= last_tick(level, begin));
     struct elapse_slot description = {
         .level = level->number,
         .slot = slot,
         .first_tick = begin,
         .last_tick = last_tick(level, begin),
-        .least = ELAPSE_NEVER,
+        .least = timers.least,
+        .count = timers.count,
     };
-    describe_ring(elapse__dials_ring(level, slot), &description);
     describe(&description, context);
+}
+
+/* Describes timers that are in no slot as slot `slot` of the level after the coarsest, from
+ * the least deadline on. Describes nothing when there are none. */
+static void dump_unplaced(const struct elapse_dials *dials, unsigned slot,
+                          const struct elapse__ring_summary *timers, elapse_dump_function *describe,
+                          void *context)
+{
+    struct elapse_slot description = {
+        .level = dials->levels,
+        .slot = slot,
+        .first_tick = timers->least,
+        .last_tick = ELAPSE_NEVER,
+        .least = timers->least,
+        .count = timers->count,
+    };
+    ELAPSE__ASSERT(timers->count <= dials->count);
+    if (timers->count > 0)
+        describe(&description, context);
 }
 
 static void dump_level(const struct elapse_dials *dials, const struct elapse__dials_level *level,
                        elapse_dump_function *describe, void *context)
 {
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     for (size_t word = 0; word < words; word++) {
         uint64_t bits = elapse__dials_occupied(level)[word];
         for (; bits != 0; bits &= bits - 1)
@@ -245,23 +262,15 @@ static void dump_level(const struct elapse_dials *dials, const struct elapse__di
 void elapse_dials_dump(const struct elapse_dials *dials, elapse_dump_function *describe,
                        void *context)
 {
-    struct elapse_slot parked = {
-        .level = dials->levels, .slot = 0, .last_tick = ELAPSE_NEVER, .least = ELAPSE_NEVER};
-    struct elapse_slot never = {.level = dials->levels,
-                                .slot = 1,
-                                .first_tick = ELAPSE_NEVER,
-                                .last_tick = ELAPSE_NEVER,
-                                .least = ELAPSE_NEVER};
+    struct elapse__ring_summary parked = {.least = ELAPSE_NEVER};
+    struct elapse__ring_summary never = {.least = ELAPSE_NEVER};
 
     for (const struct elapse__dials_level *level = dials->finest; level != NULL;
          level = level->coarser)
         dump_level(dials, level, describe, context);
-    describe_ring(&dials->aside, &parked);
-    describe_ring(&dials->parked, &parked);
-    parked.first_tick = parked.least;
-    if (parked.count > 0)
-        describe(&parked, context);
-    describe_ring(&dials->never, &never);
-    if (never.count > 0)
-        describe(&never, context);
+    elapse__ring_summarise(&dials->aside, &parked);
+    elapse__ring_summarise(&dials->parked, &parked);
+    dump_unplaced(dials, 0, &parked, describe, context);
+    elapse__ring_summarise(&dials->never, &never);
+    dump_unplaced(dials, 1, &never, describe, context);
 }

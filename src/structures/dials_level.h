@@ -1,14 +1,14 @@
 /*
  * A level of the dials: one dial.
  *
- * In memory: the level itself, its rings, one for each slot, and a bitmap of the slots
- * that have timers.
+ * In memory a level is followed by its rings, one for each slot, and by a bitmap of the
+ * slots that have timers.
  *
  *     | level | ring 0 | ring 1 | ... | ring slots - 1 | bits 0-63 | bits 64-127 | ...
  *
- * Time is cut into pieces of `width` ticks, numbered from tick 0 on: the piece n lies in
- * the slot n % slots. Of the pieces that share a slot only the first one not yet
- * past can have timers: those within `span` of the piece that the pointer is in.
+ * Time is cut into pieces of `width` ticks, which are numbered from tick 0 on. Piece n lies in
+ * slot n % slots. Of the pieces that share a slot only one can have timers: the first that
+ * has not passed. It begins within `span` ticks of the piece that the pointer is in.
  */
 #ifndef ELAPSE__DIALS_LEVEL_H
 #define ELAPSE__DIALS_LEVEL_H
@@ -19,72 +19,86 @@
 #include "../base/bits.h"
 
 struct elapse__dials_level {
-    uint64_t width;                      /* ticks of a slot */
-    uint64_t span;                       /* of all slots; UINT64_MAX: more than there are */
-    struct elapse__dials_level *coarser; /* NULL: this one is the coarsest */
+    uint64_t width;                      /* ticks that a slot covers */
+    uint64_t span;                       /* ticks that all slots cover; UINT64_MAX: all there are */
+    struct elapse__dials_level *coarser; /* NULL: this is the coarsest */
     uint32_t slots;
     uint32_t occupied_slots;
     uint32_t number; /* 0 is the finest */
 };
 
-/* Makes another level, with as many slots as the coarsest has; false when the allocator
- * has no memory. In dials_shape.c. */
+/* Adds a level with as many slots as the coarsest has. Returns false when the allocator has
+ * no memory. In dials_shape.c. */
 bool elapse__dials_grow(struct elapse_dials *dials);
 
-/* What a timer's place says besides the slot of a level: the level's number, or one
- * of these. */
+/* The upper half of a timer's place: the number of its level, or one of these. */
 enum {
     ELAPSE__DIALS_PARKED = ELAPSE_SHAPE_LEVELS_MAX,
     ELAPSE__DIALS_NEVER,
 };
 
-/* The place of a timer; 0 is none. */
+/* The place of a timer on a level: never 0, which stands for an idle timer. */
 static inline uint64_t elapse__dials_place(uint32_t level, uint32_t slot)
 {
+    ELAPSE__ASSERT(level <= ELAPSE__DIALS_NEVER);
     return (uint64_t)level << 32 | (slot + 1);
 }
 
 static inline uint32_t elapse__dials_place_level(uint64_t place)
 {
+    ELAPSE__ASSERT(place >> 32 <= ELAPSE__DIALS_NEVER);
     return (uint32_t)(place >> 32);
 }
 
 static inline uint32_t elapse__dials_place_slot(uint64_t place)
 {
+    ELAPSE__ASSERT((uint32_t)place != 0);
     return (uint32_t)place - 1;
+}
+
+/* The rings of the slots lie behind the level, and the bitmap behind the rings. */
+static inline struct elapse__link *elapse__dials_rings(const struct elapse__dials_level *level)
+{
+    return (struct elapse__link *)(uintptr_t)(level + 1);
 }
 
 static inline struct elapse__link *elapse__dials_ring(const struct elapse__dials_level *level,
                                                       uint32_t slot)
 {
-    return (struct elapse__link *)(uintptr_t)(level + 1) + slot;
+    ELAPSE__ASSERT(slot < level->slots);
+    return elapse__dials_rings(level) + slot;
 }
 
 static inline uint64_t *elapse__dials_occupied(const struct elapse__dials_level *level)
 {
-    return (uint64_t *)(uintptr_t)elapse__dials_ring(level, level->slots);
+    return (uint64_t *)(uintptr_t)(elapse__dials_rings(level) + level->slots);
 }
 
 static inline void elapse__dials_mark_occupied(struct elapse__dials_level *level, uint32_t slot)
 {
-    elapse__dials_occupied(level)[slot / 64] |= UINT64_C(1) << slot % 64;
+    ELAPSE__ASSERT(!elapse__bitmap_has(elapse__dials_occupied(level), slot));
+    ELAPSE__ASSERT(level->occupied_slots < level->slots);
+    elapse__bitmap_set(elapse__dials_occupied(level), slot);
     level->occupied_slots++;
 }
 
 static inline void elapse__dials_mark_empty(struct elapse__dials_level *level, uint32_t slot)
 {
-    elapse__dials_occupied(level)[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    ELAPSE__ASSERT(elapse__bitmap_has(elapse__dials_occupied(level), slot));
+    ELAPSE__ASSERT(level->occupied_slots > 0);
+    elapse__bitmap_clear(elapse__dials_occupied(level), slot);
     level->occupied_slots--;
 }
 
-/* The number of the piece of time that `tick` is in. (Most ticks are asked of level 0,
- * and a division takes long.) */
+/* The number of the piece of time that `tick` is in. (Most calls are for level 0, and a
+ * division takes long.) */
 static inline uint64_t elapse__dials_piece(const struct elapse__dials_level *level, uint64_t tick)
 {
+    ELAPSE__ASSERT(level->width > 0);
     return level->number == 0 ? tick : tick / level->width;
 }
 
-/* How many ticks of that piece lie before `tick`. */
+/* How many ticks of its piece lie before `tick`. */
 static inline uint64_t elapse__dials_past(const struct elapse__dials_level *level, uint64_t tick)
 {
     return level->number == 0 ? 0 : tick % level->width;
@@ -99,6 +113,7 @@ static inline uint32_t elapse__dials_slot(const struct elapse__dials_level *leve
 static inline bool elapse__dials_reaches(const struct elapse__dials_level *level, uint64_t pointer,
                                          uint64_t deadline)
 {
+    ELAPSE__ASSERT(deadline >= pointer);
     uint64_t distance = deadline - pointer;
     return distance < level->span && distance + elapse__dials_past(level, pointer) < level->span;
 }
@@ -109,7 +124,7 @@ static inline uint64_t elapse__dials_begin(const struct elapse__dials_level *lev
     return tick - elapse__dials_past(level, tick);
 }
 
-/* The first tick not before `tick` that a piece of time begins with. */
+/* The first tick, from `tick` on, that begins a piece of time; ELAPSE_NEVER if there is none. */
 static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level *level,
                                                 uint64_t tick)
 {
@@ -124,20 +139,21 @@ static inline uint64_t elapse__dials_next_begin(const struct elapse__dials_level
 static inline uint64_t elapse__dials_slot_begin(const struct elapse__dials_level *level,
                                                 uint64_t pointer, uint32_t slot)
 {
+    ELAPSE__ASSERT(slot < level->slots);
     uint64_t piece = elapse__dials_piece(level, pointer);
     uint32_t from = (uint32_t)(piece % level->slots);
     uint32_t ahead = slot >= from ? slot - from : level->slots - from + slot;
     return (piece + ahead) * level->width;
 }
 
-/* The first tick of the first slot that has timers; there is one. Looks at 64 slots
- * at a time, from the pointer's own slot around to the one before it. */
+/* The first tick of the first slot that has timers. Requires that a slot has timers. Looks
+ * at 64 slots at a time, from the pointer's own slot around to the slot before it. */
 static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_level *level,
                                                  uint64_t pointer)
 {
     ELAPSE__ASSERT(level->occupied_slots > 0);
     const uint64_t *occupied = elapse__dials_occupied(level);
-    size_t words = elapse__words_of(level->slots);
+    size_t words = elapse__bitmap_words(level->slots);
     uint32_t from = elapse__dials_slot(level, pointer);
     size_t word = from / 64;
     uint64_t bits = occupied[word] & UINT64_MAX << from % 64;
@@ -146,6 +162,7 @@ static inline uint64_t elapse__dials_first_begin(const struct elapse__dials_leve
         bits = occupied[word];
     }
     uint32_t slot = (uint32_t)(word * 64) + elapse__lowest_bit(bits);
+    ELAPSE__ASSERT(slot < level->slots);
     return elapse__dials_slot_begin(level, pointer, slot);
 }
 

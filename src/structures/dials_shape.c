@@ -1,16 +1,18 @@
 /*
- * Dials: how they come to their levels, and give them back. The invariants are numbered at
- * the head of dials.c.
+ * Dials: how levels are made, from storage or by the allocator, and given back. The
+ * invariants are numbered at the head of dials.c.
  */
 #include <string.h>
 
 #include <elapse/dials.h>
 
+#include "../base/assert.h"
+#include "../base/bits.h"
 #include "../base/ring.h"
 #include "deadline.h"
 #include "dials_level.h"
 
-/* Eight levels of 256 slots are all of 64 bits. */
+/* The shape that NULL stands for: eight levels of 256 slots cover all ticks of 64 bits. */
 static const uint32_t usual_slots[] = {256, 256, 256, 256, 256, 256, 256, 256};
 static const struct elapse_shape usual_shape = {
     .slots = usual_slots,
@@ -29,11 +31,11 @@ static bool shape_is_sound(const struct elapse_shape *shape)
            (shape->growth->allocate != NULL && shape->growth->release != NULL);
 }
 
-/* In 64 bits, whatever a size_t has: 2^32 slots take less than 2^37 bytes. */
+/* 64 bits suffice, even where a size_t has fewer: 2^32 slots take less than 2^37 bytes. */
 static uint64_t level_bytes(uint32_t slots)
 {
     return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__link) +
-           (uint64_t)elapse__words_of(slots) * sizeof(uint64_t);
+           (uint64_t)elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 
 size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
@@ -52,13 +54,18 @@ size_t elapse_dials_storage_bytes(const struct elapse_shape *shape)
     return (size_t)bytes;
 }
 
-/* Makes a level out of memory, and the coarsest one of the dials. */
+/* Makes a level in `memory`, and makes it the coarsest of the dials. */
 static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
 {
     struct elapse__dials_level *level = memory;
-    struct elapse__dials_level *below = dials->top;
+    struct elapse__dials_level *below = dials->coarsest;
     uint64_t width = below == NULL ? 1 : below->span;
 
+    ELAPSE__ASSERT(memory != NULL);
+    ELAPSE__ASSERT((uintptr_t)memory % _Alignof(struct elapse__dials_level) == 0);
+    ELAPSE__ASSERT(slots >= 2);
+    ELAPSE__ASSERT(dials->levels < ELAPSE_SHAPE_LEVELS_MAX);
+    ELAPSE__ASSERT((below == NULL) == (dials->levels == 0));
     *level = (struct elapse__dials_level){
         .width = width,
         .span = width > UINT64_MAX / slots ? UINT64_MAX : width * slots,
@@ -67,17 +74,20 @@ static void add_level(struct elapse_dials *dials, void *memory, uint32_t slots)
     };
     for (uint32_t slot = 0; slot < slots; slot++)
         elapse__ring_init(elapse__dials_ring(level, slot));
-    memset(elapse__dials_occupied(level), 0, elapse__words_of(slots) * sizeof(uint64_t));
+    memset(elapse__dials_occupied(level), 0, elapse__bitmap_words(slots) * sizeof(uint64_t));
     if (below == NULL)
         dials->finest = level;
     else
         below->coarser = level;
-    dials->top = level;
+    ELAPSE__ASSERT(level->span > level->width || level->span == UINT64_MAX);
+    dials->coarsest = level;
 }
 
 bool elapse__dials_grow(struct elapse_dials *dials)
 {
-    uint32_t slots = dials->top->slots;
+    ELAPSE__ASSERT(dials->growth.allocate != NULL);
+    ELAPSE__ASSERT(dials->coarsest->span < UINT64_MAX);
+    uint32_t slots = dials->coarsest->slots;
     void *memory = dials->growth.allocate(_Alignof(struct elapse__dials_level),
                                           (size_t)level_bytes(slots), dials->growth.context);
     if (memory == NULL)
@@ -115,7 +125,8 @@ enum elapse_error elapse_dials_init_sized(struct elapse_dials *dials, size_t dia
         add_level(dials, memory, shape->slots[i]);
         memory += level_bytes(shape->slots[i]);
     }
-    dials->given_levels = dials->levels;
+    ELAPSE__ASSERT((size_t)(memory - (char *)storage) == needed);
+    dials->storage_levels = dials->levels;
     return ELAPSE_OK;
 }
 
@@ -124,7 +135,8 @@ void elapse_dials_finish(struct elapse_dials *dials)
     struct elapse__dials_level *level = dials->finest;
     while (level != NULL) {
         struct elapse__dials_level *coarser = level->coarser;
-        if (level->number >= dials->given_levels)
+        ELAPSE__ASSERT(coarser == NULL || coarser->number == level->number + 1);
+        if (level->number >= dials->storage_levels)
             dials->growth.release(level, (size_t)level_bytes(level->slots), dials->growth.context);
         level = coarser;
     }
@@ -134,8 +146,9 @@ enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t dela
 {
     if (dials->growth.allocate == NULL)
         return ELAPSE_OK;
-    /* Wherever in its slot the pointer is, the top level reaches its other slots. */
-    while (dials->top->span < UINT64_MAX && delay > dials->top->span - dials->top->width) {
+    /* Wherever in its slot the pointer is, the coarsest level reaches all its other slots. */
+    while (dials->coarsest->span < UINT64_MAX &&
+           delay > dials->coarsest->span - dials->coarsest->width) {
         if (!elapse__dials_grow(dials))
             return ELAPSE_ERROR_MEMORY;
     }
@@ -144,6 +157,7 @@ enum elapse_error elapse_dials_reserve(struct elapse_dials *dials, uint64_t dela
 
 unsigned elapse_dials_levels(const struct elapse_dials *dials)
 {
+    ELAPSE__ASSERT(dials->levels == dials->coarsest->number + 1);
     return dials->levels;
 }
 

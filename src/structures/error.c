@@ -10,7 +10,7 @@ const char *elapse_error_text(enum elapse_error error)
     case ELAPSE_ERROR_STORAGE:
         return "storage is missing, too small or not aligned";
     case ELAPSE_ERROR_FULL:
-        return "all places are taken";
+        return "storage is full";
     case ELAPSE_ERROR_ARGUMENT:
         return "an argument is out of range";
     case ELAPSE_ERROR_MEMORY:

@@ -1,8 +1,8 @@
 /*
  * The hashed wheel: start, stop, pop.
  *
- * A timer lies in slot deadline % slots, whichever turn it is due in. Its rounds say how
- * many visits to its slot are to come before the one at which it is due. Ten slots, the
+ * A timer lies in slot deadline % slots, in whichever turn it is due. Its rounds say how
+ * many visits to its slot will pass before the visit at which it is due. With ten slots, and the
  * pointer at 0:
  *
  *      pointer (tick 0, slot 0)
@@ -13,66 +13,68 @@
  *                               5: 0 rounds
  *                              25: 2 rounds (newest)
  *
- * At tick 5 slot 5 is visited: 5 is due and goes to the ring of due timers, and the others stay
- * with a round less, in their order. rounds = (deadline - pointer - 1) / slots.
+ * At tick 5 slot 5 is visited: timer 5 is due and goes to the ring of due timers. The others stay
+ * in the slot with one round less, in their order. rounds = (deadline - pointer - 1) / slots.
  *
- * Two times: `clock` is what the caller said last; `pointer`, which trails it, is the tick whose
- * visit is done, or under way. Advancing sets the clock alone; pop and cascade visit, and only
- * while no timer is due. A visit takes the timers of its slot aside and looks at them
- * from the newest to the oldest. Each goes in front: of the due ring, or of the slot's. So the
- * order of arming survives, also when a visit is done in steps and newly armed timers lie behind
- * in the slot already. Nothing is popped before the visit is complete.
+ * There are two times. `clock` is the time that the caller gave last. `pointer`, which trails it,
+ * is the tick whose visit is complete or under way. Advancing sets the clock and nothing else. Pop
+ * and cascade visit slots, and only while no timer is due. A visit sets the timers of its slot
+ * aside and looks at them from the newest to the oldest. Each goes to the front of the due ring, or
+ * of the slot's ring. So the order of arming is kept, even when a visit is done in steps and newly
+ * armed timers are in the slot already. Nothing is popped before the visit is complete.
  *
- * The jump. When the clock is more than a turn ahead, the pointer goes there at once, and every
- * occupied slot is visited once, in the order of their numbers, for all the turns passed: who has
- * fewer rounds than these is due. Deadlines of different turns then mix in the due ring, which is
- * sorted at the end. A slot that has yet to be visited reckons its rounds from `before`,
- * where the pointer was, also those of timers armed meanwhile.
+ * The jump. When the clock is more than one turn ahead, the pointer goes there at once, and every
+ * occupied slot is visited once for all the turns passed, in the order of the slots' numbers. A
+ * timer with fewer rounds than these turns is due. Deadlines of different turns then mix in the due
+ * ring, which is sorted at the end. The rounds of timers in a slot that the jump has yet to visit
+ * are counted from `jump_origin`, where the pointer was, even for timers armed meanwhile.
  *
- *         before                                              pointer
+ *       jump_origin                                          pointer
  *           |----------- turns, each past every slot ------------|
- *       [ 0 ][ 1 ][ 2 ]  visited: rounds from the pointer on
- *       [ 3 ]            under visit: some set aside
- *       [ 4 ] ... [ 9 ]  from `unvisited` on: rounds from `before` on
+ *       [ 0 ][ 1 ][ 2 ]  visited: rounds are counted from the pointer
+ *       [ 3 ]            under visit: some timers are set aside
+ *       [ 4 ] ... [ 9 ]  from `first_unvisited` on: rounds are counted from `jump_origin`
  *
  * Invariants, by the numbers that elapse_hashed_check returns:
- *  1. before <= pointer <= clock <= ELAPSE_TIME_MAX.
+ *  1. jump_origin <= pointer <= clock <= ELAPSE_TIME_MAX.
  *  2. A slot's bit in `occupied` is set exactly while its ring has timers.
  *  3. Every ring is closed in both directions.
  *  4. `count` timers are in the rings.
- *  5. A timer in a slot's ring has a deadline that falls on that slot, and that many rounds as lie
- *     between it and the last tick that the slot reckons with.
- *  6. So has one set aside, for the slot under visit; `turns` of it are passed.
- *  7. A due timer has no rounds and a deadline up to the pointer. They are in order,
+ *  5. A timer in a slot's ring has a deadline that falls on that slot, and as many rounds as lie
+ *     between the deadline and the tick from which the slot's rounds are counted.
+ *  6. The same holds for a timer set aside, for the slot under visit. `turns` is the number of
+ *     turns that this visit stands for.
+ *  7. A due timer has no rounds and a deadline up to the pointer. Due timers are in order,
  *     unless a jump is under way.
- *  8. In the ring of those armed for ELAPSE_NEVER are no others.
- *  9. `position` is the pointer's slot. Unless a jump of more than a turn is under way, `before` is
- *     the pointer, and no slot is unvisited.
+ *  8. The ring of the timers armed for ELAPSE_NEVER has no other timers.
+ *  9. `pointer_slot` is the pointer's slot. Unless a jump of more than a turn is under way,
+ *     `jump_origin` is the pointer, and no slot is unvisited.
  *
  * Who changes what:
  *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
  *     stop, pop    a ring -> idle
  *     take_aside   the ring of a slot -> aside
  *     visit_aside  aside -> the due ring, or back into the ring of the slot
- *     begin_visit, continue_jump   pointer, position; before, unvisited: the jump
+ *     begin_visit, continue_jump   pointer, pointer_slot; jump_origin, first_unvisited: the jump
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme
- * 6; widely used, as in Netty's HashedWheelTimer and in godis. Theirs visits the slot of every
- * tick; the bitmap of slots and the jump are what differs.
+ * 6; widely used, as in Netty's HashedWheelTimer and in godis. Their wheel visits the slot of every
+ * tick; the bitmap of slots and the jump are different here.
  */
 #include <string.h>
 
 #include <elapse/hashed.h>
 
 #include "../base/assert.h"
+#include "../base/bits.h"
 #include "../base/ring.h"
 #include "deadline.h"
 #include "hashed_ring.h"
 
-/* Lists to merge: that of number n has 2^n timers. */
+/* How many lists are merged: list n has 2^n timers. */
 enum { MERGE_LISTS = 64 };
 
-/* What the storage is aligned for. */
+/* The types that the storage is aligned for. */
 struct storage_unit {
     uint64_t word;
     struct elapse__link ring;
@@ -82,7 +84,7 @@ size_t elapse_hashed_storage_bytes(size_t slots)
 {
     if (slots == 0 || slots > ELAPSE_HASHED_SLOTS_MAX)
         return SIZE_MAX;
-    return slots * sizeof(struct elapse__link) + elapse__words_of(slots) * sizeof(uint64_t);
+    return slots * sizeof(struct elapse__link) + elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 
 enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t hashed_bytes,
@@ -97,20 +99,20 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
     if (storage == NULL || (uintptr_t)storage % _Alignof(struct storage_unit) != 0 ||
         storage_bytes < needed)
         return ELAPSE_ERROR_STORAGE;
-    /* The words lie before the rings, which need no more than their alignment. */
+    /* The bitmap lies before the rings, whose alignment is no stricter. */
     uint64_t *occupied = storage;
     uint64_t clock = elapse__clock_at(now);
     *hashed = (struct elapse_hashed){
         .clock = clock,
         .pointer = clock,
-        .before = clock,
+        .jump_origin = clock,
         .slots = slots,
-        .position = (size_t)(clock % slots),
-        .unvisited = slots,
-        .rings = (struct elapse__link *)(occupied + elapse__words_of(slots)),
+        .pointer_slot = (size_t)(clock % slots),
+        .first_unvisited = slots,
+        .rings = (struct elapse__link *)(occupied + elapse__bitmap_words(slots)),
         .occupied = occupied,
     };
-    memset(occupied, 0, elapse__words_of(slots) * sizeof *occupied);
+    memset(occupied, 0, elapse__bitmap_words(slots) * sizeof *occupied);
     for (size_t slot = 0; slot < slots; slot++)
         elapse__ring_init(&hashed->rings[slot]);
     elapse__ring_init(&hashed->due);
@@ -123,24 +125,31 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
 
 static void mark_occupied(struct elapse_hashed *hashed, size_t slot)
 {
-    hashed->occupied[slot / 64] |= UINT64_C(1) << slot % 64;
+    ELAPSE__ASSERT(slot < hashed->slots);
+    ELAPSE__ASSERT(!elapse__ring_empty(&hashed->rings[slot]));
+    elapse__bitmap_set(hashed->occupied, slot);
 }
 
 static void mark_empty(struct elapse_hashed *hashed, size_t slot)
 {
-    hashed->occupied[slot / 64] &= ~(UINT64_C(1) << slot % 64);
+    ELAPSE__ASSERT(slot < hashed->slots);
+    ELAPSE__ASSERT(elapse__ring_empty(&hashed->rings[slot]));
+    elapse__bitmap_clear(hashed->occupied, slot);
 }
 
 /* Puts a timer whose deadline is after the pointer into its slot, as the newest. */
 static void append_to_slot(struct elapse_hashed *hashed, struct elapse_timer *timer)
 {
+    ELAPSE__ASSERT(timer->deadline > hashed->pointer);
+    ELAPSE__ASSERT(timer->deadline < ELAPSE_NEVER);
     uint64_t ahead = timer->deadline - hashed->pointer - 1;
     uint64_t rounds = ahead / hashed->slots;
-    size_t slot = hashed->position + 1 + (size_t)(ahead % hashed->slots);
+    size_t slot = hashed->pointer_slot + 1 + (size_t)(ahead % hashed->slots);
     if (slot >= hashed->slots)
         slot -= hashed->slots;
-    if (slot >= hashed->unvisited)
-        rounds = (timer->deadline - hashed->before - 1) / hashed->slots;
+    ELAPSE__ASSERT(slot == timer->deadline % hashed->slots);
+    if (slot >= hashed->first_unvisited)
+        rounds = (timer->deadline - hashed->jump_origin - 1) / hashed->slots;
     timer->place = rounds + 1;
     elapse__ring_append(&hashed->rings[slot], &timer->keep.link);
     mark_occupied(hashed, slot);
@@ -150,6 +159,7 @@ void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *time
                          uint64_t deadline)
 {
     (void)elapse_hashed_stop(hashed, timer);
+    ELAPSE__ASSERT(timer->place == 0);
     timer->deadline = elapse__stored_deadline(hashed->clock, deadline);
     hashed->count++;
     if (timer->deadline == ELAPSE_NEVER) {
@@ -161,6 +171,7 @@ void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *time
     } else {
         append_to_slot(hashed, timer);
     }
+    ELAPSE__ASSERT(timer->place != 0);
 }
 
 void elapse_hashed_start_window(struct elapse_hashed *hashed, struct elapse_timer *timer,
@@ -173,10 +184,12 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
 {
     if (timer->place == 0)
         return false;
+    ELAPSE__ASSERT(hashed->count > 0);
     timer->place = 0;
     hashed->count--;
     if (elapse__ring_remove(&timer->keep.link)) {
-        /* It may have been due or set aside: then its slot's ring need not be the empty one. */
+        /* The ring that is now empty is another one if the timer was due, set aside, or armed
+         * for ELAPSE_NEVER. */
         size_t slot = (size_t)(timer->deadline % hashed->slots);
         if (elapse__ring_empty(&hashed->rings[slot]))
             mark_empty(hashed, slot);
@@ -186,8 +199,8 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
 
 /* ---- visiting ---- */
 
-/* Merges two lists, each in order and ended by NULL. At equal deadlines the timers of `older`
- * come first. Only the links forward are set. */
+/* Merges two lists, each sorted and ended by NULL. At equal deadlines the timers of `older`
+ * come first. Sets only the links forward. */
 static struct elapse__link *merge(struct elapse__link *older, struct elapse__link *newer)
 {
     struct elapse__link *merged;
@@ -207,6 +220,7 @@ static struct elapse__link *merge(struct elapse__link *older, struct elapse__lin
 /* Sorts a ring by deadline; timers of one deadline keep their order. */
 static void sort_ring(struct elapse__link *ring)
 {
+    ELAPSE__ASSERT(elapse__ring_linked(ring));
     struct elapse__link *lists[MERGE_LISTS] = {NULL};
     struct elapse__link *rest = ring->next;
     if (rest == ring)
@@ -218,6 +232,7 @@ static void sort_ring(struct elapse__link *ring)
         rest = rest->next;
         list->next = NULL;
         for (; lists[number] != NULL; number++) {
+            ELAPSE__ASSERT(number + 1 < MERGE_LISTS);
             list = merge(lists[number], list);
             lists[number] = NULL;
         }
@@ -231,25 +246,30 @@ static void sort_ring(struct elapse__link *ring)
     while (sorted != NULL) {
         struct elapse__link *link = sorted;
         sorted = link->next;
+        ELAPSE__ASSERT(elapse__ring_empty(ring) || elapse__ring_timer(ring->previous)->deadline <=
+                                                       elapse__ring_timer(link)->deadline);
         elapse__ring_append(ring, link);
     }
 }
 
-/* Begins the visit to an occupied slot, which stands for so many turns. */
+/* Begins the visit to an occupied slot. It stands for `turns` visits, one a turn. */
 static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns)
 {
     struct elapse__link *ring = &hashed->rings[slot];
     struct elapse__link *aside = &hashed->aside;
-    ELAPSE__ASSERT(elapse__ring_empty(aside) && !elapse__ring_empty(ring));
+    ELAPSE__ASSERT(slot < hashed->slots);
+    ELAPSE__ASSERT(turns > 0);
+    ELAPSE__ASSERT(elapse__bitmap_has(hashed->occupied, slot));
     elapse__ring_take_all(aside, ring);
     mark_empty(hashed, slot);
     hashed->visiting = slot;
     hashed->turns = turns;
 }
 
-/* Looks at the timers set aside while `*budget` lasts; returns false when it did not suffice. */
+/* Looks at the timers set aside while `*budget` lasts. Returns false if it did not suffice. */
 static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
 {
+    ELAPSE__ASSERT(hashed->visiting < hashed->slots);
     struct elapse__link *ring = &hashed->rings[hashed->visiting];
     uint64_t turns = hashed->turns;
     while (!elapse__ring_empty(&hashed->aside)) {
@@ -259,13 +279,17 @@ static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
         hashed->moves++;
         struct elapse__link *link = hashed->aside.previous;
         struct elapse_timer *timer = elapse__ring_timer(link);
+        ELAPSE__ASSERT(timer->place != 0);
+        ELAPSE__ASSERT(timer->place != ELAPSE__HASHED_PLACE_NEVER);
         uint64_t rounds = timer->place - 1;
         (void)elapse__ring_remove(link);
         if (rounds < turns) {
+            ELAPSE__ASSERT(timer->deadline <= hashed->pointer);
             timer->place = 1;
             hashed->ticking_visits += rounds;
             elapse__ring_prepend(&hashed->due, link);
         } else {
+            ELAPSE__ASSERT(timer->deadline > hashed->pointer);
             timer->place -= turns;
             hashed->visits++;
             hashed->ticking_visits += turns;
@@ -276,30 +300,33 @@ static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
     return true;
 }
 
-/* Takes the next slot of the jump aside. After the last one, ends the jump and returns false. */
+/* Begins the visit to the next slot of the jump. After the last slot, ends the jump and returns
+ * false. */
 static bool continue_jump(struct elapse_hashed *hashed)
 {
-    size_t slot = elapse__hashed_first_from(hashed, hashed->unvisited);
+    ELAPSE__ASSERT(elapse__hashed_jumping(hashed));
+    ELAPSE__ASSERT(elapse__ring_empty(&hashed->aside));
+    size_t slot = elapse__hashed_first_from(hashed, hashed->first_unvisited);
     if (slot < hashed->slots) {
-        hashed->unvisited = slot + 1;
-        take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->before, slot));
+        hashed->first_unvisited = slot + 1;
+        take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->jump_origin, slot));
         return true;
     }
-    hashed->unvisited = hashed->slots;
-    hashed->before = hashed->pointer;
+    hashed->first_unvisited = hashed->slots;
+    hashed->jump_origin = hashed->pointer;
     sort_ring(&hashed->due);
     return false;
 }
 
-/* The occupied slot that is visited first after the pointer; the number of slots, if there is
+/* The first occupied slot to be visited after the pointer; the number of slots if there is
  * none. */
 static size_t next_slot(const struct elapse_hashed *hashed)
 {
-    size_t slot = elapse__hashed_first_from(hashed, hashed->position + 1);
+    size_t slot = elapse__hashed_first_from(hashed, hashed->pointer_slot + 1);
     return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);
 }
 
-/* The tick at which that slot is visited; ELAPSE_NEVER, if there is none. */
+/* The tick at which that slot is visited; ELAPSE_NEVER if there is none. */
 static uint64_t next_tick(const struct elapse_hashed *hashed)
 {
     size_t slot = next_slot(hashed);
@@ -307,33 +334,35 @@ static uint64_t next_tick(const struct elapse_hashed *hashed)
                                 : ELAPSE_NEVER;
 }
 
-/* Sends the pointer on to the next visit, and begins it; to the clock, and returns false, if there
- * is none until then. */
+/* Moves the pointer to the next visit and begins it. If there is no visit up to the clock, moves
+ * the pointer to the clock and returns false. */
 static bool begin_visit(struct elapse_hashed *hashed)
 {
-    uint64_t before = hashed->pointer;
-    if (hashed->clock - before > hashed->slots) {
+    ELAPSE__ASSERT(hashed->pointer < hashed->clock);
+    ELAPSE__ASSERT(!elapse__hashed_jumping(hashed));
+    if (hashed->clock - hashed->pointer > hashed->slots) {
         hashed->pointer = hashed->clock;
-        hashed->position = (size_t)(hashed->clock % hashed->slots);
-        hashed->unvisited = 0;
+        hashed->pointer_slot = (size_t)(hashed->clock % hashed->slots);
+        hashed->first_unvisited = 0;
         return continue_jump(hashed);
     }
     uint64_t tick = next_tick(hashed);
+    ELAPSE__ASSERT(tick > hashed->pointer);
     bool found = tick <= hashed->clock;
     hashed->pointer = found ? tick : hashed->clock;
-    hashed->before = hashed->pointer;
-    hashed->position = (size_t)(hashed->pointer % hashed->slots);
+    hashed->jump_origin = hashed->pointer;
+    hashed->pointer_slot = (size_t)(hashed->pointer % hashed->slots);
     if (found)
-        take_aside(hashed, hashed->position, 1);
+        take_aside(hashed, hashed->pointer_slot, 1);
     return found;
 }
 
 /*
- * Sees to it that the oldest in the due ring is the timer to be popped next, and that the ring is
- * empty only if none is due. Looks at timers while `*budget` lasts; returns false when it
+ * Visits slots until the oldest timer in the due ring is the one to be popped next, or the ring
+ * is empty and no timer is due. Looks at timers while `*budget` lasts. Returns false if the budget
  * did not suffice.
  */
-static bool prepare(struct elapse_hashed *hashed, size_t *budget)
+static bool find_due(struct elapse_hashed *hashed, size_t *budget)
 {
     for (;;) {
         if (!visit_aside(hashed, budget))
@@ -349,13 +378,15 @@ static bool prepare(struct elapse_hashed *hashed, size_t *budget)
 struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed)
 {
     size_t budget = SIZE_MAX;
-    bool prepared = prepare(hashed, &budget);
-    ELAPSE__ASSERT(prepared);
-    (void)prepared;
+    bool found = find_due(hashed, &budget);
+    ELAPSE__ASSERT(found);
+    (void)found;
     if (elapse__ring_empty(&hashed->due))
         return NULL;
     struct elapse_timer *timer = elapse__ring_timer(hashed->due.next);
+    ELAPSE__ASSERT(timer->place == 1);
     ELAPSE__ASSERT(timer->deadline <= hashed->clock);
+    ELAPSE__ASSERT(hashed->count > 0);
     (void)elapse__ring_remove(&timer->keep.link);
     timer->place = 0;
     hashed->count--;
@@ -364,10 +395,10 @@ struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed)
 
 bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves)
 {
-    return prepare(hashed, &max_moves);
+    return find_due(hashed, &max_moves);
 }
 
-/* ---- asking ---- */
+/* ---- questions ---- */
 
 void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now)
 {
@@ -377,10 +408,10 @@ void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now)
 
 uint64_t elapse_hashed_next(const struct elapse_hashed *hashed)
 {
-    /* In a jump the least deadline is not known before the end: any tick that has passed says
-     * that there is something to do now. */
+    /* The least deadline is not known before the end of a jump. A tick that has passed says
+     * that there is work to do now. */
     if (elapse__hashed_jumping(hashed))
-        return hashed->before + 1;
+        return hashed->jump_origin + 1;
     if (!elapse__ring_empty(&hashed->aside))
         return hashed->pointer;
     if (!elapse__ring_empty(&hashed->due))

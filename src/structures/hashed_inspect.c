@@ -1,14 +1,15 @@
 /*
- * The hashed wheel: looking at all of it. The invariants that are checked here are numbered and
- * explained at the head of hashed.c.
+ * The hashed wheel: the functions that look at the whole of it. The invariants that are checked
+ * here are numbered and explained at the head of hashed.c.
  */
 #include <elapse/hashed.h>
 
 #include "../base/assert.h"
+#include "../base/bits.h"
 #include "../base/ring.h"
 #include "hashed_ring.h"
 
-/* Calls `visit` along one ring; false when it asked to end the walk. */
+/* Walks the rings of timers that are in no slot, and then the rings of the slots. */
 void elapse_hashed_for_each(struct elapse_hashed *hashed, elapse_visit_function *visit,
                             void *context)
 {
@@ -22,26 +23,31 @@ void elapse_hashed_for_each(struct elapse_hashed *hashed, elapse_visit_function 
 
 static bool stop_visited(struct elapse_timer *timer, void *hashed)
 {
-    (void)elapse_hashed_stop(hashed, timer);
+    bool stopped = elapse_hashed_stop(hashed, timer);
+    ELAPSE__ASSERT(stopped);
+    (void)stopped;
     return true;
 }
 
 void elapse_hashed_clear(struct elapse_hashed *hashed)
 {
     elapse_hashed_for_each(hashed, stop_visited, hashed);
-    hashed->before = hashed->pointer;
-    hashed->unvisited = hashed->slots;
+    hashed->jump_origin = hashed->pointer;
+    hashed->first_unvisited = hashed->slots;
     ELAPSE__ASSERT(hashed->count == 0);
+    ELAPSE__ASSERT(elapse__hashed_first_from(hashed, 0) == hashed->slots);
 }
 
 /* ---- check ---- */
 
-/* Is this timer right where it lies? Returns the number of the broken invariant, or 0. */
-typedef unsigned check_function(const struct elapse_hashed *hashed,
-                                const struct elapse_timer *timer, size_t slot);
+/* The wheel that is checked, and the slot whose timers are. */
+struct checked_hashed_slot {
+    const struct elapse_hashed *hashed;
+    size_t slot;
+};
 
-/* In a slot's ring, or set aside from it: are the deadline and the rounds right? `visited` is the
- * last tick that the slot reckons with. */
+/* True when the deadline and the rounds of a timer are right for `slot`, whose rounds are counted
+ * from tick `visited`. */
 static bool is_placed(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
                       size_t slot, uint64_t visited)
 {
@@ -50,22 +56,23 @@ static bool is_placed(const struct elapse_hashed *hashed, const struct elapse_ti
            timer->place == 1 + (timer->deadline - visited - 1) / hashed->slots;
 }
 
-static unsigned check_in_slot(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
-                              size_t slot)
+static unsigned check_in_slot(const struct elapse_timer *timer, const void *context)
 {
-    return is_placed(hashed, timer, slot, elapse__hashed_visited(hashed, slot)) ? 0 : 5;
+    const struct checked_hashed_slot *checked = context;
+    uint64_t visited = elapse__hashed_visited(checked->hashed, checked->slot);
+    return is_placed(checked->hashed, timer, checked->slot, visited) ? 0 : 5;
 }
 
-static unsigned check_aside(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
-                            size_t slot)
+static unsigned check_aside(const struct elapse_timer *timer, const void *context)
 {
-    return is_placed(hashed, timer, slot, elapse__hashed_visited_aside(hashed)) ? 0 : 6;
+    const struct elapse_hashed *hashed = context;
+    uint64_t visited = elapse__hashed_visited_aside(hashed);
+    return is_placed(hashed, timer, hashed->visiting, visited) ? 0 : 6;
 }
 
-static unsigned check_due(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
-                          size_t slot)
+static unsigned check_due(const struct elapse_timer *timer, const void *context)
 {
-    (void)slot;
+    const struct elapse_hashed *hashed = context;
     const struct elapse__link *older = timer->keep.link.previous;
     if (timer->place != 1 || timer->deadline > hashed->pointer)
         return 7;
@@ -74,53 +81,31 @@ static unsigned check_due(const struct elapse_hashed *hashed, const struct elaps
     return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;
 }
 
-static unsigned check_never(const struct elapse_hashed *hashed, const struct elapse_timer *timer,
-                            size_t slot)
+static unsigned check_never(const struct elapse_timer *timer, const void *context)
 {
-    (void)hashed;
-    (void)slot;
+    (void)context;
     return timer->deadline == ELAPSE_NEVER && timer->place == ELAPSE__HASHED_PLACE_NEVER ? 0 : 8;
 }
 
-/*
- * Walks a ring, looks at each timer, and adds them to `*count`, giving up beyond the wheel's own
- * count so that a loop ends. Returns the number of the broken invariant, or 0.
- */
-static unsigned check_ring(const struct elapse_hashed *hashed, const struct elapse__link *ring,
-                           size_t slot, check_function *check, size_t *count)
-{
-    const struct elapse__link *link = ring;
-    for (;;) {
-        if (link->next == NULL || link->next->previous != link)
-            return 3;
-        link = link->next;
-        if (link == ring)
-            return 0;
-        if (++*count > hashed->count)
-            return 4;
-        unsigned broken = check(hashed, elapse__ring_timer(link), slot);
-        if (broken != 0)
-            return broken;
-    }
-}
-
-/* The pointer, and what a jump and a visit know of it. */
+/* Checks the pointer, and the fields of a jump and of a visit. */
 static unsigned check_numbers(const struct elapse_hashed *hashed)
 {
-    if (hashed->before > hashed->pointer || hashed->pointer > hashed->clock ||
+    if (hashed->jump_origin > hashed->pointer || hashed->pointer > hashed->clock ||
         hashed->clock > ELAPSE_TIME_MAX)
         return 1;
-    if (hashed->position != hashed->pointer % hashed->slots || hashed->unvisited > hashed->slots)
+    if (hashed->pointer_slot != hashed->pointer % hashed->slots ||
+        hashed->first_unvisited > hashed->slots)
         return 9;
-    if (elapse__hashed_jumping(hashed) ? hashed->pointer - hashed->before <= hashed->slots
-                                       : hashed->unvisited != hashed->slots)
+    if (elapse__hashed_jumping(hashed) ? hashed->pointer - hashed->jump_origin <= hashed->slots
+                                       : hashed->first_unvisited != hashed->slots)
         return 9;
     if (elapse__ring_empty(&hashed->aside))
         return 0;
     if (!elapse__hashed_jumping(hashed))
-        return hashed->visiting == hashed->position && hashed->turns == 1 ? 0 : 6;
-    return hashed->visiting + 1 == hashed->unvisited &&
-                   hashed->turns == elapse__hashed_turns(hashed, hashed->before, hashed->visiting)
+        return hashed->visiting == hashed->pointer_slot && hashed->turns == 1 ? 0 : 6;
+    return hashed->visiting + 1 == hashed->first_unvisited &&
+                   hashed->turns ==
+                       elapse__hashed_turns(hashed, hashed->jump_origin, hashed->visiting)
                ? 0
                : 6;
 }
@@ -137,14 +122,15 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
         const struct elapse__link *ring = &hashed->rings[slot];
         if (elapse__hashed_occupied(hashed, slot) == elapse__ring_empty(ring))
             return 2;
-        broken = check_ring(hashed, ring, slot, check_in_slot, &count);
+        const struct checked_hashed_slot checked = {.hashed = hashed, .slot = slot};
+        broken = elapse__ring_check(ring, hashed->count, &count, check_in_slot, &checked);
     }
     if (broken == 0)
-        broken = check_ring(hashed, &hashed->aside, hashed->visiting, check_aside, &count);
+        broken = elapse__ring_check(&hashed->aside, hashed->count, &count, check_aside, hashed);
     if (broken == 0)
-        broken = check_ring(hashed, &hashed->due, 0, check_due, &count);
+        broken = elapse__ring_check(&hashed->due, hashed->count, &count, check_due, hashed);
     if (broken == 0)
-        broken = check_ring(hashed, &hashed->never, 0, check_never, &count);
+        broken = elapse__ring_check(&hashed->never, hashed->count, &count, check_never, hashed);
     if (broken == 0 && count != hashed->count)
         broken = 4;
     return broken;
@@ -152,28 +138,28 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
 
 /* ---- dump ---- */
 
-/* Adds the timers of a ring to what is described. */
-static void add_ring(struct elapse_slot *description, const struct elapse__link *ring)
+/* Describes timers from tick `first_tick` on, if there are any. */
+static void dump_timers(const struct elapse__ring_summary *timers, size_t slot, uint64_t first_tick,
+                        elapse_dump_function *describe, void *context)
 {
-    for (const struct elapse__link *link = ring->next; link != ring; link = link->next) {
-        uint64_t deadline = elapse__ring_timer(link)->deadline;
-        if (description->count == 0 || deadline < description->least)
-            description->least = deadline;
-        if (deadline > description->last_tick)
-            description->last_tick = deadline;
-        description->count++;
-    }
+    struct elapse_slot description = {
+        .slot = (unsigned)slot,
+        .first_tick = first_tick,
+        .last_tick = timers->greatest,
+        .least = timers->least,
+        .count = timers->count,
+    };
+    if (timers->count > 0)
+        describe(&description, context);
 }
 
-/* Describes a ring that is no slot's, if it has timers, by a number after the slots'. */
+/* Describes a ring that is no slot's ring, under a number after those of the slots. */
 static void dump_ring(const struct elapse__link *ring, size_t number,
                       elapse_dump_function *describe, void *context)
 {
-    struct elapse_slot description = {.slot = (unsigned)number};
-    add_ring(&description, ring);
-    description.first_tick = description.least;
-    if (description.count > 0)
-        describe(&description, context);
+    struct elapse__ring_summary timers = {.least = ELAPSE_NEVER};
+    elapse__ring_summarise(ring, &timers);
+    dump_timers(&timers, number, timers.least, describe, context);
 }
 
 void elapse_hashed_dump(const struct elapse_hashed *hashed, elapse_dump_function *describe,
@@ -184,14 +170,16 @@ void elapse_hashed_dump(const struct elapse_hashed *hashed, elapse_dump_function
         bool under_visit = visiting && slot == hashed->visiting;
         if (!under_visit && !elapse__hashed_occupied(hashed, slot))
             continue;
-        struct elapse_slot description = {.slot = (unsigned)slot};
-        add_ring(&description, &hashed->rings[slot]);
+        struct elapse__ring_summary timers = {.least = ELAPSE_NEVER};
+        elapse__ring_summarise(&hashed->rings[slot], &timers);
         if (under_visit)
-            add_ring(&description, &hashed->aside);
+            elapse__ring_summarise(&hashed->aside, &timers);
         uint64_t visited = under_visit ? elapse__hashed_visited_aside(hashed)
                                        : elapse__hashed_visited(hashed, slot);
-        description.first_tick = elapse__hashed_tick_after(hashed, visited, slot);
-        describe(&description, context);
+        ELAPSE__ASSERT(timers.count > 0);
+        ELAPSE__ASSERT(timers.least > visited);
+        dump_timers(&timers, slot, elapse__hashed_tick_after(hashed, visited, slot), describe,
+                    context);
     }
     dump_ring(&hashed->due, hashed->slots, describe, context);
     dump_ring(&hashed->never, hashed->slots + 1, describe, context);

@@ -6,20 +6,24 @@
 
 #include <elapse/hashed.h>
 
+#include "../base/assert.h"
 #include "../base/bits.h"
 
-/* A timer's place is its rounds and 1 more; but in the ring of those armed for ELAPSE_NEVER it
- * is this, which is more than any rounds give. */
+/* The place of a timer armed for ELAPSE_NEVER. The place of another timer is 1 + its rounds, which
+ * is always less. */
 #define ELAPSE__HASHED_PLACE_NEVER UINT64_MAX
 
+/* True when the ring of `slot` has timers. */
 static inline bool elapse__hashed_occupied(const struct elapse_hashed *hashed, size_t slot)
 {
-    return (hashed->occupied[slot / 64] >> slot % 64 & 1) != 0;
+    ELAPSE__ASSERT(slot < hashed->slots);
+    return elapse__bitmap_has(hashed->occupied, slot);
 }
 
-/* The first occupied slot from `slot` on; the number of slots, if there is none. */
+/* The first occupied slot from `slot` on; the number of slots if there is none. */
 static inline size_t elapse__hashed_first_from(const struct elapse_hashed *hashed, size_t slot)
 {
+    ELAPSE__ASSERT(slot <= hashed->slots);
     uint64_t masked = UINT64_MAX << slot % 64;
     for (size_t word = slot / 64; word * 64 < hashed->slots; word++) {
         uint64_t bits = hashed->occupied[word] & masked;
@@ -34,32 +38,38 @@ static inline size_t elapse__hashed_first_from(const struct elapse_hashed *hashe
 static inline uint64_t elapse__hashed_tick_after(const struct elapse_hashed *hashed, uint64_t tick,
                                                  size_t slot)
 {
+    ELAPSE__ASSERT(slot < hashed->slots);
     size_t position = (size_t)(tick % hashed->slots);
     return tick + (slot > position ? 0 : hashed->slots) + slot - position;
 }
 
+/* True while a jump is under way. */
 static inline bool elapse__hashed_jumping(const struct elapse_hashed *hashed)
 {
-    return hashed->before != hashed->pointer;
+    return hashed->jump_origin != hashed->pointer;
 }
 
-/* The last tick whose visit the rounds of the timers in the ring of `slot` reckon with. */
+/* The tick from which the rounds of the timers in the ring of `slot` are counted: that of the last
+ * visit, or the tick up to which there was none. */
 static inline uint64_t elapse__hashed_visited(const struct elapse_hashed *hashed, size_t slot)
 {
-    return slot < hashed->unvisited ? hashed->pointer : hashed->before;
+    ELAPSE__ASSERT(slot < hashed->slots);
+    return slot < hashed->first_unvisited ? hashed->pointer : hashed->jump_origin;
 }
 
-/* The same for the timers set aside, whose visit is under way. */
+/* The same for the timers set aside: their visit is not complete. */
 static inline uint64_t elapse__hashed_visited_aside(const struct elapse_hashed *hashed)
 {
-    return elapse__hashed_jumping(hashed) ? hashed->before : hashed->pointer - 1;
+    return elapse__hashed_jumping(hashed) ? hashed->jump_origin : hashed->pointer - 1;
 }
 
-/* How many visits to `slot` there are after `before`, up to the pointer. */
+/* How many visits to `slot` there are after tick `before`, up to the pointer. Requires that
+ * there is one. */
 static inline uint64_t elapse__hashed_turns(const struct elapse_hashed *hashed, uint64_t before,
                                             size_t slot)
 {
     uint64_t first = elapse__hashed_tick_after(hashed, before, slot);
+    ELAPSE__ASSERT(first <= hashed->pointer);
     return 1 + (hashed->pointer - first) / hashed->slots;
 }
 

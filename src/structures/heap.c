@@ -11,8 +11,8 @@
  * children make the tree half as high as two would, and lie side by side in one
  * cache line of entries.
  *
- * Every arming has a number, kept in the timer; it decides between timers of one
- * deadline, so that they come out in the order of arming. It is read only then.
+ * Every arming has a number, which is kept in the timer. It decides between timers with
+ * the same deadline, so that they are popped in the order of arming. It is read only then.
  *
  * Invariants, by the numbers that elapse_heap_check returns:
  *  1. clock <= ELAPSE_TIME_MAX.
@@ -23,10 +23,10 @@
  *  5. Every arming number is less than `sequence`.
  *
  * Who changes what:
- *     sift_up, sift_down   move one entry to where 4 holds, keeping 3
- *     start                    the last index -> its place; or one place -> another
- *     remove_at                fills the gap with the last entry (stop, pop)
- *     compact                  closes the gaps that stops left during for_each
+ *     sift_up, sift_down   move one entry to where 4 holds, and keep 3
+ *     start                the last index -> its place; or one place -> another
+ *     remove_at            fills the gap with the last entry (stop, pop)
+ *     compact              closes the gaps that stops left during for_each
  *
  * Source: J. W. J. Williams, "Algorithm 232: Heapsort", CACM 1964; the d-ary form
  * is D. B. Johnson's, "Priority queues with update and finding minimum spanning
@@ -39,6 +39,7 @@
 
 enum { CHILDREN = 4 };
 
+/* True when `storage` is aligned and has room for one timer. */
 static bool storage_fits(const void *storage, size_t storage_bytes)
 {
     return storage != NULL && (uintptr_t)storage % _Alignof(struct elapse__heap_entry) == 0 &&
@@ -59,6 +60,7 @@ enum elapse_error elapse_heap_init_sized(struct elapse_heap *heap, size_t heap_b
         return ELAPSE_ERROR_ABI;
     if (!storage_fits(storage, storage_bytes))
         return ELAPSE_ERROR_STORAGE;
+    ELAPSE__ASSERT((uintptr_t)heap % _Alignof(struct elapse_heap) == 0);
     *heap = (struct elapse_heap){
         .clock = elapse__clock_at(now),
         .entries = storage,
@@ -75,6 +77,8 @@ enum elapse_error elapse_heap_move_storage(struct elapse_heap *heap, void *stora
     size_t capacity = storage_bytes / sizeof(struct elapse__heap_entry);
     if (capacity < heap->count)
         return ELAPSE_ERROR_FULL;
+    ELAPSE__ASSERT(!heap->walking);
+    ELAPSE__ASSERT(heap->gaps == 0);
     struct elapse__heap_entry *entries = storage;
     for (size_t i = 0; i < heap->count; i++)
         entries[i] = heap->entries[i];
@@ -85,6 +89,7 @@ enum elapse_error elapse_heap_move_storage(struct elapse_heap *heap, void *stora
 
 /* ---- the tree ---- */
 
+/* True when `a` is popped before `b`. */
 static bool comes_before(struct elapse__heap_entry a, struct elapse__heap_entry b)
 {
     if (a.deadline != b.deadline)
@@ -92,15 +97,20 @@ static bool comes_before(struct elapse__heap_entry a, struct elapse__heap_entry 
     return a.timer->keep.sequence < b.timer->keep.sequence;
 }
 
+/* Stores `entry` at `index`, and the index in its timer. */
 static void put(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
+    ELAPSE__ASSERT(index < heap->capacity);
+    ELAPSE__ASSERT(entry.timer != NULL);
+    ELAPSE__ASSERT(entry.timer->deadline == entry.deadline);
     heap->entries[index] = entry;
     entry.timer->place = (uint64_t)index + 1;
 }
 
-/* Puts `entry` at `index`, which is free, or as far above as it belongs. */
+/* Puts `entry` at `index`, which is free, or as far above it as it belongs. */
 static void sift_up(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
+    ELAPSE__ASSERT(index < heap->count);
     while (index > 0) {
         size_t parent = (index - 1) / CHILDREN;
         if (!comes_before(entry, heap->entries[parent]))
@@ -110,18 +120,21 @@ static void sift_up(struct elapse_heap *heap, size_t index, struct elapse__heap_
         index = parent;
     }
     put(heap, index, entry);
+    ELAPSE__ASSERT(index == 0 || !comes_before(entry, heap->entries[(index - 1) / CHILDREN]));
 }
 
-/* Puts `entry` at `index`, which is free, or as far below as it belongs. */
+/* Puts `entry` at `index`, which is free, or as far below it as it belongs. */
 static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
     size_t count = heap->count;
     ELAPSE__ASSERT(index < count);
-    /* While `index` has children. Written so that it cannot overflow. */
+    /* This is true while `index` has children. It is written so that it cannot overflow. */
     while (count > 1 && index <= (count - 2) / CHILDREN) {
         size_t first = index * CHILDREN + 1;
         size_t end = count - first < CHILDREN ? count : first + CHILDREN;
         size_t least = first;
+        ELAPSE__ASSERT(first < count);
+        ELAPSE__ASSERT(end <= count);
         for (size_t child = first + 1; child < end; child++) {
             if (comes_before(heap->entries[child], heap->entries[least]))
                 least = child;
@@ -135,9 +148,10 @@ static void sift_down(struct elapse_heap *heap, size_t index, struct elapse__hea
     put(heap, index, entry);
 }
 
-/* Puts `entry` at `index`, which is free, or wherever it belongs instead. */
+/* Puts `entry` at `index`, which is free, or above or below it where it belongs. */
 static void sift_at(struct elapse_heap *heap, size_t index, struct elapse__heap_entry entry)
 {
+    ELAPSE__ASSERT(index < heap->count);
     if (index > 0 && comes_before(entry, heap->entries[(index - 1) / CHILDREN]))
         sift_up(heap, index, entry);
     else
@@ -148,6 +162,7 @@ static void sift_at(struct elapse_heap *heap, size_t index, struct elapse__heap_
 static void remove_at(struct elapse_heap *heap, size_t index)
 {
     ELAPSE__ASSERT(index < heap->count);
+    ELAPSE__ASSERT(heap->entries[index].timer->place == (uint64_t)index + 1);
     heap->entries[index].timer->place = 0;
     heap->count--;
     if (index < heap->count)
@@ -163,6 +178,8 @@ enum elapse_error elapse_heap_start(struct elapse_heap *heap, struct elapse_time
     if (timer->place == 0 && heap->count == heap->capacity)
         return ELAPSE_ERROR_FULL;
 
+    ELAPSE__ASSERT(!heap->walking);
+    ELAPSE__ASSERT(timer->place <= heap->count);
     timer->deadline = deadline;
     timer->keep.sequence = heap->sequence++;
     struct elapse__heap_entry entry = {.deadline = deadline, .timer = timer};
@@ -170,6 +187,7 @@ enum elapse_error elapse_heap_start(struct elapse_heap *heap, struct elapse_time
         sift_up(heap, heap->count++, entry);
     else
         sift_at(heap, (size_t)(timer->place - 1), entry);
+    ELAPSE__ASSERT(heap->entries[timer->place - 1].timer == timer);
     return ELAPSE_OK;
 }
 
@@ -184,7 +202,8 @@ bool elapse_heap_stop(struct elapse_heap *heap, struct elapse_timer *timer)
     if (timer->place == 0)
         return false;
     size_t index = (size_t)(timer->place - 1);
-    ELAPSE__ASSERT(index < heap->count && heap->entries[index].timer == timer);
+    ELAPSE__ASSERT(index < heap->count);
+    ELAPSE__ASSERT(heap->entries[index].timer == timer);
     if (heap->walking) {
         timer->place = 0;
         heap->entries[index].timer = NULL;
@@ -207,6 +226,7 @@ struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap)
         return NULL;
     struct elapse_timer *due = heap->entries[0].timer;
     ELAPSE__ASSERT(due->deadline == heap->entries[0].deadline);
+    ELAPSE__ASSERT(due->place == 1);
     remove_at(heap, 0);
     return due;
 }
@@ -248,17 +268,19 @@ uint64_t elapse_heap_moves(const struct elapse_heap *heap)
     return heap->moves;
 }
 
-/* ---- looking at all of it ---- */
+/* ---- functions that look at all timers ---- */
 
-/* Closes the gaps among the first `count` entries and makes a heap of the rest,
- * from the last parent up to the root. */
+/* Closes the gaps among the first `count` entries and makes a heap of the entries that
+ * are left, from the last up to the root. */
 static void compact(struct elapse_heap *heap)
 {
     size_t kept = 0;
+    ELAPSE__ASSERT(heap->gaps <= heap->count);
     for (size_t i = 0; i < heap->count; i++) {
         if (heap->entries[i].timer != NULL)
             put(heap, kept++, heap->entries[i]);
     }
+    ELAPSE__ASSERT(kept + heap->gaps == heap->count);
     heap->count = kept;
     heap->gaps = 0;
     for (size_t i = kept; i-- > 0;)
@@ -267,8 +289,9 @@ static void compact(struct elapse_heap *heap)
 
 void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit, void *context)
 {
-    /* A stop that moved other entries about would make the walk miss some and
-     * visit others twice. */
+    ELAPSE__ASSERT(!heap->walking);
+    /* If a stop moved other entries, the walk would miss some timers and visit others
+     * twice. So a stop during the walk leaves a gap. */
     heap->walking = true;
     for (size_t i = 0; i < heap->count; i++) {
         if (!visit(heap->entries[i].timer, context))
@@ -281,6 +304,7 @@ void elapse_heap_for_each(struct elapse_heap *heap, elapse_visit_function *visit
 
 void elapse_heap_clear(struct elapse_heap *heap)
 {
+    ELAPSE__ASSERT(heap->gaps == 0);
     for (size_t i = 0; i < heap->count; i++)
         heap->entries[i].timer->place = 0;
     heap->count = 0;
@@ -309,7 +333,7 @@ void elapse_heap_dump(const struct elapse_heap *heap, elapse_dump_function *desc
 {
     size_t begin = 0;
     for (unsigned generation = 0; begin < heap->count; generation++) {
-        /* The next generation begins where the children of this one's first do. */
+        /* The next generation begins at the first child of this one's first entry. */
         size_t end = begin * CHILDREN + 1;
         if (end > heap->count)
             end = heap->count;

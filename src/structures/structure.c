@@ -1,6 +1,6 @@
 /*
- * The table of structures. Each entry passes on to the structure's own functions,
- * which take their own type; the instance is a void pointer here only.
+ * The table of structures. Each entry calls the structure's own functions, which take
+ * the structure's own type; the instance is a void pointer only in this table.
  */
 #include <string.h>
 
@@ -10,10 +10,13 @@
 #include <elapse/structure.h>
 #include <elapse/wheel.h>
 
-/* ---- what some have nothing to do for ---- */
+#include "../base/assert.h"
+
+/* ---- functions of structures that have nothing to do ---- */
 
 static void finish_nothing(void *instance)
 {
+    ELAPSE__ASSERT(instance != NULL);
     (void)instance;
 }
 
@@ -84,10 +87,11 @@ static void dials_finish(void *instance)
 
 /* ---- hashed ---- */
 
-/* The slots of a hashed wheel whose shape is NULL. */
+/* How many slots a hashed wheel has whose shape is NULL. */
 enum { HASHED_USUAL_SLOTS = 512 };
 
-/* 0, of which there can be no wheel, for a shape that is not one. */
+/* How many slots the shape of a hashed wheel has; 0, which no hashed wheel can have, if it
+ * is the shape of no hashed wheel. */
 static size_t hashed_slots(const struct elapse_shape *shape)
 {
     if (shape == NULL)
@@ -110,8 +114,8 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
 
 /* ---- all ---- */
 
-/* Defines, for the structure `kind`, the functions that differ in nothing but the
- * type of the instance. */
+/* Defines the functions of structure `kind` that differ only in the type of the
+ * instance. */
 #define PASS_ON(kind)                                                                            \
     static bool kind##_stop(void *instance, struct elapse_timer *timer)                          \
     {                                                                                            \
@@ -166,7 +170,7 @@ static enum elapse_error hashed_init(void *instance, const struct elapse_shape *
         elapse_##kind##_dump(instance, describe, context);                                       \
     }
 
-/* The same for starting, where that can fail and where it cannot. */
+/* The same for starting: where it can fail, and where it cannot. */
 #define PASS_ON_START(kind)                                                                  \
     static enum elapse_error kind##_start(void *instance, struct elapse_timer *timer,        \
                                           uint64_t deadline)                                 \
@@ -250,6 +254,7 @@ const struct elapse_structure *elapse_structure_at(size_t number)
 
 const struct elapse_structure *elapse_structure_find(const char *name)
 {
+    ELAPSE__ASSERT(name != NULL);
     for (size_t i = 0; i < sizeof structures / sizeof structures[0]; i++) {
         if (strcmp(structures[i].name, name) == 0)
             return &structures[i];

@@ -1,5 +1,5 @@
 /*
- * The timer: what all structures share.
+ * The timer: the functions that all structures share.
  */
 #include <elapse/timer.h>
 
@@ -28,10 +28,11 @@ uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t lat
     if (latest <= earliest || earliest == 0)
         return earliest;
 
-    /* Walking up from earliest - 1 to latest, the highest bit that changes is
-     * set last at the tick sought: clear all bits of `latest` below it. */
+    /* On the way from earliest - 1 up to latest, the highest bit that changes is set at
+     * the tick that ends in the most zero bits: `latest` with all bits below it cleared. */
     unsigned highest = elapse__highest_bit((earliest - 1) ^ latest);
     uint64_t chosen = latest & ~((UINT64_C(1) << highest) - 1);
-    ELAPSE__ASSERT(chosen >= earliest && chosen <= latest);
+    ELAPSE__ASSERT(chosen >= earliest);
+    ELAPSE__ASSERT(chosen <= latest);
     return chosen;
 }

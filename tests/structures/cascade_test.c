@@ -27,7 +27,7 @@ static bool cascade(struct subject *subject, size_t max_moves)
 }
 
 /* Cascades until there is nothing left to move, which has to come to an end: at worst
- * each timer is moved on each level, by a call of its own, and once for a put-off. */
+ * each timer is moved on each level, by a call of its own, and once more for a postponement. */
 static void cascade_all(struct subject *subject, size_t max_moves)
 {
     size_t calls = 0;
@@ -43,12 +43,12 @@ static void start_at_random(struct subject *subject, struct elapse_timer *timers
 
     for (size_t i = 0; i < count; i++)
         start(subject, &timers[i], random_of_bits(&source, 1 + (unsigned)(i % 40)));
-    /* Some are put off, to find their places when a slot is drained. */
+    /* Some are postponed; they find their places when their slot is cascaded. */
     for (size_t i = 0; i < count; i += 5)
         start(subject, &timers[i], elapse_timer_deadline(&timers[i]) + i);
 }
 
-static void promise_6_settling_by_ones_gives_the_same_sequence(void **state)
+static void promise_6_cascading_by_ones_gives_the_same_sequence(void **state)
 {
     static struct elapse_timer plain_timers[TIMERS];
     static struct elapse_timer cascaded_timers[TIMERS];
@@ -139,7 +139,7 @@ static void promise_6_a_budget_of_nothing_moves_nothing(void **state)
     subject_free(subject);
 }
 
-static void promise_6_settling_ahead_of_time_does_nothing(void **state)
+static void promise_6_cascading_ahead_of_time_does_nothing(void **state)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(0);
@@ -156,7 +156,7 @@ static void promise_6_settling_ahead_of_time_does_nothing(void **state)
     subject_free(subject);
 }
 
-static void promise_6_resumes_after_time_moved_on_in_mid_drain(void **state)
+static void promise_6_resumes_after_time_moved_on_in_mid_cascade(void **state)
 {
     static struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
@@ -179,12 +179,12 @@ static void promise_6_resumes_after_time_moved_on_in_mid_drain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(promise_6_settling_by_ones_gives_the_same_sequence),
+        cmocka_unit_test(promise_6_cascading_by_ones_gives_the_same_sequence),
         cmocka_unit_test(promise_6_no_step_moves_more_than_it_may),
         cmocka_unit_test(promise_6_after_cascade_says_so_pop_moves_nothing),
         cmocka_unit_test(promise_6_a_budget_of_nothing_moves_nothing),
-        cmocka_unit_test(promise_6_settling_ahead_of_time_does_nothing),
-        cmocka_unit_test(promise_6_resumes_after_time_moved_on_in_mid_drain),
+        cmocka_unit_test(promise_6_cascading_ahead_of_time_does_nothing),
+        cmocka_unit_test(promise_6_resumes_after_time_moved_on_in_mid_cascade),
     };
     int failures = 0;
 

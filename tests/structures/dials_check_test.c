@@ -223,12 +223,12 @@ static void check_finds_a_wrong_least_of_the_parked(void **state)
     expect_damage(&damage, 6);
     dials->parked_least = 999; /* in a slot that begins before the pointer */
     expect_damage(&damage, 6);
-    dials->parked_least = 1001; /* a visit now is well, but wake and drained deny it */
+    dials->parked_least = 1001; /* a visit now is well, but wake and cascaded deny it */
     expect_damage(&damage, 7);
     dials->parked_least = 1001;
     dials->wake = 1000;
     assert_int_equal(elapse_dials_check(dials), 0);
-    dials->drained = true;
+    dials->cascaded = true;
     expect_damage(&damage, 8);
     end_case(&damage);
 }
@@ -245,18 +245,18 @@ static void check_finds_work_at_the_pointer_that_is_said_to_be_done(void **state
     elapse_dials_advance(&opened.dials, 60);
     assert_false(elapse_dials_cascade(&opened.dials, 1));
     assert_int_equal(elapse_dials_check(&opened.dials), 0);
-    opened.dials.drained = true;
+    opened.dials.cascaded = true;
     assert_int_equal(elapse_dials_check(&opened.dials), 8);
-    opened.dials.drained = false;
+    opened.dials.cascaded = false;
     elapse_dials_advance(&opened.dials, 250);
     expect_popped(&opened, &timers[0]);
     expect_popped(&opened, &timers[1]);
     /* The visit: one timer is still aside. */
     assert_false(elapse_dials_cascade(&opened.dials, 1));
     assert_int_equal(elapse_dials_check(&opened.dials), 0);
-    opened.dials.drained = true;
+    opened.dials.cascaded = true;
     assert_int_equal(elapse_dials_check(&opened.dials), 8);
-    opened.dials.drained = false;
+    opened.dials.cascaded = false;
     timers[2].deadline = 249;
     assert_int_equal(elapse_dials_check(&opened.dials), 6);
     timers[2].deadline = 255;
@@ -273,7 +273,7 @@ static void check_finds_levels_that_do_not_fit(void **state)
     make_case(&damage);
     dials->levels++;
     expect_damage(&damage, 9);
-    dials->top = dials->finest;
+    dials->coarsest = dials->finest;
     expect_damage(&damage, 9);
     for (struct elapse__dials_level *level = dials->finest; level != NULL; level = level->coarser) {
         level->width++;

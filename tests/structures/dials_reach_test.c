@@ -90,7 +90,7 @@ static void there_is_at_most_one_visit_in_a_turn(void **state)
     close_dials(&opened);
 }
 
-static void a_stopped_parked_timer_costs_one_visit_in_vain(void **state)
+static void a_stopped_parked_timer_costs_one_spurious_visit(void **state)
 {
     struct opened opened;
     struct elapse_timer timers[2] = {{.place = 0}};
@@ -409,7 +409,7 @@ int main(void)
         cmocka_unit_test(parked_timers_of_one_deadline_keep_the_order_of_arming),
         cmocka_unit_test(a_visit_is_at_the_beginning_of_the_slot_of_the_least_deadline),
         cmocka_unit_test(there_is_at_most_one_visit_in_a_turn),
-        cmocka_unit_test(a_stopped_parked_timer_costs_one_visit_in_vain),
+        cmocka_unit_test(a_stopped_parked_timer_costs_one_spurious_visit),
         cmocka_unit_test(a_visit_in_steps_keeps_the_order_of_arming),
         cmocka_unit_test(for_each_in_mid_visit_reaches_all_and_ends_anywhere),
         cmocka_unit_test(what_is_aside_can_all_be_stopped),

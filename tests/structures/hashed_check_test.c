@@ -68,15 +68,15 @@ static void check_finds_each_number_that_is_damaged(void **state)
     expect_damage(&damage, 1);
     hashed->clock = 1004;
     expect_damage(&damage, 1);
-    hashed->before = 1006;
+    hashed->jump_origin = 1006;
     expect_damage(&damage, 1);
-    hashed->before = 1004;
+    hashed->jump_origin = 1004;
     expect_damage(&damage, 9);
-    hashed->position = 6;
+    hashed->pointer_slot = 6;
     expect_damage(&damage, 9);
-    hashed->unvisited = SLOTS - 1;
+    hashed->first_unvisited = SLOTS - 1;
     expect_damage(&damage, 9);
-    hashed->unvisited = SLOTS + 1;
+    hashed->first_unvisited = SLOTS + 1;
     expect_damage(&damage, 9);
     hashed->visiting = 6;
     expect_damage(&damage, 6);
@@ -96,16 +96,16 @@ static void check_finds_each_number_of_a_jump_that_is_damaged(void **state)
 
     (void)state;
     make_case_of_a_jump(&damage);
-    hashed->before = 1095;
+    hashed->jump_origin = 1095;
     expect_damage(&damage, 9);
-    hashed->before = 1090; /* a turn is no jump */
+    hashed->jump_origin = 1090; /* a turn is no jump */
     expect_damage(&damage, 9);
-    hashed->before = 1009; /* a turn, for slot 2 and those to come */
+    hashed->jump_origin = 1009; /* a turn, for slot 2 and those to come */
     assert_int_not_equal(elapse_hashed_check(hashed), 0);
     *hashed = damage.sound;
-    hashed->unvisited = SLOTS + 1;
+    hashed->first_unvisited = SLOTS + 1;
     expect_damage(&damage, 9);
-    hashed->unvisited++;
+    hashed->first_unvisited++;
     expect_damage(&damage, 6);
     hashed->visiting--;
     expect_damage(&damage, 6);

@@ -220,7 +220,7 @@ static void add_count(const struct elapse_slot *slot, void *context)
     seen->last = *slot;
 }
 
-/* In a wheel they are in its last slot; but one that was put off is still
+/* In a wheel they are in its last slot; but one that was postponed is still
  * in the slot of its earlier deadline. */
 static void dump_of_timers_armed_for_never(void **state)
 {
@@ -244,8 +244,8 @@ static void dump_of_timers_armed_for_never(void **state)
     subject_free(subject);
 }
 
-/* Put off to ELAPSE_NEVER, it goes there when the slot of its earlier deadline is due. */
-static void dump_of_a_timer_put_off_to_never_after_its_first_deadline(void **state)
+/* Postponed to ELAPSE_NEVER, the timer goes there when the slot of its earlier deadline is due. */
+static void dump_of_a_timer_postponed_to_never_after_its_first_deadline(void **state)
 {
     static const uint64_t deadlines[] = {5, 1000, UINT64_C(1) << 40};
 
@@ -319,7 +319,7 @@ int main(void)
         cmocka_unit_test(clear_stops_all_and_leaves_the_time),
         cmocka_unit_test(dump_describes_each_pending_timer_once_in_its_range),
         cmocka_unit_test(dump_of_timers_armed_for_never),
-        cmocka_unit_test(dump_of_a_timer_put_off_to_never_after_its_first_deadline),
+        cmocka_unit_test(dump_of_a_timer_postponed_to_never_after_its_first_deadline),
         cmocka_unit_test(remaining_is_what_is_left),
         cmocka_unit_test(count_follows_every_change),
     };

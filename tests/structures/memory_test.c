@@ -58,7 +58,7 @@ static void promise_12_popped_timers_are_left_alone(void **state)
     }
 }
 
-static void promise_12_timers_released_in_the_middle_of_a_drain_are_left_alone(void **state)
+static void promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone(void **state)
 {
     struct elapse_timer timers[TIMERS];
     struct subject *subject = subject_new(0);
@@ -154,7 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promise_12_zero_memory_is_an_idle_timer),
         cmocka_unit_test(promise_12_popped_timers_are_left_alone),
-        cmocka_unit_test(promise_12_timers_released_in_the_middle_of_a_drain_are_left_alone),
+        cmocka_unit_test(promise_12_timers_released_in_the_middle_of_a_cascade_are_left_alone),
         cmocka_unit_test(promise_12_stopped_timers_are_left_alone),
         cmocka_unit_test(promise_12_visited_timers_may_be_released_at_once),
         cmocka_unit_test(promise_12_cleared_timers_are_left_alone),

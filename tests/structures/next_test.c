@@ -171,7 +171,7 @@ static void promise_10_a_move_to_an_earlier_deadline_is_seen_at_once(void **stat
     subject_free(subject);
 }
 
-static void promise_10_an_idle_time_out_put_off_for_ever_costs_few_wake_ups(void **state)
+static void promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups(void **state)
 {
     enum { PERIOD = 30000, RESTARTS = 10000 };
     struct elapse_timer timer = {0};
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(promise_10_after_a_stop_it_is_early_or_exact),
         cmocka_unit_test(promise_10_after_putting_off_it_is_early_or_exact),
         cmocka_unit_test(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once),
-        cmocka_unit_test(promise_10_an_idle_time_out_put_off_for_ever_costs_few_wake_ups),
+        cmocka_unit_test(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups),
     };
     int failures = 0;
 

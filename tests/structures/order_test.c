@@ -128,9 +128,9 @@ static void promise_4_moved_to_an_earlier_deadline_goes_behind_those_there(void 
     }
 }
 
-/* Put off and then moved back, it lies between its first deadline and the one it was
- * put off to: that is a move to an earlier deadline, and order is exact again. */
-static void promise_4_put_off_and_taken_back_goes_behind_those_there(void **state)
+/* A timer is postponed and then moved back, to a tick between its first deadline and its second:
+ * that is a move to an earlier deadline, and order is exact again. */
+static void promise_4_postponed_and_taken_back_goes_behind_those_there(void **state)
 {
     struct elapse_timer timers[3] = {0};
     struct subject *subject = subject_new(0);
@@ -147,7 +147,7 @@ static void promise_4_put_off_and_taken_back_goes_behind_those_there(void **stat
     subject_free(subject);
 }
 
-static void promise_4_put_off_comes_after_every_earlier_deadline(void **state)
+static void promise_4_a_postponed_timer_comes_after_every_earlier_deadline(void **state)
 {
     struct elapse_timer timers[4] = {0};
     struct subject *subject = subject_new(0);
@@ -238,8 +238,8 @@ int main(void)
         cmocka_unit_test(promise_4_two_deadlines_interleaved_in_one_slot),
         cmocka_unit_test(promise_4_a_past_deadline_counts_as_now),
         cmocka_unit_test(promise_4_moved_to_an_earlier_deadline_goes_behind_those_there),
-        cmocka_unit_test(promise_4_put_off_and_taken_back_goes_behind_those_there),
-        cmocka_unit_test(promise_4_put_off_comes_after_every_earlier_deadline),
+        cmocka_unit_test(promise_4_postponed_and_taken_back_goes_behind_those_there),
+        cmocka_unit_test(promise_4_a_postponed_timer_comes_after_every_earlier_deadline),
         cmocka_unit_test(promise_4_started_again_for_the_same_deadline_stays_at_it),
         cmocka_unit_test(promise_4_stopped_and_started_is_a_new_arming),
         cmocka_unit_test(promise_4_a_late_start_does_not_overtake_an_earlier_deadline),

@@ -24,7 +24,7 @@ static void promise_7_a_due_timer_stopped_between_pops_is_not_delivered(void **s
     subject_free(subject);
 }
 
-static void promise_7_a_due_timer_put_off_between_pops_comes_later(void **state)
+static void promise_7_a_due_timer_postponed_between_pops_comes_later(void **state)
 {
     static const uint64_t later[] = {701, 760, 1000, 100000, UINT64_C(1) << 50};
 
@@ -242,7 +242,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promise_7_a_due_timer_stopped_between_pops_is_not_delivered),
-        cmocka_unit_test(promise_7_a_due_timer_put_off_between_pops_comes_later),
+        cmocka_unit_test(promise_7_a_due_timer_postponed_between_pops_comes_later),
         cmocka_unit_test(promise_7_due_at_once_comes_out_of_the_running_loop),
         cmocka_unit_test(promise_7_each_link_of_a_chain_comes_at_once),
         cmocka_unit_test(promise_7_a_timer_that_starts_itself_again_keeps_firing),

@@ -159,11 +159,11 @@ uint64_t wake_up(struct subject *subject)
 
 size_t follow_next(struct subject *subject)
 {
-    enum { VAIN_WAKE_UPS = 100 };
+    enum { SPURIOUS_WAKE_UPS = 100 };
     size_t popped = 0;
 
-    for (size_t vain = 0; popped == 0; vain++) {
-        uint64_t tick = vain < VAIN_WAKE_UPS ? next(subject) : wake_up(subject);
+    for (size_t spurious = 0; popped == 0; spurious++) {
+        uint64_t tick = spurious < SPURIOUS_WAKE_UPS ? next(subject) : wake_up(subject);
 
         advance(subject, tick);
         popped = pop_all(subject);

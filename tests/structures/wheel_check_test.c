@@ -60,7 +60,7 @@ static void check_finds_each_number_that_is_damaged(void **state)
     expect_damage(&damage, 1);
     wheel->pointer = UINT64_C(1) << 50;
     expect_damage(&damage, 1);
-    wheel->draining = UINT32_MAX;
+    wheel->cascading = UINT32_MAX;
     expect_damage(&damage, 8);
     wheel->clock = ELAPSE_NEVER;
     expect_damage(&damage, 1);
@@ -197,7 +197,7 @@ static void check_finds_a_least_outside_its_slot(void **state)
         open_wheel(&wheel, 1000);
         elapse_timer_init(&timer);
         elapse_wheel_start(&wheel, &timer, deadlines[i]);
-        /* Put off, it stays in the slot, whose least may be anything up to it. */
+        /* A postponed timer stays in the slot, whose least may be anything up to it. */
         elapse_wheel_start(&wheel, &timer, 10 * deadlines[i]);
         assert_int_equal(elapse_wheel_check(&wheel), 0);
         for (size_t slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
@@ -217,11 +217,11 @@ static void check_finds_a_least_outside_its_slot(void **state)
     }
 }
 
-static void check_finds_a_drain_of_the_wrong_slot(void **state)
+static void check_finds_a_cascade_of_the_wrong_slot(void **state)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[6] = {0};
-    uint32_t draining;
+    uint32_t cascading;
     uint64_t wake;
 
     (void)state;
@@ -231,17 +231,17 @@ static void check_finds_a_drain_of_the_wrong_slot(void **state)
     elapse_wheel_advance(&wheel, 71000);
     assert_false(elapse_wheel_cascade(&wheel, 1));
     assert_int_equal(elapse_wheel_check(&wheel), 0);
-    draining = wheel.draining;
+    cascading = wheel.cascading;
     wake = wheel.wake;
-    assert_int_not_equal(draining, 0);
-    /* No slot is right but the one that is being drained: not those of level 0, not
+    assert_int_not_equal(cascading, 0);
+    /* No slot is right but the one that is being cascaded: not those of level 0, not
      * the empty ones, and not another that has timers. */
     for (uint32_t slot = 1; slot < 2 * ELAPSE__WHEEL_SLOTS; slot++) {
-        wheel.draining = slot;
-        if (slot != draining)
+        wheel.cascading = slot;
+        if (slot != cascading)
             assert_int_equal(elapse_wheel_check(&wheel), 8);
     }
-    wheel.draining = draining;
+    wheel.cascading = cascading;
     wheel.wake = 71001;
     assert_int_equal(elapse_wheel_check(&wheel), 8);
     wheel.wake = wake;
@@ -258,7 +258,7 @@ int main(void)
         cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
         cmocka_unit_test(check_finds_a_pointer_past_a_slot),
         cmocka_unit_test(check_finds_a_least_outside_its_slot),
-        cmocka_unit_test(check_finds_a_drain_of_the_wrong_slot),
+        cmocka_unit_test(check_finds_a_cascade_of_the_wrong_slot),
     };
 
     return cmocka_run_group_tests_name("wheel_check", tests, NULL, NULL);

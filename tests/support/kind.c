@@ -45,7 +45,7 @@ static const struct kind kinds[] = {
         .cascades = true,
         .disjoint_slots = true,
         .moves_per_start = ELAPSE__WHEEL_UPPER_LEVELS,
-        .moves_per_put_off = 1,
+        .moves_per_postponement = 1,
     },
     {
         .name = "heap",

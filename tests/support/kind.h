@@ -14,8 +14,9 @@
 /* What promise 10 is for a kind. In each case next is never late. */
 enum kind_next {
     NEXT_EXACT,             /* the least deadline, always */
-    NEXT_EXACT_UNDISTURBED, /* unless a timer was stopped or moved; then one vain wake-up each */
-    NEXT_EARLY,             /* some wake-ups are in vain */
+    NEXT_EXACT_UNDISTURBED, /* unless a timer was stopped or moved; then one spurious wake-up each
+                             */
+    NEXT_EARLY,             /* some wake-ups are spurious */
     /* A turn ahead at most, so that a deadline takes as many wake-ups as there are turns to it:
      * where that may be more than can be waited for, tests follow next for a while and then jump.
      */
@@ -41,7 +42,7 @@ struct kind {
     /* The most moves for each start, and those more for each start that puts a
      * timer off (promise 6); 0: no bound. */
     uint64_t moves_per_start;
-    uint64_t moves_per_put_off;
+    uint64_t moves_per_postponement;
 };
 
 /* NULL if there is none of that name or number. */

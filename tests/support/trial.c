@@ -104,7 +104,7 @@ static void forget_disturbances(struct trial *trial)
     if (!trial->popped_all || trial->oracle.count > 0)
         return;
     trial->disturbances = 0;
-    trial->empty_wakes = 0;
+    trial->spurious_wake_ups = 0;
 }
 
 /* What holds after every operation. */
@@ -216,7 +216,7 @@ static bool apply_start(struct trial *trial, const struct operation *operation)
     if (error != ELAPSE_OK)
         return fail(trial, "start failed: %s", elapse_error_text(error));
     trial->starts++;
-    trial->put_offs += before != NULL && deadline > before->deadline;
+    trial->postponements += before != NULL && deadline > before->deadline;
     trial->disturbances += before != NULL && deadline != before->deadline;
     oracle_start(&trial->oracle, operation->timer, deadline);
     if (!elapse_timer_pending(timer) || elapse_timer_deadline(timer) != deadline)
@@ -335,9 +335,9 @@ static bool apply_follow_next(struct trial *trial)
         return false;
     if (trial->structure->next(trial->instance) <= next)
         return fail(trial, "next is not later than %" PRIu64 ", to which it was followed", next);
-    trial->empty_wakes += asleep && popped == 0;
+    trial->spurious_wake_ups += asleep && popped == 0;
     bool may_be_early = trial->kind->next == NEXT_EARLY || trial->kind->next == NEXT_A_TURN_AHEAD;
-    if (!may_be_early && trial->empty_wakes > trial->disturbances)
+    if (!may_be_early && trial->spurious_wake_ups > trial->disturbances)
         return fail(trial, "more empty wake-ups than timers stopped or moved");
     return true;
 }
@@ -395,7 +395,7 @@ bool trial_apply(struct trial *trial, const struct operation *operation)
     return examine(trial);
 }
 
-bool trial_drain(struct trial *trial)
+bool trial_run_to_end(struct trial *trial)
 {
     const struct operation follow = {.kind = OPERATION_FOLLOW_NEXT};
     const struct operation pop_all = {.kind = OPERATION_POP_ALL};
@@ -415,7 +415,7 @@ bool trial_drain(struct trial *trial)
     if (oracle_next(&trial->oracle) != ELAPSE_NEVER)
         return fail(trial, "next is NEVER too early");
     uint64_t moves_most = trial->kind->moves_per_start * trial->starts +
-                          trial->kind->moves_per_put_off * trial->put_offs;
+                          trial->kind->moves_per_postponement * trial->postponements;
     if (trial->kind->moves_per_start > 0 && trial->structure->moves(trial->instance) > moves_most)
         return fail(trial, "more moves than one a level for each arming");
     return true;
@@ -426,6 +426,6 @@ bool trial_finish(struct trial *trial)
     const struct operation clear = {.kind = OPERATION_CLEAR};
     const struct operation inspect = {.kind = OPERATION_INSPECT};
 
-    return trial_drain(trial) && trial_apply(trial, &inspect) && trial_apply(trial, &clear) &&
+    return trial_run_to_end(trial) && trial_apply(trial, &inspect) && trial_apply(trial, &clear) &&
            trial_apply(trial, &inspect);
 }

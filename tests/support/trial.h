@@ -35,11 +35,11 @@ struct trial {
     bool cascaded;   /* cascade has just said that the next pop moves nothing */
     bool popped_all; /* the last operation popped until NULL */
     uint64_t starts;
-    uint64_t put_offs;
+    uint64_t postponements;
     /* Since the structure was last empty: timers stopped, or moved to another
-     * deadline, and times that next was slept for in vain. */
+     * deadline, and spurious wake-ups. */
     uint64_t disturbances;
-    uint64_t empty_wakes;
+    uint64_t spurious_wake_ups;
     char failure[200];    /* what went wrong; empty: nothing */
     struct oracle oracle; /* last: the entries behind count mean nothing */
 };
@@ -53,9 +53,9 @@ void trial_close(struct trial *trial);
 bool trial_apply(struct trial *trial, const struct operation *operation);
 
 /* Follows next until nothing will ever be due. */
-bool trial_drain(struct trial *trial);
+bool trial_run_to_end(struct trial *trial);
 
-/* Drains it, inspects it, and clears what is left. */
+/* Runs it to the end, inspects it, and clears what is left. */
 bool trial_finish(struct trial *trial);
 
 #endif

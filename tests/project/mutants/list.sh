@@ -6,15 +6,15 @@
 # ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
 # so that it does not, the script says so: then plant the same fault in the new code.
 
-# ---- the wheel: levels, drains, order ----
+# ---- the wheel: levels, cascades, order ----
 
-mutant drain_skipped src/structures/wheel.c \
+mutant cascade_skipped src/structures/wheel.c \
     '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-            wheel->draining = slot;
+            wheel->cascading = slot;
             continue;
         }' \
     ''
-mutant drain_reverses_order src/structures/wheel.c \
+mutant cascade_reverses_order src/structures/wheel.c \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
     'elapse__ring_append(&entered->timers, &timer->keep.link);'
 mutant start_appends_in_front src/structures/wheel.c \
@@ -26,8 +26,8 @@ mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
 mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
     'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
     'tick'
-mutant pointer_catches_up_during_a_drain src/structures/wheel.c \
-    '    if (wheel->draining == 0)
+mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
+    '    if (wheel->cascading == 0)
         catch_up(wheel);' \
     '    catch_up(wheel);'
 mutant slot_one_too_low src/structures/wheel_geometry.h \
@@ -49,18 +49,18 @@ mutant past_deadline_kept src/structures/deadline.h \
 mutant earlier_deadline_only_stored include/elapse/wheel.h \
     'deadline > timer->deadline && deadline >= wheel->clock &&' \
     'deadline >= wheel->clock &&'
-mutant put_off_to_now_forgotten src/structures/wheel.c \
-    'timer->deadline = deadline; /* it is due, and put off to now */' \
+mutant postponed_to_now_forgotten src/structures/wheel.c \
+    'timer->deadline = deadline; /* it is due, and postponed to now */' \
     ''
 mutant moved_timer_not_taken_out src/structures/wheel.c \
     '    (void)elapse_wheel_stop(wheel, timer);
     elapse_wheel_start_idle' \
     '    wheel->count--;
     elapse_wheel_start_idle'
-mutant put_off_timer_popped_early src/structures/wheel.c \
+mutant postponed_timer_popped_early src/structures/wheel.c \
     'if (oldest->deadline == tick) {' \
     'if (true) {'
-mutant last_of_a_drain_popped_early src/structures/wheel.c \
+mutant last_of_a_cascade_popped_early src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left ? timer : NULL;'
 mutant time_goes_backwards include/elapse/wheel.h \
@@ -89,7 +89,7 @@ mutant least_not_lowered_by_start src/structures/wheel.c \
     '        entered->least = deadline;
         lower_wake(wheel, deadline);' \
     '        lower_wake(wheel, deadline);'
-mutant least_not_lowered_by_drain src/structures/wheel.c \
+mutant least_not_lowered_by_cascade src/structures/wheel.c \
     '    else if (deadline < entered->least)
         entered->least = deadline;' \
     ''
@@ -120,21 +120,21 @@ mutant wake_forgotten_after_a_pop src/structures/wheel.c \
 mutant cascade_forgets_the_rest src/structures/wheel.c \
     '    if (link != ring)
         return false;
-    mark_empty(wheel, drained);' \
-    '    mark_empty(wheel, drained);'
+    mark_empty(wheel, cascading);' \
+    '    mark_empty(wheel, cascading);'
 mutant cascade_says_done_too_soon src/structures/wheel.c \
-    '            if (!drain(wheel, budget))
+    '            if (!cascade_slot(wheel, budget))
                 return false;' \
-    '            if (!drain(wheel, budget))
+    '            if (!cascade_slot(wheel, budget))
                 return true;'
 mutant cascade_exceeds_its_budget src/structures/wheel.c \
     '        if (*budget == 0)
             return false;
         --*budget;' \
     ''
-mutant drain_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
-    '    if (slot == wheel->draining)
-        wheel->draining = 0;' \
+mutant cascade_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
+    '    if (slot == wheel->cascading)
+        wheel->cascading = 0;' \
     ''
 mutant stopped_timer_stays_pending include/elapse/wheel.h \
     '    timer->place = 0;
@@ -163,12 +163,12 @@ mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
     'return wheel->wake > least ? 7 : 0;' \
     'return 0;'
 
-mutant check_tells_a_wrong_number src/structures/wheel_inspect.c \
+mutant check_returns_a_wrong_number src/structures/wheel_inspect.c \
     '        if (timer->deadline < wheel->slots[slot].least)
             return 6;' \
     '        if (timer->deadline < wheel->slots[slot].least)
             return 7;'
-mutant check_of_a_drain_tells_a_wrong_number src/structures/wheel_inspect.c \
+mutant check_of_a_cascade_returns_a_wrong_number src/structures/wheel_inspect.c \
     '        !slot_occupied(wheel, slot))
         return 8;' \
     '        !slot_occupied(wheel, slot))
@@ -218,7 +218,7 @@ mutant heap_moves_into_too_little src/structures/heap.c \
     '    if (capacity < heap->count)
         return ELAPSE_ERROR_FULL;' \
     ''
-mutant heap_check_tells_a_wrong_number src/structures/heap.c \
+mutant heap_check_returns_a_wrong_number src/structures/heap.c \
     '            return 4;' \
     '            return 3;'
 
@@ -247,7 +247,7 @@ mutant dials_bit_not_cleared src/structures/dials_level.h \
 mutant dials_occupied_slots_not_counted_down src/structures/dials_level.h \
     'level->occupied_slots--;' \
     ''
-mutant dials_coarsest_level_drained_first src/structures/dials.c \
+mutant dials_coarsest_level_cascaded_first src/structures/dials.c \
     'for (struct elapse__dials_level *level = dials->finest->coarser;
          level != NULL && pointer % level->width == 0; level = level->coarser) {
         uint32_t slot' \
@@ -258,18 +258,18 @@ mutant dials_coarsest_level_drained_first src/structures/dials.c \
         if (pointer % level->width != 0)
             continue;
         uint32_t slot'
-mutant dials_parked_drained_before_the_slots src/structures/dials.c \
+mutant dials_parked_cascaded_before_the_slots src/structures/dials.c \
     '    uint64_t pointer = dials->pointer;
     for (struct' \
     '    uint64_t pointer = dials->pointer;
     put_parked_aside(dials);
-    if (!drain_ring(dials, &dials->aside, budget))
+    if (!cascade_ring(dials, &dials->aside, budget))
         return false;
     for (struct'
-mutant dials_drain_reverses_order src/structures/dials.c \
+mutant dials_cascade_reverses_order src/structures/dials.c \
     '        (void)place_timer(dials, timer, true);' \
     '        (void)place_timer(dials, timer, false);'
-mutant dials_drain_from_the_oldest src/structures/dials.c \
+mutant dials_cascade_from_the_oldest src/structures/dials.c \
     '    struct elapse__link *link = ring->previous;
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
@@ -303,16 +303,16 @@ mutant dials_pointer_runs_past_a_slot src/structures/dials.c \
     'uint64_t limit = dials->clock;'
 mutant dials_pointer_stays_behind src/structures/dials.c \
     '    dials->pointer = limit;
-    dials->drained = false;' \
+    dials->cascaded = false;' \
     ''
 mutant dials_pointer_waits_for_stopped_timers src/structures/dials.c \
     '    if (dials->wake <= dials->clock)
         dials->wake = first_begin(dials);
     uint64_t limit' \
     '    uint64_t limit'
-mutant dials_still_drained_after_the_pointer_moved src/structures/dials.c \
+mutant dials_still_cascaded_after_the_pointer_moved src/structures/dials.c \
     '    dials->pointer = limit;
-    dials->drained = false;' \
+    dials->cascaded = false;' \
     '    dials->pointer = limit;'
 mutant dials_coarser_levels_not_looked_at src/structures/dials.c \
     'if (first <= elapse__dials_next_begin(level, dials->pointer))' \
@@ -324,7 +324,7 @@ mutant dials_parked_least_of_a_stopped_timer_kept src/structures/dials.c \
     'if (elapse__ring_empty(ring) || deadline < dials->parked_least)' \
     'if (dials->parked_least == 0 || deadline < dials->parked_least)'
 mutant dials_visit_at_the_least_deadline src/structures/dials.c \
-    '           elapse__dials_begin(dials->top, dials->parked_least) == dials->pointer;' \
+    '           elapse__dials_begin(dials->coarsest, dials->parked_least) == dials->pointer;' \
     '           dials->parked_least == dials->pointer;'
 mutant dials_visit_forgets_the_rest src/structures/dials.c \
     '    if (!elapse__ring_empty(&dials->aside))
@@ -336,9 +336,9 @@ mutant dials_second_visit_overwrites_the_first src/structures/dials.c \
     '    if (elapse__ring_empty(&dials->parked))
         return;'
 mutant dials_cascade_says_done_too_soon src/structures/dials.c \
-    '        if (!drain_pointer(dials, budget))
+    '        if (!cascade_at_pointer(dials, budget))
             return false;' \
-    '        if (!drain_pointer(dials, budget))
+    '        if (!cascade_at_pointer(dials, budget))
             return true;'
 mutant dials_cascade_exceeds_its_budget src/structures/dials.c \
     'for (; link != ring && left > 0; left--) {' \
@@ -355,11 +355,11 @@ mutant dials_failed_start_stops_the_timer src/structures/dials.c \
         return ELAPSE_ERROR_MEMORY;
     }'
 mutant dials_grow_one_level_only src/structures/dials.c \
-    'while (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+    'while (!elapse__dials_reaches(dials->coarsest, dials->pointer, deadline)) {
         if (!elapse__dials_grow(dials))
             return false;
     }' \
-    'if (!elapse__dials_reaches(dials->top, dials->pointer, deadline)) {
+    'if (!elapse__dials_reaches(dials->coarsest, dials->pointer, deadline)) {
         if (!elapse__dials_grow(dials))
             return false;
     }'
@@ -372,11 +372,11 @@ mutant dials_span_wraps src/structures/dials_shape.c \
     '.span = width > UINT64_MAX / slots ? UINT64_MAX : width * slots,' \
     '.span = width * slots,'
 mutant dials_reserve_a_slot_too_little src/structures/dials_shape.c \
-    'delay > dials->top->span - dials->top->width' \
-    'delay > dials->top->span'
+    'delay > dials->coarsest->span - dials->coarsest->width' \
+    'delay > dials->coarsest->span'
 mutant dials_finish_keeps_the_levels src/structures/dials_shape.c \
-    'if (level->number >= dials->given_levels)' \
-    'if (level->number > dials->given_levels)'
+    'if (level->number >= dials->storage_levels)' \
+    'if (level->number > dials->storage_levels)'
 mutant dials_one_slot_is_enough src/structures/dials_shape.c \
     'if (shape->slots[i] < 2)' \
     'if (shape->slots[i] < 1)'
@@ -402,11 +402,11 @@ mutant hashed_due_at_the_pointer_goes_to_a_slot src/structures/hashed.c \
 mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
     'if (timer->deadline == ELAPSE_NEVER) {' \
     'if (false) {'
-mutant hashed_armed_in_a_jump_reckons_from_the_pointer src/structures/hashed.c \
-    'if (slot >= hashed->unvisited)' \
+mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
+    'if (slot >= hashed->first_unvisited)' \
     'if (false)'
-mutant hashed_armed_in_a_jump_reckons_from_before src/structures/hashed.c \
-    'if (slot >= hashed->unvisited)' \
+mutant hashed_armed_in_a_jump_counts_from_before src/structures/hashed.c \
+    'if (slot >= hashed->first_unvisited)' \
     'if (elapse__hashed_jumping(hashed))'
 mutant hashed_rounds_popped_early src/structures/hashed.c \
     'if (rounds < turns) {' \
@@ -422,7 +422,7 @@ mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
 ' \
     ''
 mutant hashed_jump_takes_one_turn src/structures/hashed.c \
-    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->before, slot));' \
+    'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->jump_origin, slot));' \
     'take_aside(hashed, slot, 1);'
 mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
     '    sort_ring(&hashed->due);
@@ -462,14 +462,14 @@ mutant hashed_next_overlooks_the_slots_before src/structures/hashed.c \
     'return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);' \
     'return slot;'
 mutant hashed_next_is_the_pointer_in_a_jump src/structures/hashed.c \
-    'return hashed->before + 1;' \
+    'return hashed->jump_origin + 1;' \
     'return hashed->pointer;'
 mutant hashed_visits_counted_once_a_jump src/structures/hashed.c \
     'hashed->ticking_visits += turns;' \
     'hashed->ticking_visits++;'
 mutant hashed_clear_leaves_the_jump src/structures/hashed_inspect.c \
-    '    hashed->before = hashed->pointer;
-    hashed->unvisited = hashed->slots;' \
+    '    hashed->jump_origin = hashed->pointer;
+    hashed->first_unvisited = hashed->slots;' \
     ''
 mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
     'timer->deadline % hashed->slots == slot &&

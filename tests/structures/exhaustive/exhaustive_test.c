@@ -178,7 +178,7 @@ static bool explore(struct search *search, size_t depth, size_t used)
     save(search, snapshot);
     cover_released(search);
     if (depth == search->length) {
-        if (!trial_drain(&search->trial))
+        if (!trial_run_to_end(&search->trial))
             return report(search, depth, "then next followed to the end");
         restore(search, snapshot);
         return true;

@@ -33,7 +33,7 @@ struct large {
     size_t due_count;
     size_t count;
     uint64_t armings;
-    uint64_t put_offs;
+    uint64_t postponements;
     uint64_t now;
     struct random_source source;
 };
@@ -67,7 +67,7 @@ static bool start(struct large *large, size_t number)
         return fail("start failed, timer", number);
     expected->any_position =
         large->kind->any_position && expected->pending && deadline >= expected->deadline;
-    large->put_offs += expected->pending && deadline > expected->deadline;
+    large->postponements += expected->pending && deadline > expected->deadline;
     large->count += !expected->pending;
     expected->pending = true;
     expected->deadline = deadline;
@@ -126,12 +126,12 @@ static bool advance(struct large *large)
     return true;
 }
 
-/* Promise 6: at most a move a level for each arming, and one for each put-off. */
+/* Promise 6: at most a move a level for each arming, and one for each postponement. */
 static bool moves_are_bounded(const struct large *large)
 {
     uint64_t moves = large->structure->moves(large->instance);
     uint64_t bound = large->kind->moves_per_start * large->armings +
-                     large->kind->moves_per_put_off * large->put_offs;
+                     large->kind->moves_per_postponement * large->postponements;
 
     return large->kind->moves_per_start == 0 || moves <= bound || fail("too many moves", moves);
 }
