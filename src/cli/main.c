@@ -7,9 +7,9 @@
 
 #include <elapse/version.h>
 
-#include "command.h"
-#include "message.h"
-#include "text.h"
+#include "common/command.h"
+#include "common/message.h"
+#include "common/text.h"
 
 struct command {
     const char *name;

@@ -30,7 +30,11 @@ permit src/base "$pure|<stdlib\.h>|<elapse/$structures\.h>|$own"
 permit src/structures "$pure|<elapse/$structures\.h>|$own|$base"
 permit src/cron "<[a-z0-9_/]+\.h>|$own|$base"
 permit src/scheduler "<[a-z0-9_/]+\.h>|$own|$base|\"\.\./cron/[a-z0-9_]+\.h\""
-permit src/cli "<[a-z0-9_/]+\.h>|$own"
+below='"(\.\./)?common/[a-z_]+\.h"|"\.\./\.\./(base/assert|os/program)\.h"'
+permit src/cli "<[a-z0-9_/]+\.h>|$own|\"(run|replay|show)/[a-z_]+_command\.h\"|$below"
+for room in common run replay show; do
+    permit "src/cli/$room" "<[a-z0-9_/]+\.h>|$own|$below"
+done
 permit examples '<[a-z0-9_/]+\.h>'
 
 # The public headers of the structures know nothing of what lies above them.
