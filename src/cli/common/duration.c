@@ -8,12 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
+
 struct unit {
     const char *name;
     uint64_t nanoseconds;
 };
 
-/* From large to small, the order in which a duration gives them. */
+/* From large to small, as in a duration. */
 static const struct unit units[] = {
     {"d", UINT64_C(86400000000000)},
     {"h", UINT64_C(3600000000000)},
@@ -33,7 +35,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* *total = *total * factor + addend; false when that does not fit. */
+/* Sets *total to *total * factor + addend. Returns false if that does not fit. */
 static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
 {
     uint64_t product;
@@ -42,6 +44,7 @@ static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
            !__builtin_add_overflow(product, addend, total);
 }
 
+/* Returns the place of the unit in `units`, or UNIT_COUNT if there is none of this name. */
 static size_t find_unit(const char *name, size_t length)
 {
     size_t number = 0;
@@ -52,7 +55,7 @@ static size_t find_unit(const char *name, size_t length)
     return number;
 }
 
-/* The fraction's digits, of which each is worth a tenth of the one before. */
+/* Adds the fraction of a unit that these digits give. Returns NULL, or what is wrong. */
 static const char *add_fraction(const char *digits, size_t length, uint64_t unit_ns,
                                 uint64_t *total_ns)
 {
@@ -61,16 +64,18 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
 
     while (length > 0 && digits[length - 1] == '0')
         length--;
-    /* A day is 2^16 * 5^11 * 27 ns: no more than 16 digits can come out whole. */
+    /* A day is 2^16 * 5^11 * 27 ns, so a fraction of more than 16 digits is no whole number of ns.
+     */
     if (length > 16)
         return "the fraction is finer than a nanosecond";
     for (size_t i = 0; i < length; i++) {
+        ELAPSE__ASSERT(is_digit(digits[i]));
         numerator = numerator * 10 + (uint64_t)(digits[i] - '0');
         denominator *= 10;
     }
 
-    /* unit_ns * numerator may exceed 64 bits, so powers of 2 and 5 that the
-     * unit shares with the denominator go first. */
+    /* unit_ns * numerator may exceed 64 bits, so the factors 2 and 5 that they share with the
+     * denominator are cancelled first. */
     static const uint64_t primes[] = {2, 5};
     for (size_t i = 0; i < sizeof primes / sizeof primes[0]; i++) {
         while (denominator % primes[i] == 0 && unit_ns % primes[i] == 0) {
@@ -155,5 +160,7 @@ struct duration_text duration_format(uint64_t duration_ns)
             length += (size_t)snprintf(out.text + length, sizeof out.text - length, "%llu%s",
                                        (unsigned long long)amount, units[i].name);
     }
+    ELAPSE__ASSERT(duration_ns == 0);
+    ELAPSE__ASSERT(length < sizeof out.text);
     return out;
 }

@@ -3,7 +3,10 @@
  */
 #include "json.h"
 
-#include <string.h>
+#include <stdbool.h>
+
+#include "../../base/assert.h"
+#include "text.h"
 
 static char *write_escape(char *out, unsigned character)
 {
@@ -32,42 +35,55 @@ static char *write_escape(char *out, unsigned character)
     }
 }
 
-/* Length in bytes of the character at `text` if it is to be escaped, and the character; 0: it is
- * not. */
-static size_t find_special(const unsigned char *text, size_t length, unsigned *character)
+/* What is at the beginning of a text. */
+struct piece {
+    size_t length; /* in bytes */
+    bool is_escaped;
+    unsigned character; /* the character to be written as an escape */
+};
+
+static struct piece piece_beyond_ascii(const char *text, size_t length)
 {
-    *character = text[0];
-    if (text[0] < 0x20 || text[0] == '"' || text[0] == '\\' || text[0] == 0x7f)
-        return 1;
+    const unsigned char *bytes = (const unsigned char *)text;
+    size_t count = character_length(text, length);
+
+    ELAPSE__ASSERT(count <= length);
+    if (count == 0)
+        return (struct piece){1, true, 0xfffd};
     /* U+0080 to U+009F, the other control characters. */
-    if (text[0] == 0xc2 && length >= 2 && text[1] < 0xa0) {
-        *character = text[1];
-        return 2;
-    }
-    /* U+2028 and U+2029, which some readers take for ends of lines. */
-    if (text[0] == 0xe2 && length >= 3 && text[1] == 0x80 && (text[2] & 0xfe) == 0xa8) {
-        *character = 0x2000U | (text[2] & 0x3fU);
-        return 3;
-    }
-    return 0;
+    if (bytes[0] == 0xc2 && bytes[1] < 0xa0)
+        return (struct piece){2, true, bytes[1]};
+    /* U+2028 and U+2029, which some readers take for the end of a line. */
+    if (bytes[0] == 0xe2 && bytes[1] == 0x80 && (bytes[2] & 0xfe) == 0xa8)
+        return (struct piece){3, true, 0x2000U | (bytes[2] & 0x3fU)};
+    return (struct piece){count, false, 0};
+}
+
+static struct piece piece_at(const char *text, size_t length)
+{
+    unsigned char byte = (unsigned char)*text;
+    bool is_escaped = byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f;
+
+    return byte < 0x80 ? (struct piece){1, is_escaped, byte} : piece_beyond_ascii(text, length);
 }
 
 char *json_write_string(char *out, const char *text, size_t length)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
-    unsigned character;
-    size_t i = 0;
+    const char *end = text + length;
+    const char *begin = out;
 
     *out++ = '"';
-    while (i < length) {
-        size_t special = find_special(bytes + i, length - i, &character);
-        if (special > 0) {
-            out = write_escape(out, character);
-            i += special;
+    while (text < end) {
+        struct piece piece = piece_at(text, (size_t)(end - text));
+        if (piece.is_escaped) {
+            out = write_escape(out, piece.character);
+            text += piece.length;
         } else {
-            *out++ = text[i++];
+            for (; piece.length > 0; piece.length--)
+                *out++ = *text++;
         }
     }
     *out++ = '"';
+    ELAPSE__ASSERT((size_t)(out - begin) <= JSON_STRING_ROOM(length));
     return out;
 }

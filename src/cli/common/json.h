@@ -6,13 +6,14 @@
 
 #include <stddef.h>
 
-/* Room that a text of so many bytes takes at most as a JSON string, quotes included. */
+/* The most bytes that a text of `bytes` bytes takes as a JSON string, quotes included. */
 #define JSON_STRING_ROOM(bytes) (6 * (bytes) + 2)
 
 /*
- * Writes UTF-8 text as a JSON string, quotes included, and returns where it ends; no NUL is
- * added. `out` has room for JSON_STRING_ROOM(length). Control characters, and the line and
- * paragraph separators of Unicode, are escaped: whatever the text, it remains one line.
+ * Writes text as a JSON string, quotes included and without a NUL. Returns where it ends. Requires
+ * that `out` has room for JSON_STRING_ROOM(length). Control characters, and the line and paragraph
+ * separators of Unicode, are escaped, so that it is always one line; bytes that are not UTF-8
+ * become U+FFFD.
  */
 char *json_write_string(char *out, const char *text, size_t length);
 

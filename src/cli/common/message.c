@@ -1,24 +1,35 @@
 /*
- * Messages, the check of the output, and the end when memory runs out.
+ * Messages, and the end of the program when memory runs out.
  */
 #include "message.h"
 
-#include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "../../base/assert.h"
 #include "text.h"
 
-static void print_line(const char *program, const char *format, va_list arguments)
+static const char *command_words = "elapse";
+
+void message_set_command(const char *command)
+{
+    ELAPSE__ASSERT(command != NULL);
+    command_words = command;
+}
+
+const char *message_command(void)
+{
+    return command_words;
+}
+
+__attribute__((format(printf, 1, 0))) static void print_line(const char *format, va_list arguments)
 {
     char line[8192];
 
     vsnprintf(line, sizeof line, format, arguments);
     mask_control_characters(line);
-    fprintf(stderr, "%s: %s\n", program, line);
+    fprintf(stderr, "%s: %s\n", command_words, line);
 }
 
 void print_error(const char *format, ...)
@@ -26,49 +37,43 @@ void print_error(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_line("elapse", format, arguments);
+    print_line(format, arguments);
     va_end(arguments);
 }
 
-enum exit_status usage_error(const char *program, const char *format, ...)
+enum exit_status usage_error(const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    print_line(program, format, arguments);
+    print_line(format, arguments);
     va_end(arguments);
-    return usage_hint(program);
+    return usage_hint();
 }
 
-enum exit_status usage_hint(const char *program)
+enum exit_status usage_hint(void)
 {
-    fprintf(stderr, "Try '%s --help'.\n", program);
+    fprintf(stderr, "Try '%s --help'.\n", command_words);
     return STATUS_USAGE;
 }
 
-enum exit_status finish_output(void)
+static void *require_memory(void *memory)
 {
-    static bool failed_before;
-
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return STATUS_OK;
-    if (!failed_before && errno != EPIPE)
-        print_error("standard output: %s", strerror(errno));
-    failed_before = true;
-    return STATUS_FAILED;
+    if (memory == NULL) {
+        print_error("out of memory");
+        exit(STATUS_FAILED);
+    }
+    return memory;
 }
 
 void *allocate(size_t bytes)
 {
-    void *memory = malloc(bytes);
-
-    if (memory == NULL)
-        out_of_memory();
-    return memory;
+    ELAPSE__ASSERT(bytes > 0);
+    return require_memory(malloc(bytes));
 }
 
-void out_of_memory(void)
+void *reallocate(void *memory, size_t bytes)
 {
-    print_error("out of memory");
-    exit(STATUS_FAILED);
+    ELAPSE__ASSERT(bytes > 0);
+    return require_memory(realloc(memory, bytes));
 }

@@ -1,5 +1,5 @@
 /*
- * What every subcommand says on standard error, and how it ends.
+ * Messages on standard error, and how a command ends.
  */
 #ifndef ELAPSE_CLI_COMMON_MESSAGE_H
 #define ELAPSE_CLI_COMMON_MESSAGE_H
@@ -13,26 +13,25 @@ enum exit_status {
     STATUS_USAGE = 2,  /* the command line or the input is wrong */
 };
 
-/* Prints "elapse: ", the message and a line end on standard error. Control
- * characters, as a file name may have, become '?': it is always one line. */
+/* Sets the words that every message begins with: "elapse replay". Until then they are "elapse".
+ * The string must outlive all messages. */
+void message_set_command(const char *command);
+
+/* Returns those words. */
+const char *message_command(void);
+
+/* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
+ * have, become '?', so that it is always one line. */
 __attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
 
-/* Prints the message as print_error does, without "elapse: " but with `program`
- * ("elapse replay"), then where help is to be had. Returns STATUS_USAGE. */
-__attribute__((format(printf, 2, 3))) enum exit_status usage_error(const char *program,
-                                                                   const char *format, ...);
+/* Prints the message as print_error does, and after it how to get help. Returns STATUS_USAGE. */
+__attribute__((format(printf, 1, 2))) enum exit_status usage_error(const char *format, ...);
 
-/* The second half of usage_error, after getopt has said what is wrong. */
-enum exit_status usage_hint(const char *program);
+/* Prints how to get help, after getopt has printed the error. Returns STATUS_USAGE. */
+enum exit_status usage_hint(void);
 
-/* Writes out what standard output holds back. A failure is said, save that the
- * reader has gone away, and gives STATUS_FAILED. */
-enum exit_status finish_output(void);
-
-/* malloc that says so and ends the program when there is no memory. */
+/* Returns memory as malloc and realloc do. Without memory it prints that and ends the program. */
 void *allocate(size_t bytes);
-
-/* Says that there is no memory and ends the program. */
-_Noreturn void out_of_memory(void);
+void *reallocate(void *memory, size_t bytes);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct random {
-    uint64_t state; /* the seed, to begin with */
+    uint64_t state; /* at first the seed */
 };
 
 static inline uint64_t random_next(struct random *random)
@@ -20,8 +20,8 @@ static inline uint64_t random_next(struct random *random)
     return mixed ^ mixed >> 31;
 }
 
-/* A number from 0 to `limit` - 1. The bias, of one in 2^32 / limit, is less than
- * any trace can show. */
+/* Returns a number from 0 to `limit` - 1. Some numbers are more likely than others by one part in
+ * 2^32 / limit, which no trace can show. */
 static inline uint32_t random_below(struct random *random, uint32_t limit)
 {
     return (uint32_t)((random_next(random) >> 32) * limit >> 32);

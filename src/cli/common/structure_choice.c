@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "text.h"
 
-/* Where growing dials have their levels from. */
+/* The memory of the levels that growing dials add. */
 static void *allocate_level(size_t alignment, size_t bytes, void *context)
 {
     (void)context;
@@ -31,23 +32,12 @@ static const struct elapse_allocator growth = {
 void structure_choice_default(struct structure_choice *choice)
 {
     *choice = (struct structure_choice){.structure = elapse_structure_at(0)};
+    ELAPSE__ASSERT(choice->structure != NULL);
     choice->text = choice->structure->name;
 }
 
-void structure_choice_print_forms(void)
-{
-    const struct elapse_structure *structure;
-
-    for (size_t i = 0; (structure = elapse_structure_at(i)) != NULL; i++) {
-        const char *slots = structure->shape_levels_max == 0   ? ""
-                            : structure->shape_levels_max == 1 ? "[:SLOTS]"
-                                                               : "[:SLOTS,...]";
-        printf("%s%s%s", i > 0 ? ", " : "", structure->name, slots);
-    }
-}
-
-/* The structure whose name is what precedes the colon; NULL if there is none. */
-static const struct elapse_structure *find_prefix(const char *text, size_t length)
+/* Returns the structure of this name, or NULL if there is none. */
+static const struct elapse_structure *find_structure(const char *text, size_t length)
 {
     const struct elapse_structure *structure;
 
@@ -58,8 +48,7 @@ static const struct elapse_structure *find_prefix(const char *text, size_t lengt
     return NULL;
 }
 
-static enum exit_status unknown_structure(const char *program, const char *option, const char *text,
-                                          size_t length)
+static enum exit_status unknown_structure(const char *option, const char *text, size_t length)
 {
     char known[200] = "";
     const struct elapse_structure *structure;
@@ -68,11 +57,11 @@ static enum exit_status unknown_structure(const char *program, const char *optio
         size_t end = strlen(known);
         snprintf(known + end, sizeof known - end, "%s%s", i > 0 ? ", " : "", structure->name);
     }
-    return usage_error(program, "%s: there is no structure %s, but: %s", option,
+    return usage_error("%s: there is no structure %s; there are: %s", option,
                        quote_text(text, length).text, known);
 }
 
-/* Reads "60,60,24" into the slots; false if it is not such a list. */
+/* Reads a list of numbers, "60,60,24", into the slots. Returns false if it is not one. */
 static bool read_slots(struct structure_choice *choice, const char *list)
 {
     size_t levels = 0;
@@ -83,6 +72,7 @@ static bool read_slots(struct structure_choice *choice, const char *list)
         uint64_t slots;
         if (levels == ELAPSE_SHAPE_LEVELS_MAX || length >= sizeof number)
             return false;
+        ELAPSE__ASSERT(levels < ELAPSE_SHAPE_LEVELS_MAX);
         memcpy(number, list, length);
         number[length] = '\0';
         if (!parse_number(number, 0, UINT32_MAX, &slots))
@@ -96,31 +86,31 @@ static bool read_slots(struct structure_choice *choice, const char *list)
     if (levels == 1 && choice->structure->shape_levels_max > 1)
         choice->given.growth = &growth;
     choice->shape = &choice->given;
+    ELAPSE__ASSERT(choice->shape->levels > 0);
     return true;
 }
 
-enum exit_status structure_choice_parse(struct structure_choice *choice, const char *program,
-                                        const char *option, const char *text)
+enum exit_status structure_choice_parse(struct structure_choice *choice, const char *option,
+                                        const char *text)
 {
     size_t length = strcspn(text, ":");
 
-    *choice = (struct structure_choice){.structure = find_prefix(text, length), .text = text};
+    *choice = (struct structure_choice){.structure = find_structure(text, length), .text = text};
     if (choice->structure == NULL)
-        return unknown_structure(program, option, text, length);
+        return unknown_structure(option, text, length);
     if (text[length] == '\0')
         return STATUS_OK;
     if (choice->structure->shape_levels_max == 0)
-        return usage_error(program, "%s: %s: the slots of a %s cannot be chosen", option,
+        return usage_error("%s: %s: the slots of a %s cannot be chosen", option,
                            quote_string(text).text, choice->structure->name);
     if (!read_slots(choice, text + length + 1))
-        return usage_error(program,
-                           "%s: %s: the slots are not a list of up to 64 numbers, as in 60,60,24",
+        return usage_error("%s: %s: the slots are not a list of up to 64 numbers, as in 60,60,24",
                            option, quote_string(text).text);
     if (choice->shape->levels > choice->structure->shape_levels_max)
-        return usage_error(program, "%s: %s: there is one level, so one number of slots", option,
+        return usage_error("%s: %s: there is one level, so one number of slots", option,
                            quote_string(text).text);
     if (choice->structure->storage_bytes(choice->shape, 1) == SIZE_MAX)
-        return usage_error(program, "%s: %s: such slots are too few or too many: %s", option,
+        return usage_error("%s: %s: the slots are too few or too many: %s", option,
                            quote_string(text).text,
                            choice->structure->shape_levels_max == 1
                                ? "there may be 1 to 16777216"

@@ -1,5 +1,5 @@
 /*
- * Quoting and numbers for messages, options and reports.
+ * Quoting, reading and writing text for messages, options and reports.
  */
 #include "text.h"
 
@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../base/assert.h"
 
 struct quoted quote_text(const char *text, size_t length)
 {
@@ -28,7 +30,9 @@ struct quoted quote_text(const char *text, size_t length)
         }
     }
     *out++ = '\'';
-    memcpy(out, shown < length ? "..." : "", shown < length ? 4 : 1);
+    const char *end = shown < length ? "..." : "";
+    ELAPSE__ASSERT((size_t)(out - quoted.text) + strlen(end) < sizeof quoted.text);
+    memcpy(out, end, strlen(end) + 1);
     return quoted;
 }
 
@@ -49,6 +53,7 @@ bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *num
 {
     char *end;
 
+    ELAPSE__ASSERT(least <= most);
     if (*text < '0' || *text > '9')
         return false;
     errno = 0;
@@ -79,33 +84,37 @@ struct grouped group_digits(unsigned long long number)
             *out++ = ',';
         *out++ = digits[i];
     }
+    ELAPSE__ASSERT((size_t)(out - grouped.text) < sizeof grouped.text);
     *out = '\0';
     return grouped;
 }
 
-size_t character_length(const char *string)
+size_t character_length(const char *text, size_t length)
 {
-    const unsigned char *text = (const unsigned char *)string;
+    const unsigned char *bytes = (const unsigned char *)text;
     static const struct {
         unsigned char mask;
         unsigned char lead;
-        uint32_t least; /* smaller ones must be written with fewer bytes */
+        uint32_t least; /* smaller characters must be written with fewer bytes */
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
-    for (size_t length = 1; length <= sizeof forms / sizeof forms[0]; length++) {
-        unsigned char mask = forms[length - 1].mask;
-        if ((text[0] & mask) != forms[length - 1].lead)
+    ELAPSE__ASSERT(length > 0);
+    for (size_t count = 1; count <= sizeof forms / sizeof forms[0]; count++) {
+        unsigned char mask = forms[count - 1].mask;
+        if ((bytes[0] & mask) != forms[count - 1].lead)
             continue;
-        uint32_t character = text[0] & (unsigned char)~mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((text[i] & 0xc0) != 0x80)
+        if (count > length)
+            return 0;
+        uint32_t character = bytes[0] & (unsigned char)~mask;
+        for (size_t i = 1; i < count; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
                 return 0;
-            character = character << 6 | (text[i] & 0x3f);
+            character = character << 6 | (bytes[i] & 0x3f);
         }
         bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
         bool is_valid =
-            character >= forms[length - 1].least && character <= 0x10ffff && !is_surrogate;
-        return is_valid ? length : 0;
+            character >= forms[count - 1].least && character <= 0x10ffff && !is_surrogate;
+        return is_valid ? count : 0;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Text that others wrote: made fit to be shown in one line, and read as numbers.
+ * Text that comes from a user: quoted for messages, read as numbers, taken apart into characters.
  */
 #ifndef ELAPSE_CLI_COMMON_TEXT_H
 #define ELAPSE_CLI_COMMON_TEXT_H
@@ -11,37 +11,38 @@
 /* How many bytes of the text are shown before it is cut. */
 #define QUOTED_BYTES_MAX 40
 
-/* A text between single quotes, cut to QUOTED_BYTES_MAX bytes (three dots say
- * so), with every byte outside printable ASCII as \xNN. */
+/* Text between single quotes. */
 struct quoted {
     char text[QUOTED_BYTES_MAX * 4 + sizeof "''..."];
 };
 
+/* Returns the text between single quotes, with every byte outside printable ASCII as \xNN. A text
+ * longer than QUOTED_BYTES_MAX is cut, and "..." follows it. */
 struct quoted quote_text(const char *text, size_t length);
 
-/* The same for a string that ends in a NUL. */
+/* Does the same for a string that ends in a NUL. */
 struct quoted quote_string(const char *string);
 
-/* Makes every control character, as a file name may have, a '?'. */
+/* Replaces every control character, which a file name may have, by '?'. */
 void mask_control_characters(char *text);
 
-/* Reads a whole decimal number from `least` to `most`. Returns false, and leaves
- * `*number` as it was, if the text is none. */
+/* Reads a whole decimal number from `least` to `most`. Returns false if the text is not one, and
+ * then leaves `*number` as it was. */
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);
 
 /* Compares two uint64_t for qsort. */
 int compare_numbers(const void *left, const void *right);
 
-/* Room for any 64-bit number with its thousands apart: 20 digits, 6 commas. */
+/* Room for any 64-bit number with commas between its thousands: 20 digits, 6 commas. */
 struct grouped {
     char text[27];
 };
 
-/* A number for people: 1234567 becomes 1,234,567. */
+/* Returns a number with commas between its thousands: 1,234,567. */
 struct grouped group_digits(unsigned long long number);
 
-/* Length in bytes of the UTF-8 character that the string begins with; 0: it begins
- * with none. */
-size_t character_length(const char *string);
+/* Returns the length in bytes of the UTF-8 character at the beginning of the text, or 0 if there is
+ * no valid one. Reads at most `length` bytes. Requires that `length` is not 0. */
+size_t character_length(const char *text, size_t length);
 
 #endif

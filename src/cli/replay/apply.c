@@ -1,17 +1,19 @@
 /*
- * The second stage of a replay: operations go to the structure, and what it does
- * with them is judged.
+ * The second stage of a replay: it applies operations to the structure, and checks every timer that
+ * the structure pops against the record of its deadline.
  */
+#include "apply.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "../common/clock.h"
+#include "../../base/assert.h"
+#include "../../os/program.h"
 #include "../common/message.h"
-#include "apply.h"
 
 enum { FIRST_CAPACITY = 1024 };
 
-/* Keeps the first fault: what follows may be due to it. */
+/* Keeps the first fault, which may have caused the later ones. */
 static void set_fault(struct replay *replay, const char *fault)
 {
     if (replay->fault == NULL)
@@ -22,6 +24,7 @@ void replay_begin(struct replay *replay, uint64_t now_tick)
 {
     const struct elapse_structure *structure = replay->structure;
 
+    ELAPSE__ASSERT(!replay->begun);
     replay->capacity = FIRST_CAPACITY;
     size_t bytes = structure->storage_bytes(replay->shape, replay->capacity);
     replay->storage = bytes > 0 ? allocate(bytes) : NULL;
@@ -66,7 +69,7 @@ static void count_slot(const struct elapse_slot *slot, void *context)
 static void take_occupancy(struct replay *replay)
 {
     struct replay_figures *figures = &replay->figures;
-    uint64_t begin_ns = clock_ns();
+    uint64_t begin_ns = elapse__os_monotonic_ns();
 
     memset(figures->level_timers, 0, sizeof figures->level_timers);
     memset(figures->level_slots, 0, sizeof figures->level_slots);
@@ -74,14 +77,14 @@ static void take_occupancy(struct replay *replay)
     figures->occupancy_pending = figures->pending;
     replay->structure->dump(replay->instance, count_slot, figures);
     replay->occupancy_below = 0;
-    replay->occupancy_ns += clock_ns() - begin_ns;
+    replay->occupancy_ns += elapse__os_monotonic_ns() - begin_ns;
 }
 
 /*
- * Walking all timers is too dear to do at each new maximum. It is done when
- * pending has fallen a 256th below a maximum that lies a 256th above the
- * occupancy taken last, and at the end: always within a hundredth of the peak,
- * and in most traces a few times only.
+ * Taking the occupancy walks all timers, which is too slow for every new maximum. It is done at the
+ * end, and when the number of pending timers has fallen by a 256th from a maximum that was a 256th
+ * above the occupancy taken before. So the last one was taken within a hundredth of the peak, and
+ * in most traces there are only a few.
  */
 static void note_peak(struct replay *replay)
 {
@@ -96,17 +99,19 @@ static void note_peak(struct replay *replay)
         replay->occupancy_below = lowest + 1;
 }
 
-/* Call it before a timer leaves the structure. */
+/* Called before a timer leaves the structure. */
 static inline void note_fall(struct replay *replay)
 {
     if (replay->figures.pending < replay->occupancy_below)
         take_occupancy(replay);
 }
 
-/* ---- Judging ------------------------------------------------------------- */
+/* ---- Checking ------------------------------------------------------------ */
 
 static void list_ended(struct replay *replay, struct record *record)
 {
+    ELAPSE__ASSERT(record->armed);
+    ELAPSE__ASSERT(replay->figures.pending > 0);
     record->armed = false;
     replay->figures.pending--;
     if (record->ended)
@@ -124,7 +129,7 @@ void replay_collect_digest(struct replay *replay, struct record *record)
     record->digest_due = false;
 }
 
-static void judge_fired(struct replay *replay, struct record *record)
+static void check_fired(struct replay *replay, struct record *record)
 {
     struct replay_figures *figures = &replay->figures;
 
@@ -162,7 +167,7 @@ static void wake_up(struct replay *replay, uint64_t at_tick)
         timer = replay->structure->pop(replay->instance);
         if (timer == NULL || replay->fault != NULL)
             break;
-        judge_fired(replay, (struct record *)timer);
+        check_fired(replay, (struct record *)timer);
     }
     sample_pending(replay, replay->now_tick);
 }
@@ -187,7 +192,7 @@ static void arm(struct replay *replay, const struct replay_step *step)
     enum elapse_error error;
 
     if (!record->armed) {
-        /* Not due before the sweep, unless it fired early and is restarted. */
+        /* Only a record that fired early, and is restarted, is in the list of the ended ones. */
         replay_collect_digest(replay, record);
         record->armed = true;
         replay->figures.pending++;
@@ -208,13 +213,15 @@ static void disarm(struct replay *replay, struct record *record)
 {
     note_fall(replay);
     if (replay->structure->stop(replay->instance, &record->timer) != record->armed)
-        set_fault(replay, "stop did not tell truly whether the timer was pending");
+        set_fault(replay, "stop returned the wrong answer to whether the timer was pending");
     if (record->armed)
         list_ended(replay, record);
 }
 
 static void apply_step(struct replay *replay, const struct replay_step *step)
 {
+    ELAPSE__ASSERT(replay->begun);
+    ELAPSE__ASSERT(step->record != NULL);
     run_until(replay, step->time_tick);
     replay->figures.operations++;
     switch (step->kind) {
@@ -237,15 +244,15 @@ static void apply_step(struct replay *replay, const struct replay_step *step)
 void replay_apply_batch(struct replay *replay)
 {
     replay->occupancy_ns = 0;
-    uint64_t begin_ns = clock_ns();
+    uint64_t begin_ns = elapse__os_monotonic_ns();
     for (size_t i = 0; i < replay->step_count && replay->fault == NULL; i++)
         apply_step(replay, &replay->steps[i]);
-    replay->apply_ns += clock_ns() - begin_ns - replay->occupancy_ns;
+    replay->apply_ns += elapse__os_monotonic_ns() - begin_ns - replay->occupancy_ns;
 }
 
 /* ---- The end ------------------------------------------------------------- */
 
-static bool judge_pending(struct elapse_timer *timer, void *context)
+static bool check_pending(struct elapse_timer *timer, void *context)
 {
     struct replay *replay = context;
     const struct record *record = (const struct record *)timer;
@@ -256,7 +263,7 @@ static bool judge_pending(struct elapse_timer *timer, void *context)
     return true;
 }
 
-enum replay_status replay_finish(struct replay *replay)
+void replay_apply_end(struct replay *replay)
 {
     struct replay_figures *figures = &replay->figures;
     const struct elapse_structure *structure = replay->structure;
@@ -265,9 +272,8 @@ enum replay_status replay_finish(struct replay *replay)
         take_occupancy(replay);
     if (structure->count(replay->instance) != figures->pending)
         set_fault(replay, "its count of pending timers is wrong");
-    structure->for_each(replay->instance, judge_pending, replay);
+    structure->for_each(replay->instance, check_pending, replay);
     figures->moves = structure->moves(replay->instance);
     if (figures->operations > 0)
         figures->ns_per_operation = (double)replay->apply_ns / (double)figures->operations;
-    return replay->fault == NULL ? REPLAY_OK : REPLAY_BROKEN_STRUCTURE;
 }

@@ -1,6 +1,5 @@
 /*
- * A replay from within: what replay.c, which reads and sweeps, shares with
- * replay_apply.c, which drives the structure and judges it.
+ * The second stage of a replay, and the state of a replay, which all stages share.
  */
 #ifndef ELAPSE_CLI_REPLAY_APPLY_H
 #define ELAPSE_CLI_REPLAY_APPLY_H
@@ -9,13 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <elapse/structure.h>
+
+#include "figures.h"
 #include "records.h"
-#include "replay.h"
+#include "samples.h"
 #include "trace.h"
 
 #define REPLAY_BATCH_OPERATIONS 4096
 
-/* An operation that has been read: its record is found, its times are ticks. */
+/* An operation that has been read. */
 struct replay_step {
     enum trace_kind kind;
     struct record *record;
@@ -28,20 +30,20 @@ struct replay {
     const struct elapse_structure *structure;
     const struct elapse_shape *shape;
     void *instance;
-    void *storage; /* the instance's, if it takes any */
+    void *storage; /* of the instance; may be NULL */
     size_t capacity;
-    bool begun; /* the instance has been initialised */
+    bool begun; /* the instance is initialised */
     uint64_t tick_us;
     uint64_t now_tick;
-    uint64_t time_us; /* of the operation read last */
+    uint64_t time_us; /* of the operation that was read last */
 
     struct record_table table;
-    struct record *ended;
+    struct record *ended; /* list of the records that fired or were stopped */
 
-    /* The occupancy is taken again once fewer than this are pending; 0: not. */
+    /* The occupancy is taken as soon as fewer timers than this are pending; 0: never. */
     uint64_t occupancy_below;
-    uint64_t occupancy_ns; /* spent on it in this batch */
-    uint64_t apply_ns;     /* spent on all batches, without that */
+    uint64_t occupancy_ns; /* the time that this took in the current batch */
+    uint64_t apply_ns;     /* the time that all batches took, without that */
 
     struct samples *samples;
     struct replay_figures figures;
@@ -54,11 +56,13 @@ struct replay {
 /* Initialises the structure: virtual time begins at `now_tick`. */
 void replay_begin(struct replay *replay, uint64_t now_tick);
 
-/* Takes the steps that have been read through the structure, as long as it has no
- * fault. */
+/* Applies the steps that have been read, until the structure shows a fault. */
 void replay_apply_batch(struct replay *replay);
 
-/* Adds what the record fired with to the digest, if that is still to be done. */
+/* Takes the last figures, after the last batch. */
+void replay_apply_end(struct replay *replay);
+
+/* Adds the firing of the record to the digest, unless that has been done. */
 void replay_collect_digest(struct replay *replay, struct record *record);
 
 #endif

@@ -1,256 +1,92 @@
 /*
- * Drawing with gnuplot, which is started without a shell and fed through a pipe.
+ * Drawing with gnuplot, which is run without a shell, and writing the picture to its file.
  */
 #include "plot.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "../common/duration.h"
-#include "../common/message.h"
-#include "../common/text.h"
-
-/* ---- what gnuplot is told ---- */
-
-/* A unit of the time axis: the largest of which the span has at least three. */
-struct unit {
-    const char *name;
-    double us;
-};
-
-static struct unit unit_for(uint64_t span_us)
-{
-    static const struct unit units[] = {
-        {"days", 86400e6}, {"hours", 3600e6}, {"minutes", 60e6}, {"seconds", 1e6}, {"ms", 1e3},
-    };
-
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        if ((double)span_us >= 3 * units[i].us)
-            return units[i];
-    }
-    return (struct unit){"us", 1};
-}
-
-/* Text without control characters, between double quotes, with nothing in it that
- * gnuplot would interpret, and nothing that XML cannot hold. */
-static void print_quoted(FILE *script, const char *text)
-{
-    fputc('"', script);
-    while (*text != '\0') {
-        size_t length = character_length(text);
-        if (*text == '"' || *text == '\\' || *text == '`')
-            fputc('\'', script);
-        else if (length == 0)
-            fputc('?', script);
-        else
-            fwrite(text, 1, length, script);
-        text += length > 0 ? length : 1;
-    }
-    fputc('"', script);
-}
-
-/* An axis of counts from 0 to `most`, with a little room above it. */
-static void print_count_axis(FILE *script, uint64_t most)
-{
-    fprintf(script, "set yrange [0:%g]\nset format y '%%.0f'\nset ytics %s\n",
-            most > 0 ? (double)most * 1.05 : 1.0, most < 5 ? "1" : "autofreq");
-}
-
-static void print_head(FILE *script, const struct report *report)
-{
-    char caption[400];
-
-    snprintf(caption, sizeof caption, "%.200s through the %s, tick %s: %s operations, %s fired",
-             report->trace, report->structure, duration_format(report->tick_us * 1000).text,
-             group_digits(report->figures->operations).text,
-             group_digits(report->figures->fired).text);
-    mask_control_characters(caption);
-    fputs("set terminal svg size 900,720 font 'sans-serif,13' background rgb 'white'\n", script);
-    fputs("set encoding utf8\n"
-          "set multiplot layout 2,1 margins 0.13,0.96,0.10,0.89 spacing 0.0,0.16\n"
-          "set border 3 lc rgb '#606060'\nset tics nomirror out\n"
-          "set grid ytics lc rgb '#dddddd' lw 1\nset key off\n",
-          script);
-    fputs("set label 1 at screen 0.5,0.965 center front noenhanced ", script);
-    print_quoted(script, caption);
-    fputc('\n', script);
-}
-
-static void print_pending(FILE *script, const struct samples *samples, uint64_t peak)
-{
-    uint64_t span_us = samples->last_us - samples->first_us;
-    struct unit unit = unit_for(span_us);
-    double step = (double)samples->interval_us / unit.us;
-    double right = span_us > 0 ? (double)span_us / unit.us : 1;
-
-    fprintf(script,
-            "set title 'Pending timers over time'\nset xlabel 'time, %s'\nset ylabel 'pending'\n"
-            "set xrange [0:%.9g]\n",
-            unit.name, right);
-    print_count_axis(script, peak);
-    fputs("plot '-' using 1:2 with filledcurves x1 fc rgb '#cfe3f5', "
-          "'-' using 1:2 with lines lw 2 lc rgb '#1f6fb5'\n",
-          script);
-    for (int curve = 0; curve < 2; curve++) {
-        for (size_t i = 0; i < samples->intervals; i++)
-            fprintf(script, "%.9g %" PRIu64 "\n", (double)i * step, samples->most[i]);
-        fprintf(script, "%.9g %" PRIu64 "\ne\n", right,
-                samples->intervals > 0 ? samples->last[samples->intervals - 1] : 0);
-    }
-}
-
-/* The bins that are not empty: [*first, *end). Returns what the fullest one counts. */
-static uint64_t find_bins(const struct samples *samples, unsigned *first, unsigned *end)
-{
-    uint64_t most = 0;
-
-    *first = SAMPLES_BINS;
-    *end = 0;
-    for (unsigned bin = 0; bin < SAMPLES_BINS; bin++) {
-        if (samples->delays[bin] == 0)
-            continue;
-        if (*first == SAMPLES_BINS)
-            *first = bin;
-        *end = bin + 1;
-        most = samples->delays[bin] > most ? samples->delays[bin] : most;
-    }
-    return most;
-}
-
-/* The axis is the bins' number, that is the logarithm; these are its marks. */
-static void print_delay_marks(FILE *script, double low, double high)
-{
-    static const struct {
-        const char *name;
-        double bin; /* 10 times the decimal logarithm of the delay in us */
-    } marks[] = {
-        {"1 us", 0},         {"10 us", 10},         {"100 us", 20},     {"1 ms", 30},
-        {"10 ms", 40},       {"100 ms", 50},        {"1 s", 60},        {"10 s", 70},
-        {"1 min", 77.782},   {"5 min", 84.771},     {"30 min", 92.553}, {"2 h", 98.573},
-        {"12 h", 106.355},   {"3 d", 114.136},      {"14 d", 120.826},  {"90 d", 128.908},
-        {"1 year", 134.988}, {"10 years", 144.988},
-    };
-    const char *separator = "";
-
-    fputs("set xtics (", script);
-    for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
-        if (marks[i].bin < low || marks[i].bin > high)
-            continue;
-        fprintf(script, "%s'%s' %g", separator, marks[i].name, marks[i].bin);
-        separator = ", ";
-    }
-    fputs(")\n", script);
-}
-
-static void print_delays(FILE *script, const struct samples *samples)
-{
-    unsigned first;
-    unsigned end;
-    uint64_t most = find_bins(samples, &first, &end);
-
-    if (end == 0) {
-        first = 60;
-        end = 61;
-    }
-    /* A margin wide enough that a mark stands on either side of a lone bin. */
-    double low = first > 8 ? first - 8.0 : 0;
-    double high = end + 8.0;
-    fputs("unset label 1\nset title 'Delays asked for, ten bins a decade", script);
-    if (samples->zero_delays > 0)
-        fprintf(script, "; %s of zero left out", group_digits(samples->zero_delays).text);
-    fputs("'\nset xlabel 'delay'\nset ylabel 'starts and restarts'\n"
-          "set style fill solid 0.75\nset boxwidth 0.9\n",
-          script);
-    fprintf(script, "set xrange [%g:%g]\n", low, high);
-    print_count_axis(script, most);
-    print_delay_marks(script, low, high);
-    fputs("plot '-' using ($1+0.5):2 with boxes lc rgb '#1f6fb5'\n", script);
-    for (unsigned bin = first; bin < end; bin++)
-        fprintf(script, "%u %" PRIu64 "\n", bin, samples->delays[bin]);
-    fputs("e\nunset multiplot\n", script);
-}
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/environment.h"
+#include "plot_script.h"
 
 /* ---- gnuplot ---- */
 
-/* Starts gnuplot with its standard input on a pipe and its standard output on
- * `picture`; returns the end to write to, or NULL with errno set. */
-static FILE *start_gnuplot(pid_t *process, int picture)
+/* Runs gnuplot with its standard output on `picture`. */
+static int run_gnuplot(const struct buffer *script, int picture, struct elapse__os_end *end)
 {
+    static const char *const locale_name[] = {"LC_ALL="};
+    /* In the C locale gnuplot warns that it cannot write a degree sign. */
+    char locale[] = "LC_ALL=C.UTF-8";
     char name[] = "gnuplot";
     char *arguments[] = {name, NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2];
+    size_t count;
+    char **environment = environment_without(locale_name, 1, 1, &count);
 
-    /* In the C locale gnuplot warns that it cannot write a degree sign. */
-    setenv("LC_ALL", "C.UTF-8", 1);
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return NULL;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
-    int error = posix_spawnp(process, name, &actions, NULL, arguments, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]);
-    FILE *script = error == 0 ? fdopen(ends[1], "w") : NULL;
-    if (script == NULL)
-        close(ends[1]);
-    errno = error;
-    return script;
+    environment[count] = locale;
+    environment[count + 1] = NULL;
+    const struct elapse__os_program program = {
+        .arguments = arguments,
+        .environment = environment,
+        .input = script->bytes,
+        .input_bytes = script->length,
+        .output = picture,
+    };
+    int error = elapse__os_run(&program, end);
+    free(environment);
+    return error;
 }
 
-static enum exit_status no_gnuplot(void)
+static enum exit_status no_gnuplot(int error)
 {
-    print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s", strerror(errno));
+    print_error("--plot needs gnuplot (Debian package gnuplot-nox): %s",
+                elapse__os_error_text(error));
     return STATUS_FAILED;
 }
 
-static bool gnuplot_succeeded(pid_t process)
+static bool has_succeeded(const struct elapse__os_end *end)
 {
-    int status;
-
-    while (waitpid(process, &status, 0) < 0) {
-        if (errno != EINTR)
-            return false;
-    }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return !end->by_signal && end->number == 0;
 }
 
-/* gnuplot's exit status does not tell of a picture that had no room. */
+static bool ends_with_tag(const char *text, size_t length, const char *tag)
+{
+    while (length > 0 && text[length - 1] != '>')
+        length--;
+    size_t tag_length = strlen(tag);
+    return length >= tag_length && memcmp(text + length - tag_length, tag, tag_length) == 0;
+}
+
+/* Returns whether the picture has its end. gnuplot also succeeds when the disk was full. */
 static bool is_whole(int picture)
 {
-    static const char end[] = "</svg>";
     char last[16];
-    off_t bytes = lseek(picture, 0, SEEK_END);
-    off_t begin = bytes < (off_t)sizeof last ? 0 : bytes - (off_t)sizeof last;
-    ssize_t got = pread(picture, last, sizeof last, begin);
+    struct elapse__os_status status;
+    size_t got;
 
-    return got > 0 && memmem(last, (size_t)got, end, strlen(end)) != NULL;
+    if (elapse__os_status_of_file(picture, &status) != 0)
+        return false;
+    uint64_t begin = status.bytes < sizeof last ? 0 : status.bytes - sizeof last;
+    return elapse__os_read_at(picture, begin, last, sizeof last, &got) == 0 &&
+           ends_with_tag(last, got, "</svg>");
 }
 
-/* The picture goes into a descriptor: gnuplot would read a name in its own way. */
+/* Draws into a descriptor, because gnuplot gives some characters of a file name a meaning. */
 static enum exit_status draw(int picture, const struct report *report,
                              const struct samples *samples)
 {
-    pid_t process;
-    FILE *script = start_gnuplot(&process, picture);
+    struct buffer script = {.bytes = NULL};
+    struct elapse__os_end end;
 
-    if (script == NULL)
-        return no_gnuplot();
-    print_head(script, report);
-    print_pending(script, samples, report->figures->peak_pending);
-    print_delays(script, samples);
-    bool written = fclose(script) == 0;
-    if (!gnuplot_succeeded(process) || !written || !is_whole(picture)) {
+    plot_script_add(&script, report, samples);
+    ELAPSE__ASSERT(script.length > 0);
+    int error = run_gnuplot(&script, picture, &end);
+    buffer_free(&script);
+    if (error != 0)
+        return no_gnuplot(error);
+    if (!has_succeeded(&end) || !is_whole(picture)) {
         print_error("gnuplot failed to draw the plot");
         return STATUS_FAILED;
     }
@@ -259,127 +95,132 @@ static enum exit_status draw(int picture, const struct report *report,
 
 /* ---- the file ---- */
 
-static enum exit_status file_failed(const char *path)
+/* Reports the error, if there is one. */
+static enum exit_status status_of(int error, const char *path)
 {
-    print_error("%s: %s", path, strerror(errno));
+    if (error == 0)
+        return STATUS_OK;
+    print_error("%s: %s", path, elapse__os_error_text(error));
     return STATUS_FAILED;
 }
 
-/* A file is replaced once the picture is whole; a device, a pipe or a symbolic link
- * is written to as it is. */
+/* Returns whether the file is replaced once the picture is whole. A device, a pipe or a symbolic
+ * link stays, and the picture is written to it. */
 static bool is_replaceable(const char *path)
 {
-    struct stat status;
+    struct elapse__os_status status;
 
-    return lstat(path, &status) != 0 || S_ISREG(status.st_mode);
+    return elapse__os_status_of_link(path, &status) != 0 || status.kind == ELAPSE__OS_REGULAR;
 }
 
-/* Opens a new file in the folder of `path`, whose name is the caller's to free.
- * Returns its descriptor, or -1 with errno set. */
-static int open_beside(const char *path, char **name)
+/* Makes a new file in the folder of `path`. The caller frees the name. */
+static int create_beside(const char *path, char **name, int *file)
 {
-    if (asprintf(name, "%s.XXXXXX", path) < 0)
-        out_of_memory();
-    int file = mkostemp(*name, O_CLOEXEC);
-    if (file < 0)
-        return -1;
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(file, 0666 & ~mask);
-    return file;
+    *name = allocate(strlen(path) + ELAPSE__OS_SUFFIX_BYTES + 1);
+    return elapse__os_create_beside(path, *name, file);
 }
 
-/* Copies the picture and closes the target. On failure errno is set. */
-static bool copy_picture(int picture, int target)
+/* Copies the picture, and closes the target. */
+static int copy_picture(int picture, int target)
 {
-    char buffer[16384];
-    ssize_t got = 0;
-    bool written = lseek(picture, 0, SEEK_SET) == 0;
+    char bytes[16384];
+    uint64_t offset = 0;
+    size_t got;
+    int error;
 
-    while (written && (got = read(picture, buffer, sizeof buffer)) > 0) {
-        for (ssize_t done = 0; written && done < got;) {
-            ssize_t put = write(target, buffer + done, (size_t)(got - done));
-            written = put > 0;
-            done += put;
-        }
-    }
-    int error = errno;
-    bool closed = close(target) == 0;
-    if (!written || got < 0)
-        errno = error;
-    return written && got == 0 && closed;
+    do {
+        error = elapse__os_read_at(picture, offset, bytes, sizeof bytes, &got);
+        if (error == 0)
+            error = elapse__os_write_all(target, bytes, got);
+        offset += got;
+    } while (error == 0 && got > 0);
+    int close_error = elapse__os_close(target);
+    return error != 0 ? error : close_error;
 }
 
-static enum exit_status replace_file(const char *path, int picture)
+static int replace_file(const char *path, int picture)
 {
     char *name;
-    int target = open_beside(path, &name);
-    bool created = target >= 0;
-    bool replaced = created && copy_picture(picture, target) && rename(name, path) == 0;
-    enum exit_status status = replaced ? STATUS_OK : file_failed(path);
+    int target;
+    int error = create_beside(path, &name, &target);
 
-    if (created && !replaced)
-        unlink(name);
+    if (error == 0) {
+        error = copy_picture(picture, target);
+        if (error == 0)
+            error = elapse__os_rename(name, path);
+        if (error != 0)
+            (void)elapse__os_remove(name);
+    }
     free(name);
-    return status;
+    return error;
 }
 
-static enum exit_status write_into(const char *path, int picture)
+static int write_into(const char *path, int picture)
 {
-    int target = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int target;
+    int error = elapse__os_open_to_write(path, &target);
 
-    if (target < 0 || !copy_picture(picture, target))
-        return file_failed(path);
-    return STATUS_OK;
+    return error != 0 ? error : copy_picture(picture, target);
+}
+
+/* Returns 0 if replace_file can make its new file, which is removed again. */
+static int check_replaceable(const char *path)
+{
+    char *name;
+    int file;
+    int error = create_beside(path, &name, &file);
+
+    if (error == 0) {
+        (void)elapse__os_close(file);
+        (void)elapse__os_remove(name);
+    }
+    free(name);
+    return error;
+}
+
+/* Returns 0 if write_into can write. */
+static int check_writable(const char *path)
+{
+    struct elapse__os_status status;
+    int error = elapse__os_status_of_path(path, &status);
+
+    /* A symbolic link may lead to a file that does not exist yet. */
+    if (error != 0)
+        return error == ENOENT ? 0 : error;
+    return status.kind == ELAPSE__OS_DIRECTORY ? EISDIR : elapse__os_check_writable(path);
 }
 
 enum exit_status plot_check(const char *path)
 {
-    struct stat status;
-    pid_t process;
-    FILE *script = start_gnuplot(&process, STDERR_FILENO);
+    const struct buffer empty = {.bytes = NULL};
+    struct elapse__os_end end;
+    int error = run_gnuplot(&empty, ELAPSE__OS_ERRORS, &end);
 
-    if (script == NULL)
-        return no_gnuplot();
-    fclose(script);
-    if (!gnuplot_succeeded(process)) {
+    if (error != 0)
+        return no_gnuplot(error);
+    if (!has_succeeded(&end)) {
         print_error("gnuplot does not run");
         return STATUS_FAILED;
     }
-    if (is_replaceable(path)) {
-        char *name;
-        int file = open_beside(path, &name);
-        enum exit_status outcome = file >= 0 ? STATUS_OK : file_failed(path);
-        if (file >= 0) {
-            close(file);
-            unlink(name);
-        }
-        free(name);
-        return outcome;
-    }
-    /* A symbolic link may lead to a file that is still to be made. */
-    if (stat(path, &status) != 0)
-        return errno == ENOENT ? STATUS_OK : file_failed(path);
-    errno = EISDIR;
-    return !S_ISDIR(status.st_mode) && access(path, W_OK) == 0 ? STATUS_OK : file_failed(path);
+    return status_of(is_replaceable(path) ? check_replaceable(path) : check_writable(path), path);
 }
 
 enum exit_status plot_write(const char *path, const struct report *report,
                             const struct samples *samples)
 {
-    /* Should a reader die early, writing to it must fail and not end the program. */
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    FILE *picture = tmpfile();
+    int picture;
+    int error = elapse__os_open_in_memory(&picture);
 
-    if (picture == NULL)
-        return file_failed(path);
-    sigaction(SIGPIPE, &ignore, &before);
-    enum exit_status status = draw(fileno(picture), report, samples);
-    if (status == STATUS_OK)
-        status = is_replaceable(path) ? replace_file(path, fileno(picture))
-                                      : write_into(path, fileno(picture));
-    sigaction(SIGPIPE, &before, NULL);
-    fclose(picture);
+    if (error != 0)
+        return status_of(error, path);
+    enum exit_status status = draw(picture, report, samples);
+    if (status == STATUS_OK) {
+        /* If `path` is a pipe whose reader goes away, the write fails and is reported. */
+        bool before = elapse__os_broken_pipe_ends(false);
+        error = is_replaceable(path) ? replace_file(path, picture) : write_into(path, picture);
+        (void)elapse__os_broken_pipe_ends(before);
+        status = status_of(error, path);
+    }
+    (void)elapse__os_close(picture);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * The picture of a replay: pending timers over time, and the delays asked for.
+ * The plot of a replay: pending timers over time, and how often each delay occurred.
  */
 #ifndef ELAPSE_CLI_REPLAY_PLOT_H
 #define ELAPSE_CLI_REPLAY_PLOT_H
@@ -9,16 +9,14 @@
 #include "samples.h"
 
 /*
- * Looks whether plot_write(path) can be done: whether gnuplot runs, and whether the
- * file can be written. Returns STATUS_OK, or says what is wrong and returns
- * STATUS_FAILED.
+ * Checks whether plot_write(path) can succeed: whether gnuplot runs, and whether the file can be
+ * written. Returns STATUS_OK; or prints what is wrong and returns STATUS_FAILED.
  */
 enum exit_status plot_check(const char *path);
 
 /*
- * Has gnuplot draw the samples of a finished replay into the SVG file `path`,
- * which appears whole or not at all. Returns STATUS_OK, or says what went wrong
- * and returns STATUS_FAILED.
+ * Draws the samples of a finished replay with gnuplot into the SVG file `path`, which appears whole
+ * or not at all. Returns STATUS_OK; or prints what went wrong and returns STATUS_FAILED.
  */
 enum exit_status plot_write(const char *path, const struct report *report,
                             const struct samples *samples);

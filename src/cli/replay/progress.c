@@ -5,10 +5,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "../common/clock.h"
+#include "../../base/assert.h"
+#include "../../os/program.h"
 #include "../common/text.h"
 
 static const uint64_t first_after_ns = 1000000000;
@@ -16,20 +15,21 @@ static const uint64_t repeat_after_ns = 250000000;
 
 void progress_begin(struct progress *progress)
 {
-    progress->on_terminal = isatty(STDERR_FILENO) == 1;
+    progress->on_terminal = elapse__os_is_terminal(ELAPSE__OS_ERRORS);
     progress->shown = false;
-    progress->next_ns = clock_ns() + first_after_ns;
+    progress->next_ns = elapse__os_monotonic_ns() + first_after_ns;
 }
 
-/* Cuts a line of ASCII so that it stays one on the terminal, whose last column is
- * left free. */
+/* Cuts a line of ASCII to the width of the terminal. Its last column stays free, because some
+ * terminals begin a new line when it is filled. */
 static void fit_to_terminal(char *line)
 {
-    struct winsize window;
+    unsigned columns;
+    unsigned rows;
 
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 &&
-        strlen(line) >= window.ws_col)
-        line[window.ws_col - 1] = '\0';
+    if (elapse__os_terminal_size(ELAPSE__OS_ERRORS, &columns, &rows) && columns > 0 &&
+        strlen(line) >= columns)
+        line[columns - 1] = '\0';
 }
 
 void progress_update(struct progress *progress, const char *trace, uint64_t operations,
@@ -38,8 +38,9 @@ void progress_update(struct progress *progress, const char *trace, uint64_t oper
     char percent[16] = "";
     char line[400];
 
-    if (!progress->on_terminal || clock_ns() < progress->next_ns)
+    if (!progress->on_terminal || elapse__os_monotonic_ns() < progress->next_ns)
         return;
+    ELAPSE__ASSERT(part <= 1);
     if (part >= 0)
         snprintf(percent, sizeof percent, "%.0f %% of ", part * 100);
     snprintf(line, sizeof line, "%s%s: %s operations, %s pending", percent,
@@ -49,7 +50,7 @@ void progress_update(struct progress *progress, const char *trace, uint64_t oper
     fprintf(stderr, "\r\033[K%s", line);
     fflush(stderr);
     progress->shown = true;
-    progress->next_ns = clock_ns() + repeat_after_ns;
+    progress->next_ns = elapse__os_monotonic_ns() + repeat_after_ns;
 }
 
 void progress_end(struct progress *progress)

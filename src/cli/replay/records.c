@@ -1,10 +1,12 @@
 /*
- * The table of records, by uthash, and the list of all, by utlist.
+ * The table of records, made with uthash, and the list of all, made with utlist.
  */
 #include "records.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "../../base/assert.h"
 
 struct record *record_find(const struct record_table *table, const char *key, size_t length)
 {
@@ -17,6 +19,8 @@ struct record *record_find(const struct record_table *table, const char *key, si
 struct record *record_new(struct record_table *table, struct record *older, const char *key,
                           size_t length)
 {
+    ELAPSE__ASSERT(length > 0);
+    ELAPSE__ASSERT(older == NULL || older->key_length == length);
     struct record *record = allocate(sizeof *record + length);
 
     memset(record, 0, sizeof *record);
@@ -39,6 +43,7 @@ void record_forget(struct record_table *table, struct record *record)
 
 void record_free(struct record_table *table, struct record *record)
 {
+    ELAPSE__ASSERT(!record->armed);
     record_forget(table, record);
     DL_DELETE(table->all, record);
     free(record);

@@ -13,29 +13,29 @@
 
 #include "../common/message.h"
 
-/* A key can be any bytes, so the hash must be good, and is at hand anyway. */
+/* A key can be any bytes, so uthash needs a good hash. */
 #include <xxhash.h>
 #define HASH_FUNCTION(key, length, hash) ((hash) = (unsigned)XXH3_64bits((key), (length)))
-#define uthash_fatal(message)            out_of_memory()
+#define uthash_malloc(bytes)             allocate(bytes)
 #include <uthash.h>
 #include <utlist.h>
 
 struct record {
-    struct elapse_timer timer; /* first: a timer's record is found by a cast */
+    struct elapse_timer timer; /* first, so that a cast finds the record of a timer */
 
-    /* What applying knows: judged from these, never from the timer. */
+    /* For applying, which never asks the timer for what it can know by itself. */
     uint64_t deadline_tick;
     uint64_t deadline_us;
-    struct record *next_ended; /* list of those that fired or were stopped */
+    struct record *next_ended; /* in the list of those that fired or were stopped */
     bool armed;                /* started, and neither fired nor stopped since */
-    bool ended;                /* in the list */
-    bool digest_due;           /* fired, and not yet in the digest */
+    bool ended;                /* it is in that list */
+    bool digest_due;           /* it fired, and is not in the digest yet */
 
-    /* What reading knows. */
-    bool is_latest; /* in the table: its key has no later record, nor is cancelled */
+    /* For reading. */
+    bool is_latest; /* in the table: its key has no later record and was not cancelled */
     uint64_t trace_deadline_us;
 
-    /* Among all records, whether the structure still has them or not. */
+    /* The neighbours in the list of all records. */
     struct record *prev;
     struct record *next;
 
@@ -44,26 +44,26 @@ struct record {
     char key[];
 };
 
-/* The table, empty when it is all zero, and the list of the records it has made. */
+/* The table and the list of all records; empty when it is all zero. */
 struct record_table {
     struct record *first;
     struct record *all;
 };
 
-/* The latest record of the key, or NULL. */
+/* Returns the latest record of the key, or NULL. */
 struct record *record_find(const struct record_table *table, const char *key, size_t length);
 
-/* A new record, now the latest of its key; `older`, which was that, may be NULL. */
+/* Returns a new record, which is the latest of its key. `older` is the one before, or NULL. */
 struct record *record_new(struct record_table *table, struct record *older, const char *key,
                           size_t length);
 
-/* Takes the record out of the table if it is there; its memory stays. */
+/* Removes the record from the table, but keeps its memory. */
 void record_forget(struct record_table *table, struct record *record);
 
-/* Forgets and frees the record. */
+/* Removes the record from table and list, and frees it. */
 void record_free(struct record_table *table, struct record *record);
 
-/* Empties the table, and frees every record that is left. */
+/* Frees all records. */
 void record_table_free(struct record_table *table);
 
 #endif

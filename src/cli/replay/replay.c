@@ -1,7 +1,5 @@
 /*
- * The replay from outside, and its first and its third stage, which are about
- * records: they are made as operations are read, and freed when nobody needs
- * them. See replay.h for the plan.
+ * The first and the third stage of a replay, which make and free records. replay.h has the plan.
  */
 #include "replay.h"
 
@@ -9,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/message.h"
 #include "../common/text.h"
 #include "apply.h"
@@ -18,6 +17,7 @@ struct replay *replay_new(const struct elapse_structure *structure,
                           const struct elapse_shape *shape, uint64_t tick_us,
                           struct samples *samples)
 {
+    ELAPSE__ASSERT(tick_us > 0);
     struct replay *replay = allocate(sizeof *replay);
 
     memset(replay, 0, sizeof *replay);
@@ -26,6 +26,12 @@ struct replay *replay_new(const struct elapse_structure *structure,
     replay->tick_us = tick_us;
     replay->samples = samples;
     return replay;
+}
+
+enum replay_status replay_finish(struct replay *replay)
+{
+    replay_apply_end(replay);
+    return replay->fault == NULL ? REPLAY_OK : REPLAY_BROKEN_STRUCTURE;
 }
 
 const struct replay_figures *replay_figures(const struct replay *replay)
@@ -45,7 +51,8 @@ static uint64_t divide_up(uint64_t dividend, uint64_t divisor)
     return dividend / divisor + (dividend % divisor != 0);
 }
 
-/* Finds the record that the operation is about, or says why there is none. */
+/* Returns the record of the operation. Returns NULL if the trace may not have this operation here,
+ * and says why in `reader`. */
 static struct record *resolve(struct replay *replay, struct trace_reader *reader,
                               const struct trace_operation *operation)
 {
@@ -84,6 +91,7 @@ static enum trace_result read_batch(struct replay *replay, struct trace_reader *
         struct record *record = resolve(replay, reader, &operation);
         if (record == NULL)
             return TRACE_ERROR;
+        ELAPSE__ASSERT(operation.time_us >= replay->time_us);
         replay->steps[replay->step_count++] = (struct replay_step){
             .kind = operation.kind,
             .record = record,
@@ -100,8 +108,8 @@ static enum trace_result read_batch(struct replay *replay, struct trace_reader *
 
 /* ---- Sweep -------------------------------------------------------------- */
 
-/* Nothing points at an ended record but the table, and that only as long as the
- * trace takes its key for pending, which after an early firing it still does. */
+/* Frees the records that have ended, except those whose key is still pending in the trace: these
+ * timers fired early. */
 static void sweep(struct replay *replay)
 {
     struct record *record = replay->ended;
@@ -109,6 +117,7 @@ static void sweep(struct replay *replay)
     replay->ended = NULL;
     while (record != NULL) {
         struct record *next = record->next_ended;
+        ELAPSE__ASSERT(record->ended);
         replay_collect_digest(replay, record);
         record->ended = false;
         if (record->armed) {

@@ -1,18 +1,19 @@
 /*
- * elapse replay: the command line around the replay.
+ * elapse replay: the command line, and the replay of each trace.
  */
-#include <getopt.h>
+#include "replay_command.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <elapse/structure.h>
 
-#include "../common/command.h"
+#include "../../base/assert.h"
 #include "../common/duration.h"
-#include "../common/message.h"
+#include "../common/options.h"
+#include "../common/output.h"
 #include "../common/structure_choice.h"
 #include "../common/text.h"
 #include "plot.h"
@@ -27,37 +28,12 @@ struct replay_options {
     struct structure_choice choice;
     uint64_t tick_us;
     bool json;
-    const char *plot; /* file to draw into, or NULL */
+    const char *plot; /* the file to draw into, or NULL */
 };
-
-static enum exit_status print_help(void)
-{
-    fputs("Usage: elapse replay [--structure NAME] [--tick DURATION] [--json]\n"
-          "                     [--plot FILE.svg] TRACE...\n"
-          "\n"
-          "Takes each trace of timer operations through a structure, in virtual time and as\n"
-          "fast as it goes, judges by its own record that nothing fired early or late, and\n"
-          "reports. A trace is CSV, plain or gzip; - is standard input.\n"
-          "\n"
-          "Options:\n"
-          "  --structure NAME   one of: ",
-          stdout);
-    structure_choice_print_forms();
-    printf("\n                     (default %s)\n", elapse_structure_at(0)->name);
-    fputs("  --tick DURATION    length of a tick, in whole microseconds (default 1us);\n"
-          "                     deadlines are rounded up to it\n"
-          "  --json             one JSON object for each trace, and nothing else\n"
-          "  --plot FILE.svg    draw pending timers and delays, with gnuplot\n"
-          "  --help             show this\n"
-          "\n"
-          "Example:\n"
-          "  elapse generate orders | elapse replay --structure heap --plot orders.svg -\n",
-          stdout);
-    return finish_output();
-}
 
 /* ---- one trace ---- */
 
+/* Runs the trace to its end, or to the first fault, which is reported. */
 static enum exit_status run(struct replay *replay, struct trace_reader *reader,
                             struct trace_file *file, const char *name)
 {
@@ -91,8 +67,9 @@ static enum exit_status run(struct replay *replay, struct trace_reader *reader,
     return STATUS_FAILED;
 }
 
-/* In virtual time a sound structure is neither early nor late, not by a tick. */
-static enum exit_status judge(const struct report *report)
+/* Reports timers that fired early or late. In virtual time there are none, unless the structure is
+ * broken. */
+static enum exit_status check_lateness(const struct report *report)
 {
     const struct replay_figures *figures = report->figures;
 
@@ -104,23 +81,23 @@ static enum exit_status judge(const struct report *report)
     return figures->early > 0 || figures->late_ticks_max > 0 ? STATUS_FAILED : STATUS_OK;
 }
 
-static enum exit_status show(const struct report *report, const struct replay_options *options,
-                             struct samples *samples)
+static enum exit_status print_report(const struct report *report,
+                                     const struct replay_options *options, struct samples *samples)
 {
     if (options->json)
         report_json(report);
     else
-        report_human(report);
-    enum exit_status status = finish_output();
+        report_text(report);
+    enum exit_status status = output_finish();
     if (status == STATUS_OK && options->plot != NULL) {
         samples_finish(samples);
         status = plot_write(options->plot, report, samples);
     }
-    enum exit_status judgement = judge(report);
-    return status == STATUS_OK ? judgement : status;
+    enum exit_status lateness = check_lateness(report);
+    return status == STATUS_OK ? lateness : status;
 }
 
-/* What would be in the plot's way is better told before a long replay. */
+/* Reports before a long replay what would keep the plot from being written. */
 static enum exit_status prepare_plot(const char *plot, const struct trace_file *file)
 {
     if (trace_file_is_at(file, plot)) {
@@ -152,6 +129,7 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
     }
     struct trace_reader *reader = allocate(sizeof *reader);
     trace_reader_init(reader, trace_file_read, &file);
+    ELAPSE__ASSERT(options->tick_us > 0);
     struct replay *replay =
         replay_new(options->choice.structure, options->choice.shape, options->tick_us, samples);
 
@@ -163,7 +141,7 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
             .tick_us = options->tick_us,
             .figures = replay_figures(replay),
         };
-        status = show(&report, options, samples);
+        status = print_report(&report, options, samples);
     }
     replay_free(replay);
     free(reader);
@@ -174,94 +152,104 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
 
 /* ---- the command line ---- */
 
-static enum exit_status set_tick(struct replay_options *options, const char *program,
-                                 const char *text)
+static const char usage[] = "Usage: elapse replay [--structure NAME] [--tick DURATION] [--json]\n"
+                            "                     [--plot FILE.svg] TRACE...\n";
+
+static const char purpose[] =
+    "Runs each trace of timer operations through a structure, in virtual time and as\n"
+    "fast as possible. Checks with records of its own that no timer fires early or\n"
+    "late, and reports. A trace is CSV, plain or gzip; - is standard input.\n";
+
+static const char example[] =
+    "Example:\n"
+    "  elapse generate orders | elapse replay --structure heap --plot orders.svg -\n";
+
+static enum exit_status read_structure(void *context, const char *value)
 {
+    struct replay_options *options = context;
+
+    return structure_choice_parse(&options->choice, "--structure", value);
+}
+
+static enum exit_status read_tick(void *context, const char *value)
+{
+    struct replay_options *options = context;
     uint64_t tick_ns;
-    const char *fault = duration_parse(text, &tick_ns);
+    const char *fault = duration_parse(value, &tick_ns);
 
     if (fault != NULL)
-        return usage_error(program, "--tick: %s: %s", quote_string(text).text, fault);
+        return usage_error("--tick: %s: %s", quote_string(value).text, fault);
     if (tick_ns == 0 || tick_ns % 1000 != 0)
-        return usage_error(program, "--tick: %s is not a whole, positive number of microseconds",
-                           quote_string(text).text);
+        return usage_error("--tick: %s is not a whole, positive number of microseconds",
+                           quote_string(value).text);
     options->tick_us = tick_ns / 1000;
     return STATUS_OK;
 }
 
-enum { OPTION_STRUCTURE = 256, OPTION_TICK, OPTION_JSON, OPTION_PLOT, OPTION_HELP };
-
-static const struct option long_options[] = {
-    {"structure", required_argument, NULL, OPTION_STRUCTURE},
-    {"tick", required_argument, NULL, OPTION_TICK},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"plot", required_argument, NULL, OPTION_PLOT},
-    {"help", no_argument, NULL, OPTION_HELP},
-    {NULL, 0, NULL, 0},
-};
-
-/* Reads one option. Sets `*help` when it is --help. */
-static enum exit_status read_option(int option, const char *program, struct replay_options *options,
-                                    bool *help)
+static enum exit_status check_options(const struct replay_options *options,
+                                      const struct command_line *line)
 {
-    switch (option) {
-    case OPTION_STRUCTURE:
-        return structure_choice_parse(&options->choice, program, "--structure", optarg);
-    case OPTION_TICK:
-        return set_tick(options, program, optarg);
-    case OPTION_JSON:
-        options->json = true;
-        return STATUS_OK;
-    case OPTION_PLOT:
-        options->plot = optarg;
-        return STATUS_OK;
-    case OPTION_HELP:
-        *help = true;
-        return STATUS_OK;
-    default:
-        return usage_hint(program);
-    }
-}
+    const char *plot = options->plot;
+    unsigned standard_inputs = 0;
 
-static unsigned count_standard_input(char **traces)
-{
-    unsigned count = 0;
-
-    for (; *traces != NULL; traces++)
-        count += strcmp(*traces, "-") == 0;
-    return count;
+    for (int i = 0; i < line->argument_count; i++)
+        standard_inputs += strcmp(line->arguments[i], "-") == 0;
+    if (line->argument_count == 0)
+        return usage_error("a trace is missing; - is standard input");
+    if (plot != NULL && (plot[0] == '\0' || strcmp(plot, "-") == 0))
+        return usage_error("--plot needs the name of a file, not %s", quote_string(plot).text);
+    if (plot != NULL && line->argument_count > 1)
+        return usage_error("--plot takes one trace, and there are %d", line->argument_count);
+    if (standard_inputs > 1)
+        return usage_error("standard input, -, can be read only once");
+    return STATUS_OK;
 }
 
 enum exit_status replay_command(int argc, char **argv)
 {
     struct replay_options options = {.tick_us = 1};
-    enum exit_status status = STATUS_OK;
-    bool help = false;
-    int option;
+    const struct command_option table[] = {
+        {.name = "structure",
+         .value = "NAME",
+         .kind = OPTION_FUNCTION,
+         .read = read_structure,
+         .context = &options,
+         .help = "wheel (the default), heap, dials[:SLOTS,...] or hashed[:SLOTS]"},
+        {.name = "tick",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = read_tick,
+         .context = &options,
+         .help = "the length of a tick, in whole microseconds (default 1us); deadlines are "
+                 "rounded up to it"},
+        {.name = "json",
+         .kind = OPTION_FLAG,
+         .flag = &options.json,
+         .help = "print one JSON object for each trace, and nothing else"},
+        {.name = "plot",
+         .value = "FILE.svg",
+         .kind = OPTION_TEXT,
+         .text = &options.plot,
+         .help = "draw pending timers and delays, with gnuplot"},
+    };
+    struct command_line line = {
+        .usage = usage,
+        .purpose = purpose,
+        .options = table,
+        .option_count = sizeof table / sizeof table[0],
+        .example = example,
+    };
+    enum exit_status status;
 
     structure_choice_default(&options.choice);
-
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        status = read_option(option, argv[0], &options, &help);
-        if (status != STATUS_OK)
-            return status;
-        if (help)
-            return print_help();
-    }
-    if (optind == argc)
-        return usage_error(argv[0], "a trace is missing; - is standard input");
-    if (options.plot != NULL && (options.plot[0] == '\0' || strcmp(options.plot, "-") == 0))
-        return usage_error(argv[0], "--plot takes the name of a file, not %s",
-                           quote_string(options.plot).text);
-    if (options.plot != NULL && argc - optind > 1)
-        return usage_error(argv[0], "--plot takes one trace, and there are %d", argc - optind);
-    if (count_standard_input(argv + optind) > 1)
-        return usage_error(argv[0], "standard input, -, can be read only once");
-
-    for (int i = optind; i < argc; i++) {
-        enum exit_status one = replay_trace(argv[i], &options);
-        if (one > status)
-            status = one;
+    if (!options_read(&line, argc, argv, &status))
+        return status;
+    status = check_options(&options, &line);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; i < line.argument_count; i++) {
+        enum exit_status one = replay_trace(line.arguments[i], &options);
+        status = one > status ? one : status;
     }
     return status;
 }

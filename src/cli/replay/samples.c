@@ -6,13 +6,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "../../base/assert.h"
+
 void samples_init(struct samples *samples)
 {
     memset(samples, 0, sizeof *samples);
     samples->interval_us = 1;
 }
 
-/* Makes one interval out of each two. */
+/* Merges each two intervals into one. */
 static void halve(struct samples *samples)
 {
     size_t half = SAMPLES_INTERVALS_MAX / 2;
@@ -43,6 +45,7 @@ void samples_add_pending(struct samples *samples, uint64_t time_us, uint64_t pen
         halve(samples);
 
     size_t i = (size_t)((time_us - samples->first_us) / samples->interval_us);
+    ELAPSE__ASSERT(i < SAMPLES_INTERVALS_MAX);
     if (!samples->seen[i] || pending > samples->most[i])
         samples->most[i] = pending;
     samples->last[i] = pending;
@@ -57,7 +60,9 @@ void samples_add_delay(struct samples *samples, uint64_t delay_us)
         samples->zero_delays++;
         return;
     }
-    samples->delays[(size_t)(log10((double)delay_us) * SAMPLES_BINS_A_DECADE)]++;
+    size_t bin = (size_t)(log10((double)delay_us) * SAMPLES_BINS_A_DECADE);
+    ELAPSE__ASSERT(bin < SAMPLES_BINS);
+    samples->delays[bin]++;
 }
 
 void samples_finish(struct samples *samples)

@@ -1,6 +1,6 @@
 /*
- * What a plot shows of a replay, in bounded memory: pending timers over time, and
- * how often which delay was asked for.
+ * The data of a plot, in bounded memory: pending timers over time, and how often each delay
+ * occurred.
  */
 #ifndef ELAPSE_CLI_REPLAY_SAMPLES_H
 #define ELAPSE_CLI_REPLAY_SAMPLES_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Intervals of time at most; twice as long ones are made of them when full. */
+/* The most intervals of time. When there are more, each two become one. */
 #define SAMPLES_INTERVALS_MAX 2000
 
 /* Delays are counted by their decimal logarithm, in tenths: bin n begins at
@@ -25,7 +25,7 @@ struct samples {
     size_t intervals;     /* intervals up to the last sample */
     bool seen[SAMPLES_INTERVALS_MAX];
     uint64_t most[SAMPLES_INTERVALS_MAX]; /* most timers pending in the interval */
-    uint64_t last[SAMPLES_INTERVALS_MAX]; /* pending at its end */
+    uint64_t last[SAMPLES_INTERVALS_MAX]; /* timers pending at its end */
 
     uint64_t zero_delays;
     uint64_t delays[SAMPLES_BINS];
@@ -33,12 +33,13 @@ struct samples {
 
 void samples_init(struct samples *samples);
 
-/* From `time_us`, which is never before the last one, `pending` timers. */
+/* Notes that `pending` timers are pending from `time_us` on. Requires that times never decrease. */
 void samples_add_pending(struct samples *samples, uint64_t time_us, uint64_t pending);
 
+/* Counts a delay. */
 void samples_add_delay(struct samples *samples, uint64_t delay_us);
 
-/* Fills the intervals in which nothing happened; call it once, at the end. */
+/* Fills the intervals in which nothing happened. Call it once, at the end. */
 void samples_finish(struct samples *samples);
 
 #endif

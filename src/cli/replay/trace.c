@@ -1,6 +1,5 @@
 /*
- * Splitting a trace into lines and lines into fields, and refusing what is not
- * a trace with a message that names the fault.
+ * Splits a trace into lines, and lines into fields, and checks each field.
  */
 #include "trace.h"
 
@@ -9,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/text.h"
 
 static const char header[] = "time_us,op,key,delay_us,tag";
 
-/* A piece of the buffer. */
+/* A part of the buffer. */
 struct field {
     const char *text;
     size_t length;
@@ -41,7 +41,7 @@ enum trace_result trace_fault(struct trace_reader *reader, const char *format, .
     return TRACE_ERROR;
 }
 
-/* Makes room behind the bytes that are not used up, and reads more. */
+/* Moves the bytes that are not used yet to the beginning of the buffer, and reads more. */
 static enum trace_result fill(struct trace_reader *reader)
 {
     const char *error = "cannot read";
@@ -50,16 +50,18 @@ static enum trace_result fill(struct trace_reader *reader)
     memmove(reader->buffer, reader->buffer + reader->begin, kept);
     reader->begin = 0;
     reader->end = kept;
+    ELAPSE__ASSERT(kept < sizeof reader->buffer);
     ptrdiff_t got =
         reader->read(reader->context, reader->buffer + kept, sizeof reader->buffer - kept, &error);
     if (got < 0)
         return trace_fault(reader, "%s", error);
+    ELAPSE__ASSERT((size_t)got <= sizeof reader->buffer - kept);
     reader->ended = got == 0;
     reader->end += (size_t)got;
     return TRACE_OPERATION;
 }
 
-/* Whether the line holds what no line of text does. */
+/* Returns whether the line has a byte that text does not have. */
 static bool is_binary(struct field line)
 {
     for (size_t i = 0; i < line.length; i++) {
@@ -70,7 +72,7 @@ static bool is_binary(struct field line)
     return false;
 }
 
-/* The next line without its line end, in `*line`. */
+/* Stores the next line, without its end, in `*line`. */
 static enum trace_result next_line(struct trace_reader *reader, struct field *line)
 {
     const char *newline;
@@ -81,7 +83,7 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
         line->text = reader->buffer + reader->begin;
         newline = memchr(line->text, '\n', available);
         line->length = newline != NULL ? (size_t)(newline - line->text) : available;
-        /* One byte more may be the CR of a line end. */
+        /* One more byte may be the CR of the end of the line. */
         if (newline != NULL || reader->ended || available > TRACE_LINE_BYTES_MAX + 1)
             break;
         if (fill(reader) == TRACE_ERROR)
@@ -90,6 +92,7 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
     if (newline == NULL && line->length == 0)
         return TRACE_END;
     reader->begin += line->length + (newline != NULL);
+    ELAPSE__ASSERT(reader->begin <= reader->end);
     if (line->length > 0 && line->text[line->length - 1] == '\r')
         line->length--;
     if (reader->line == 1 && is_binary(*line))
@@ -99,7 +102,7 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
         return trace_fault(reader, "the line is longer than %d bytes: %s", TRACE_LINE_BYTES_MAX,
                            quote_text(line->text, line->length).text);
     if (memchr(line->text, '\0', line->length) != NULL)
-        return trace_fault(reader, "the line holds a NUL byte: %s",
+        return trace_fault(reader, "the line has a NUL byte: %s",
                            quote_text(line->text, line->length).text);
     return TRACE_OPERATION;
 }
@@ -122,7 +125,7 @@ static enum trace_result read_header(struct trace_reader *reader)
     return TRACE_OPERATION;
 }
 
-/* Cuts the line at its first four commas. Returns how many fields it has. */
+/* Splits the line at its first four commas. Returns how many fields it has. */
 static size_t split(struct field line, struct field fields[5])
 {
     size_t count = 0;
@@ -232,6 +235,7 @@ enum trace_result trace_next(struct trace_reader *reader, struct trace_operation
     if (operation->time_us < reader->time_us)
         return trace_fault(reader, "time goes backwards: %" PRIu64 " after %" PRIu64,
                            operation->time_us, reader->time_us);
+    ELAPSE__ASSERT(operation->deadline_us >= operation->time_us);
     reader->time_us = operation->time_us;
     operation->key = fields[2].text;
     operation->key_length = fields[2].length;

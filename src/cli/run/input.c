@@ -1,22 +1,23 @@
 /*
- * The buffer holds the longest line, its end, and what is read at once:
+ * The input. The buffer has room for the longest line, its end, and the bytes of one read:
  *
- *     | given out | begin ... a line without its end yet ... | scanned, end | room |
+ *     | given out | a line that has no end yet | not searched for an end | room |
+ *                 begin                        scanned                   end
  */
 #include "input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "../../base/assert.h"
+#include "../../os/program.h"
 #include "../common/message.h"
 #include "line.h"
 
 enum {
     READ_BYTES = 256 << 10,
-    /* A line with CR and LF. */
+    /* The longest line, with CR and LF. */
     LINE_ROOM = RUN_LINE_BYTES_MAX + 2,
 };
 
@@ -24,20 +25,20 @@ int run_input_open(struct run_input *input, const char *path)
 {
     bool is_standard = strcmp(path, "-") == 0;
 
-    *input = (struct run_input){.file = STDIN_FILENO};
-    if (!is_standard)
-        input->file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    /* A standard input that is closed must not turn out to be a file opened later. */
-    if (input->file < 0 || fcntl(input->file, F_GETFD) < 0)
-        return errno;
+    *input = (struct run_input){.file = ELAPSE__OS_INPUT};
+    /* If standard input is closed, a file that is opened later would become it. */
+    int error = is_standard ? elapse__os_check_open(input->file)
+                            : elapse__os_open_to_read(path, &input->file);
+    if (error != 0)
+        return error;
     input->buffer = allocate(LINE_ROOM + READ_BYTES);
     return 0;
 }
 
 void run_input_close(struct run_input *input)
 {
-    if (input->file != STDIN_FILENO)
-        (void)close(input->file);
+    if (input->file != ELAPSE__OS_INPUT)
+        (void)elapse__os_close(input->file);
     free(input->buffer);
 }
 
@@ -49,18 +50,18 @@ int run_input_fill(struct run_input *input)
         input->end -= input->begin;
         input->begin = 0;
     }
-    ssize_t bytes = read(input->file, input->buffer + input->end, READ_BYTES);
-    if (bytes > 0) {
-        input->end += (size_t)bytes;
+    ELAPSE__ASSERT(input->scanned <= input->end);
+    ELAPSE__ASSERT(input->end <= LINE_ROOM);
+    size_t got;
+    int error = elapse__os_read(input->file, input->buffer + input->end, READ_BYTES, &got);
+    if (error == EAGAIN)
         return 0;
-    }
-    if (bytes < 0 && (errno == EINTR || errno == EAGAIN))
-        return 0;
-    input->ended = true;
-    return bytes < 0 ? errno : 0;
+    input->end += got;
+    input->ended = got == 0;
+    return error;
 }
 
-/* What is left holds no end of a line. */
+/* Decides about the bytes from `begin` on, among which no line ends. */
 static enum run_input_next next_of_rest(struct run_input *input, const char **text, size_t *length)
 {
     size_t bytes = input->end - input->begin;
@@ -82,6 +83,7 @@ static enum run_input_next next_of_rest(struct run_input *input, const char **te
 
 enum run_input_next run_input_next(struct run_input *input, const char **text, size_t *length)
 {
+    ELAPSE__ASSERT(input->begin <= input->scanned);
     while (true) {
         char *from = input->buffer + input->scanned;
         const char *newline = memchr(from, '\n', input->end - input->scanned);

@@ -1,20 +1,19 @@
 /*
- * The life of a run: its beginning, what wakes it, its end.
+ * The life of a run: how it begins, what wakes its main thread, how it ends.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <time.h>
-#include <unistd.h>
+#include "life.h"
 
-#include "../common/message.h"
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "exec.h"
 #include "input.h"
-#include "run.h"
+#include "statistics.h"
+#include "timers.h"
+
+/* Any of these signals ends the run. */
+#define ENDING_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
 /* Why a run ends. */
 enum end {
@@ -22,26 +21,17 @@ enum end {
     END_NOTHING_LEFT,
     END_SIGNAL,
     END_BAD_LINE, /* --strict */
-    END_OUTPUT,   /* nobody reads it any more, or it failed */
+    END_OUTPUT,   /* writing it failed, or nobody reads it any more */
 };
 
 struct life {
     struct run *run;
     struct run_input input;
-    int signals; /* a signalfd */
-    sigset_t ending_signals;
     enum end end;
     enum exit_status status;
 };
 
-/* ---- the life of a run ---- */
-
-void run_wake(const struct run *run)
-{
-    const uint64_t one = 1;
-    ssize_t written = write(run->wake_event, &one, sizeof one);
-    (void)written; /* it is 8 bytes: the count cannot be full */
-}
+/* ---- what wakes the main thread ---- */
 
 static void wake_for_failed_output(void *context)
 {
@@ -50,7 +40,7 @@ static void wake_for_failed_output(void *context)
 
 static void bad_line(struct life *life, const struct run_line_fault *fault)
 {
-    run_message("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
+    print_error("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
     life->run->bad_lines++;
     if (life->run->options->strict) {
         life->end = END_BAD_LINE;
@@ -70,7 +60,7 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
     run_apply(life->run, &line, now_ns);
 }
 
-/* Reads once, and takes all lines that are there. */
+/* Reads once, and takes all lines that this completes. */
 static void take_input(struct life *life)
 {
     enum run_input_next next;
@@ -79,7 +69,7 @@ static void take_input(struct life *life)
     int error = run_input_fill(&life->input);
 
     if (error != 0) {
-        run_message("%s: %s", life->run->input_name, strerror(error));
+        print_error("%s: %s", life->run->input_name, elapse__os_error_text(error));
         life->status = STATUS_USAGE;
     }
     uint64_t now_ns = elapse_scheduler_now_ns(life->run->scheduler);
@@ -101,24 +91,23 @@ static void take_input(struct life *life)
 
 static void take_signal(struct life *life)
 {
-    struct signalfd_siginfo signal;
+    const struct elapse__os_signals *signals = &life->run->signals;
+    enum elapse__os_signal signal = elapse__os_signals_take(signals);
 
-    if (read(life->signals, &signal, sizeof signal) != (ssize_t)sizeof signal)
+    if (signal == ELAPSE__OS_NO_SIGNAL)
         return;
-    if (signal.ssi_signo == SIGUSR1) {
-        run_report(life->run);
+    if (signal == ELAPSE__OS_USER) {
+        run_print_statistics(life->run);
         return;
     }
     life->end = END_SIGNAL;
-    /* A second one ends the program as usual, whatever it waits for. */
-    (void)pthread_sigmask(SIG_UNBLOCK, &life->ending_signals, NULL);
+    /* A second one has its usual effect, whatever the program waits for. */
+    elapse__os_signals_release(signals, ENDING_SIGNALS);
 }
 
 static void take_wake(struct life *life)
 {
-    uint64_t count;
-
-    if (read(life->run->wake_event, &count, sizeof count) != (ssize_t)sizeof count)
+    if (!elapse__os_event_reset(life->run->wake_event))
         return;
     if (life->run->options->program == NULL && run_writer_failed(&life->run->writer))
         life->end = END_OUTPUT;
@@ -128,40 +117,42 @@ static void take_wake(struct life *life)
 
 static void live(struct life *life)
 {
+    enum { INPUT, SIGNALS, WAKE, OUTPUT, WATCH_COUNT };
     bool prints = life->run->options->program == NULL;
-    struct pollfd files[] = {
-        {.fd = life->input.file, .events = POLLIN},
-        {.fd = life->signals, .events = POLLIN},
-        {.fd = life->run->wake_event, .events = POLLIN},
-        /* Only for its end: that the reader of a pipe has gone. */
-        {.fd = prints ? STDOUT_FILENO : -1, .events = 0},
+    struct elapse__os_watch watches[WATCH_COUNT] = {
+        [INPUT] = {.file = life->input.file, .for_data = true},
+        [SIGNALS] = {.file = life->run->signals.file, .for_data = true},
+        [WAKE] = {.file = life->run->wake_event, .for_data = true},
+        [OUTPUT] = {.file = prints ? ELAPSE__OS_OUTPUT : -1},
     };
 
     while (life->end == END_NOT_YET) {
-        if (poll(files, sizeof files / sizeof files[0], -1) < 0)
+        if (elapse__os_wait(watches, WATCH_COUNT, ELAPSE__OS_FOREVER) != 0)
             continue;
-        if (files[1].revents != 0)
+        if (watches[SIGNALS].ready)
             take_signal(life);
-        if (files[2].revents != 0 && life->end == END_NOT_YET)
+        if (watches[WAKE].ready && life->end == END_NOT_YET)
             take_wake(life);
-        if ((files[3].revents & POLLERR) != 0 && life->end == END_NOT_YET)
+        if (watches[OUTPUT].failed && life->end == END_NOT_YET)
             life->end = END_OUTPUT;
-        else if (files[3].revents != 0)
-            files[3].fd = -1;
-        if (files[0].revents != 0 && life->end == END_NOT_YET) {
+        else if (watches[OUTPUT].ready)
+            watches[OUTPUT].file = -1;
+        if (watches[INPUT].ready && life->end == END_NOT_YET) {
             take_input(life);
             if (life->input.ended)
-                files[0].fd = -1;
+                watches[INPUT].file = -1;
         }
     }
 }
+
+/* ---- the end ---- */
 
 static const char *plural(uint64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-/* Closes the scheduler, which waits for what runs, and says what there is to say. */
+/* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
 static enum exit_status finish(struct life *life)
 {
     struct run *run = life->run;
@@ -174,45 +165,19 @@ static enum exit_status finish(struct life *life)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
     if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
-        run_message("ended with %" PRIu64 " timer%s pending", statistics.dropped,
+        print_error("ended with %" PRIu64 " timer%s pending", statistics.dropped,
                     plural(statistics.dropped));
     if (run->bad_lines > 0 && life->end != END_OUTPUT)
-        run_message("%" PRIu64 " line%s %s bad", run->bad_lines, plural(run->bad_lines),
+        print_error("%" PRIu64 " line%s %s bad", run->bad_lines, plural(run->bad_lines),
                     run->bad_lines == 1 ? "was" : "were");
     if (run->options->statistics)
-        run_report(run);
+        run_print_statistics(run);
+    ELAPSE__ASSERT(life->end != END_NOT_YET);
     bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0;
     return failed && status == STATUS_OK ? STATUS_FAILED : status;
 }
 
 /* ---- the beginning ---- */
-
-/* Blocks the signals that are to be read as a file, except those that are ignored, as
- * nohup and the shell's & leave them. */
-static int open_signals(struct life *life)
-{
-    static const int wanted[] = {SIGINT, SIGTERM, SIGUSR1};
-    struct sigaction before;
-    sigset_t signals;
-
-    sigemptyset(&signals);
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-        if (sigaction(wanted[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-            sigaddset(&signals, wanted[i]);
-    }
-    (void)pthread_sigmask(SIG_BLOCK, &signals, &life->run->first_signals);
-    life->ending_signals = signals;
-    sigdelset(&life->ending_signals, SIGUSR1);
-    return signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static uint64_t unix_now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * ELAPSE_SECOND_NS + (uint64_t)now.tv_nsec;
-}
 
 static enum elapse_error start_scheduler(struct run *run)
 {
@@ -220,32 +185,41 @@ static enum elapse_error start_scheduler(struct run *run)
 
     elapse_scheduler_options_init(&options);
     options.tick_ns = run->options->tick_ns;
-    options.workers = run->options->program != NULL ? run->options->workers : 0;
-    options.shards = 1; /* so that firings come in the order of their deadlines */
+    options.workers = run->options->program != NULL ? (unsigned)run->options->workers : 0;
+    options.shards = 1; /* so that timers fire in the order of their deadlines */
     enum elapse_error error = elapse_scheduler_new(&options, &run->scheduler);
     if (error != ELAPSE_OK)
         return error;
-    run->unix_offset_ns = unix_now_ns() - elapse_scheduler_now_ns(run->scheduler);
+    run->unix_offset_ns = elapse__os_wall_clock_ns() - elapse_scheduler_now_ns(run->scheduler);
     return elapse_scheduler_start(run->scheduler);
 }
 
-/* What must be there before the first line is read. Returns what is wrong, or NULL. */
-static const char *begin(struct life *life)
+/* Opens what wakes the main thread, and what timers do when they fire. Returns 0, or the number of
+ * the error. */
+static int open_signals_and_output(struct life *life)
 {
     struct run *run = life->run;
 
-    run->wake_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    life->signals = open_signals(life);
-    if (run->wake_event < 0 || life->signals < 0)
-        return strerror(errno);
-    if (run->options->program != NULL) {
-        run_exec_init(run);
-    } else {
-        int error = run_writer_start(&run->writer, wake_for_failed_output, run);
-        if (error != 0)
-            return strerror(error);
-    }
-    enum elapse_error error = start_scheduler(run);
+    int error = elapse__os_event_open(&run->wake_event);
+    if (error == 0)
+        error = elapse__os_signals_open(&run->signals,
+                                        ENDING_SIGNALS | ELAPSE__OS_BIT(ELAPSE__OS_USER));
+    if (error != 0)
+        return error;
+    if (run->options->program == NULL)
+        return run_writer_start(&run->writer, wake_for_failed_output, run);
+    run_exec_init(run);
+    return 0;
+}
+
+/* Prepares all that the first line needs. Returns what is wrong, or NULL. */
+static const char *begin(struct life *life)
+{
+    int failure = open_signals_and_output(life);
+
+    if (failure != 0)
+        return elapse__os_error_text(failure);
+    enum elapse_error error = start_scheduler(life->run);
     return error == ELAPSE_OK ? NULL : elapse_error_text(error);
 }
 
@@ -257,19 +231,21 @@ enum exit_status run_file(const struct run_options *options)
         .options = options, .input_name = is_standard ? "standard input" : name, .open = 1};
     struct life life = {.run = &run};
 
-    if (options->program == NULL && fcntl(STDOUT_FILENO, F_GETFD) < 0) {
-        print_error("standard output: %s", strerror(errno));
+    ELAPSE__ASSERT(options->tick_ns > 0);
+    int error = options->program == NULL ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
+    if (error != 0) {
+        print_error("standard output: %s", elapse__os_error_text(error));
         return STATUS_FAILED;
     }
-    int error = run_input_open(&life.input, options->file);
+    error = run_input_open(&life.input, options->file);
     if (error != 0) {
-        run_message("%s: %s", run.input_name, strerror(error));
+        print_error("%s: %s", run.input_name, elapse__os_error_text(error));
         return STATUS_USAGE;
     }
     const char *fault = begin(&life);
     if (fault != NULL) {
-        /* The system gives it no threads or files: there is nothing to tidy up for. */
-        run_message("%s", fault);
+        /* The system has no threads or files left. The exit of the program frees everything. */
+        print_error("%s", fault);
         return STATUS_FAILED;
     }
     live(&life);
@@ -277,7 +253,7 @@ enum exit_status run_file(const struct run_options *options)
     (void)elapse_scheduler_free(run.scheduler);
     run_exec_free(&run);
     run_input_close(&life.input);
-    (void)close(life.signals);
-    (void)close(run.wake_event);
+    elapse__os_signals_close(&run.signals);
+    (void)elapse__os_close(run.wake_event);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * Reading one line. Whatever the bytes are, none outside the line is looked at.
+ * Reading one line. The bytes may be any; none outside the line is read.
  */
 #include "line.h"
 
@@ -10,11 +10,12 @@
 
 #include <elapse/scheduler.h>
 
+#include "../../base/assert.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 #include "timestamp.h"
 
-/* What is left of the line. */
+/* The part of the line that has not been read yet. */
 struct rest {
     const char *at;
     const char *end;
@@ -52,7 +53,7 @@ static void skip_blanks(struct rest *rest)
         rest->at++;
 }
 
-/* The next word; empty at the end of the line. */
+/* Returns the next word, which is empty at the end of the line. */
 static struct word take_word(struct rest *rest)
 {
     skip_blanks(rest);
@@ -60,6 +61,7 @@ static struct word take_word(struct rest *rest)
     while (rest->at < rest->end && !is_blank(*rest->at))
         rest->at++;
     word.length = (size_t)(rest->at - word.text);
+    ELAPSE__ASSERT(rest->at <= rest->end);
     return word;
 }
 
@@ -74,17 +76,6 @@ static bool are_ascii(const char *text)
     return (bytes & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* character_length reads up to four bytes. */
-static size_t bounded_character_length(const char *text, size_t length)
-{
-    char tail[4] = {0};
-
-    if (length >= sizeof tail)
-        return character_length(text);
-    memcpy(tail, text, length);
-    return character_length(tail);
-}
-
 static bool is_utf8(const char *text, size_t length)
 {
     size_t i = 0;
@@ -94,11 +85,12 @@ static bool is_utf8(const char *text, size_t length)
             i += 8;
             continue;
         }
-        size_t character = bounded_character_length(text + i, length - i);
+        size_t character = character_length(text + i, length - i);
         if (character == 0)
             return false;
         i += character;
     }
+    ELAPSE__ASSERT(i == length);
     return true;
 }
 
@@ -182,6 +174,7 @@ static bool read_payload(struct rest *rest, struct run_line *line, struct run_li
 {
     if (rest->at < rest->end)
         rest->at++; /* the blank that ended the key */
+    ELAPSE__ASSERT(rest->at <= rest->end);
     line->payload = rest->at;
     line->payload_bytes = (size_t)(rest->end - rest->at);
     if (line->kind == RUN_LINE_CANCEL) {
@@ -221,7 +214,7 @@ static bool read_verb(struct word word, enum run_line_kind *kind, struct run_lin
                 quote_text(word.text, word.length).text);
 }
 
-/* What the verb takes before the key. */
+/* Reads what stands between the verb and the key. */
 static bool read_when(struct rest *rest, struct run_line *line, struct run_line_fault *fault)
 {
     switch (line->kind) {

@@ -1,12 +1,13 @@
 /*
- * One line of the input of elapse run, and how it is read. No input, no output, no state.
+ * One line of the input of elapse run, and how it is read. Reading has no effect but its result.
  *
  *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
  *     at TIME KEY [PAYLOAD]                  cancel KEY
  *     every DURATION KEY [PAYLOAD]           # a comment
  *     after-each DURATION KEY [PAYLOAD]
  *
- * Blanks (spaces and tabs) separate. One alone ends the key: all that follows it is payload.
+ * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
+ * the key.
  */
 #ifndef ELAPSE_CLI_RUN_LINE_H
 #define ELAPSE_CLI_RUN_LINE_H
@@ -33,7 +34,7 @@ enum run_line_kind {
     RUN_LINE_CANCEL,
 };
 
-/* What a line says. Key and payload lie within the line. */
+/* What a line says. Key and payload point into the line. */
 struct run_line {
     enum run_line_kind kind;
     uint64_t duration_ns;    /* IN, EVERY, AFTER_EACH */
@@ -45,17 +46,17 @@ struct run_line {
     size_t payload_bytes;
 };
 
-/* What is wrong with a line: one phrase for people. */
+/* What is wrong with a line, as one phrase. */
 struct run_line_fault {
     char text[256];
 };
 
-/* Reads a line, without its end. False if it is bad: then `*fault` says why, and `*line` means
- * nothing. */
+/* Reads a line, without its end. Returns false if the line is bad: then `*fault` says why, and
+ * `*line` is undefined. */
 bool run_line_parse(struct run_line *line, const char *text, size_t length,
                     struct run_line_fault *fault);
 
-/* Says that a line is longer than RUN_LINE_BYTES_MAX. */
+/* Stores that a line is longer than RUN_LINE_BYTES_MAX. */
 void run_line_too_long(struct run_line_fault *fault);
 
 #endif

@@ -1,29 +1,23 @@
 /*
- * A firing without --exec: one line of JSON.
+ * A timer that fires prints one line of JSON.
  */
+#include "print.h"
+
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/json.h"
-#include "run.h"
 #include "timestamp.h"
 
-/* Room for a line besides key and payload. */
+/* Room for all of a line but its key and payload. */
 enum { FRAME_ROOM = 256 };
-
-struct run_times run_times_of(const struct run *run, const struct elapse_run *firing)
-{
-    uint64_t offset_ns = firing->wall_clock ? 0 : run->unix_offset_ns;
-
-    return (struct run_times){
-        .due_unix_ns = firing->intended_ns + offset_ns,
-        .fired_unix_ns = firing->actual_ns + offset_ns,
-        .late_us = (firing->actual_ns - firing->intended_ns) / 1000,
-    };
-}
 
 static char *write_text(char *out, const char *text)
 {
-    return stpcpy(out, text);
+    size_t length = strlen(text);
+
+    memcpy(out, text, length);
+    return out + length;
 }
 
 static char *write_number(char *out, uint64_t number)
@@ -53,9 +47,9 @@ void run_print(void *context, const struct elapse_run *firing)
     const struct run_timer *timer = context;
     struct run *run = timer->run;
     struct run_times times = run_times_of(run, firing);
-    char *line =
-        run_writer_reserve(&run->writer, FRAME_ROOM + JSON_STRING_ROOM((size_t)timer->key_bytes) +
-                                             JSON_STRING_ROOM((size_t)timer->payload_bytes));
+    size_t room = FRAME_ROOM + JSON_STRING_ROOM((size_t)timer->key_bytes) +
+                  JSON_STRING_ROOM((size_t)timer->payload_bytes);
+    char *line = run_writer_reserve(&run->writer, room);
     char *out = line;
 
     out = write_text(out, "{\"key\":");
@@ -73,5 +67,6 @@ void run_print(void *context, const struct elapse_run *firing)
     out = write_text(out, ",\"payload\":");
     out = json_write_string(out, run_timer_payload(timer), timer->payload_bytes);
     out = write_text(out, "}\n");
+    ELAPSE__ASSERT((size_t)(out - line) <= room);
     run_writer_commit(&run->writer, (size_t)(out - line));
 }

@@ -1,18 +1,17 @@
 /*
- * elapse run: what its parts share, and who does what.
+ * elapse run: the state that its parts share, and which part does what.
  *
- *     main thread                              clock thread, or workers with --exec
+ *     main thread                              clock thread, or the workers with --exec
  *     run_command.c: options
- *     run_life.c: beginning and end, signals
- *       run_input.c: lines                       run_fire.c: one line of JSON
- *         run_line.c: what a line says             run_writer.c: to standard output, by a
- *           run_timers.c ---> scheduler ------->                 thread of its own
- *                                                run_exec.c: one program
+ *     life.c: beginning and end, signals
+ *       input.c: lines                           print.c: one line of JSON
+ *         line.c: what a line says                 writer.c: to standard output, in a
+ *           timers.c -----> scheduler --------->             thread of its own
+ *                                                exec.c: runs a program
  */
 #ifndef ELAPSE_CLI_RUN_RUN_H
 #define ELAPSE_CLI_RUN_RUN_H
 
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,23 +19,22 @@
 
 #include <elapse/scheduler.h>
 
-#include "../common/message.h"
-#include "line.h"
+#include "../../os/program.h"
 #include "writer.h"
 
 enum { RUN_BATCH_TASKS = 64 };
 
 struct run_options {
     const char *file; /* "-": standard input */
-    char **program;   /* with its arguments, to a NULL; NULL: lines of JSON instead */
+    char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
-    unsigned workers;
+    uint64_t workers; /* 0: the default */
     bool strict;
     bool statistics;
     enum elapse_zone zone; /* of cron expressions */
 };
 
-/* Timers that are to be scheduled together. */
+/* Timers that will be scheduled together. */
 struct run_batch {
     struct elapse_batch_task tasks[RUN_BATCH_TASKS];
     uint64_t line_numbers[RUN_BATCH_TASKS];
@@ -47,17 +45,17 @@ struct run {
     const struct run_options *options;
     const char *input_name; /* for messages */
     struct elapse_scheduler *scheduler;
-    struct run_writer writer; /* without --exec */
-    char **environment;       /* with --exec: what each program gets besides its own */
-    sigset_t first_signals;   /* those that were blocked when the program began */
-    /* Unix time less the scheduler's: both were read once, at the start. */
+    struct run_writer writer;          /* without --exec */
+    char **environment;                /* with --exec: what each program inherits */
+    struct elapse__os_signals signals; /* that the main thread takes */
+    /* The wall-clock time less the scheduler's; both were read once, at the start. */
     uint64_t unix_offset_ns;
-    /* Timers that have not ended, and one more until the input has. */
+    /* The timers that have not ended, plus one until the input has ended. */
     _Atomic uint64_t open;
     _Atomic uint64_t failures;
-    int wake_event; /* what wakes the main thread: `open` is 0, or the writer failed */
+    int wake_event; /* wakes the main thread: `open` is 0, or the writer failed */
 
-    /* The main thread's own. */
+    /* Only the main thread uses these. */
     struct run_batch batch;
     uint64_t lines;
     uint64_t bad_lines;
@@ -68,7 +66,7 @@ struct run_timer {
     struct run *run;
     uint32_t key_bytes;
     uint32_t payload_bytes;
-    char text[]; /* the key, then the payload; no NUL */
+    char text[]; /* the key, then the payload, without a NUL */
 };
 
 static inline const char *run_timer_payload(const struct run_timer *timer)
@@ -76,25 +74,7 @@ static inline const char *run_timer_payload(const struct run_timer *timer)
     return timer->text + timer->key_bytes;
 }
 
-/* Prints "elapse run: ", the message and a line end on standard error: always one line. */
-__attribute__((format(printf, 1, 2))) void run_message(const char *format, ...);
-
-/* Wakes the main thread. */
-void run_wake(const struct run *run);
-
-/* ---- run_timers.c ---- */
-
-/* Does what a line says, or at least with the next run_apply_rest. `now_ns`, of the scheduler's
- * clock, is when it was read. What cannot be scheduled is said and counts as a failure. */
-void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns);
-void run_apply_rest(struct run *run);
-
-/* One that counted as open has ended. */
-void run_close_one(struct run *run);
-
-/* ---- what a firing does: actions, with a struct run_timer for context ---- */
-
-/* When it was due and when it fired, in Unix time; and how late it was. */
+/* When a timer was due and when it fired, by the wall clock, and how late it was. */
 struct run_times {
     uint64_t due_unix_ns;
     uint64_t fired_unix_ns;
@@ -103,23 +83,10 @@ struct run_times {
 
 struct run_times run_times_of(const struct run *run, const struct elapse_run *firing);
 
-elapse_action_function run_print; /* run_fire.c */
-elapse_action_function run_spawn; /* run_exec.c */
+/* Wakes the main thread. */
+void run_wake(const struct run *run);
 
-/* ---- run_exec.c ---- */
-
-/* Makes ready for run_spawn. */
-void run_exec_init(struct run *run);
-void run_exec_free(struct run *run);
-
-/* ---- run_life.c ---- */
-
-/* Runs it all. */
-enum exit_status run_file(const struct run_options *options);
-
-/* ---- run_report.c ---- */
-
-/* Counts and lateness, on standard error. */
-void run_report(struct run *run);
+/* Counts the end of a timer, or of the input. After the last one it wakes the main thread. */
+void run_close_one(struct run *run);
 
 #endif

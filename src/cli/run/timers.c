@@ -1,22 +1,20 @@
 /*
  * From lines to timers.
  */
+#include "timers.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <elapse/timer.h>
 
+#include "../../base/assert.h"
 #include "../common/message.h"
-#include "run.h"
+#include "exec.h"
+#include "print.h"
 
-void run_close_one(struct run *run)
-{
-    if (atomic_fetch_sub(&run->open, 1) == 1)
-        run_wake(run);
-}
-
-/* The destructor: whoever ended the timer, it is over. */
+/* The destructor of every timer's context. */
 static void end_timer(void *context)
 {
     struct run_timer *timer = context;
@@ -28,8 +26,10 @@ static void end_timer(void *context)
 
 static struct run_timer *timer_new(struct run *run, const struct run_line *line)
 {
+    ELAPSE__ASSERT(line->key_bytes >= 1);
+    ELAPSE__ASSERT(line->key_bytes <= RUN_KEY_BYTES_MAX);
+    ELAPSE__ASSERT(line->payload_bytes <= RUN_PAYLOAD_BYTES_MAX);
     struct run_timer *timer = allocate(sizeof *timer + line->key_bytes + line->payload_bytes);
-
     timer->run = run;
     timer->key_bytes = (uint32_t)line->key_bytes;
     timer->payload_bytes = (uint32_t)line->payload_bytes;
@@ -38,10 +38,10 @@ static struct run_timer *timer_new(struct run *run, const struct run_line *line)
     return timer;
 }
 
-/* Scheduling failed: the timer is still this file's. */
+/* Reports and ends a timer that could not be scheduled. */
 static void give_up(struct run *run, void *timer, uint64_t line_number, enum elapse_error error)
 {
-    run_message("%s: line %" PRIu64 ": cannot be scheduled: %s", run->input_name, line_number,
+    print_error("%s: line %" PRIu64 ": cannot be scheduled: %s", run->input_name, line_number,
                 elapse_error_text(error));
     atomic_fetch_add(&run->failures, 1);
     end_timer(timer);
@@ -61,12 +61,13 @@ void run_apply_rest(struct run *run)
     batch->count = 0;
 }
 
-/* By the scheduler's own clock: these go in batches, each of which takes one lock and lets the
- * look-ups of its keys overlap. */
+/* Schedules a timer by the monotonic clock. These are scheduled in batches: a batch takes the lock
+ * once, and the cache misses of its look-ups overlap. */
 static void apply_later(struct run *run, const struct elapse_task *task,
                         const struct run_line *line, uint64_t now_ns)
 {
     struct run_batch *batch = &run->batch;
+    ELAPSE__ASSERT(batch->count < RUN_BATCH_TASKS);
     struct elapse_batch_task *added = &batch->tasks[batch->count];
 
     *added = (struct elapse_batch_task){
@@ -84,7 +85,7 @@ static void apply_later(struct run *run, const struct elapse_task *task,
         run_apply_rest(run);
 }
 
-/* By the wall clock. What came before it is scheduled before it. */
+/* Schedules a timer by the wall clock, and all timers of earlier lines before it. */
 static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
                                 const struct run_line *line)
 {
@@ -108,8 +109,8 @@ static void cancel(struct run *run, const struct run_line *line)
     struct elapse_handle handle;
 
     run_apply_rest(run);
-    /* Between the two it may fire: then there is nothing to cancel any more, as when the line
-     * had come a moment later. The scheduler counts those removed. */
+    /* The timer may fire between the two calls. Then there is nothing left to cancel, as if the
+     * line had come a moment later. The scheduler counts those that it removes. */
     if (elapse_task_find(run->scheduler, line->key, line->key_bytes, &handle))
         (void)elapse_task_cancel(run->scheduler, handle);
 }

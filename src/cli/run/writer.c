@@ -1,114 +1,101 @@
 /*
- * The thread that writes: it takes all bytes that wait at once, and gives its own empty buffer for
- * them.
+ * The thread that writes. It takes all bytes that wait at once, and leaves the empty buffer that it
+ * wrote last in their place.
  */
 #include "writer.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "../../base/assert.h"
+#include "../common/output.h"
 
-enum { FIRST_CAPACITY = 64 << 10 };
-
-/* Returns false when the output failed, which has been said then. */
-static bool write_out(const char *bytes, size_t length)
+/* Writes and empties the buffer. Returns false if that failed, which has been reported. */
+static bool write_out(struct buffer *taken)
 {
-    (void)fwrite(bytes, 1, length, stdout);
-    return finish_output() == STATUS_OK;
+    output_add(taken->bytes, taken->length);
+    taken->length = 0;
+    return output_finish() == STATUS_OK;
 }
 
-static void *writer_main(void *argument)
+static void note_failure(struct run_writer *writer)
+{
+    writer->failed = true;
+    writer->waiting.length = 0;
+    elapse__os_monitor_wake_all(writer->monitor);
+    writer->when_failed(writer->context);
+}
+
+static void writer_main(void *argument)
 {
     struct run_writer *writer = argument;
-    char *bytes = NULL;
-    size_t capacity = 0;
+    struct buffer taken = {.bytes = NULL};
 
-    (void)pthread_mutex_lock(&writer->lock);
-    while (true) {
-        while (writer->length == 0 && !writer->ending)
-            (void)pthread_cond_wait(&writer->filled, &writer->lock);
-        if (writer->length == 0)
+    elapse__os_monitor_enter(writer->monitor);
+    while (!writer->failed) {
+        while (writer->waiting.length == 0 && !writer->ending)
+            elapse__os_monitor_wait(writer->monitor);
+        if (writer->waiting.length == 0)
             break;
-        char *full = writer->bytes;
-        size_t length = writer->length;
-        size_t full_capacity = writer->capacity;
-        writer->bytes = bytes;
-        writer->capacity = capacity;
-        writer->length = 0;
-        bytes = full;
-        capacity = full_capacity;
-        (void)pthread_cond_broadcast(&writer->taken);
-        (void)pthread_mutex_unlock(&writer->lock);
+        ELAPSE__ASSERT(taken.length == 0);
+        struct buffer full = writer->waiting;
+        writer->waiting = taken;
+        taken = full;
+        elapse__os_monitor_wake_all(writer->monitor);
+        elapse__os_monitor_leave(writer->monitor);
 
-        bool written = write_out(bytes, length);
-        (void)pthread_mutex_lock(&writer->lock);
-        if (!written) {
-            writer->failed = true;
-            writer->length = 0;
-            (void)pthread_cond_broadcast(&writer->taken);
-            writer->when_failed(writer->context);
-            break;
-        }
+        bool written = write_out(&taken);
+        elapse__os_monitor_enter(writer->monitor);
+        if (!written)
+            note_failure(writer);
     }
-    (void)pthread_mutex_unlock(&writer->lock);
-    free(bytes);
-    return NULL;
+    elapse__os_monitor_leave(writer->monitor);
+    buffer_free(&taken);
 }
 
 int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context)
 {
+    ELAPSE__ASSERT(when_failed != NULL);
     *writer = (struct run_writer){.when_failed = when_failed, .context = context};
-    (void)pthread_mutex_init(&writer->lock, NULL);
-    (void)pthread_cond_init(&writer->filled, NULL);
-    (void)pthread_cond_init(&writer->taken, NULL);
-    return pthread_create(&writer->thread, NULL, writer_main, writer);
+    int error = elapse__os_monitor_new(&writer->monitor);
+    if (error != 0)
+        return error;
+    return elapse__os_background_start(&writer->thread, writer_main, writer);
 }
 
 char *run_writer_reserve(struct run_writer *writer, size_t bytes)
 {
-    (void)pthread_mutex_lock(&writer->lock);
-    while (writer->length >= RUN_WRITER_BYTES_MAX && !writer->failed)
-        (void)pthread_cond_wait(&writer->taken, &writer->lock);
+    elapse__os_monitor_enter(writer->monitor);
+    while (writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed)
+        elapse__os_monitor_wait(writer->monitor);
     if (writer->failed)
-        writer->length = 0;
-    if (writer->capacity - writer->length < bytes) {
-        size_t capacity = writer->capacity > 0 ? writer->capacity : FIRST_CAPACITY;
-        while (capacity - writer->length < bytes)
-            capacity *= 2;
-        char *larger = realloc(writer->bytes, capacity);
-        if (larger == NULL)
-            out_of_memory();
-        writer->bytes = larger;
-        writer->capacity = capacity;
-    }
-    return writer->bytes + writer->length;
+        writer->waiting.length = 0;
+    return buffer_reserve(&writer->waiting, bytes);
 }
 
 void run_writer_commit(struct run_writer *writer, size_t bytes)
 {
-    if (writer->length == 0)
-        (void)pthread_cond_signal(&writer->filled);
-    writer->length += bytes;
-    (void)pthread_mutex_unlock(&writer->lock);
+    ELAPSE__ASSERT(bytes > 0);
+    ELAPSE__ASSERT(bytes <= writer->waiting.capacity - writer->waiting.length);
+    if (writer->waiting.length == 0)
+        elapse__os_monitor_wake_all(writer->monitor);
+    writer->waiting.length += bytes;
+    elapse__os_monitor_leave(writer->monitor);
 }
 
 bool run_writer_failed(struct run_writer *writer)
 {
-    (void)pthread_mutex_lock(&writer->lock);
+    elapse__os_monitor_enter(writer->monitor);
     bool failed = writer->failed;
-    (void)pthread_mutex_unlock(&writer->lock);
+    elapse__os_monitor_leave(writer->monitor);
     return failed;
 }
 
 enum exit_status run_writer_finish(struct run_writer *writer)
 {
-    (void)pthread_mutex_lock(&writer->lock);
+    elapse__os_monitor_enter(writer->monitor);
     writer->ending = true;
-    (void)pthread_cond_signal(&writer->filled);
-    (void)pthread_mutex_unlock(&writer->lock);
-    (void)pthread_join(writer->thread, NULL);
-    (void)pthread_cond_destroy(&writer->taken);
-    (void)pthread_cond_destroy(&writer->filled);
-    (void)pthread_mutex_destroy(&writer->lock);
-    free(writer->bytes);
+    elapse__os_monitor_wake_all(writer->monitor);
+    elapse__os_monitor_leave(writer->monitor);
+    elapse__os_background_join(writer->thread);
+    elapse__os_monitor_free(writer->monitor);
+    buffer_free(&writer->waiting);
     return writer->failed ? STATUS_FAILED : STATUS_OK;
 }

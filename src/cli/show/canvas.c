@@ -1,24 +1,23 @@
 /*
- * Lines of text for the terminal. A picture is put together in memory first, so
- * that it reaches the terminal in one piece.
+ * Lines of text for the terminal. A picture is drawn in memory, so that it reaches the terminal in
+ * one piece.
  */
 #include "canvas.h"
 
-#include <langinfo.h>
-#include <locale.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-#include "../common/message.h"
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/output.h"
 
 #define COLUMNS_DEFAULT 80
-#define COLUMNS_MIN     20 /* a strip of eight cells; the longest number */
+#define COLUMNS_MIN     20 /* for a strip of eight cells, and for the longest number */
 #define COLUMNS_MAX     1000
 
-/* How much deeper a line that goes on begins. */
+/* How much deeper the second line begins where a line is broken. */
 #define INDENT 2
 
 static const char *const ascii_glyphs[] = {
@@ -46,7 +45,7 @@ static bool is_set(const char *variable)
     return value != NULL && *value != '\0';
 }
 
-/* The number in COLUMNS, or 0. */
+/* Returns the number in the variable COLUMNS, or 0. */
 static unsigned columns_wanted(void)
 {
     const char *value = getenv("COLUMNS");
@@ -62,16 +61,17 @@ static unsigned columns_wanted(void)
 
 void show_look_measure(struct show_look *look)
 {
-    struct winsize size = {0};
+    unsigned columns;
+    unsigned rows;
 
     look->rows = 0;
     look->is_narrow = false;
     look->columns = columns_wanted();
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
-        look->rows = size.ws_row;
-        look->is_narrow = size.ws_col > 0 && size.ws_col < COLUMNS_MIN;
-        if (look->columns == 0 || (size.ws_col > 0 && look->columns > size.ws_col))
-            look->columns = size.ws_col;
+    if (elapse__os_terminal_size(ELAPSE__OS_OUTPUT, &columns, &rows)) {
+        look->rows = rows;
+        look->is_narrow = columns > 0 && columns < COLUMNS_MIN;
+        if (look->columns == 0 || (columns > 0 && look->columns > columns))
+            look->columns = columns;
     }
     if (look->columns == 0)
         look->columns = COLUMNS_DEFAULT;
@@ -82,24 +82,22 @@ void show_look_measure(struct show_look *look)
 struct show_look show_look_of_output(bool ascii_only)
 {
     const char *terminal = getenv("TERM");
-    bool is_terminal = isatty(STDOUT_FILENO) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+    bool is_terminal = elapse__os_is_terminal(ELAPSE__OS_OUTPUT) && terminal != NULL &&
+                       strcmp(terminal, "dumb") != 0;
     struct show_look look = {
         .has_colour = is_terminal && !is_set("NO_COLOR"),
         .is_animated = is_terminal,
     };
 
-    if (is_terminal && !ascii_only && setlocale(LC_CTYPE, "") != NULL)
-        look.is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    look.is_unicode = is_terminal && !ascii_only && elapse__os_locale_is_utf8();
     show_look_measure(&look);
     return look;
 }
 
 void canvas_begin(struct show_canvas *canvas, const struct show_look *look)
 {
+    ELAPSE__ASSERT(look->columns >= COLUMNS_MIN);
     *canvas = (struct show_canvas){.look = *look};
-    canvas->stream = open_memstream(&canvas->text, &canvas->bytes);
-    if (canvas->stream == NULL)
-        out_of_memory();
 }
 
 static void change_style(struct show_canvas *canvas, enum show_style style)
@@ -107,12 +105,12 @@ static void change_style(struct show_canvas *canvas, enum show_style style)
     if (!canvas->look.has_colour || style == canvas->style)
         return;
     if (canvas->style != STYLE_PLAIN)
-        fputs("\033[0m", canvas->stream);
-    fputs(colours[style], canvas->stream);
+        buffer_add_text(&canvas->text, "\033[0m");
+    buffer_add_text(&canvas->text, colours[style]);
     canvas->style = style;
 }
 
-/* Goes on in another line, which has room for so many columns. */
+/* Begins another line, indented so far that a piece of `columns` fits. */
 static void wrap_line(struct show_canvas *canvas, size_t columns)
 {
     unsigned indent = canvas->indent;
@@ -120,28 +118,29 @@ static void wrap_line(struct show_canvas *canvas, size_t columns)
     if (columns <= canvas->look.columns && indent + columns > canvas->look.columns)
         indent = canvas->look.columns - (unsigned)columns;
     change_style(canvas, STYLE_PLAIN);
-    fputc('\n', canvas->stream);
+    buffer_add_text(&canvas->text, "\n");
     canvas->column = 0;
     canvas->blanks = indent;
 }
 
-/* Makes room for a piece that is not to be broken. */
+/* Makes room for a piece that must not be broken. */
 static void begin_piece(struct show_canvas *canvas, enum show_style style, size_t columns)
 {
     if (canvas->column == 0)
         canvas->indent = canvas->blanks + INDENT;
     else if (columns > canvas_room(canvas))
         wrap_line(canvas, columns);
+    ELAPSE__ASSERT(columns > 0);
     while (canvas->blanks > 0 && columns > canvas_room(canvas))
         canvas->blanks--;
-    fprintf(canvas->stream, "%*s", (int)canvas->blanks, "");
+    buffer_add_format(&canvas->text, "%*s", (int)canvas->blanks, "");
     canvas->column += canvas->blanks;
     canvas->blanks = 0;
     change_style(canvas, style);
 }
 
-/* How much of the text stays together: a word; of a range that is wider than a
- * line its half, or, in the narrowest lines, a number or what is beside it. */
+/* Returns how much of the text stays together: a word. A range that is wider than a line is broken
+ * in its middle; in the narrowest lines a number, or what is between numbers, stays together. */
 static size_t piece_length(const struct show_canvas *canvas, const char *text)
 {
     static const char digits[] = "0123456789";
@@ -162,8 +161,11 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    int total = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    ELAPSE__ASSERT(total >= 0);
+    ELAPSE__ASSERT((size_t)total < sizeof text);
+    (void)total;
 
     for (const char *rest = text; *rest != '\0';) {
         size_t blanks = strspn(rest, " ");
@@ -173,7 +175,7 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
         if (length == 0)
             continue;
         begin_piece(canvas, style, length);
-        fwrite(rest, 1, length, canvas->stream);
+        buffer_add(&canvas->text, rest, length);
         canvas->column += (unsigned)length;
         rest += length;
     }
@@ -182,7 +184,8 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
 void canvas_glyph(struct show_canvas *canvas, enum show_style style, enum show_glyph glyph)
 {
     begin_piece(canvas, style, 1);
-    fputs(canvas->look.is_unicode ? unicode_glyphs[glyph] : ascii_glyphs[glyph], canvas->stream);
+    buffer_add_text(&canvas->text,
+                    canvas->look.is_unicode ? unicode_glyphs[glyph] : ascii_glyphs[glyph]);
     canvas->column++;
 }
 
@@ -202,7 +205,7 @@ unsigned canvas_room(const struct show_canvas *canvas)
 bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is_last,
                       unsigned part_columns)
 {
-    /* Behind each part but the last, room for " ..." must be left. */
+    /* Room for " ..." must be left behind each part but the last. */
     unsigned needed = part_columns + (is_last ? 0 : 4);
 
     if (separator == NULL) {
@@ -221,20 +224,18 @@ bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is
 void canvas_end_line(struct show_canvas *canvas)
 {
     change_style(canvas, STYLE_PLAIN);
-    fputc('\n', canvas->stream);
+    buffer_add_text(&canvas->text, "\n");
     canvas->column = 0;
     canvas->blanks = 0;
 }
 
-void canvas_finish(struct show_canvas *canvas)
-{
-    if (fclose(canvas->stream) != 0)
-        out_of_memory();
-}
-
 void canvas_print(struct show_canvas *canvas)
 {
-    canvas_finish(canvas);
-    fwrite(canvas->text, 1, canvas->bytes, stdout);
-    free(canvas->text);
+    output_add(canvas->text.bytes, canvas->text.length);
+    canvas_free(canvas);
+}
+
+void canvas_free(struct show_canvas *canvas)
+{
+    buffer_free(&canvas->text);
 }

@@ -1,32 +1,36 @@
 /*
- * From a snapshot to lines of text.
+ * Turns a snapshot into lines of text.
  */
 #include "draw.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "../../base/assert.h"
 
 /* Columns beside a strip: "> 64 |" on its left and "| 127" on its right. */
 #define STRIP_LEFT  5
 #define STRIP_RIGHT 4
 #define CELLS_MAX   64
 
-/* How many slots are listed below a level, unless all are asked for. */
+/* How many slots are listed below a level, without --all. */
 #define SLOTS_LISTED 8
 
 /* ---- strips ---- */
 
-/* How many cells a line of the strip has: all levels are cut at the same. */
+/* Returns how many cells a line of the strip has: the same for all levels. */
 static unsigned cells_in_line(const struct show_canvas *canvas, const struct show_level *level)
 {
     unsigned cells = CELLS_MAX;
 
     while (cells + STRIP_LEFT + STRIP_RIGHT + 2 > canvas->look.columns)
         cells /= 2;
+    ELAPSE__ASSERT(cells > 0);
     return cells < level->slot_count ? cells : level->slot_count;
 }
 
-/* The upper or lower edge of a strip, with a text in it from `label_cell` on. */
+/* Draws the upper or lower edge of a strip, with a label from `label_cell` on. */
 static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
                       unsigned pointer_cell, const char *label, unsigned label_cell)
 {
@@ -48,8 +52,8 @@ static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
     canvas_end_line(canvas);
 }
 
-/* What the pointer's mark is labelled with: on the levels above 0 its slot is
- * the one whose ticks the levels below have. */
+/* Returns the label of the mark of the pointer. On a level above 0 the levels below have the ticks
+ * of its slot. */
 static struct show_phrase pointer_label(const struct show_level *drawn, unsigned level,
                                         uint64_t now, bool is_occupied)
 {
@@ -169,8 +173,8 @@ static void draw_heading(struct show_canvas *canvas, const struct show_geometry 
     canvas_end_line(canvas);
 }
 
-/* "1000", or "1000 (3)" for three timers; in a hashed wheel "1000 (16 rounds)" or "1000 (3
- * timers, 16 rounds)" as long as visits to its slot pass before the deadline. */
+/* Returns "1000", or "1000 (3)" for three timers; in a hashed wheel "1000 (16 rounds)" or "1000 (3
+ * timers, 16 rounds)" if its slot is visited before the deadline. */
 static struct show_phrase deadline_text(const struct show_wheel *show,
                                         const struct show_snapshot *snapshot, uint64_t deadline,
                                         size_t timers)
@@ -241,7 +245,7 @@ static void list_slots(struct show_canvas *canvas, const struct show_wheel *show
     }
 }
 
-/* The deadlines of a slot in the line of its level. False: the line is full. */
+/* Lists the deadlines of a slot in the line of its level. Returns false if the line is full. */
 static bool list_slot_briefly(struct show_canvas *canvas, const struct show_wheel *show,
                               const struct show_snapshot *snapshot, const struct elapse_slot *slot,
                               bool is_first, bool is_last)
@@ -268,7 +272,7 @@ static bool list_slot_briefly(struct show_canvas *canvas, const struct show_whee
     return true;
 }
 
-/* The occupied slots of a level on one line. */
+/* Lists the occupied slots of a level on one line. */
 static void list_slots_briefly(struct show_canvas *canvas, const struct show_wheel *show,
                                const struct show_snapshot *snapshot,
                                const struct elapse_slot *slots, size_t slot_count)
@@ -282,13 +286,15 @@ static void list_slots_briefly(struct show_canvas *canvas, const struct show_whe
     canvas_end_line(canvas);
 }
 
-/* One line for the empty levels from `first` to `last`. */
+/* Draws one line for the empty levels from `first` to `last`. */
 static void draw_empty_levels(struct show_canvas *canvas, const struct show_geometry *geometry,
                               unsigned first, unsigned last, uint64_t now)
 {
     struct show_range covered = {0};
     bool covers_any = false;
 
+    ELAPSE__ASSERT(first <= last);
+    ELAPSE__ASSERT(last < geometry->level_count);
     for (unsigned level = first; level <= last; level++) {
         struct show_range of_level = show_level_covers(geometry, level, now);
         if (of_level.first > of_level.last)
@@ -335,8 +341,8 @@ static void draw_title(struct show_canvas *canvas, const struct show_wheel *show
     canvas_end_line(canvas);
 }
 
-/* Draws the empty levels from `first` on, up to the one that is not empty or is
- * `limit`. Returns its number. */
+/* Draws the empty levels from `first` on. Returns the number of the next level that is not empty,
+ * or `limit`. */
 static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct show_wheel *show,
                                        const struct show_snapshot *snapshot, unsigned first,
                                        unsigned limit)
@@ -350,8 +356,8 @@ static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct 
     return level;
 }
 
-/* What is in no slot: timers parked until the levels cover their deadline, those that a hashed
- * wheel has found due, and those that are never due. */
+/* Draws the timers that are in no slot: those that are parked until the levels cover their
+ * deadline, those that a hashed wheel has found due, and those that are never due. */
 static void draw_beyond_levels(struct show_canvas *canvas, const struct show_wheel *show,
                                const struct show_snapshot *snapshot)
 {

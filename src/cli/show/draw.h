@@ -1,5 +1,5 @@
 /*
- * The drawing of "elapse show": a snapshot of a wheel as a picture.
+ * Draws a snapshot of a wheel as a picture.
  *
  *     level 1   64 slots of 128 ticks   4 timers in 3 slots
  *          +v now; [0,127] is on level 0 -----------------------------------+
@@ -19,21 +19,21 @@
 #include "model.h"
 #include "phrase.h"
 
-/* The whole wheel: its occupied levels, each with its occupied slots (a few, or
- * all of them) below; a line for those between that are empty. */
+/* Draws the whole wheel: each occupied level with a list of its occupied slots, of a few or of all,
+ * and one line for the empty levels between them. */
 void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
                 const struct show_snapshot *snapshot, bool all_slots);
 
-/* The same in fewer lines: the slots of a level on one, and levels from
- * `level_limit` on left out, which a line tells. */
+/* Draws the same in fewer lines: the slots of a level take one line, and the levels from
+ * `level_limit` on are left out, which a line says. */
 void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
                         const struct show_snapshot *snapshot, unsigned level_limit);
 
-/* The slots of one level, as a framed strip of cells. */
+/* Draws the slots of one level as a framed strip of cells. */
 void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry, unsigned level,
                 const struct show_snapshot *snapshot);
 
-/* How the pictures are to be read. */
+/* Explains the pictures. */
 void draw_legend(struct show_canvas *canvas, enum show_design design);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * The geometry of the wheel comes out of its own dump: out of that of a wheel with a timer
- * at each power of two. That of dials and of a hashed wheel is what was asked for.
+ * The geometry of a wheel is read from the dump of a wheel that has a timer at each power of two.
+ * The geometry of dials and of a hashed wheel is the shape that was chosen.
  */
 #include "geometry.h"
 
 #include <string.h>
+
+#include "../../base/assert.h"
 
 /* ---- shapes ---- */
 
@@ -31,13 +33,15 @@ static void note_level(const struct elapse_slot *slot, void *context)
 {
     struct show_geometry *geometry = context;
 
+    ELAPSE__ASSERT(slot->level < SHOW_LEVELS_MAX);
+    ELAPSE__ASSERT(slot->first_tick <= slot->last_tick);
     geometry->levels[slot->level].slot_ticks = slot->last_tick - slot->first_tick + 1;
     if (slot->level >= geometry->level_count)
         geometry->level_count = slot->level + 1;
 }
 
-/* A wheel at tick 0 has each level begin at some power of two; a level has as
- * many slots as its successor's are wider. */
+/* In a wheel at tick 0 each level begins at a power of two. A level has as many slots as a slot of
+ * the next level has times its ticks. */
 static enum elapse_error learn_wheel(struct show_geometry *geometry,
                                      const struct elapse_structure *structure, void *wheel)
 {
@@ -59,7 +63,7 @@ static enum elapse_error learn_wheel(struct show_geometry *geometry,
     return ELAPSE_OK;
 }
 
-/* The ticks that all slots of a level cover; UINT64_MAX when that is all there are. */
+/* Returns how many ticks the slots of a level cover together; UINT64_MAX if all. */
 static uint64_t level_ticks(const struct show_level *level)
 {
     if (level->slot_ticks > UINT64_MAX / level->slot_count)
@@ -75,6 +79,7 @@ static void learn_dials(struct show_geometry *geometry, const struct elapse_shap
            (shape->growth != NULL && slot_ticks < UINT64_MAX)) {
         size_t listed =
             geometry->level_count < shape->levels ? geometry->level_count : shape->levels - 1;
+        ELAPSE__ASSERT(geometry->level_count < SHOW_LEVELS_MAX);
         struct show_level *level = &geometry->levels[geometry->level_count++];
         *level = (struct show_level){.slot_count = shape->slots[listed], .slot_ticks = slot_ticks};
         slot_ticks = level_ticks(level);
@@ -97,7 +102,7 @@ enum elapse_error show_geometry_learn(struct show_geometry *geometry,
 
 struct show_range show_level_span(const struct show_level *level, uint64_t now)
 {
-    /* The coarsest level spans all of time, 2^64 ticks, which is 0 here. */
+    /* The highest level covers all 2^64 ticks, which is 0 in 64 bits. */
     uint64_t ticks = level->slot_ticks * level->slot_count;
     uint64_t first = ticks == 0 ? 0 : now - now % ticks;
 
@@ -106,6 +111,7 @@ struct show_range show_level_span(const struct show_level *level, uint64_t now)
 
 unsigned show_slot_at(const struct show_level *level, uint64_t now)
 {
+    ELAPSE__ASSERT(level->slot_count > 0);
     return (unsigned)(now / level->slot_ticks % level->slot_count);
 }
 
@@ -125,7 +131,7 @@ static struct show_range level_of_wheel_covers(const struct show_geometry *geome
     return covered;
 }
 
-/* From the first tick of now's slot on, as many as there are. */
+/* Returns the ticks that a dial covers: one turn from the first tick of the slot of `now` on. */
 static struct show_range dial_spans(const struct show_level *level, uint64_t now)
 {
     uint64_t first = now - now % level->slot_ticks;

@@ -1,11 +1,12 @@
 /*
- * Gathering what is shown, by the structure's public functions alone.
+ * Reading a structure through its public functions.
  */
 #include "model.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "../common/message.h"
 #include "../common/text.h"
 
@@ -44,7 +45,7 @@ static enum elapse_error start_timers(struct show_wheel *show, const uint64_t *d
     return error;
 }
 
-/* Dials that grow have grown as far as they ever will: all timers are started. */
+/* Removes the levels that dials have not grown. Requires that all timers are started. */
 static void trim_geometry(struct show_wheel *show)
 {
     const struct elapse_shape *shape = show->choice->shape;
@@ -110,16 +111,14 @@ static void add_slot(const struct elapse_slot *slot, void *context)
 
     if (snapshot->slot_count == snapshot->slot_capacity) {
         snapshot->slot_capacity = 2 * snapshot->slot_capacity + 64;
-        struct elapse_slot *larger =
-            realloc(snapshot->slots, snapshot->slot_capacity * sizeof *larger);
-        if (larger == NULL)
-            out_of_memory();
-        snapshot->slots = larger;
+        snapshot->slots =
+            reallocate(snapshot->slots, snapshot->slot_capacity * sizeof *snapshot->slots);
     }
+    ELAPSE__ASSERT(snapshot->slot_count < snapshot->slot_capacity);
     snapshot->slots[snapshot->slot_count++] = *slot;
 }
 
-/* The occupied slot of this place; slot_count if there is none. */
+/* Returns the occupied slot at this place; slot_count if there is none. */
 static size_t find_place(const struct show_snapshot *snapshot, struct show_place place)
 {
     size_t begin = 0;
@@ -141,8 +140,8 @@ static size_t find_place(const struct show_snapshot *snapshot, struct show_place
     return is_found ? begin : snapshot->slot_count;
 }
 
-/* A wheel's timers are where their deadline is covered, since none is ever put off here,
- * and the ranges of its levels follow each other. Both are in order. */
+/* A timer of a wheel is in the slot that covers its deadline, since no timer is postponed here.
+ * Both the timers and the ranges of the slots are sorted. */
 static void place_in_wheel(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     size_t slot = 0;
@@ -155,8 +154,8 @@ static void place_in_wheel(struct show_snapshot *snapshot, const struct show_whe
     }
 }
 
-/* Parked timers come down together, when the one due first among them is on the top dial's
- * slot of now: see elapse/dials.h. */
+/* Parked timers are placed together, when the top dial comes to the slot of the earliest of them:
+ * see elapse/dials.h. */
 static void place_in_dials(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
     const struct show_geometry *geometry = &show->geometry;
@@ -177,8 +176,8 @@ static void place_in_dials(struct show_snapshot *snapshot, const struct show_whe
     }
 }
 
-/* Behind the slots dump has, as two more, those that may be popped and those that never
- * may; here they are beyond the only level. */
+/* The dump of a hashed wheel has two slots more than the ring: for timers that are due, and for
+ * those that are never due. In a snapshot these are on a level of their own. */
 static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_level *ring)
 {
     for (size_t i = 0; i < snapshot->slot_count; i++) {
@@ -244,6 +243,8 @@ void show_snapshot_free(struct show_snapshot *snapshot)
 const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, size_t timer)
 {
     size_t slot = snapshot->slot_of_timer[timer];
+
+    ELAPSE__ASSERT(slot <= snapshot->slot_count);
     return slot < snapshot->slot_count ? &snapshot->slots[slot] : NULL;
 }
 
@@ -263,7 +264,7 @@ size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
 
 /* ---- deadlines ---- */
 
-/* The first timer, in the order of deadlines, that is due at `tick` or later. */
+/* Returns the first timer, in the order of deadlines, that is due at `tick` or later. */
 static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
 {
     size_t begin = 0;
@@ -302,6 +303,7 @@ bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, s
     for (*timers = 0; *next < show->timer_count && show->timers[*next].deadline == *deadline;
          ++*next)
         *timers += show_slot_of(deadlines->snapshot, *next) == deadlines->slot;
+    ELAPSE__ASSERT(*timers > 0);
     deadlines->left -= *timers < deadlines->left ? *timers : deadlines->left;
     return true;
 }

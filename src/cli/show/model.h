@@ -1,9 +1,9 @@
 /*
- * The model of "elapse show": a real structure with the timers that were asked for,
- * and what can be learnt of it through the public functions.
+ * The model of "elapse show": a real structure with the timers that the user named, and what its
+ * public functions show of it.
  *
- * A snapshot is all that dump tells at one moment, and which slot each timer is in, which
- * follows from the geometry.
+ * A snapshot has the dump of the structure at one moment, and the slot of each timer, which is
+ * derived from the geometry.
  */
 #ifndef ELAPSE_CLI_SHOW_MODEL_H
 #define ELAPSE_CLI_SHOW_MODEL_H
@@ -18,7 +18,7 @@
 #include "geometry.h"
 
 struct show_timer {
-    struct elapse_timer timer; /* first: the timer's owner is found by a cast */
+    struct elapse_timer timer; /* first, so that a cast finds the owner of a timer */
     uint64_t deadline;
 };
 
@@ -39,36 +39,37 @@ struct show_snapshot {
     uint64_t next; /* ELAPSE_NEVER: none */
     uint64_t moves;
     size_t pending;
-    struct elapse_slot *slots; /* the occupied ones, by level and number */
+    struct elapse_slot *slots; /* the occupied ones, sorted by level and number */
     size_t slot_count;
     size_t slot_capacity;
-    size_t *slot_of_timer; /* by the timer's number; slot_count: it is not pending */
+    size_t *slot_of_timer; /* for each timer its place in `slots`; slot_count: not pending */
 };
 
-/* Makes the structure chosen at the tick `now` and starts a timer for each deadline. The
- * deadlines are put in order. Returns NULL, having said why, if it cannot. */
+/* Makes the chosen structure at the tick `now`, and starts a timer for each deadline. Sorts the
+ * deadlines. Returns NULL if that fails, after a message. */
 struct show_wheel *show_wheel_new(const struct structure_choice *choice, uint64_t now,
                                   uint64_t *deadlines, size_t count);
 
 void show_wheel_free(struct show_wheel *show);
 
-/* Lets it be `now` and pops all that is due. Calls `fired`, unless it is NULL, with each. */
+/* Advances to `now` and pops all timers that are due. Calls `fired` with each, unless it is NULL.
+ */
 void show_wheel_advance(struct show_wheel *show, uint64_t now,
                         void (*fired)(struct show_timer *timer, void *context), void *context);
 
-/* Looks at the structure. The snapshot is one taken before, or all zero. */
+/* Takes a snapshot. Requires that `snapshot` was taken before, or is all zero. */
 void show_snapshot_take(struct show_snapshot *snapshot, const struct show_wheel *show);
 
 void show_snapshot_free(struct show_snapshot *snapshot);
 
-/* The slot that the timer of this number was in; NULL if it was not pending. */
+/* Returns the slot of the timer with this number; NULL if the timer was not pending. */
 const struct elapse_slot *show_slot_of(const struct show_snapshot *snapshot, size_t timer);
 
-/* The slots of one level: how many, the first of them in `*slots`. */
+/* Returns how many occupied slots a level has, and stores the first of them in `*slots`. */
 size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
                            const struct elapse_slot **slots);
 
-/* The deadlines in a slot, to be gone through in their order. */
+/* A walk over the deadlines in a slot, in their order. */
 struct show_deadlines {
     const struct show_wheel *show;
     const struct show_snapshot *snapshot;
@@ -81,7 +82,7 @@ struct show_deadlines show_deadlines_in(const struct show_wheel *show,
                                         const struct show_snapshot *snapshot,
                                         const struct elapse_slot *slot);
 
-/* The next one, and how many timers have it; false if there is none. */
+/* Stores the next deadline, and how many timers have it. Returns false if there is none. */
 bool show_deadlines_next(struct show_deadlines *deadlines, uint64_t *deadline, size_t *timers);
 
 #endif

@@ -1,32 +1,33 @@
 /*
- * A timer's way, as it happens in a real wheel.
+ * The way of a timer, in a real wheel.
  *
- * The classical wheel takes a timer down a level whenever the time reaches the
- * first tick of its slot. This one takes down what it must, so that a timer alone
- * fires out of the slot that it was put into. What takes it down step by step is
- * company: another timer that is due at the first tick of the slot. Dials and hashed
- * wheels are classical: there a timer goes its way alone.
+ * A classical wheel cascades a slot, which moves its timers down a level, whenever time reaches the
+ * first tick of the slot. This wheel cascades a slot only when a timer in it is due, so a timer
+ * that is alone fires from the slot into which it was put. It moves down level by level only if
+ * another timer, its companion, is due at the first tick of each slot. Dials and hashed wheels are
+ * classical, and need no companions.
  */
 #include "path.h"
 
 #include <inttypes.h>
 #include <string.h>
 
+#include "../../base/assert.h"
 #include "draw.h"
 #include "model.h"
 
-/* How many visits to a slot are told one by one. */
-enum { VISITS_TOLD = 12 };
+/* How many visits to a slot are shown one by one. */
+enum { VISITS_SHOWN = 12 };
 
 struct path {
     struct show_canvas canvas;
     const struct structure_choice *choice;
-    struct show_wheel *show; /* its timers are the one that is followed */
+    struct show_wheel *show; /* its only timer is the one that is followed */
     struct show_snapshot snapshot;
     unsigned wake_ups;
-    unsigned stops; /* slots that it has been in */
+    unsigned stops; /* how many slots it has been in */
 
-    /* Those that keep it company, one for each slot on the way. */
+    /* One for each slot on the way. */
     struct elapse_timer companions[SHOW_LEVELS_MAX];
     unsigned companion_count;
 };
@@ -41,16 +42,16 @@ static void draw_tick(struct path *path)
     canvas_text(&path->canvas, STYLE_STRONG, "  tick %-10" PRIu64, path->snapshot.now);
 }
 
-/* A visit that found the timer not due. */
+/* Draws a visit to the slot at which the timer was not due. */
 static void draw_visit(struct path *path)
 {
     uint64_t rounds =
         show_rounds_left(&path->show->geometry, path->snapshot.now, followed(path)->deadline);
 
-    if (path->wake_ups > VISITS_TOLD)
+    if (path->wake_ups > VISITS_SHOWN)
         return;
     draw_tick(path);
-    if (path->wake_ups == VISITS_TOLD)
+    if (path->wake_ups == VISITS_SHOWN)
         canvas_text(&path->canvas, STYLE_PLAIN, " and so on");
     else
         canvas_text(&path->canvas, STYLE_PLAIN, " is visited, and stays: %s left",
@@ -58,7 +59,7 @@ static void draw_visit(struct path *path)
     canvas_end_line(&path->canvas);
 }
 
-/* Where the timer is now, and the strip of the level that it is on. */
+/* Draws where the timer is now, and the strip of its level. */
 static void draw_stop(struct path *path, const struct elapse_slot *slot)
 {
     const struct show_geometry *geometry = &path->show->geometry;
@@ -98,30 +99,32 @@ static void draw_firing(struct path *path)
     canvas_end_line(&path->canvas);
 }
 
-/* Starts another timer at the first tick of the slot, if that is yet to come. */
+/* Starts another timer at the first tick of the slot, unless that has passed. */
 static void add_companion(struct path *path, const struct elapse_slot *slot)
 {
     if (slot->first_tick <= path->snapshot.now || slot->first_tick == followed(path)->deadline)
         return;
+    ELAPSE__ASSERT(path->companion_count < SHOW_LEVELS_MAX);
     struct elapse_timer *companion = &path->companions[path->companion_count++];
     elapse_timer_init(companion);
     /* A wheel refuses no timer. */
     (void)!path->show->structure->start(path->show->instance, companion, slot->first_tick);
 }
 
-/* From wake-up to wake-up until the timer has fired, if it ever does. */
-static void follow(struct path *path, bool in_company)
+/* Draws every wake-up until the timer has fired, if it ever does. */
+static void follow(struct path *path, bool has_companions)
 {
     for (;;) {
         show_snapshot_take(&path->snapshot, path->show);
         if (!elapse_timer_pending(&followed(path)->timer))
             break;
         const struct elapse_slot *slot = show_slot_of(&path->snapshot, 0);
-        if (in_company) {
+        if (has_companions) {
             add_companion(path, slot);
             show_snapshot_take(&path->snapshot, path->show);
             slot = show_slot_of(&path->snapshot, 0);
         }
+        ELAPSE__ASSERT(slot != NULL);
         draw_stop(path, slot);
         path->stops++;
         if (path->snapshot.next == ELAPSE_NEVER)
@@ -132,10 +135,10 @@ static void follow(struct path *path, bool in_company)
     draw_firing(path);
 }
 
-/* Follows a new timer in a new wheel. Returns the slot that it was started into;
- * the wheel is gone then. */
-static bool follow_in_new_wheel(struct path *path, uint64_t now, uint64_t deadline, bool in_company,
-                                struct elapse_slot *start)
+/* Follows a new timer in a new wheel, and frees the wheel. Stores the slot into which the timer was
+ * put in `*start`. Returns false if there was an error, after a message. */
+static bool follow_in_new_wheel(struct path *path, uint64_t now, uint64_t deadline,
+                                bool has_companions, struct elapse_slot *start)
 {
     path->show = show_wheel_new(path->choice, now, &deadline, 1);
     if (path->show == NULL)
@@ -145,7 +148,7 @@ static bool follow_in_new_wheel(struct path *path, uint64_t now, uint64_t deadli
     path->companion_count = 0;
     show_snapshot_take(&path->snapshot, path->show);
     *start = path->snapshot.slots[0];
-    follow(path, in_company);
+    follow(path, has_companions);
     show_wheel_free(path->show);
     return true;
 }
@@ -156,7 +159,7 @@ static void draw_text(struct path *path, const char *text)
     canvas_end_line(&path->canvas);
 }
 
-/* Draws both ways, or the one there is. */
+/* Draws the way alone, and in a wheel the way with companions. Returns false after an error. */
 static bool draw_ways(struct path *path, uint64_t now, uint64_t deadline)
 {
     struct elapse_slot start;

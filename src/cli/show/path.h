@@ -10,7 +10,8 @@
 #include "../common/structure_choice.h"
 #include "canvas.h"
 
-/* Prints the way of a timer with this deadline; in a wheel alone and in company. */
+/* Prints the way of a timer with this deadline. In a wheel it is shown twice: alone, and with other
+ * timers. */
 enum exit_status show_path(const struct show_look *look, const struct structure_choice *choice,
                            uint64_t now, uint64_t deadline);
 

@@ -1,5 +1,5 @@
 /*
- * Numbers in words.
+ * Numbers as words.
  */
 #include "phrase.h"
 
@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "../../base/assert.h"
 
 struct show_phrase amount_of(uint64_t number, const char *noun)
 {
@@ -45,6 +47,7 @@ struct show_phrase range_text(uint64_t first, uint64_t last)
 {
     struct show_phrase text;
 
+    ELAPSE__ASSERT(first <= last);
     snprintf(text.text, sizeof text.text, "[%" PRIu64 ",%" PRIu64 "]", first, last);
     return text;
 }

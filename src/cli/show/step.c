@@ -1,19 +1,26 @@
 /*
- * Playing a wheel. On a terminal each picture takes the place of the one before;
- * the signals that would end or stop the program are taken between pictures, so
- * that the cursor, hidden meanwhile, comes back. Elsewhere one picture follows
- * the other.
+ * Playing a wheel. On a terminal each picture replaces the one before, and the cursor is hidden. So
+ * the signals that would end or stop the program are taken between two pictures, when the cursor
+ * can be shown again. Elsewhere the pictures follow each other.
  */
 #include "step.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/output.h"
 #include "draw.h"
+
+/* The signals that are taken between two pictures. */
+#define TAKEN_SIGNALS                                                            \
+    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_QUIT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) |    \
+     ELAPSE__OS_BIT(ELAPSE__OS_SUSPEND) | ELAPSE__OS_BIT(ELAPSE__OS_WINDOW_SIZE))
 
 struct player {
     struct show_look look;
@@ -21,19 +28,18 @@ struct player {
     struct show_wheel *show;
     struct show_snapshot before;
     struct show_snapshot now;
-    uint64_t step; /* number of the picture; 0 is the beginning */
+    uint64_t step; /* the number of the picture; 0 is the beginning */
 
-    struct show_timer **fired; /* at this step, in the order they came */
+    struct show_timer **fired; /* at this step, in the order of firing */
     size_t fired_count;
 
-    sigset_t signals; /* taken between pictures */
-    sigset_t signals_before;
-    size_t lines_drawn; /* of the last picture, above the cursor */
+    struct elapse__os_signals signals; /* on a terminal */
+    size_t lines_drawn;                /* of the last picture, above the cursor */
 };
 
-/* ---- what a step did ---- */
+/* ---- the effects of a step ---- */
 
-/* "level 2", or what is beyond the levels. */
+/* Returns "level 2", or the name of a place beyond the levels. */
 static struct show_phrase place_text(const struct show_geometry *geometry, unsigned level)
 {
     struct show_phrase phrase;
@@ -47,7 +53,7 @@ static struct show_phrase place_text(const struct show_geometry *geometry, unsig
     return phrase;
 }
 
-/* Why a timer fires out of a slot above level 0, once for each slot. */
+/* Returns why a timer fires from a slot above level 0, once for each slot; otherwise "". */
 static const char *slot_note(const struct show_geometry *geometry, const struct elapse_slot *slot,
                              const struct elapse_slot *previous)
 {
@@ -85,7 +91,7 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
     canvas_end_line(canvas);
 }
 
-/* The timers that are on another level than before. */
+/* Draws the timers that are on another level than before. */
 static void draw_moved(struct player *player, struct show_canvas *canvas)
 {
     const struct show_wheel *show = player->show;
@@ -130,12 +136,11 @@ static void draw_picture(struct player *player, struct show_canvas *canvas, unsi
     draw_wheel_briefly(canvas, player->show, &player->now, level_limit);
     if (has_legend)
         draw_legend(canvas, player->show->geometry.design);
-    canvas_finish(canvas);
 }
 
 /* ---- the terminal ---- */
 
-/* The highest level with timers below `limit`; 0 if there is none. */
+/* Returns the highest level below `limit` that has timers; 0 if there is none. */
 static unsigned highest_occupied_below(const struct show_snapshot *snapshot, unsigned limit)
 {
     unsigned highest = 0;
@@ -145,19 +150,19 @@ static unsigned highest_occupied_below(const struct show_snapshot *snapshot, uns
     return highest;
 }
 
-/* Whether the window is large enough; the cursor takes its last line. */
+/* Returns whether the window is large enough. The cursor takes its last line. */
 static bool fits_window(const struct player *player, const struct show_canvas *canvas)
 {
     const struct show_look *look = &player->look;
     size_t lines = 0;
 
-    for (size_t i = 0; i < canvas->bytes; i++)
-        lines += canvas->text[i] == '\n';
+    for (size_t i = 0; i < canvas->text.length; i++)
+        lines += canvas->text.bytes[i] == '\n';
     return !look->is_narrow && (look->rows == 0 || lines < look->rows);
 }
 
-/* Draws as much as the window has room for: without the legend, without the upper
- * levels, or just why there is nothing. */
+/* Draws as much as fits into the window: leaves out the legend, then the upper levels, and at last
+ * everything but the reason. */
 static void draw_fitting_picture(struct player *player, struct show_canvas *canvas)
 {
     unsigned limit = player->show->geometry.level_count;
@@ -165,34 +170,33 @@ static void draw_fitting_picture(struct player *player, struct show_canvas *canv
 
     draw_picture(player, canvas, limit, true);
     while (!fits_window(player, canvas) && limit > 0) {
-        free(canvas->text);
+        canvas_free(canvas);
         limit = is_whole ? limit : highest_occupied_below(&player->now, limit);
         is_whole = false;
         draw_picture(player, canvas, limit, false);
     }
     if (fits_window(player, canvas))
         return;
-    free(canvas->text);
+    canvas_free(canvas);
     canvas_begin(canvas, &player->look);
     canvas_text(canvas, STYLE_STRONG, "%s", player->look.is_narrow ? "Too narrow" : "Too low");
     canvas_end_line(canvas);
-    canvas_finish(canvas);
 }
 
 /* Writes the picture over the last one. */
 static void print_in_place(struct player *player, const struct show_canvas *canvas)
 {
-    const char *line = canvas->text;
+    const char *line = canvas->text.bytes;
     size_t lines = 0;
 
     if (player->lines_drawn > 0)
-        printf("\033[%zuA", player->lines_drawn);
+        output_add_format("\033[%zuA", player->lines_drawn);
     for (; *line != '\0'; lines++) {
         const char *end = strchr(line, '\n');
-        printf("%.*s\033[K\n", (int)(end - line), line);
+        output_add_format("%.*s\033[K\n", (int)(end - line), line);
         line = end + 1;
     }
-    fputs("\033[J", stdout);
+    output_add_text("\033[J");
     player->lines_drawn = lines;
 }
 
@@ -203,64 +207,67 @@ static enum exit_status show_picture(struct player *player)
     if (player->look.is_animated) {
         draw_fitting_picture(player, &canvas);
         print_in_place(player, &canvas);
+        canvas_free(&canvas);
     } else {
         draw_picture(player, &canvas, player->show->geometry.level_count, player->step == 0);
-        fwrite(canvas.text, 1, canvas.bytes, stdout);
-        putchar('\n');
+        canvas_print(&canvas);
+        output_add_text("\n");
     }
-    free(canvas.text);
-    return finish_output();
+    return output_finish();
 }
 
-static void enter_terminal(struct player *player)
+static void hide_cursor(void)
 {
-    static const int taken[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
-
-    sigemptyset(&player->signals);
-    for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++)
-        sigaddset(&player->signals, taken[i]);
-    sigprocmask(SIG_BLOCK, &player->signals, &player->signals_before);
-    fputs("\033[?25l", stdout);
+    output_add_text("\033[?25l");
 }
 
-static void leave_terminal(struct player *player)
+static void show_cursor(void)
 {
-    fputs("\033[?25h", stdout);
-    fflush(stdout);
-    sigprocmask(SIG_SETMASK, &player->signals_before, NULL);
+    output_add_text("\033[?25h");
+    (void)output_finish();
 }
 
-/* Waits for the next picture's time, and does meanwhile what signals ask for: to
- * end or stop the program, or to draw the picture anew in another size. */
+/* Ends or stops the program as the signal would have done. Returns when it is continued. */
+static void obey(struct player *player, enum elapse__os_signal signal)
+{
+    show_cursor();
+    elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
+    elapse__os_signal_raise(signal);
+    elapse__os_signals_hold(&player->signals, TAKEN_SIGNALS);
+    hide_cursor();
+}
+
+/* Draws the picture again, in a window whose contents and size are unknown. */
+static enum exit_status redraw(struct player *player)
+{
+    show_look_measure(&player->look);
+    output_add_text("\033[H");
+    player->lines_drawn = 0;
+    return show_picture(player);
+}
+
+/* Waits until it is time for the next picture. Meanwhile it obeys signals. */
 static enum exit_status wait_for_next(struct player *player)
 {
-    uint64_t pause_ns = player->steps.pause_ns;
-    const struct timespec pause = {(time_t)(pause_ns / 1000000000), (long)(pause_ns % 1000000000)};
+    enum exit_status status = STATUS_OK;
 
-    for (;;) {
-        int number = sigtimedwait(&player->signals, NULL, &pause);
-        if (number < 0 && errno == EAGAIN)
-            return STATUS_OK;
-        if (number < 0)
+    while (status == STATUS_OK) {
+        struct elapse__os_watch watch = {.file = player->signals.file, .for_data = true};
+        if (elapse__os_wait(&watch, 1, player->steps.pause_ns) == ETIMEDOUT)
+            break;
+        enum elapse__os_signal signal = elapse__os_signals_take(&player->signals);
+        if (signal == ELAPSE__OS_NO_SIGNAL)
             continue;
-        if (number != SIGWINCH) {
-            leave_terminal(player);
-            raise(number == SIGTSTP ? SIGSTOP : number);
-            enter_terminal(player);
-        }
-        /* Where the lines of the last picture are now is not known. */
-        show_look_measure(&player->look);
-        fputs("\033[H", stdout);
-        player->lines_drawn = 0;
-        enum exit_status status = show_picture(player);
-        if (status != STATUS_OK)
-            return status;
+        if (signal != ELAPSE__OS_WINDOW_SIZE)
+            obey(player, signal);
+        status = redraw(player);
     }
+    return status;
 }
 
 /* ---- playing ---- */
 
-/* The tick of the next picture; ELAPSE_NEVER when there is none. */
+/* Returns the tick of the next picture; ELAPSE_NEVER if there is none. */
 static uint64_t next_tick(const struct player *player)
 {
     if (player->now.next == ELAPSE_NEVER || player->steps.every_ticks == 0)
@@ -273,6 +280,7 @@ static void note_fired(struct show_timer *timer, void *context)
 {
     struct player *player = context;
 
+    ELAPSE__ASSERT(player->fired_count < player->show->timer_count);
     player->fired[player->fired_count++] = timer;
 }
 
@@ -280,6 +288,7 @@ static void advance_to(struct player *player, uint64_t tick)
 {
     struct show_snapshot spare = player->before;
 
+    ELAPSE__ASSERT(tick >= player->now.now);
     player->before = player->now;
     player->now = spare;
     player->step++;
@@ -321,6 +330,22 @@ static enum exit_status play(struct player *player)
     return status;
 }
 
+static enum exit_status play_on_terminal(struct player *player)
+{
+    int error = elapse__os_signals_open(&player->signals, TAKEN_SIGNALS);
+
+    if (error != 0) {
+        print_error("cannot take signals: %s", elapse__os_error_text(error));
+        return STATUS_FAILED;
+    }
+    hide_cursor();
+    enum exit_status status = play(player);
+    show_cursor();
+    elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
+    elapse__os_signals_close(&player->signals);
+    return status;
+}
+
 enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
                            struct show_wheel *show)
 {
@@ -328,15 +353,10 @@ enum exit_status show_step(const struct show_look *look, const struct show_steps
 
     player.fired = allocate((show->timer_count + 1) * sizeof(struct show_timer *));
     show_snapshot_take(&player.now, show);
-
-    if (player.look.is_animated)
-        enter_terminal(&player);
-    enum exit_status status = play(&player);
-    if (player.look.is_animated)
-        leave_terminal(&player);
+    enum exit_status status = look->is_animated ? play_on_terminal(&player) : play(&player);
     if (status == STATUS_OK) {
         print_end(&player);
-        status = finish_output();
+        status = output_finish();
     }
     free(player.fired);
     show_snapshot_free(&player.before);

@@ -4,7 +4,7 @@ import re
 
 import support
 
-COMMANDS = ("replay", "generate", "run")
+COMMANDS = ("replay", "generate", "run", "show")
 
 
 class Main(support.ProgramTest):
@@ -34,14 +34,17 @@ class Main(support.ProgramTest):
     def test_help_of_a_command(self):
         options = {"replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
                    "generate": ("orders", "--orders", "--paid", "--seed"),
+                   "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
                    "run": ("every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:
             with self.subTest(command=name):
                 output = self.succeed("help", name)
                 self.assertTrue(output.startswith(f"Usage: elapse {name} "), output)
-                for words in (*options[name], "--help", "Example:"):
+                for words in (*options[name], "--help", "--version"):
                     self.assertIn(words, output)
+                self.assertRegex(output, r"(?m)^Examples?:$")
                 self.assertEqual(self.succeed(name, "--help"), output)
+                self.assertEqual(self.succeed(name, "-h"), output)
 
     def test_help_fits_a_terminal(self):
         for arguments in (("--help",), *((name, "--help") for name in COMMANDS)):
@@ -51,14 +54,17 @@ class Main(support.ProgramTest):
     def test_version(self):
         project = (support.SOURCE_ROOT / "CMakeLists.txt").read_text()
         version = re.search(r"^project\(elapse VERSION (\S+)", project, re.MULTILINE).group(1)
-        self.assertEqual(self.succeed("--version"), f"elapse {version}\n")
+        for arguments in ((), *((name,) for name in COMMANDS)):
+            self.assertEqual(self.succeed(*arguments, "--version"), f"elapse {version}\n")
 
     def test_an_output_that_is_full(self):
-        for arguments in (("--help",), ("--version",), ("help", "replay")):
+        for command, *arguments in (("elapse", "--help"), ("elapse", "--version"),
+                                    ("elapse replay", "help", "replay")):
             with open("/dev/full", "wb") as full:
                 outcome = self.run_program(*arguments, stdout=full)
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
+            self.assertEqual(outcome.errors,
+                             f"{command}: standard output: No space left on device\n")
 
 
 class Manual(support.ProgramTest):

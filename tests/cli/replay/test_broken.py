@@ -35,7 +35,7 @@ class Broken(support.ProgramTest):
         for form in ((), ("--json",)):
             outcome = self.run_broken(structure, *form)
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertEqual(outcome.errors, f"elapse: trace.csv: {message}\n")
+            self.assertEqual(outcome.errors, f"elapse replay: trace.csv: {message}\n")
         figures = json.loads(outcome.output)
         self.assertEqual({name: figures[name] for name in expected}, expected)
 
@@ -44,7 +44,7 @@ class Broken(support.ProgramTest):
         outcome = self.run_broken(structure)
         self.assertEqual((outcome.status, outcome.output), (support.STATUS_FAILED, ""), outcome)
         self.assertRegex(outcome.errors,
-                         rf"\Aelapse: trace\.csv:\d+: the structure is broken: {message}\n\Z")
+                         rf"\Aelapse replay: trace\.csv:\d+: the structure is broken: {message}\n\Z")
 
     def test_a_sound_one(self):
         outcome = self.run_broken("sound")

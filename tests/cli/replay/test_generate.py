@@ -162,7 +162,7 @@ class Output(support.ProgramTest):
             with open("/dev/full", "wb") as full:
                 outcome = self.run_program("generate", "orders", "--orders", orders, stdout=full)
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
+            self.assertEqual(outcome.errors, "elapse generate: standard output: No space left on device\n")
 
 
 if __name__ == "__main__":

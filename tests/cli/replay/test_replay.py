@@ -464,7 +464,7 @@ class Output(support.ProgramTest):
             with open("/dev/full", "wb") as full:
                 outcome = self.run_program("replay", *arguments, stdout=full)
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
+            self.assertEqual(outcome.errors, "elapse replay: standard output: No space left on device\n")
 
 
 @unittest.skipIf(shutil.which("gnuplot") is None, "gnuplot is not installed")
@@ -548,7 +548,7 @@ class Plots(support.ProgramTest):
         for place in ("absent/picture.svg", "trace.csv/picture.svg", "."):
             outcome = self.run_program("replay", "--plot", place, "trace.csv")
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-            self.assertRegex(outcome.errors, rf"\Aelapse: {re.escape(place)}: .*\n\Z")
+            self.assertRegex(outcome.errors, rf"\Aelapse replay: {re.escape(place)}: .*\n\Z")
             # It is told before the replay.
             self.assertEqual(outcome.output, "")
         self.assertEqual(self.files(), ["trace.csv"])
@@ -565,7 +565,7 @@ class Plots(support.ProgramTest):
         self.write("trace.csv", trace_text("0,start,a,5,"))
         outcome = self.run_program("replay", "--plot", "/dev/full", "trace.csv")
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-        self.assertEqual(outcome.errors, "elapse: /dev/full: No space left on device\n")
+        self.assertEqual(outcome.errors, "elapse replay: /dev/full: No space left on device\n")
 
     def test_the_trace_is_not_overwritten(self):
         text = trace_text("0,start,a,5,")
@@ -602,7 +602,7 @@ class Plots(support.ProgramTest):
         outcome = self.run_program("replay", "--plot", "picture.svg", "trace.csv",
                                    env={**os.environ, "PATH": str(self.directory)})
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-        self.assertRegex(outcome.errors, r"\Aelapse: .*gnuplot.*\n\Z")
+        self.assertRegex(outcome.errors, r"\Aelapse replay: .*gnuplot.*\n\Z")
         self.assertEqual(self.files(), ["trace.csv"])
 
 

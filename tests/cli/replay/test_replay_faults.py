@@ -261,7 +261,7 @@ class Files(support.ProgramTest):
                     name = self.write("bad.csv", bytes(data))
                     outcome = self.run_program("replay", name)
                     self.assertEqual((outcome.status, outcome.output), (2, ""), outcome)
-                    self.assertRegex(outcome.errors, r"\Aelapse: bad\.csv:\d+: .+\n\Z")
+                    self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: .+\n\Z")
 
     def test_a_bad_line_in_damaged_gzip_data_is_told_with_the_damage(self):
         # More than is read at once, so that the line comes before the damage.
@@ -283,7 +283,7 @@ class Files(support.ProgramTest):
         data[-8] ^= 1
         self.write("bad.csv", bytes(data))
         outcome = self.run_program("replay", "bad.csv")
-        self.assertRegex(outcome.errors, r"\Aelapse: bad\.csv:\d+: the gzip data is damaged\n\Z")
+        self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: the gzip data is damaged\n\Z")
 
     def test_one_bad_trace_among_good_ones(self):
         self.write("good.csv", trace_text("0,start,a,5,"))

@@ -113,7 +113,7 @@ class Options(RunTest):
                 (("--tick",), "--tick"), (("--tick", "0s"), "1ns to 1h"),
                 (("--tick", "61m"), "1ns to 1h"), (("--tick", "x"), "number is missing"),
                 (("--exec",), "program is missing"), (("--exec", ""), "program is missing"),
-                (("a", "b"), "too many files: 'b'"), (("--workers", "3"), "for --exec"),
+                (("a", "b"), "too many files: 'b'"), (("--workers", "3"), "needs --exec"),
                 (("--workers", "0", "--exec", "true"), "'0'"),
                 (("--workers", "4097", "--exec", "true"), "'4097'"),
                 (("--exec=true",), "--exec"), (("--nonsense",), "nonsense"), (("-x",), "x"),
@@ -161,7 +161,7 @@ class Output(RunTest):
         with open("/dev/full", "wb") as full:
             outcome = self.run_program("run", stdin="every 1ms k\n", stdout=full)
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-        self.assertEqual(outcome.errors, "elapse: standard output: No space left on device\n")
+        self.assertEqual(outcome.errors, "elapse run: standard output: No space left on device\n")
 
     def test_a_reader_that_is_slow(self):
         """More than any buffer on the way holds: nothing is lost."""

@@ -177,7 +177,7 @@ class Chosen(ShowTest):
                 (["--structure", "hashed:10,10"], "there is one level, so one number of slots"),
                 (["--structure", "hashed:16777217"], "there may be 1 to 16777216"),
                 (["--slots", "4097"], "4097 slots are too many to draw: up to 4096"),
-                (["--structure", "dials:10", "--slots", "10"], "are in --structure already"),
+                (["--structure", "dials:10", "--slots", "10"], "--structure has slots already"),
         ]:
             with self.subTest(arguments=arguments):
                 self.assert_usage_error("elapse show", "show", *arguments, says=[message])
