@@ -5,44 +5,44 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <elapse/version.h>
-
-#include "command.h"
-#include "message.h"
-#include "text.h"
+#include "common/command.h"
+#include "common/message.h"
+#include "common/options.h"
+#include "common/output.h"
+#include "common/text.h"
+#include "replay/generate_command.h"
+#include "replay/replay_command.h"
+#include "run/run_command.h"
+#include "show/show_command.h"
 
 struct command {
     const char *name;
-    const char *program; /* what its messages begin with */
     const char *summary;
     command_function *run;
 };
 
 static const struct command commands[] = {
-    {"run", "elapse run", "make each line of the input a timer, and tell when it fires",
-     run_command},
-    {"replay", "elapse replay", "run a trace of timers through a structure, and report",
-     replay_command},
-    {"generate", "elapse generate", "write a trace of a given kind", generate_command},
-    {"show", "elapse show", "draw a timing wheel, and what happens in it", show_command},
+    {"run", "make each line of the input a timer, and print when it fires", run_command},
+    {"replay", "run a trace of timers through a structure, and report", replay_command},
+    {"generate", "write a trace of a given kind", generate_command},
+    {"show", "draw a timing wheel, and what happens in it", show_command},
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static enum exit_status print_help(void)
 {
-    fputs("Usage: elapse COMMAND [ARGUMENT]...\n"
-          "       elapse --help | --version\n"
-          "\n"
-          "Timers: deadlines by the million, each delivered on time.\n"
-          "\n"
-          "Commands:\n",
-          stdout);
+    output_add_text("Usage: elapse COMMAND [ARGUMENT]...\n"
+                    "       elapse --help | --version\n"
+                    "\n"
+                    "Timers: deadlines by the million, each delivered on time.\n"
+                    "\n"
+                    "Commands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
-    printf("  %-10s %s\n", "help", "show this, or what 'elapse help COMMAND' is about");
-    fputs("\n'elapse COMMAND --help' tells more of a command.\n", stdout);
-    return finish_output();
+        output_add_format("  %-10s %s\n", commands[i].name, commands[i].summary);
+    output_add_format("  %-10s %s\n", "help", "show this, or the help of a command");
+    output_add_text("\n'elapse COMMAND --help' shows the options of a command.\n");
+    return output_finish();
 }
 
 static const struct command *find_command(const char *name)
@@ -54,22 +54,24 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+/* The words "elapse" and the name of the command begin its messages, and those of getopt. */
 static enum exit_status call_command(const struct command *command, int argc, char **argv)
 {
-    char program[32];
+    static char words[32];
 
-    snprintf(program, sizeof program, "%s", command->program);
-    argv[0] = program;
+    snprintf(words, sizeof words, "elapse %s", command->name);
+    message_set_command(words);
+    argv[0] = words;
     return command->run(argc, argv);
 }
 
 static enum exit_status unknown_command(const char *name)
 {
-    return usage_error("elapse", "unknown %s %s", name[0] == '-' ? "option" : "command",
+    return usage_error("unknown %s %s", name[0] == '-' ? "option" : "command",
                        quote_string(name).text);
 }
 
-/* elapse help [COMMAND]: as "elapse COMMAND --help". */
+/* elapse help [COMMAND]: the same as "elapse COMMAND --help". */
 static enum exit_status help_command(int argc, char **argv)
 {
     char help_option[] = "--help";
@@ -86,15 +88,13 @@ static enum exit_status help_command(int argc, char **argv)
 static enum exit_status run_program(int argc, char **argv)
 {
     if (argc < 2)
-        return usage_error("elapse", "a command is missing");
+        return usage_error("a command is missing");
 
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         return print_help();
-    if (strcmp(name, "--version") == 0) {
-        printf("elapse %s\n", elapse_version());
-        return finish_output();
-    }
+    if (strcmp(name, "--version") == 0)
+        return options_print_version();
     if (strcmp(name, "help") == 0)
         return help_command(argc - 1, argv + 1);
 

@@ -110,7 +110,7 @@ class ProgramTest(unittest.TestCase):
         lines = outcome.errors.splitlines()
         self.assertEqual(len(lines), 1, outcome)
         place = name if line is None else f"{name}:{line}"
-        self.assertRegex(lines[0], rf"^elapse( replay)?: {re.escape(place)}: .", outcome)
+        self.assertRegex(lines[0], rf"^elapse replay: {re.escape(place)}: .", outcome)
         for words in says:
             self.assertIn(words, lines[0], outcome)
 

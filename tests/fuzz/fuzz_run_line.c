@@ -11,9 +11,9 @@
 
 #include <elapse/scheduler.h>
 
-#include "json.h"
-#include "run_line.h"
-#include "run_timestamp.h"
+#include "common/json.h"
+#include "run/line.h"
+#include "run/timestamp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace.h"
+#include "replay/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

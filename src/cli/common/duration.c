@@ -1,0 +1,166 @@
+/*
+ * Reading and writing durations.
+ */
+#include "duration.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+
+struct unit {
+    const char *name;
+    uint64_t nanoseconds;
+};
+
+/* From large to small, as in a duration. */
+static const struct unit units[] = {
+    {"d", UINT64_C(86400000000000)},
+    {"h", UINT64_C(3600000000000)},
+    {"m", UINT64_C(60000000000)},
+    {"s", UINT64_C(1000000000)},
+    {"ms", UINT64_C(1000000)},
+    {"us", UINT64_C(1000)},
+    {"ns", UINT64_C(1)},
+};
+
+enum { UNIT_COUNT = sizeof units / sizeof units[0] };
+
+static const char too_long[] = "the duration is longer than 64 bits of nanoseconds can hold";
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Sets *total to *total * factor + addend. Returns false if that does not fit. */
+static bool multiply_add(uint64_t *total, uint64_t factor, uint64_t addend)
+{
+    uint64_t product;
+
+    return !__builtin_mul_overflow(*total, factor, &product) &&
+           !__builtin_add_overflow(product, addend, total);
+}
+
+/* Returns the place of the unit in `units`, or UNIT_COUNT if there is none of this name. */
+static size_t find_unit(const char *name, size_t length)
+{
+    size_t number = 0;
+
+    while (number < UNIT_COUNT &&
+           (strlen(units[number].name) != length || memcmp(units[number].name, name, length) != 0))
+        number++;
+    return number;
+}
+
+/* Adds the fraction of a unit that these digits give. Returns NULL, or what is wrong. */
+static const char *add_fraction(const char *digits, size_t length, uint64_t unit_ns,
+                                uint64_t *total_ns)
+{
+    uint64_t numerator = 0;
+    uint64_t denominator = 1;
+
+    while (length > 0 && digits[length - 1] == '0')
+        length--;
+    /* A day is 2^16 * 5^11 * 27 ns, so a fraction of more than 16 digits is no whole number of ns.
+     */
+    if (length > 16)
+        return "the fraction is finer than a nanosecond";
+    for (size_t i = 0; i < length; i++) {
+        ELAPSE__ASSERT(is_digit(digits[i]));
+        numerator = numerator * 10 + (uint64_t)(digits[i] - '0');
+        denominator *= 10;
+    }
+
+    /* unit_ns * numerator may exceed 64 bits, so the factors 2 and 5 that they share with the
+     * denominator are cancelled first. */
+    static const uint64_t primes[] = {2, 5};
+    for (size_t i = 0; i < sizeof primes / sizeof primes[0]; i++) {
+        while (denominator % primes[i] == 0 && unit_ns % primes[i] == 0) {
+            denominator /= primes[i];
+            unit_ns /= primes[i];
+        }
+        while (denominator % primes[i] == 0 && numerator % primes[i] == 0) {
+            denominator /= primes[i];
+            numerator /= primes[i];
+        }
+    }
+    if (denominator != 1)
+        return "the fraction is finer than a nanosecond";
+    if (!multiply_add(&numerator, unit_ns, *total_ns))
+        return too_long;
+    *total_ns = numerator;
+    return NULL;
+}
+
+const char *duration_parse(const char *text, uint64_t *duration_ns)
+{
+    uint64_t total_ns = 0;
+    size_t first_allowed = 0;
+
+    if (*text == '\0')
+        return "the duration is empty";
+    if (*text == '-')
+        return "a duration cannot be negative";
+    while (*text != '\0') {
+        uint64_t whole = 0;
+        const char *fraction = NULL;
+        size_t fraction_length = 0;
+
+        if (!is_digit(*text))
+            return "a number is missing";
+        for (; is_digit(*text); text++) {
+            if (!multiply_add(&whole, 10, (uint64_t)(*text - '0')))
+                return too_long;
+        }
+        if (*text == '.') {
+            fraction = ++text;
+            while (is_digit(*text))
+                text++;
+            fraction_length = (size_t)(text - fraction);
+            if (fraction_length == 0)
+                return "digits are missing after the point";
+        }
+
+        size_t unit_length = strcspn(text, "0123456789.");
+        if (unit_length == 0)
+            return "a unit is missing (one of d h m s ms us ns)";
+        size_t unit = find_unit(text, unit_length);
+        if (unit == UNIT_COUNT)
+            return "the unit is not one of d h m s ms us ns";
+        if (unit < first_allowed)
+            return "units must go from large to small, each at most once";
+        if (!multiply_add(&whole, units[unit].nanoseconds, total_ns))
+            return too_long;
+        total_ns = whole;
+        if (fraction != NULL) {
+            const char *error =
+                add_fraction(fraction, fraction_length, units[unit].nanoseconds, &total_ns);
+            if (error != NULL)
+                return error;
+        }
+        first_allowed = unit + 1;
+        text += unit_length;
+    }
+    *duration_ns = total_ns;
+    return NULL;
+}
+
+struct duration_text duration_format(uint64_t duration_ns)
+{
+    struct duration_text out = {"0s"};
+    size_t length = 0;
+
+    for (size_t i = 0; i < UNIT_COUNT; i++) {
+        uint64_t amount = duration_ns / units[i].nanoseconds;
+        duration_ns %= units[i].nanoseconds;
+        if (amount > 0)
+            length += (size_t)snprintf(out.text + length, sizeof out.text - length, "%llu%s",
+                                       (unsigned long long)amount, units[i].name);
+    }
+    ELAPSE__ASSERT(duration_ns == 0);
+    ELAPSE__ASSERT(length < sizeof out.text);
+    return out;
+}

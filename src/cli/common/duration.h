@@ -1,0 +1,25 @@
+/*
+ * Durations as people write them: 1us, 250ms, 1.5s, 1h15m30s.
+ *
+ * A duration has one or more parts. Each is a decimal number, with or without a fraction, and a
+ * unit: d h m s ms us ns (a day has 24 h). The units go from large to small, each at most once.
+ * Arithmetic is exact, in whole nanoseconds.
+ */
+#ifndef ELAPSE_CLI_COMMON_DURATION_H
+#define ELAPSE_CLI_COMMON_DURATION_H
+
+#include <stdint.h>
+
+/* Reads `text` into `*duration_ns`. Returns NULL; or a phrase that says what is wrong with the
+ * text, and then leaves `*duration_ns` as it was. */
+const char *duration_parse(const char *text, uint64_t *duration_ns);
+
+/* Room for the longest duration, 213503d23h34m33s709ms551us615ns. */
+struct duration_text {
+    char text[48];
+};
+
+/* Returns a duration in the form that duration_parse reads: "1h15m30s", or "0s". */
+struct duration_text duration_format(uint64_t duration_ns);
+
+#endif

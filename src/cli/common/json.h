@@ -1,0 +1,20 @@
+/*
+ * Writing JSON: strings.
+ */
+#ifndef ELAPSE_CLI_COMMON_JSON_H
+#define ELAPSE_CLI_COMMON_JSON_H
+
+#include <stddef.h>
+
+/* The most bytes that a text of `bytes` bytes takes as a JSON string, quotes included. */
+#define JSON_STRING_ROOM(bytes) (6 * (bytes) + 2)
+
+/*
+ * Writes text as a JSON string, quotes included and without a NUL. Returns where it ends. Requires
+ * that `out` has room for JSON_STRING_ROOM(length). Control characters, and the line and paragraph
+ * separators of Unicode, are escaped, so that it is always one line; bytes that are not UTF-8
+ * become U+FFFD.
+ */
+char *json_write_string(char *out, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * Messages, and the end of the program when memory runs out.
+ */
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../base/assert.h"
+#include "text.h"
+
+static const char *command_words = "elapse";
+
+void message_set_command(const char *command)
+{
+    ELAPSE__ASSERT(command != NULL);
+    command_words = command;
+}
+
+const char *message_command(void)
+{
+    return command_words;
+}
+
+__attribute__((format(printf, 1, 0))) static void print_line(const char *format, va_list arguments)
+{
+    char line[8192];
+
+    vsnprintf(line, sizeof line, format, arguments);
+    mask_control_characters(line);
+    fprintf(stderr, "%s: %s\n", command_words, line);
+}
+
+void print_error(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+}
+
+enum exit_status usage_error(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_line(format, arguments);
+    va_end(arguments);
+    return usage_hint();
+}
+
+enum exit_status usage_hint(void)
+{
+    fprintf(stderr, "Try '%s --help'.\n", command_words);
+    return STATUS_USAGE;
+}
+
+static void *require_memory(void *memory)
+{
+    if (memory == NULL) {
+        print_error("out of memory");
+        exit(STATUS_FAILED);
+    }
+    return memory;
+}
+
+void *allocate(size_t bytes)
+{
+    ELAPSE__ASSERT(bytes > 0);
+    return require_memory(malloc(bytes));
+}
+
+void *reallocate(void *memory, size_t bytes)
+{
+    ELAPSE__ASSERT(bytes > 0);
+    return require_memory(realloc(memory, bytes));
+}

@@ -1,0 +1,37 @@
+/*
+ * Messages on standard error, and how a command ends.
+ */
+#ifndef ELAPSE_CLI_COMMON_MESSAGE_H
+#define ELAPSE_CLI_COMMON_MESSAGE_H
+
+#include <stddef.h>
+
+/* Exit statuses of the program. */
+enum exit_status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1, /* the machine or a structure failed */
+    STATUS_USAGE = 2,  /* the command line or the input is wrong */
+};
+
+/* Sets the words that every message begins with: "elapse replay". Until then they are "elapse".
+ * The string must outlive all messages. */
+void message_set_command(const char *command);
+
+/* Returns those words. */
+const char *message_command(void);
+
+/* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
+ * have, become '?', so that it is always one line. */
+__attribute__((format(printf, 1, 2))) void print_error(const char *format, ...);
+
+/* Prints the message as print_error does, and after it how to get help. Returns STATUS_USAGE. */
+__attribute__((format(printf, 1, 2))) enum exit_status usage_error(const char *format, ...);
+
+/* Prints how to get help, after getopt has printed the error. Returns STATUS_USAGE. */
+enum exit_status usage_hint(void);
+
+/* Returns memory as malloc and realloc do. Without memory it prints that and ends the program. */
+void *allocate(size_t bytes);
+void *reallocate(void *memory, size_t bytes);
+
+#endif

@@ -1,0 +1,239 @@
+/*
+ * Reading a command line by getopt_long, for which the table is translated.
+ */
+#include "options.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../base/assert.h"
+#include "duration.h"
+#include "output.h"
+#include "text.h"
+
+/* What getopt_long returns: for an option of the table this and its place there. */
+enum { FOUND_OPTION = 256, FOUND_VERSION = FOUND_OPTION + OPTIONS_MAX, FOUND_HELP = 'h' };
+
+static const struct command_option common_options[] = {
+    {.name = "help", .letter = 'h', .help = "show this"},
+    {.name = "version", .help = "show the version"},
+};
+
+enum { COMMON_COUNT = sizeof common_options / sizeof common_options[0] };
+
+enum exit_status options_print_version(void)
+{
+    output_add_format("elapse %s\n", elapse_version());
+    return output_finish();
+}
+
+/* ---- the help ---- */
+
+enum { HELP_COLUMNS = 80, LEFT_BYTES = 40 };
+
+/* The left column of an option: "  --tick DURATION". */
+struct left_column {
+    char text[LEFT_BYTES];
+};
+
+static struct left_column left_column(const struct command_option *option)
+{
+    struct left_column left;
+    char letter[] = "-?, ";
+
+    letter[1] = option->letter;
+    int length = snprintf(
+        left.text, sizeof left.text, "  %s--%s%s%s", option->letter != 0 ? letter : "",
+        option->name, option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
+    ELAPSE__ASSERT(length > 0);
+    ELAPSE__ASSERT((size_t)length < sizeof left.text);
+    return left;
+}
+
+/* Prints the option, its help broken between words and begun at `column`. */
+static void print_option(const struct command_option *option, size_t column)
+{
+    struct left_column left = left_column(option);
+    size_t position = strlen(left.text);
+    const char *rest = option->help;
+
+    output_add_text(left.text);
+    while (*rest != '\0') {
+        size_t word = strcspn(rest, " ");
+        bool is_first = rest == option->help;
+        if (!is_first && position + 1 + word > HELP_COLUMNS) {
+            output_add_text("\n");
+            position = 0;
+        }
+        size_t blanks = position < column ? column - position : 1;
+        output_add_format("%*s%.*s", (int)blanks, "", (int)word, rest);
+        position += blanks + word;
+        rest += word + (rest[word] == ' ');
+    }
+    output_add_text("\n");
+}
+
+static enum exit_status print_help(const struct command_line *line)
+{
+    size_t widest = 0;
+
+    for (size_t i = 0; i < line->option_count; i++) {
+        size_t width = strlen(left_column(&line->options[i]).text);
+        widest = width > widest ? width : widest;
+    }
+    output_add_text(line->usage);
+    output_add_text("\n");
+    output_add_text(line->purpose);
+    output_add_text("\nOptions:\n");
+    for (size_t i = 0; i < line->option_count; i++)
+        print_option(&line->options[i], widest + 2);
+    for (size_t i = 0; i < COMMON_COUNT; i++)
+        print_option(&common_options[i], widest + 2);
+    output_add_text("\n");
+    output_add_text(line->example);
+    return output_finish();
+}
+
+/* ---- values ---- */
+
+static enum exit_status read_number(const struct command_option *option, const char *value)
+{
+    if (parse_number(value, option->least, option->most, option->number))
+        return STATUS_OK;
+    return usage_error("--%s: %s is not a whole number from %" PRIu64 " to %" PRIu64, option->name,
+                       quote_string(value).text, option->least, option->most);
+}
+
+static enum exit_status read_duration(const struct command_option *option, const char *value)
+{
+    uint64_t duration_ns;
+    const char *fault = duration_parse(value, &duration_ns);
+
+    if (fault != NULL)
+        return usage_error("--%s: %s: %s", option->name, quote_string(value).text, fault);
+    if (duration_ns < option->least || duration_ns > option->most)
+        return usage_error("--%s: %s is not from %s to %s", option->name, quote_string(value).text,
+                           duration_format(option->least).text, duration_format(option->most).text);
+    *option->number = duration_ns;
+    return STATUS_OK;
+}
+
+static enum exit_status read_value(const struct command_option *option, const char *value)
+{
+    if (option->given != NULL)
+        *option->given = true;
+    switch (option->kind) {
+    case OPTION_FLAG:
+        *option->flag = true;
+        return STATUS_OK;
+    case OPTION_TEXT:
+        *option->text = value;
+        return STATUS_OK;
+    case OPTION_NUMBER:
+        return read_number(option, value);
+    case OPTION_DURATION:
+        return read_duration(option, value);
+    case OPTION_FUNCTION:
+        return option->read(option->context, value);
+    case OPTION_REST:
+        break;
+    }
+    ELAPSE__ASSERT(option->kind != OPTION_REST); /* not in the table of getopt */
+    return STATUS_USAGE;
+}
+
+/* ---- the command line ---- */
+
+/* The table in the form of getopt_long, and the letters of the options. */
+struct getopt_table {
+    struct option options[OPTIONS_MAX + COMMON_COUNT + 1];
+    char letters[2 * OPTIONS_MAX + 2];
+};
+
+static void translate(const struct command_line *line, struct getopt_table *table)
+{
+    struct option *entry = table->options;
+    char *letters = table->letters;
+
+    ELAPSE__ASSERT(line->option_count <= OPTIONS_MAX);
+    for (size_t i = 0; i < line->option_count; i++) {
+        const struct command_option *option = &line->options[i];
+        bool takes_value = option->kind != OPTION_FLAG;
+        ELAPSE__ASSERT(takes_value == (option->value != NULL));
+        if (option->kind == OPTION_REST)
+            continue;
+        *entry++ = (struct option){option->name, takes_value ? required_argument : no_argument,
+                                   NULL, FOUND_OPTION + (int)i};
+        if (option->letter != 0) {
+            *letters++ = option->letter;
+            if (takes_value)
+                *letters++ = ':';
+        }
+    }
+    *entry++ = (struct option){"help", no_argument, NULL, FOUND_HELP};
+    *entry++ = (struct option){"version", no_argument, NULL, FOUND_VERSION};
+    *entry = (struct option){NULL, 0, NULL, 0};
+    *letters++ = FOUND_HELP;
+    *letters = '\0';
+}
+
+/* Finds the option by what getopt_long returned; NULL after an error. */
+static const struct command_option *find_option(const struct command_line *line, int found)
+{
+    if (found >= FOUND_OPTION)
+        return &line->options[found - FOUND_OPTION];
+    for (size_t i = 0; i < line->option_count; i++) {
+        if (found != '?' && line->options[i].letter == found)
+            return &line->options[i];
+    }
+    return NULL;
+}
+
+/* Cuts off the option that takes the rest of the command line. Returns how many words are left. */
+static int cut_rest(const struct command_line *line, int argc, char **argv)
+{
+    const struct command_option *rest = NULL;
+
+    for (size_t i = 0; i < line->option_count; i++) {
+        if (line->options[i].kind == OPTION_REST)
+            rest = &line->options[i];
+    }
+    for (int i = 1; rest != NULL && i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i] + 2, rest->name) == 0) {
+            *rest->rest = argv + i + 1;
+            argv[i] = NULL;
+            return i;
+        }
+    }
+    return argc;
+}
+
+bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status)
+{
+    struct getopt_table table;
+    int found;
+
+    ELAPSE__ASSERT(argc >= 1);
+    ELAPSE__ASSERT(strcmp(argv[0], message_command()) == 0);
+    argc = cut_rest(line, argc, argv);
+    translate(line, &table);
+    *status = STATUS_OK;
+    while ((found = getopt_long(argc, argv, table.letters, table.options, NULL)) != -1) {
+        if (found == FOUND_HELP || found == FOUND_VERSION) {
+            *status = found == FOUND_HELP ? print_help(line) : options_print_version();
+            return false;
+        }
+        const struct command_option *option = find_option(line, found);
+        *status = option != NULL ? read_value(option, optarg) : usage_hint();
+        if (*status != STATUS_OK)
+            return false;
+    }
+    ELAPSE__ASSERT(optind <= argc);
+    line->arguments = argv + optind;
+    line->argument_count = argc - optind;
+    return true;
+}

@@ -1,0 +1,67 @@
+/*
+ * The command line of a subcommand: a table of its options, from which the options are read and the
+ * help is written. Every subcommand has --help, -h and --version as well.
+ */
+#ifndef ELAPSE_CLI_COMMON_OPTIONS_H
+#define ELAPSE_CLI_COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "message.h"
+
+enum option_kind {
+    OPTION_FLAG,     /* takes no value: sets *flag */
+    OPTION_TEXT,     /* stores the value in *text */
+    OPTION_NUMBER,   /* stores a whole number from `least` to `most` in *number */
+    OPTION_DURATION, /* the same for a duration, in nanoseconds */
+    OPTION_FUNCTION, /* calls read(context, value) */
+    OPTION_REST,     /* takes the rest of the command line: *rest is its first word */
+};
+
+struct command_option {
+    const char *name;  /* without the dashes */
+    char letter;       /* the short form of the option, or 0 */
+    const char *value; /* what the help calls its value; NULL if it takes none */
+    const char *help;  /* one or two sentences, broken into lines where it is printed */
+    enum option_kind kind;
+
+    /* Where the value goes: the one that belongs to `kind`. */
+    bool *flag;
+    const char **text;
+    uint64_t *number;
+    char ***rest;
+    enum exit_status (*read)(void *context, const char *value);
+    void *context;
+
+    uint64_t least;
+    uint64_t most;
+    bool *given; /* set when the option is given; may be NULL */
+};
+
+enum { OPTIONS_MAX = 24 };
+
+struct command_line {
+    const char *usage;   /* the first lines of the help */
+    const char *purpose; /* the lines between these and the options */
+    const struct command_option *options;
+    size_t option_count; /* at most OPTIONS_MAX */
+    const char *example; /* the last lines of the help */
+
+    /* Results: what is not an option. */
+    char **arguments;
+    int argument_count;
+};
+
+/*
+ * Reads the command line. Options may come behind other arguments; "--" ends them. Returns true if
+ * the command is to go on. Otherwise the help or the version was printed, or an error, and
+ * `*status` is what the command ends with. Requires that argv[0] is message_command().
+ */
+bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
+
+/* Prints the version of the program. */
+enum exit_status options_print_version(void);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * Standard output. What is added is kept in memory, and written in large pieces or when
+ * output_finish is called. An error in between is remembered until then.
+ */
+#ifndef ELAPSE_CLI_COMMON_OUTPUT_H
+#define ELAPSE_CLI_COMMON_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "message.h"
+
+void output_add(const char *bytes, size_t length);
+void output_add_text(const char *text);
+
+/* Adds text as printf would. */
+__attribute__((format(printf, 1, 2))) void output_add_format(const char *format, ...);
+
+/* Returns whether writing has failed, so that adding more is of no use. */
+bool output_failed(void);
+
+/* Writes what was added. Returns STATUS_OK, or STATUS_FAILED if any of it could not be written.
+ * The first time it prints why, unless the reader has gone away. */
+enum exit_status output_finish(void);
+
+#endif

@@ -1,0 +1,120 @@
+/*
+ * Quoting, reading and writing text for messages, options and reports.
+ */
+#include "text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+
+struct quoted quote_text(const char *text, size_t length)
+{
+    static const char hex[] = "0123456789abcdef";
+    struct quoted quoted;
+    size_t shown = length < QUOTED_BYTES_MAX ? length : QUOTED_BYTES_MAX;
+    char *out = quoted.text;
+
+    *out++ = '\'';
+    for (size_t i = 0; i < shown; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        if (byte >= 0x20 && byte < 0x7f) {
+            *out++ = (char)byte;
+        } else {
+            *out++ = '\\';
+            *out++ = 'x';
+            *out++ = hex[byte >> 4];
+            *out++ = hex[byte & 15];
+        }
+    }
+    *out++ = '\'';
+    const char *end = shown < length ? "..." : "";
+    ELAPSE__ASSERT((size_t)(out - quoted.text) + strlen(end) < sizeof quoted.text);
+    memcpy(out, end, strlen(end) + 1);
+    return quoted;
+}
+
+struct quoted quote_string(const char *string)
+{
+    return quote_text(string, strlen(string));
+}
+
+void mask_control_characters(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = '?';
+    }
+}
+
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
+{
+    char *end;
+
+    ELAPSE__ASSERT(least <= most);
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    if (errno != 0 || *end != '\0' || value < least || value > most)
+        return false;
+    *number = value;
+    return true;
+}
+
+int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+struct grouped group_digits(unsigned long long number)
+{
+    struct grouped grouped;
+    char digits[21];
+    size_t length = (size_t)snprintf(digits, sizeof digits, "%llu", number);
+    char *out = grouped.text;
+
+    for (size_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *out++ = ',';
+        *out++ = digits[i];
+    }
+    ELAPSE__ASSERT((size_t)(out - grouped.text) < sizeof grouped.text);
+    *out = '\0';
+    return grouped;
+}
+
+size_t character_length(const char *text, size_t length)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    static const struct {
+        unsigned char mask;
+        unsigned char lead;
+        uint32_t least; /* smaller characters must be written with fewer bytes */
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+
+    ELAPSE__ASSERT(length > 0);
+    for (size_t count = 1; count <= sizeof forms / sizeof forms[0]; count++) {
+        unsigned char mask = forms[count - 1].mask;
+        if ((bytes[0] & mask) != forms[count - 1].lead)
+            continue;
+        if (count > length)
+            return 0;
+        uint32_t character = bytes[0] & (unsigned char)~mask;
+        for (size_t i = 1; i < count; i++) {
+            if ((bytes[i] & 0xc0) != 0x80)
+                return 0;
+            character = character << 6 | (bytes[i] & 0x3f);
+        }
+        bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
+        bool is_valid =
+            character >= forms[count - 1].least && character <= 0x10ffff && !is_surrogate;
+        return is_valid ? count : 0;
+    }
+    return 0;
+}

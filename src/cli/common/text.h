@@ -1,0 +1,48 @@
+/*
+ * Text that comes from a user: quoted for messages, read as numbers, taken apart into characters.
+ */
+#ifndef ELAPSE_CLI_COMMON_TEXT_H
+#define ELAPSE_CLI_COMMON_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many bytes of the text are shown before it is cut. */
+#define QUOTED_BYTES_MAX 40
+
+/* Text between single quotes. */
+struct quoted {
+    char text[QUOTED_BYTES_MAX * 4 + sizeof "''..."];
+};
+
+/* Returns the text between single quotes, with every byte outside printable ASCII as \xNN. A text
+ * longer than QUOTED_BYTES_MAX is cut, and "..." follows it. */
+struct quoted quote_text(const char *text, size_t length);
+
+/* Does the same for a string that ends in a NUL. */
+struct quoted quote_string(const char *string);
+
+/* Replaces every control character, which a file name may have, by '?'. */
+void mask_control_characters(char *text);
+
+/* Reads a whole decimal number from `least` to `most`. Returns false if the text is not one, and
+ * then leaves `*number` as it was. */
+bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number);
+
+/* Compares two uint64_t for qsort. */
+int compare_numbers(const void *left, const void *right);
+
+/* Room for any 64-bit number with commas between its thousands: 20 digits, 6 commas. */
+struct grouped {
+    char text[27];
+};
+
+/* Returns a number with commas between its thousands: 1,234,567. */
+struct grouped group_digits(unsigned long long number);
+
+/* Returns the length in bytes of the UTF-8 character at the beginning of the text, or 0 if there is
+ * no valid one. Reads at most `length` bytes. Requires that `length` is not 0. */
+size_t character_length(const char *text, size_t length);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The replay: runs a trace through a structure in virtual time.
+ *
+ * Operations are taken in batches, each in three stages:
+ *
+ *     read    parse the lines, find the record of each key              not timed
+ *     apply   advance, pop and check timers, start and stop timers      timed
+ *     sweep   add what fired to the digest, free unused records         not timed
+ *
+ * A record is one arming of one key: from its start, through its restarts, until it fires or is
+ * stopped. Two stages see time differently. Reading checks the trace by itself, in microseconds: at
+ * time t every deadline up to t has passed. Applying runs the structure in ticks, which may be
+ * coarser: it rounds a deadline up, and the time of an operation down. So a key may have expired in
+ * the trace, and may be started again, while its timer is still pending in the structure. The new
+ * start gets a record of its own.
+ *
+ * Memory is proportional to the pending timers, not to the length of the trace or the number of its
+ * keys.
+ */
+#ifndef ELAPSE_CLI_REPLAY_REPLAY_H
+#define ELAPSE_CLI_REPLAY_REPLAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/structure.h>
+
+#include "figures.h"
+#include "samples.h"
+#include "trace.h"
+
+enum replay_status {
+    REPLAY_OK,
+    REPLAY_BAD_TRACE,        /* the reader has the line and the error */
+    REPLAY_BROKEN_STRUCTURE, /* replay_fault() has the fault */
+};
+
+struct replay;
+
+/* Begins a replay. `shape` and `samples` may be NULL; the caller owns both, and keeps them until
+ * replay_free. */
+struct replay *replay_new(const struct elapse_structure *structure,
+                          const struct elapse_shape *shape, uint64_t tick_us,
+                          struct samples *samples);
+
+/* Reads and applies one batch. Sets `*more` to whether the trace goes on. */
+enum replay_status replay_batch(struct replay *replay, struct trace_reader *reader, bool *more);
+
+/* Completes the figures. Requires that the trace has ended. */
+enum replay_status replay_finish(struct replay *replay);
+
+/* Returns the figures so far; replay_finish completes them. */
+const struct replay_figures *replay_figures(const struct replay *replay);
+
+/* Returns what the structure did wrong, or NULL. */
+const char *replay_fault(const struct replay *replay);
+
+void replay_free(struct replay *replay);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The bytes of a trace, from a file or from standard input, plain or compressed by gzip.
+ */
+#ifndef ELAPSE_CLI_REPLAY_TRACE_FILE_H
+#define ELAPSE_CLI_REPLAY_TRACE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <zlib.h>
+
+#include "../../os/program.h"
+
+struct trace_file {
+    gzFile stream;
+    struct elapse__os_status status;
+    bool failed; /* reading has failed */
+};
+
+/* Opens `path`; "-" is standard input. Returns NULL, or what went wrong. */
+const char *trace_file_open(struct trace_file *file, const char *path);
+
+/* A trace_read_function; its context is a struct trace_file. */
+ptrdiff_t trace_file_read(void *context, char *buffer, size_t bytes, const char **error);
+
+/* Returns whether `path` names the file that is read. */
+bool trace_file_is_at(const struct trace_file *file, const char *path);
+
+/* Reads the rest of a compressed file. Returns whether it is damaged, which reading had not found
+ * before. Returns false for a pipe, which may never end. */
+bool trace_file_rest_is_damaged(struct trace_file *file);
+
+/* Returns how much of the file has been read, from 0 to 1; below 0: unknown. */
+double trace_file_progress(const struct trace_file *file);
+
+void trace_file_close(struct trace_file *file);
+
+#endif

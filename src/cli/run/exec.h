@@ -1,0 +1,16 @@
+/*
+ * With --exec: a timer that fires runs a program.
+ */
+#ifndef ELAPSE_CLI_RUN_EXEC_H
+#define ELAPSE_CLI_RUN_EXEC_H
+
+#include "run.h"
+
+/* Makes and frees what run_spawn uses. */
+void run_exec_init(struct run *run);
+void run_exec_free(struct run *run);
+
+/* The action: runs the program, and waits until it has ended. Its context is a struct run_timer. */
+elapse_action_function run_spawn;
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * The input of elapse run: read in large pieces, given out line by line.
+ */
+#ifndef ELAPSE_CLI_RUN_INPUT_H
+#define ELAPSE_CLI_RUN_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct run_input {
+    int file;
+    char *buffer;
+    size_t begin;    /* of the first line that was not given out yet */
+    size_t scanned;  /* no line ends between `begin` and this */
+    size_t end;      /* of the bytes that were read */
+    uint64_t number; /* of the line that was given out last; the first is 1 */
+    bool skipping;   /* the bytes belong to a line that is too long */
+    bool ended;
+};
+
+/* Opens a file; "-" is standard input. Returns 0, or the number of the error. */
+int run_input_open(struct run_input *input, const char *path);
+void run_input_close(struct run_input *input);
+
+/* Reads once, and may wait for it. Requires that run_input_next has given out all lines. Returns 0;
+ * or the number of an error, which has ended the input. */
+int run_input_fill(struct run_input *input);
+
+enum run_input_next {
+    RUN_INPUT_NONE, /* there is no whole line until more is read */
+    RUN_INPUT_LINE,
+    RUN_INPUT_TOO_LONG, /* the line does not fit; its rest is skipped */
+};
+
+/* Gives out the next line without its end (LF or CRLF). It is valid until the next fill. */
+enum run_input_next run_input_next(struct run_input *input, const char **text, size_t *length);
+
+#endif

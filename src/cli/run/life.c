@@ -1,0 +1,259 @@
+/*
+ * The life of a run: how it begins, what wakes its main thread, how it ends.
+ */
+#include "life.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "exec.h"
+#include "input.h"
+#include "statistics.h"
+#include "timers.h"
+
+/* Any of these signals ends the run. */
+#define ENDING_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+
+/* Why a run ends. */
+enum end {
+    END_NOT_YET,
+    END_NOTHING_LEFT,
+    END_SIGNAL,
+    END_BAD_LINE, /* --strict */
+    END_OUTPUT,   /* writing it failed, or nobody reads it any more */
+};
+
+struct life {
+    struct run *run;
+    struct run_input input;
+    enum end end;
+    enum exit_status status;
+};
+
+/* ---- what wakes the main thread ---- */
+
+static void wake_for_failed_output(void *context)
+{
+    run_wake(context);
+}
+
+static void bad_line(struct life *life, const struct run_line_fault *fault)
+{
+    print_error("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
+    life->run->bad_lines++;
+    if (life->run->options->strict) {
+        life->end = END_BAD_LINE;
+        life->status = STATUS_USAGE;
+    }
+}
+
+static void take_line(struct life *life, const char *text, size_t length, uint64_t now_ns)
+{
+    struct run_line line;
+    struct run_line_fault fault;
+
+    if (!run_line_parse(&line, text, length, &fault)) {
+        bad_line(life, &fault);
+        return;
+    }
+    run_apply(life->run, &line, now_ns);
+}
+
+/* Reads once, and takes all lines that this completes. */
+static void take_input(struct life *life)
+{
+    enum run_input_next next;
+    const char *text;
+    size_t length;
+    int error = run_input_fill(&life->input);
+
+    if (error != 0) {
+        print_error("%s: %s", life->run->input_name, elapse__os_error_text(error));
+        life->status = STATUS_USAGE;
+    }
+    uint64_t now_ns = elapse_scheduler_now_ns(life->run->scheduler);
+    while (life->end == END_NOT_YET &&
+           (next = run_input_next(&life->input, &text, &length)) != RUN_INPUT_NONE) {
+        life->run->lines = life->input.number;
+        if (next == RUN_INPUT_LINE) {
+            take_line(life, text, length, now_ns);
+        } else {
+            struct run_line_fault fault;
+            run_line_too_long(&fault);
+            bad_line(life, &fault);
+        }
+    }
+    run_apply_rest(life->run);
+    if (life->input.ended)
+        run_close_one(life->run);
+}
+
+static void take_signal(struct life *life)
+{
+    const struct elapse__os_signals *signals = &life->run->signals;
+    enum elapse__os_signal signal = elapse__os_signals_take(signals);
+
+    if (signal == ELAPSE__OS_NO_SIGNAL)
+        return;
+    if (signal == ELAPSE__OS_USER) {
+        run_print_statistics(life->run);
+        return;
+    }
+    life->end = END_SIGNAL;
+    /* A second one has its usual effect, whatever the program waits for. */
+    elapse__os_signals_release(signals, ENDING_SIGNALS);
+}
+
+static void take_wake(struct life *life)
+{
+    if (!elapse__os_event_reset(life->run->wake_event))
+        return;
+    if (life->run->options->program == NULL && run_writer_failed(&life->run->writer))
+        life->end = END_OUTPUT;
+    else if (atomic_load(&life->run->open) == 0)
+        life->end = END_NOTHING_LEFT;
+}
+
+static void live(struct life *life)
+{
+    enum { INPUT, SIGNALS, WAKE, OUTPUT, WATCH_COUNT };
+    bool prints = life->run->options->program == NULL;
+    struct elapse__os_watch watches[WATCH_COUNT] = {
+        [INPUT] = {.file = life->input.file, .for_data = true},
+        [SIGNALS] = {.file = life->run->signals.file, .for_data = true},
+        [WAKE] = {.file = life->run->wake_event, .for_data = true},
+        [OUTPUT] = {.file = prints ? ELAPSE__OS_OUTPUT : -1},
+    };
+
+    while (life->end == END_NOT_YET) {
+        if (elapse__os_wait(watches, WATCH_COUNT, ELAPSE__OS_FOREVER) != 0)
+            continue;
+        if (watches[SIGNALS].ready)
+            take_signal(life);
+        if (watches[WAKE].ready && life->end == END_NOT_YET)
+            take_wake(life);
+        if (watches[OUTPUT].failed && life->end == END_NOT_YET)
+            life->end = END_OUTPUT;
+        else if (watches[OUTPUT].ready)
+            watches[OUTPUT].file = -1;
+        if (watches[INPUT].ready && life->end == END_NOT_YET) {
+            take_input(life);
+            if (life->input.ended)
+                watches[INPUT].file = -1;
+        }
+    }
+}
+
+/* ---- the end ---- */
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
+static enum exit_status finish(struct life *life)
+{
+    struct run *run = life->run;
+    struct elapse_statistics statistics;
+    enum exit_status status = life->status;
+
+    if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
+        status = STATUS_FAILED;
+    if (run->options->program == NULL && run_writer_finish(&run->writer) != STATUS_OK)
+        life->end = END_OUTPUT;
+    elapse_scheduler_statistics(run->scheduler, &statistics);
+    if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
+        print_error("ended with %" PRIu64 " timer%s pending", statistics.dropped,
+                    plural(statistics.dropped));
+    if (run->bad_lines > 0 && life->end != END_OUTPUT)
+        print_error("%" PRIu64 " line%s %s bad", run->bad_lines, plural(run->bad_lines),
+                    run->bad_lines == 1 ? "was" : "were");
+    if (run->options->statistics)
+        run_print_statistics(run);
+    ELAPSE__ASSERT(life->end != END_NOT_YET);
+    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0;
+    return failed && status == STATUS_OK ? STATUS_FAILED : status;
+}
+
+/* ---- the beginning ---- */
+
+static enum elapse_error start_scheduler(struct run *run)
+{
+    struct elapse_scheduler_options options;
+
+    elapse_scheduler_options_init(&options);
+    options.tick_ns = run->options->tick_ns;
+    options.workers = run->options->program != NULL ? (unsigned)run->options->workers : 0;
+    options.shards = 1; /* so that timers fire in the order of their deadlines */
+    enum elapse_error error = elapse_scheduler_new(&options, &run->scheduler);
+    if (error != ELAPSE_OK)
+        return error;
+    run->unix_offset_ns = elapse__os_wall_clock_ns() - elapse_scheduler_now_ns(run->scheduler);
+    return elapse_scheduler_start(run->scheduler);
+}
+
+/* Opens what wakes the main thread, and what timers do when they fire. Returns 0, or the number of
+ * the error. */
+static int open_signals_and_output(struct life *life)
+{
+    struct run *run = life->run;
+
+    int error = elapse__os_event_open(&run->wake_event);
+    if (error == 0)
+        error = elapse__os_signals_open(&run->signals,
+                                        ENDING_SIGNALS | ELAPSE__OS_BIT(ELAPSE__OS_USER));
+    if (error != 0)
+        return error;
+    if (run->options->program == NULL)
+        return run_writer_start(&run->writer, wake_for_failed_output, run);
+    run_exec_init(run);
+    return 0;
+}
+
+/* Prepares all that the first line needs. Returns what is wrong, or NULL. */
+static const char *begin(struct life *life)
+{
+    int failure = open_signals_and_output(life);
+
+    if (failure != 0)
+        return elapse__os_error_text(failure);
+    enum elapse_error error = start_scheduler(life->run);
+    return error == ELAPSE_OK ? NULL : elapse_error_text(error);
+}
+
+enum exit_status run_file(const struct run_options *options)
+{
+    bool is_standard = strcmp(options->file, "-") == 0;
+    const char *name = options->file[0] == '\0' ? "''" : options->file;
+    struct run run = {
+        .options = options, .input_name = is_standard ? "standard input" : name, .open = 1};
+    struct life life = {.run = &run};
+
+    ELAPSE__ASSERT(options->tick_ns > 0);
+    int error = options->program == NULL ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
+    if (error != 0) {
+        print_error("standard output: %s", elapse__os_error_text(error));
+        return STATUS_FAILED;
+    }
+    error = run_input_open(&life.input, options->file);
+    if (error != 0) {
+        print_error("%s: %s", run.input_name, elapse__os_error_text(error));
+        return STATUS_USAGE;
+    }
+    const char *fault = begin(&life);
+    if (fault != NULL) {
+        /* The system has no threads or files left. The exit of the program frees everything. */
+        print_error("%s", fault);
+        return STATUS_FAILED;
+    }
+    live(&life);
+    enum exit_status status = finish(&life);
+    (void)elapse_scheduler_free(run.scheduler);
+    run_exec_free(&run);
+    run_input_close(&life.input);
+    elapse__os_signals_close(&run.signals);
+    (void)elapse__os_close(run.wake_event);
+    return status;
+}

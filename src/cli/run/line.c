@@ -1,0 +1,256 @@
+/*
+ * Reading one line. The bytes may be any; none outside the line is read.
+ */
+#include "line.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <elapse/scheduler.h>
+
+#include "../../base/assert.h"
+#include "../common/duration.h"
+#include "../common/text.h"
+#include "timestamp.h"
+
+/* The part of the line that has not been read yet. */
+struct rest {
+    const char *at;
+    const char *end;
+};
+
+struct word {
+    const char *text;
+    size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct run_line_fault *fault,
+                                                       const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(fault->text, sizeof fault->text, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+void run_line_too_long(struct run_line_fault *fault)
+{
+    (void)fail(fault, "the line is longer than %d bytes", (int)RUN_LINE_BYTES_MAX);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static void skip_blanks(struct rest *rest)
+{
+    while (rest->at < rest->end && is_blank(*rest->at))
+        rest->at++;
+}
+
+/* Returns the next word, which is empty at the end of the line. */
+static struct word take_word(struct rest *rest)
+{
+    skip_blanks(rest);
+    struct word word = {rest->at, 0};
+    while (rest->at < rest->end && !is_blank(*rest->at))
+        rest->at++;
+    word.length = (size_t)(rest->at - word.text);
+    ELAPSE__ASSERT(rest->at <= rest->end);
+    return word;
+}
+
+/* ---- UTF-8 ---- */
+
+/* Whether eight bytes are all ASCII. */
+static bool are_ascii(const char *text)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, text, sizeof bytes);
+    return (bytes & UINT64_C(0x8080808080808080)) == 0;
+}
+
+static bool is_utf8(const char *text, size_t length)
+{
+    size_t i = 0;
+
+    while (i < length) {
+        if (length - i >= 8 && are_ascii(text + i)) {
+            i += 8;
+            continue;
+        }
+        size_t character = character_length(text + i, length - i);
+        if (character == 0)
+            return false;
+        i += character;
+    }
+    ELAPSE__ASSERT(i == length);
+    return true;
+}
+
+/* ---- the parts of a line ---- */
+
+static bool read_duration(struct word word, uint64_t *duration_ns, struct run_line_fault *fault)
+{
+    char text[128];
+
+    if (word.length == 0)
+        return fail(fault, "a duration is missing");
+    if (word.length >= sizeof text)
+        return fail(fault, "the duration %s is too long", quote_text(word.text, word.length).text);
+    memcpy(text, word.text, word.length);
+    text[word.length] = '\0';
+    const char *error = duration_parse(text, duration_ns);
+    return error == NULL ||
+           fail(fault, "the duration %s: %s", quote_text(word.text, word.length).text, error);
+}
+
+static bool read_period(struct word word, uint64_t *period_ns, struct run_line_fault *fault)
+{
+    if (!read_duration(word, period_ns, fault))
+        return false;
+    if (*period_ns == 0)
+        return fail(fault, "the period is zero");
+    if (*period_ns > (uint64_t)ELAPSE_PERIOD_NS_MAX)
+        return fail(fault, "the period is longer than 292 years");
+    return true;
+}
+
+static bool read_time(struct word word, uint64_t *unix_ns, struct run_line_fault *fault)
+{
+    if (word.length == 0)
+        return fail(fault, "a time is missing");
+    const char *error = timestamp_parse(word.text, word.length, unix_ns);
+    return error == NULL || fail(fault, "%s: %s", quote_text(word.text, word.length).text, error);
+}
+
+static bool read_cron(struct rest *rest, struct elapse_cron *cron, struct run_line_fault *fault)
+{
+    char expression[ELAPSE_CRON_LENGTH_MAX + 2];
+    struct elapse_cron_fault wrong;
+
+    skip_blanks(rest);
+    if (rest->at == rest->end || *rest->at != '"')
+        return fail(fault, "a cron expression between double quotes is missing");
+    const char *begin = rest->at + 1;
+    const char *quote = memchr(begin, '"', (size_t)(rest->end - begin));
+    if (quote == NULL)
+        return fail(fault, "the cron expression lacks its closing quote");
+    if (quote + 1 < rest->end && !is_blank(quote[1]))
+        return fail(fault, "a blank is missing after the closing quote");
+    size_t length = (size_t)(quote - begin);
+    if (length >= sizeof expression)
+        return fail(fault, "the cron expression is longer than %d characters",
+                    (int)ELAPSE_CRON_LENGTH_MAX);
+    memcpy(expression, begin, length);
+    expression[length] = '\0';
+    rest->at = quote + 1;
+    if (elapse_cron_parse(cron, expression, &wrong) != ELAPSE_OK)
+        return fail(fault, "the cron expression %s: at character %zu: %s",
+                    quote_text(begin, length).text, wrong.position + 1, wrong.text);
+    return true;
+}
+
+static bool read_key(struct rest *rest, struct run_line *line, struct run_line_fault *fault)
+{
+    struct word key = take_word(rest);
+
+    if (key.length == 0)
+        return fail(fault, "a key is missing");
+    if (key.length > RUN_KEY_BYTES_MAX)
+        return fail(fault, "the key is longer than %d bytes", (int)RUN_KEY_BYTES_MAX);
+    line->key = key.text;
+    line->key_bytes = key.length;
+    return true;
+}
+
+static bool read_payload(struct rest *rest, struct run_line *line, struct run_line_fault *fault)
+{
+    if (rest->at < rest->end)
+        rest->at++; /* the blank that ended the key */
+    ELAPSE__ASSERT(rest->at <= rest->end);
+    line->payload = rest->at;
+    line->payload_bytes = (size_t)(rest->end - rest->at);
+    if (line->kind == RUN_LINE_CANCEL) {
+        skip_blanks(rest);
+        if (rest->at < rest->end)
+            return fail(fault, "there is more after the key");
+        line->payload_bytes = 0;
+    }
+    if (line->payload_bytes > RUN_PAYLOAD_BYTES_MAX)
+        return fail(fault, "the payload is longer than %d bytes", (int)RUN_PAYLOAD_BYTES_MAX);
+    return true;
+}
+
+/* ---- the line ---- */
+
+static const struct {
+    const char *name;
+    size_t length;
+    enum run_line_kind kind;
+} verbs[] = {
+    {"in", 2, RUN_LINE_IN},     {"cancel", 6, RUN_LINE_CANCEL},
+    {"at", 2, RUN_LINE_AT},     {"every", 5, RUN_LINE_EVERY},
+    {"cron", 4, RUN_LINE_CRON}, {"after-each", 10, RUN_LINE_AFTER_EACH},
+};
+
+enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
+
+static bool read_verb(struct word word, enum run_line_kind *kind, struct run_line_fault *fault)
+{
+    for (size_t i = 0; i < VERB_COUNT; i++) {
+        if (word.length == verbs[i].length && memcmp(word.text, verbs[i].name, word.length) == 0) {
+            *kind = verbs[i].kind;
+            return true;
+        }
+    }
+    return fail(fault, "%s is none of in, at, every, after-each, cron, cancel",
+                quote_text(word.text, word.length).text);
+}
+
+/* Reads what stands between the verb and the key. */
+static bool read_when(struct rest *rest, struct run_line *line, struct run_line_fault *fault)
+{
+    switch (line->kind) {
+    case RUN_LINE_IN:
+        return read_duration(take_word(rest), &line->duration_ns, fault);
+    case RUN_LINE_EVERY:
+    case RUN_LINE_AFTER_EACH:
+        return read_period(take_word(rest), &line->duration_ns, fault);
+    case RUN_LINE_AT:
+        return read_time(take_word(rest), &line->unix_ns, fault);
+    case RUN_LINE_CRON:
+        return read_cron(rest, &line->cron, fault);
+    case RUN_LINE_CANCEL:
+    case RUN_LINE_NOTHING:
+        break;
+    }
+    return true;
+}
+
+bool run_line_parse(struct run_line *line, const char *text, size_t length,
+                    struct run_line_fault *fault)
+{
+    struct rest rest = {text, text + length};
+
+    line->kind = RUN_LINE_NOTHING;
+    if (length > RUN_LINE_BYTES_MAX) {
+        run_line_too_long(fault);
+        return false;
+    }
+    skip_blanks(&rest);
+    if (rest.at == rest.end || *rest.at == '#')
+        return true;
+    if (memchr(text, '\0', length) != NULL)
+        return fail(fault, "there is a NUL byte");
+    if (!is_utf8(text, length))
+        return fail(fault, "it is not UTF-8");
+    return read_verb(take_word(&rest), &line->kind, fault) && read_when(&rest, line, fault) &&
+           read_key(&rest, line, fault) && read_payload(&rest, line, fault);
+}

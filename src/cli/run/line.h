@@ -1,0 +1,62 @@
+/*
+ * One line of the input of elapse run, and how it is read. Reading has no effect but its result.
+ *
+ *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
+ *     at TIME KEY [PAYLOAD]                  cancel KEY
+ *     every DURATION KEY [PAYLOAD]           # a comment
+ *     after-each DURATION KEY [PAYLOAD]
+ *
+ * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
+ * the key.
+ */
+#ifndef ELAPSE_CLI_RUN_LINE_H
+#define ELAPSE_CLI_RUN_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/cron.h>
+
+enum run_line_limits {
+    RUN_LINE_BYTES_MAX = 1 << 20, /* without its end */
+    RUN_KEY_BYTES_MAX = 1024,
+    RUN_PAYLOAD_BYTES_MAX = 64 << 10,
+};
+
+enum run_line_kind {
+    RUN_LINE_NOTHING, /* blank, or a comment */
+    RUN_LINE_IN,
+    RUN_LINE_AT,
+    RUN_LINE_EVERY,
+    RUN_LINE_AFTER_EACH,
+    RUN_LINE_CRON,
+    RUN_LINE_CANCEL,
+};
+
+/* What a line says. Key and payload point into the line. */
+struct run_line {
+    enum run_line_kind kind;
+    uint64_t duration_ns;    /* IN, EVERY, AFTER_EACH */
+    uint64_t unix_ns;        /* AT */
+    struct elapse_cron cron; /* CRON */
+    const char *key;         /* UTF-8 without blanks and NUL; not empty */
+    size_t key_bytes;
+    const char *payload; /* UTF-8 without NUL; may be empty */
+    size_t payload_bytes;
+};
+
+/* What is wrong with a line, as one phrase. */
+struct run_line_fault {
+    char text[256];
+};
+
+/* Reads a line, without its end. Returns false if the line is bad: then `*fault` says why, and
+ * `*line` is undefined. */
+bool run_line_parse(struct run_line *line, const char *text, size_t length,
+                    struct run_line_fault *fault);
+
+/* Stores that a line is longer than RUN_LINE_BYTES_MAX. */
+void run_line_too_long(struct run_line_fault *fault);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * The state of a run: its end, and its times.
+ */
+#include "run.h"
+
+#include "../../base/assert.h"
+
+struct run_times run_times_of(const struct run *run, const struct elapse_run *firing)
+{
+    uint64_t offset_ns = firing->wall_clock ? 0 : run->unix_offset_ns;
+
+    ELAPSE__ASSERT(firing->actual_ns >= firing->intended_ns);
+    return (struct run_times){
+        .due_unix_ns = firing->intended_ns + offset_ns,
+        .fired_unix_ns = firing->actual_ns + offset_ns,
+        .late_us = (firing->actual_ns - firing->intended_ns) / 1000,
+    };
+}
+
+void run_wake(const struct run *run)
+{
+    elapse__os_event_set(run->wake_event);
+}
+
+void run_close_one(struct run *run)
+{
+    uint64_t open = atomic_fetch_sub(&run->open, 1);
+
+    ELAPSE__ASSERT(open > 0);
+    if (open == 1)
+        run_wake(run);
+}

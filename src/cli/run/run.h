@@ -1,0 +1,92 @@
+/*
+ * elapse run: the state that its parts share, and which part does what.
+ *
+ *     main thread                              clock thread, or the workers with --exec
+ *     run_command.c: options
+ *     life.c: beginning and end, signals
+ *       input.c: lines                           print.c: one line of JSON
+ *         line.c: what a line says                 writer.c: to standard output, in a
+ *           timers.c -----> scheduler --------->             thread of its own
+ *                                                exec.c: runs a program
+ */
+#ifndef ELAPSE_CLI_RUN_RUN_H
+#define ELAPSE_CLI_RUN_RUN_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/scheduler.h>
+
+#include "../../os/program.h"
+#include "writer.h"
+
+enum { RUN_BATCH_TASKS = 64 };
+
+struct run_options {
+    const char *file; /* "-": standard input */
+    char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
+    uint64_t tick_ns;
+    uint64_t workers; /* 0: the default */
+    bool strict;
+    bool statistics;
+    enum elapse_zone zone; /* of cron expressions */
+};
+
+/* Timers that will be scheduled together. */
+struct run_batch {
+    struct elapse_batch_task tasks[RUN_BATCH_TASKS];
+    uint64_t line_numbers[RUN_BATCH_TASKS];
+    size_t count;
+};
+
+struct run {
+    const struct run_options *options;
+    const char *input_name; /* for messages */
+    struct elapse_scheduler *scheduler;
+    struct run_writer writer;          /* without --exec */
+    char **environment;                /* with --exec: what each program inherits */
+    struct elapse__os_signals signals; /* that the main thread takes */
+    /* The wall-clock time less the scheduler's; both were read once, at the start. */
+    uint64_t unix_offset_ns;
+    /* The timers that have not ended, plus one until the input has ended. */
+    _Atomic uint64_t open;
+    _Atomic uint64_t failures;
+    int wake_event; /* wakes the main thread: `open` is 0, or the writer failed */
+
+    /* Only the main thread uses these. */
+    struct run_batch batch;
+    uint64_t lines;
+    uint64_t bad_lines;
+};
+
+/* A timer: the context of its task. */
+struct run_timer {
+    struct run *run;
+    uint32_t key_bytes;
+    uint32_t payload_bytes;
+    char text[]; /* the key, then the payload, without a NUL */
+};
+
+static inline const char *run_timer_payload(const struct run_timer *timer)
+{
+    return timer->text + timer->key_bytes;
+}
+
+/* When a timer was due and when it fired, by the wall clock, and how late it was. */
+struct run_times {
+    uint64_t due_unix_ns;
+    uint64_t fired_unix_ns;
+    uint64_t late_us;
+};
+
+struct run_times run_times_of(const struct run *run, const struct elapse_run *firing);
+
+/* Wakes the main thread. */
+void run_wake(const struct run *run);
+
+/* Counts the end of a timer, or of the input. After the last one it wakes the main thread. */
+void run_close_one(struct run *run);
+
+#endif

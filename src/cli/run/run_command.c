@@ -1,0 +1,108 @@
+/*
+ * elapse run: the command line.
+ */
+#include "run_command.h"
+
+#include "../../base/assert.h"
+#include "../common/options.h"
+#include "../common/text.h"
+#include "life.h"
+
+enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096 };
+
+static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n";
+
+static const char purpose[] =
+    "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"
+    "JSON when it fires. It ends when the input has ended and no timer is left.\n"
+    "\n"
+    "Lines:\n"
+    "  in 30m KEY PAYLOAD                    once, after this time\n"
+    "  at 2026-11-20T10:00:00Z KEY PAYLOAD   once, at this time (Z or +hh:mm)\n"
+    "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
+    "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
+    "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
+    "  cancel KEY                            removes the pending timer of this key\n"
+    "  # a comment\n"
+    "A timer replaces the pending timer with its key. The payload is the rest of the\n"
+    "line, and may be empty.\n";
+
+static const char example[] = "Example:\n"
+                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n";
+
+static enum exit_status check_options(const struct run_options *options,
+                                      const struct command_line *line)
+{
+    if (line->argument_count > 1)
+        return usage_error("there are too many files: %s", quote_string(line->arguments[1]).text);
+    if (options->program != NULL && (options->program[0] == NULL || options->program[0][0] == '\0'))
+        return usage_error("--exec: a program is missing");
+    if (options->program == NULL && options->workers > 0)
+        return usage_error("--workers needs --exec");
+    return STATUS_OK;
+}
+
+enum exit_status run_command(int argc, char **argv)
+{
+    struct run_options options = {
+        .file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL};
+    bool utc = false;
+    const struct command_option table[] = {
+        {.name = "exec",
+         .value = "PROGRAM [ARG]...",
+         .kind = OPTION_REST,
+         .rest = &options.program,
+         .help = "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
+                 "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
+                 "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"},
+        {.name = "workers",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &options.workers,
+         .least = 1,
+         .most = WORKERS_MAX,
+         .help = "run at most N programs at once (default 10)"},
+        {.name = "tick",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &options.tick_ns,
+         .least = 1,
+         .most = ELAPSE_HOUR_NS,
+         .help = "round deadlines up to whole ticks of this length (default 1ms)"},
+        {.name = "utc",
+         .kind = OPTION_FLAG,
+         .flag = &utc,
+         .help = "read cron expressions in UTC, not in local time"},
+        {.name = "strict",
+         .kind = OPTION_FLAG,
+         .flag = &options.strict,
+         .help = "end at the first bad line, with status 2; otherwise bad lines are reported and "
+                 "skipped"},
+        {.name = "stats",
+         .kind = OPTION_FLAG,
+         .flag = &options.statistics,
+         .help = "print counts and lateness at the end; SIGUSR1 prints them at any time"},
+    };
+    struct command_line line = {
+        .usage = usage,
+        .purpose = purpose,
+        .options = table,
+        .option_count = sizeof table / sizeof table[0],
+        .example = example,
+    };
+    enum exit_status status;
+
+    if (!options_read(&line, argc, argv, &status))
+        return status;
+    status = check_options(&options, &line);
+    if (status != STATUS_OK)
+        return status;
+    if (options.workers == 0)
+        options.workers = WORKERS_DEFAULT;
+    if (utc)
+        options.zone = ELAPSE_ZONE_UTC;
+    if (line.argument_count > 0)
+        options.file = line.arguments[0];
+    ELAPSE__ASSERT(options.workers <= WORKERS_MAX);
+    return run_file(&options);
+}

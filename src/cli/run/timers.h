@@ -1,0 +1,18 @@
+/*
+ * From lines to timers.
+ */
+#ifndef ELAPSE_CLI_RUN_TIMERS_H
+#define ELAPSE_CLI_RUN_TIMERS_H
+
+#include <stdint.h>
+
+#include "line.h"
+#include "run.h"
+
+/* Does what a line says, at the latest with the next run_apply_rest. `now_ns` is the time by the
+ * scheduler's clock at which the line was read. A timer that cannot be scheduled is reported and
+ * counts as a failure. */
+void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns);
+void run_apply_rest(struct run *run);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Standard output, written by a thread of its own. A timer that fires only leaves its line here, so
+ * a slow reader does not delay timers until RUN_WRITER_BYTES_MAX bytes wait for it. Lines are
+ * written as soon as the thread is free, and many at once when many wait.
+ */
+#ifndef ELAPSE_CLI_RUN_WRITER_H
+#define ELAPSE_CLI_RUN_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../../os/program.h"
+#include "../common/buffer.h"
+#include "../common/message.h"
+
+enum { RUN_WRITER_BYTES_MAX = 4 << 20 };
+
+struct run_writer {
+    struct elapse__os_background *thread;
+    /* Guards what follows. Entered by who adds lines, and by the thread. It is woken when there is
+     * something to write, when there is room again, and at the end. */
+    struct elapse__os_monitor *monitor;
+    struct buffer waiting; /* to be written */
+    bool ending;
+    bool failed; /* nothing more can be written: lines are thrown away */
+    void (*when_failed)(void *context);
+    void *context;
+};
+
+/* Starts the thread. It calls `when_failed` once if writing fails. Returns 0, or the number of the
+ * error. */
+int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context);
+
+/* Locks the writer, and returns room for `bytes` bytes. Waits while too much is to be written. */
+char *run_writer_reserve(struct run_writer *writer, size_t bytes);
+
+/* Adds the first `bytes` bytes of that room to what will be written, and unlocks the writer. */
+void run_writer_commit(struct run_writer *writer, size_t bytes);
+
+bool run_writer_failed(struct run_writer *writer);
+
+/* Writes all that waits, and ends the thread. Returns STATUS_FAILED if anything could not be
+ * written; that has been reported. */
+enum exit_status run_writer_finish(struct run_writer *writer);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * Draws a snapshot of a wheel as a picture.
+ *
+ *     level 1   64 slots of 128 ticks   4 timers in 3 slots
+ *          +v now; [0,127] is on level 0 -----------------------------------+
+ *        0 | 1.....2...............................1........................| 63
+ *          +- covers [128,8191] --------------------------------------------+
+ *          slot   1  [128,255]    1 timer   due 200
+ *          slot   7  [896,1023]   2 timers  due 1000, 1010
+ *          slot  39  [4992,5119]  1 timer   due 5000
+ */
+#ifndef ELAPSE_CLI_SHOW_DRAW_H
+#define ELAPSE_CLI_SHOW_DRAW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "canvas.h"
+#include "model.h"
+#include "phrase.h"
+
+/* Draws the whole wheel: each occupied level with a list of its occupied slots, of a few or of all,
+ * and one line for the empty levels between them. */
+void draw_wheel(struct show_canvas *canvas, const struct show_wheel *show,
+                const struct show_snapshot *snapshot, bool all_slots);
+
+/* Draws the same in fewer lines: the slots of a level take one line, and the levels from
+ * `level_limit` on are left out, which a line says. */
+void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *show,
+                        const struct show_snapshot *snapshot, unsigned level_limit);
+
+/* Draws the slots of one level as a framed strip of cells. */
+void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry, unsigned level,
+                const struct show_snapshot *snapshot);
+
+/* Explains the pictures. */
+void draw_legend(struct show_canvas *canvas, enum show_design design);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * The geometry of a structure that "elapse show" draws: how many slots each level has, how many
+ * ticks they cover, and where a timer is put.
+ */
+#ifndef ELAPSE_CLI_SHOW_GEOMETRY_H
+#define ELAPSE_CLI_SHOW_GEOMETRY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/structure.h>
+
+/* No structure has more levels than time has bits. */
+#define SHOW_LEVELS_MAX 64
+
+enum show_design {
+    /* All slots of a level together cover the ticks of one slot of the level above. */
+    SHOW_WHEEL,
+    /* The slots of a level cover the ticks from the slot of `now` on, one turn of it. */
+    SHOW_DIALS,
+    /* A slot covers one tick of every turn. */
+    SHOW_HASHED,
+};
+
+struct show_level {
+    unsigned slot_count;
+    uint64_t slot_ticks; /* how many ticks a slot covers */
+};
+
+struct show_geometry {
+    enum show_design design;
+    unsigned level_count;
+    struct show_level levels[SHOW_LEVELS_MAX];
+};
+
+/* The ticks from first to last. There are none if first is after last. */
+struct show_range {
+    uint64_t first;
+    uint64_t last;
+};
+
+/* The slot of a timer. */
+struct show_place {
+    unsigned level;
+    unsigned slot;
+};
+
+enum show_design show_design_of(const struct elapse_structure *structure);
+
+/* Returns the shape that is drawn by default; NULL if the structure has only one. */
+const struct elapse_shape *show_shape_default(const struct elapse_structure *structure);
+
+/* Finds the geometry of a structure of this shape. A wheel is made in `instance` to find it; it
+ * stays there and is to be overwritten. Dials that grow have all levels that they can grow. */
+enum elapse_error show_geometry_learn(struct show_geometry *geometry,
+                                      const struct elapse_structure *structure,
+                                      const struct elapse_shape *shape, void *instance);
+
+/* Returns all ticks for which a level of a wheel has slots at the tick `now`. */
+struct show_range show_level_span(const struct show_level *level, uint64_t now);
+
+/* Returns the deadlines of timers that are put into this level at the tick `now`: those that the
+ * levels below do not cover. */
+struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
+                                    uint64_t now);
+
+/* Returns the number of the slot of the tick `now`. */
+unsigned show_slot_at(const struct show_level *level, uint64_t now);
+
+/* Returns the level of dials that a timer is put into at the tick `pointer`, or level_count if it
+ * is parked. */
+unsigned show_dial_for(const struct show_geometry *geometry, uint64_t pointer, uint64_t deadline);
+
+/* Returns where a timer in dials is at the tick `now`, after all cascades since the tick `since`,
+ * at which it was placed. */
+struct show_place show_place_in_dials(const struct show_geometry *geometry, uint64_t since,
+                                      uint64_t now, uint64_t deadline);
+
+/* Returns how often a hashed wheel visits the slot of a timer before its deadline; 0 for another
+ * structure. */
+uint64_t show_rounds_left(const struct show_geometry *geometry, uint64_t now, uint64_t deadline);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * elapse show --step: the wheel in one picture after another, as time goes by.
+ */
+#ifndef ELAPSE_CLI_SHOW_STEP_H
+#define ELAPSE_CLI_SHOW_STEP_H
+
+#include <stdint.h>
+
+#include "../common/message.h"
+#include "canvas.h"
+#include "model.h"
+
+struct show_steps {
+    uint64_t every_ticks; /* 0: from wake-up to wake-up */
+    uint64_t until;       /* the last tick to show; ELAPSE_NEVER: no limit */
+    uint64_t pause_ns;    /* between two pictures on a terminal */
+};
+
+/* Plays until no timer is left that will be due. */
+enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
+                           struct show_wheel *show);
+
+#endif

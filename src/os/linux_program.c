@@ -1,0 +1,598 @@
+/*
+ * What program.h promises, by the calls of Linux.
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../base/assert.h"
+
+enum { NANOSECONDS_A_SECOND = 1000000000 };
+
+/* The error of a call that returned a negative result if it failed. */
+static int error_of(long result)
+{
+    return result < 0 ? errno : 0;
+}
+
+/* Stores the descriptor that a call returned, or returns its error. */
+static int store_file(int result, int *file)
+{
+    *file = result;
+    return error_of(result);
+}
+
+/* Stops the program if a call failed that cannot fail in a correct program. */
+static void require_success(int error, const char *call)
+{
+    if (error == 0)
+        return;
+    fprintf(stderr, "elapse: %s failed: %s\n", call, strerror(error));
+    abort();
+}
+
+const char *elapse__os_error_text(int error)
+{
+    return strerror(error);
+}
+
+/* ---- clocks ---- */
+
+static uint64_t clock_now_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    require_success(error_of(clock_gettime(clock, &now)), "clock_gettime");
+    ELAPSE__ASSERT(now.tv_sec >= 0);
+    return (uint64_t)now.tv_sec * NANOSECONDS_A_SECOND + (uint64_t)now.tv_nsec;
+}
+
+uint64_t elapse__os_monotonic_ns(void)
+{
+    return clock_now_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t elapse__os_wall_clock_ns(void)
+{
+    return clock_now_ns(CLOCK_REALTIME);
+}
+
+/* ---- reading and writing ---- */
+
+int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got)
+{
+    ssize_t result;
+
+    ELAPSE__ASSERT(bytes > 0);
+    do
+        result = read(file, buffer, bytes);
+    while (result < 0 && errno == EINTR);
+    *got = result > 0 ? (size_t)result : 0;
+    ELAPSE__ASSERT(*got <= bytes);
+    return error_of(result);
+}
+
+int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        ssize_t result = pread(file, (char *)buffer + done, bytes - done, (off_t)(offset + done));
+        if (result == 0)
+            break;
+        if (result < 0 && errno != EINTR)
+            return errno;
+        done += result > 0 ? (size_t)result : 0;
+    }
+    ELAPSE__ASSERT(done <= bytes);
+    *got = done;
+    return 0;
+}
+
+int elapse__os_write_all(int file, const void *bytes, size_t count)
+{
+    const char *next = bytes;
+
+    while (count > 0) {
+        ssize_t written = write(file, next, count);
+        if (written < 0 && errno != EINTR)
+            return errno;
+        if (written > 0) {
+            ELAPSE__ASSERT((size_t)written <= count);
+            next += written;
+            count -= (size_t)written;
+        }
+    }
+    return 0;
+}
+
+bool elapse__os_broken_pipe_ends(bool ends)
+{
+    const struct sigaction action = {.sa_handler = ends ? SIG_DFL : SIG_IGN};
+    struct sigaction before;
+
+    require_success(error_of(sigaction(SIGPIPE, &action, &before)), "sigaction");
+    return before.sa_handler != SIG_IGN;
+}
+
+int elapse__os_check_open(int file)
+{
+    return error_of(fcntl(file, F_GETFD));
+}
+
+int elapse__os_close(int file)
+{
+    ELAPSE__ASSERT(file >= 0);
+    return error_of(close(file));
+}
+
+/* ---- files ---- */
+
+int elapse__os_open_to_read(const char *path, int *file)
+{
+    return store_file(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), file);
+}
+
+int elapse__os_open_to_write(const char *path, int *file)
+{
+    return store_file(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666), file);
+}
+
+int elapse__os_open_in_memory(int *file)
+{
+    return store_file(memfd_create("elapse", MFD_CLOEXEC), file);
+}
+
+int elapse__os_duplicate(int file, int *copy)
+{
+    return store_file(fcntl(file, F_DUPFD_CLOEXEC, 0), copy);
+}
+
+int elapse__os_create_beside(const char *path, char *name, int *file)
+{
+    static const char suffix[] = ".XXXXXX";
+    _Static_assert(sizeof suffix - 1 == ELAPSE__OS_SUFFIX_BYTES, "the suffix has the room it says");
+    size_t length = strlen(path);
+
+    memcpy(name, path, length);
+    memcpy(name + length, suffix, sizeof suffix);
+    int error = store_file(mkostemp(name, O_CLOEXEC), file);
+    if (error != 0)
+        return error;
+    /* mkostemp lets nobody else read the file. The mask can only be read by setting it. */
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(*file, 0666 & ~mask);
+    return 0;
+}
+
+static void store_status(const struct stat *from, struct elapse__os_status *status)
+{
+    *status = (struct elapse__os_status){
+        .kind = ELAPSE__OS_OTHER,
+        .identity = {(uint64_t)from->st_dev, (uint64_t)from->st_ino},
+    };
+    if (S_ISREG(from->st_mode)) {
+        status->kind = ELAPSE__OS_REGULAR;
+        status->bytes = (uint64_t)from->st_size;
+    } else if (S_ISDIR(from->st_mode)) {
+        status->kind = ELAPSE__OS_DIRECTORY;
+    } else if (S_ISLNK(from->st_mode)) {
+        status->kind = ELAPSE__OS_LINK;
+    }
+}
+
+int elapse__os_status_of_file(int file, struct elapse__os_status *status)
+{
+    struct stat found;
+
+    if (fstat(file, &found) != 0)
+        return errno;
+    store_status(&found, status);
+    return 0;
+}
+
+int elapse__os_status_of_path(const char *path, struct elapse__os_status *status)
+{
+    struct stat found;
+
+    if (stat(path, &found) != 0)
+        return errno;
+    store_status(&found, status);
+    ELAPSE__ASSERT(status->kind != ELAPSE__OS_LINK);
+    return 0;
+}
+
+int elapse__os_status_of_link(const char *path, struct elapse__os_status *status)
+{
+    struct stat found;
+
+    if (lstat(path, &found) != 0)
+        return errno;
+    store_status(&found, status);
+    return 0;
+}
+
+int elapse__os_check_writable(const char *path)
+{
+    return error_of(access(path, W_OK));
+}
+
+int elapse__os_rename(const char *from, const char *to)
+{
+    return error_of(rename(from, to));
+}
+
+int elapse__os_remove(const char *path)
+{
+    return error_of(unlink(path));
+}
+
+/* ---- signals ---- */
+
+static const int signal_numbers[] = {
+    [ELAPSE__OS_HANG_UP] = SIGHUP,       [ELAPSE__OS_INTERRUPT] = SIGINT,
+    [ELAPSE__OS_QUIT] = SIGQUIT,         [ELAPSE__OS_TERMINATE] = SIGTERM,
+    [ELAPSE__OS_SUSPEND] = SIGTSTP,      [ELAPSE__OS_USER] = SIGUSR1,
+    [ELAPSE__OS_WINDOW_SIZE] = SIGWINCH,
+};
+
+enum { SIGNAL_COUNT = sizeof signal_numbers / sizeof signal_numbers[0], SIGNAL_NUMBERS = 64 };
+
+/* The signals of a set in the form of the system, without those that were blocked before. */
+static sigset_t set_of(unsigned set, uint64_t blocked_before)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    for (unsigned i = ELAPSE__OS_NO_SIGNAL + 1; i < SIGNAL_COUNT; i++) {
+        uint64_t bit = UINT64_C(1) << (signal_numbers[i] - 1);
+        if ((set & ELAPSE__OS_BIT(i)) != 0 && (blocked_before & bit) == 0)
+            sigaddset(&signals, signal_numbers[i]);
+    }
+    return signals;
+}
+
+static unsigned without_ignored(unsigned set)
+{
+    struct sigaction action;
+
+    for (unsigned i = ELAPSE__OS_NO_SIGNAL + 1; i < SIGNAL_COUNT; i++) {
+        require_success(error_of(sigaction(signal_numbers[i], NULL, &action)), "sigaction");
+        if (action.sa_handler == SIG_IGN)
+            set &= ~ELAPSE__OS_BIT(i);
+    }
+    return set;
+}
+
+int elapse__os_signals_open(struct elapse__os_signals *signals, unsigned wanted)
+{
+    sigset_t before;
+
+    *signals = (struct elapse__os_signals){.held = without_ignored(wanted)};
+    sigset_t held = set_of(signals->held, 0);
+    require_success(pthread_sigmask(SIG_BLOCK, &held, &before), "pthread_sigmask");
+    for (int number = 1; number <= SIGNAL_NUMBERS; number++) {
+        if (sigismember(&before, number) == 1)
+            signals->blocked_before |= UINT64_C(1) << (number - 1);
+    }
+    return store_file(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK), &signals->file);
+}
+
+enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *signals)
+{
+    struct signalfd_siginfo taken;
+
+    if (read(signals->file, &taken, sizeof taken) != (ssize_t)sizeof taken)
+        return ELAPSE__OS_NO_SIGNAL;
+    for (unsigned i = ELAPSE__OS_NO_SIGNAL + 1; i < SIGNAL_COUNT; i++) {
+        if (signal_numbers[i] == (int)taken.ssi_signo)
+            return (enum elapse__os_signal)i;
+    }
+    return ELAPSE__OS_NO_SIGNAL;
+}
+
+void elapse__os_signals_release(const struct elapse__os_signals *signals, unsigned set)
+{
+    sigset_t released = set_of(set & signals->held, signals->blocked_before);
+
+    require_success(pthread_sigmask(SIG_UNBLOCK, &released, NULL), "pthread_sigmask");
+}
+
+void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned set)
+{
+    sigset_t held = set_of(set & signals->held, 0);
+
+    require_success(pthread_sigmask(SIG_BLOCK, &held, NULL), "pthread_sigmask");
+}
+
+void elapse__os_signals_close(struct elapse__os_signals *signals)
+{
+    (void)elapse__os_close(signals->file);
+    signals->file = -1;
+}
+
+void elapse__os_signal_raise(enum elapse__os_signal signal)
+{
+    ELAPSE__ASSERT(signal != ELAPSE__OS_NO_SIGNAL);
+    (void)raise(signal == ELAPSE__OS_SUSPEND ? SIGSTOP : signal_numbers[signal]);
+}
+
+const char *elapse__os_signal_text(int number)
+{
+    return strsignal(number);
+}
+
+/* ---- waiting ---- */
+
+int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns)
+{
+    enum { WATCHES_MAX = 8 };
+    struct pollfd files[WATCHES_MAX];
+    const struct timespec timeout = {
+        .tv_sec = (time_t)(timeout_ns / NANOSECONDS_A_SECOND),
+        .tv_nsec = (long)(timeout_ns % NANOSECONDS_A_SECOND),
+    };
+
+    ELAPSE__ASSERT(count <= WATCHES_MAX);
+    for (size_t i = 0; i < count; i++)
+        files[i] = (struct pollfd){watches[i].file, watches[i].for_data ? POLLIN : 0, 0};
+    int ready = ppoll(files, count, timeout_ns == ELAPSE__OS_FOREVER ? NULL : &timeout, NULL);
+    if (ready < 0 && errno != EINTR)
+        return errno;
+    for (size_t i = 0; i < count; i++) {
+        watches[i].ready = ready > 0 && files[i].revents != 0;
+        watches[i].failed = watches[i].ready && (files[i].revents & POLLERR) != 0;
+    }
+    return ready == 0 ? ETIMEDOUT : 0;
+}
+
+int elapse__os_event_open(int *file)
+{
+    return store_file(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), file);
+}
+
+void elapse__os_event_set(int file)
+{
+    const uint64_t one = 1;
+
+    /* It fails only when the count is at its maximum: then the event is set. */
+    (void)!write(file, &one, sizeof one);
+}
+
+bool elapse__os_event_reset(int file)
+{
+    uint64_t count;
+
+    return read(file, &count, sizeof count) == (ssize_t)sizeof count;
+}
+
+/* ---- other programs ---- */
+
+/* Says which files and signals the new program begins with. */
+static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
+                     const struct elapse__os_program *program, int input)
+{
+    int error = posix_spawn_file_actions_adddup2(actions, input, STDIN_FILENO);
+
+    /* This program's own standard output may be closed, and then stays so. */
+    if (error == 0 && program->output != STDOUT_FILENO)
+        error = posix_spawn_file_actions_adddup2(actions, program->output, STDOUT_FILENO);
+    if (error != 0 || program->signals == NULL)
+        return error;
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (int number = 1; number <= SIGNAL_NUMBERS; number++) {
+        if ((program->signals->blocked_before >> (number - 1) & 1) != 0)
+            sigaddset(&mask, number);
+    }
+    error = posix_spawnattr_setsigmask(attributes, &mask);
+    return error != 0 ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
+}
+
+static int spawn(const struct elapse__os_program *program, int input, pid_t *process)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+
+    ELAPSE__ASSERT(program->arguments[0] != NULL);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error == 0) {
+        error = set_start(&actions, &attributes, program, input);
+        if (error == 0)
+            error = posix_spawnp(process, program->arguments[0], &actions, &attributes,
+                                 program->arguments, program->environment);
+        (void)posix_spawnattr_destroy(&attributes);
+    }
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+static int wait_for_end(pid_t process, struct elapse__os_end *end)
+{
+    int status;
+
+    while (waitpid(process, &status, 0) < 0) {
+        if (errno != EINTR)
+            return errno;
+    }
+    end->by_signal = WIFSIGNALED(status);
+    end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+    return 0;
+}
+
+/* Opens where the program reads its input, and where this one writes it; -1 if it is empty. */
+static int open_input(const struct elapse__os_program *program, int ends[2])
+{
+    ends[1] = -1;
+    if (program->input_bytes == 0)
+        return elapse__os_open_to_read("/dev/null", &ends[0]);
+    return error_of(pipe2(ends, O_CLOEXEC));
+}
+
+/* Writes the input of a program, which may end before it has read all. */
+static void write_input(const struct elapse__os_program *program, int file)
+{
+    bool before = elapse__os_broken_pipe_ends(false);
+
+    (void)elapse__os_write_all(file, program->input, program->input_bytes);
+    (void)elapse__os_broken_pipe_ends(before);
+}
+
+int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end)
+{
+    int input[2];
+    pid_t process;
+
+    /* If the parent has left this signal ignored, there is no exit status to wait for. */
+    (void)signal(SIGCHLD, SIG_DFL);
+    int error = open_input(program, input);
+    if (error != 0)
+        return error;
+    error = spawn(program, input[0], &process);
+    (void)elapse__os_close(input[0]);
+    if (error == 0 && input[1] >= 0)
+        write_input(program, input[1]);
+    if (input[1] >= 0)
+        (void)elapse__os_close(input[1]);
+    return error != 0 ? error : wait_for_end(process, end);
+}
+
+char *const *elapse__os_environment(void)
+{
+    return environ;
+}
+
+/* ---- the terminal ---- */
+
+bool elapse__os_is_terminal(int file)
+{
+    return isatty(file) == 1;
+}
+
+bool elapse__os_terminal_size(int file, unsigned *columns, unsigned *rows)
+{
+    struct winsize size;
+
+    if (!elapse__os_is_terminal(file) || ioctl(file, TIOCGWINSZ, &size) != 0)
+        return false;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return true;
+}
+
+bool elapse__os_locale_is_utf8(void)
+{
+    return setlocale(LC_CTYPE, "") != NULL && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+}
+
+/* ---- threads ---- */
+
+struct elapse__os_background {
+    pthread_t thread;
+    void (*main)(void *);
+    void *argument;
+};
+
+static void *background_main(void *context)
+{
+    const struct elapse__os_background *background = context;
+
+    background->main(background->argument);
+    return NULL;
+}
+
+int elapse__os_background_start(struct elapse__os_background **background, void (*main)(void *),
+                                void *argument)
+{
+    *background = malloc(sizeof **background);
+    if (*background == NULL)
+        return ENOMEM;
+    (*background)->main = main;
+    (*background)->argument = argument;
+    int error = pthread_create(&(*background)->thread, NULL, background_main, *background);
+    if (error != 0)
+        free(*background);
+    return error;
+}
+
+void elapse__os_background_join(struct elapse__os_background *background)
+{
+    require_success(pthread_join(background->thread, NULL), "pthread_join");
+    free(background);
+}
+
+struct elapse__os_monitor {
+    pthread_mutex_t lock;
+    pthread_cond_t condition;
+};
+
+int elapse__os_monitor_new(struct elapse__os_monitor **monitor)
+{
+    pthread_mutexattr_t attributes;
+
+    *monitor = malloc(sizeof **monitor);
+    if (*monitor == NULL)
+        return ENOMEM;
+    require_success(pthread_mutexattr_init(&attributes), "pthread_mutexattr_init");
+    require_success(pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK),
+                    "pthread_mutexattr_settype");
+    int error = pthread_mutex_init(&(*monitor)->lock, &attributes);
+    (void)pthread_mutexattr_destroy(&attributes);
+    if (error == 0) {
+        error = pthread_cond_init(&(*monitor)->condition, NULL);
+        if (error != 0)
+            (void)pthread_mutex_destroy(&(*monitor)->lock);
+    }
+    if (error != 0)
+        free(*monitor);
+    return error;
+}
+
+void elapse__os_monitor_free(struct elapse__os_monitor *monitor)
+{
+    require_success(pthread_cond_destroy(&monitor->condition), "pthread_cond_destroy");
+    require_success(pthread_mutex_destroy(&monitor->lock), "pthread_mutex_destroy");
+    free(monitor);
+}
+
+void elapse__os_monitor_enter(struct elapse__os_monitor *monitor)
+{
+    require_success(pthread_mutex_lock(&monitor->lock), "pthread_mutex_lock");
+}
+
+void elapse__os_monitor_leave(struct elapse__os_monitor *monitor)
+{
+    require_success(pthread_mutex_unlock(&monitor->lock), "pthread_mutex_unlock");
+}
+
+void elapse__os_monitor_wait(struct elapse__os_monitor *monitor)
+{
+    require_success(pthread_cond_wait(&monitor->condition, &monitor->lock), "pthread_cond_wait");
+}
+
+void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor)
+{
+    require_success(pthread_cond_broadcast(&monitor->condition), "pthread_cond_broadcast");
+}

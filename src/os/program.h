@@ -1,0 +1,236 @@
+/*
+ * What the program `elapse` asks of the operating system. Only this room makes system calls: the
+ * program itself is written in ISO C, with the libraries that it uses.
+ *
+ *     src/cli                        program.h                    linux_program.c
+ *     output.c, writer.c    ------>  elapse__os_write_all  -----> write()
+ *     life.c                ------>  elapse__os_wait       -----> ppoll()
+ *     exec.c, plot.c        ------>  elapse__os_run        -----> posix_spawn(), waitpid()
+ *
+ * Functions that can fail return 0 on success, or else the number of the error, as errno.h has it;
+ * what they were to store is then undefined. A file is a descriptor, and is not passed on to other
+ * programs. Times are in nanoseconds. Every function may be called by any thread, unless it says
+ * otherwise.
+ */
+#ifndef ELAPSE__OS_PROGRAM_H
+#define ELAPSE__OS_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Returns the error in words. */
+const char *elapse__os_error_text(int error);
+
+/* ---- clocks ---- */
+
+/* Returns the time by a clock that nobody can set, since some moment in the past. */
+uint64_t elapse__os_monotonic_ns(void);
+
+/* Returns the wall-clock time since 1970-01-01T00:00:00Z. */
+uint64_t elapse__os_wall_clock_ns(void);
+
+/* ---- reading and writing ---- */
+
+/* The files that are open when the program begins. */
+enum { ELAPSE__OS_INPUT = 0, ELAPSE__OS_OUTPUT = 1, ELAPSE__OS_ERRORS = 2 };
+
+/* Reads up to `bytes` bytes, and stores in `*got` how many there were: 0 at the end of the file.
+ * Waits until there is one, unless the file is non-blocking: then it fails with EAGAIN. */
+int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
+
+/* Reads the bytes from `offset` on, of a regular file, until the buffer is full or the file ends.
+ * Stores in `*got` how many there were. */
+int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
+
+/* Writes all the bytes. A pipe that nobody reads any more ends the program, or fails with EPIPE:
+ * see elapse__os_broken_pipe_ends. */
+int elapse__os_write_all(int file, const void *bytes, size_t count);
+
+/* Says whether a write to a pipe that nobody reads ends the program, as it does when it begins.
+ * Returns what held before. Requires that no other thread writes. */
+bool elapse__os_broken_pipe_ends(bool ends);
+
+/* Returns 0 if the file is open. */
+int elapse__os_check_open(int file);
+
+/* Closes the file. An error may come from data that could not be written. */
+int elapse__os_close(int file);
+
+/* ---- files ---- */
+
+enum elapse__os_kind {
+    ELAPSE__OS_REGULAR,
+    ELAPSE__OS_DIRECTORY,
+    ELAPSE__OS_LINK,  /* a symbolic one */
+    ELAPSE__OS_OTHER, /* a device, a pipe, a socket */
+};
+
+struct elapse__os_status {
+    enum elapse__os_kind kind;
+    uint64_t bytes; /* of a regular file */
+    /* Two names, or descriptors, with equal identities are the same file. */
+    uint64_t identity[2];
+};
+
+int elapse__os_open_to_read(const char *path, int *file);
+
+/* Opens a file to be written from its beginning; makes it, or empties it. */
+int elapse__os_open_to_write(const char *path, int *file);
+
+/* Opens a new, empty file in memory, to be read and written. */
+int elapse__os_open_in_memory(int *file);
+
+/* Opens the same file once more. */
+int elapse__os_duplicate(int file, int *copy);
+
+enum { ELAPSE__OS_SUFFIX_BYTES = 7 };
+
+/* Makes a new file, to be written, in the folder of `path` and with the rights that a new file
+ * has. Writes its name to `name`, which has room for `path` and ELAPSE__OS_SUFFIX_BYTES more. */
+int elapse__os_create_beside(const char *path, char *name, int *file);
+
+int elapse__os_status_of_file(int file, struct elapse__os_status *status);
+int elapse__os_status_of_path(const char *path, struct elapse__os_status *status);
+
+/* The same, but for a symbolic link that of the link itself. */
+int elapse__os_status_of_link(const char *path, struct elapse__os_status *status);
+
+/* Returns 0 if this program may write to the file. */
+int elapse__os_check_writable(const char *path);
+
+/* Renames a file. Takes the place of a file called `to` in one step. */
+int elapse__os_rename(const char *from, const char *to);
+
+int elapse__os_remove(const char *path);
+
+/* ---- signals ---- */
+
+enum elapse__os_signal {
+    ELAPSE__OS_NO_SIGNAL,
+    ELAPSE__OS_HANG_UP,
+    ELAPSE__OS_INTERRUPT,
+    ELAPSE__OS_QUIT,
+    ELAPSE__OS_TERMINATE,
+    ELAPSE__OS_SUSPEND, /* from the keyboard */
+    ELAPSE__OS_WINDOW_SIZE,
+    ELAPSE__OS_USER, /* SIGUSR1 */
+};
+
+/* A set of signals has this bit for each. */
+#define ELAPSE__OS_BIT(signal) (1U << (signal))
+
+/* Signals that the program takes one by one, in place of their usual effect. */
+struct elapse__os_signals {
+    int file; /* readable while there is a signal to take */
+    unsigned held;
+    uint64_t blocked_before; /* in the numbers of the system */
+};
+
+/* Holds back the signals of the set `wanted`, to be taken. Leaves out those that are ignored, as
+ * nohup and the shell's & arrange it. Requires that no other thread runs yet: each inherits what is
+ * held back. */
+int elapse__os_signals_open(struct elapse__os_signals *signals, unsigned wanted);
+
+/* Takes a signal that has arrived. Returns ELAPSE__OS_NO_SIGNAL if none has. */
+enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *signals);
+
+/* Gives the signals of a set their usual effect again, in the calling thread, and holds them back
+ * again. */
+void elapse__os_signals_release(const struct elapse__os_signals *signals, unsigned set);
+void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned set);
+
+/* Ends the taking. What is held back stays so. */
+void elapse__os_signals_close(struct elapse__os_signals *signals);
+
+/* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops it until it is
+ * continued. Requires that the signal is not held back. */
+void elapse__os_signal_raise(enum elapse__os_signal signal);
+
+/* Returns the name of a signal that ended a program, from its number. */
+const char *elapse__os_signal_text(int number);
+
+/* ---- waiting ---- */
+
+#define ELAPSE__OS_FOREVER UINT64_MAX
+
+/* A file, and what is awaited of it. */
+struct elapse__os_watch {
+    int file;      /* -1: nothing is awaited */
+    bool for_data; /* that it can be read, or has ended; otherwise only that it fails */
+    bool ready;    /* result: it has data, has ended or has failed */
+    bool failed;   /* result: it has failed; for a pipe that is written: nobody reads it any more */
+};
+
+/* Waits until one of the files is ready. It may also return when none is. Returns ETIMEDOUT when
+ * `timeout_ns` have passed. */
+int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns);
+
+/* Makes a file that is ready from the next elapse__os_event_set until elapse__os_event_reset. It is
+ * closed by elapse__os_close. */
+int elapse__os_event_open(int *file);
+void elapse__os_event_set(int file);
+
+/* Returns whether it had been set. */
+bool elapse__os_event_reset(int file);
+
+/* ---- other programs ---- */
+
+struct elapse__os_program {
+    char *const *arguments;   /* ends with NULL; the first is the program, looked for in PATH */
+    char *const *environment; /* ends with NULL */
+    const char *input;        /* its standard input */
+    size_t input_bytes;
+    int output;                               /* its standard output */
+    const struct elapse__os_signals *signals; /* not to be held back from it; may be NULL */
+};
+
+/* How a program ended. */
+struct elapse__os_end {
+    bool by_signal;
+    int number; /* the exit status, or that of the signal */
+};
+
+/* Runs a program and waits until it has ended. It need not read all its input. */
+int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end);
+
+/* Returns the environment of this program: NAME=value each, to a NULL. */
+char *const *elapse__os_environment(void);
+
+/* ---- the terminal ---- */
+
+bool elapse__os_is_terminal(int file);
+
+/* Stores the size of the terminal's window, 0 for a side that is not known. Returns false if the
+ * file is no terminal. */
+bool elapse__os_terminal_size(int file, unsigned *columns, unsigned *rows);
+
+/* Returns whether the locale of the user has text in UTF-8. Sets the locale of characters to it, so
+ * requires that no other thread runs. */
+bool elapse__os_locale_is_utf8(void);
+
+/* ---- threads ---- */
+
+/* A thread in the background, which runs main(argument). */
+struct elapse__os_background;
+int elapse__os_background_start(struct elapse__os_background **background, void (*main)(void *),
+                                void *argument);
+
+/* Waits until it has returned from its main, and frees it. */
+void elapse__os_background_join(struct elapse__os_background *background);
+
+/* A lock, and a condition that its holders wait for. What cannot go wrong in a correct program
+ * stops this one with a message. */
+struct elapse__os_monitor;
+int elapse__os_monitor_new(struct elapse__os_monitor **monitor);
+void elapse__os_monitor_free(struct elapse__os_monitor *monitor);
+
+void elapse__os_monitor_enter(struct elapse__os_monitor *monitor);
+void elapse__os_monitor_leave(struct elapse__os_monitor *monitor);
+
+/* Leaves the monitor, waits for elapse__os_monitor_wake_all, and enters it again. It may also
+ * return for no reason. Requires that the calling thread has entered it. */
+void elapse__os_monitor_wait(struct elapse__os_monitor *monitor);
+void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor);
+
+#endif

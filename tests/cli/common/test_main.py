@@ -1,0 +1,93 @@
+"""elapse: finding the command, help and version."""
+
+import re
+
+import support
+
+COMMANDS = ("replay", "generate", "run", "show")
+
+
+class Main(support.ProgramTest):
+    def test_no_command(self):
+        self.assert_usage_error("elapse", says=("command is missing",))
+
+    def test_unknown_commands(self):
+        for name in ("play", "Replay", "", "replays"):
+            with self.subTest(name=name):
+                self.assert_usage_error("elapse", name, says=("unknown command", f"'{name}'"))
+                self.assert_usage_error("elapse", "help", name, says=("unknown", f"'{name}'"))
+        self.assert_usage_error("elapse", "two\nlines\x1b", says=(r"'two\x0alines\x1b'",))
+
+    def test_unknown_options(self):
+        for option in ("--versio", "--json", "-v", "-"):
+            with self.subTest(option=option):
+                self.assert_usage_error("elapse", option, says=("unknown option", f"'{option}'"))
+
+    def test_help(self):
+        output = self.succeed("--help")
+        self.assertTrue(output.startswith("Usage: elapse "), output)
+        for name in (*COMMANDS, "help", "--version"):
+            self.assertIn(name, output)
+        self.assertEqual(self.succeed("-h"), output)
+        self.assertEqual(self.succeed("help"), output)
+
+    def test_help_of_a_command(self):
+        options = {"replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
+                   "generate": ("orders", "--orders", "--paid", "--seed"),
+                   "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
+                   "run": ("every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
+        for name in COMMANDS:
+            with self.subTest(command=name):
+                output = self.succeed("help", name)
+                self.assertTrue(output.startswith(f"Usage: elapse {name} "), output)
+                for words in (*options[name], "--help", "--version"):
+                    self.assertIn(words, output)
+                self.assertRegex(output, r"(?m)^Examples?:$")
+                self.assertEqual(self.succeed(name, "--help"), output)
+                self.assertEqual(self.succeed(name, "-h"), output)
+
+    def test_help_fits_a_terminal(self):
+        for arguments in (("--help",), *((name, "--help") for name in COMMANDS)):
+            for line in self.succeed(*arguments).splitlines():
+                self.assertLessEqual(len(line), 80, line)
+
+    def test_version(self):
+        project = (support.SOURCE_ROOT / "CMakeLists.txt").read_text()
+        version = re.search(r"^project\(elapse VERSION (\S+)", project, re.MULTILINE).group(1)
+        for arguments in ((), *((name,) for name in COMMANDS)):
+            self.assertEqual(self.succeed(*arguments, "--version"), f"elapse {version}\n")
+
+    def test_an_output_that_is_full(self):
+        for command, *arguments in (("elapse", "--help"), ("elapse", "--version"),
+                                    ("elapse replay", "help", "replay")):
+            with open("/dev/full", "wb") as full:
+                outcome = self.run_program(*arguments, stdout=full)
+            self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
+            self.assertEqual(outcome.errors,
+                             f"{command}: standard output: No space left on device\n")
+
+
+class Manual(support.ProgramTest):
+    """The man page tells of all there is."""
+
+    PAGE = support.SOURCE_ROOT / "docs/man/elapse.1"
+
+    def test_it_tells_of_everything(self):
+        page = self.PAGE.read_text()
+        for option in ("structure", "tick", "json", "plot", "orders", "paid", "seed"):
+            self.assertRegex(page, rf"(?m)^\.It Fl Fl {option}\b")
+        for name in (*COMMANDS, *support.STRUCTURES):
+            self.assertRegex(page, rf"(?m)^\.Cm {name}\b")
+        for field in self.replay("-", stdin=support.HEADER):
+            self.assertRegex(page, rf"(?m)^\.It .*\b{field}\b")
+        self.assertIn(f".Dl {support.HEADER}", page)
+
+    def test_its_example_is_a_trace(self):
+        example = re.search(r"(?s)\.Bd -literal -offset indent\n(time_us.*?)\.Ed",
+                            self.PAGE.read_text()).group(1)
+        self.assert_figures(self.replay("-", stdin=example), started=1, restarted=1, stopped=1,
+                            pending=0)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,542 @@
+"""elapse show: the pictures, the ways down, the steps, and what is refused.
+
+Where a timer must be is known by hand: level 0 has 128 slots of one tick, the
+levels above 64 slots each, of 128 ticks, 8192 ticks, 524288 ticks and so on.
+"""
+import fcntl
+import os
+import pty
+import re
+import signal
+import struct
+import subprocess
+import termios
+import time
+import unittest
+
+from support import PROGRAM, STATUS_FAILED, ProgramTest, main
+
+STRIP = re.compile(r"^[> ]\s*(\d+) \|(.*)\| (\d+)$")
+
+LEGEND = """\
+A cell is a slot: . empty, 1-9 timers, # ten or more, blank: not ahead of v
+Beside a row are the numbers of its first and last slot; > is the row of now.
+[first,last] are ticks; a level covers up to where now's slot above it ends.
+"""
+
+
+def strips(text):
+    """The cells of each level that is drawn, by level, all its lines in one."""
+    levels = {}
+    level = None
+    for line in text.splitlines():
+        heading = re.match(r"level (\d+)   (\d+) slots of (\S+) ticks?   \S+", line)
+        cells = STRIP.match(line)
+        if heading and not line.startswith("levels"):
+            level = int(heading[1])
+        elif cells:
+            levels[level] = levels.get(level, "") + cells[2]
+    return levels
+
+
+def slots(text):
+    """{(first, last): (slot, timers, deadlines)} of the slots that are listed."""
+    found = re.findall(r"^     slot +(\d+)  \[(\d+),(\d+)\] +(\d+) timers?  +due (.*)$", text, re.M)
+    return {(int(first), int(last)): (int(slot), int(timers), deadlines)
+            for slot, first, last, timers, deadlines in found}
+
+
+class ShowTest(ProgramTest):
+    def shown(self, *arguments, columns=80):
+        """What is shown in a pipe, where all is plain ASCII."""
+        environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm", "COLUMNS": str(columns)}
+        output = self.succeed("show", *map(str, arguments), env=environment)
+        self.assertTrue(output.isascii())
+        self.assertTrue(output.replace("\n", "").isprintable())
+        return output
+
+
+class Picture(ShowTest):
+    def test_a_small_wheel_is_drawn_exactly(self):
+        self.assertEqual(self.shown(0, 9, 9, 127, 128, 300), """\
+A timing wheel at tick 0: 6 timers pending, the next due at tick 0
+
+level 0   128 slots of 1 tick   4 timers in 3 slots
+     +v now ----------------------------------------------------------+
+>  0 |1........2......................................................| 63
+  64 |...............................................................1| 127
+     +- covers [0,127] -----------------------------------------------+
+     slot   0  [0,0]      1 timer   due 0
+     slot   9  [9,9]      2 timers  due 9 (2)
+     slot 127  [127,127]  1 timer   due 127
+
+level 1   64 slots of 128 ticks   2 timers in 2 slots
+     +v now; [0,127] is on level 0 -----------------------------------+
+   0 | 11.............................................................| 63
+     +- covers [128,8191] --------------------------------------------+
+     slot   1  [128,255]  1 timer  due 128
+     slot   2  [256,383]  1 timer  due 300
+
+levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
+
+""" + LEGEND)
+
+    def test_timers_lie_on_the_level_and_in_the_slot_known_by_hand(self):
+        # deadline: level, slot, first tick, last tick
+        known = {
+            127: (0, 127, 127, 127),
+            128: (1, 1, 128, 255),
+            8191: (1, 63, 8064, 8191),
+            8192: (2, 1, 8192, 16383),
+            20000: (2, 2, 16384, 24575),
+            524287: (2, 63, 516096, 524287),
+            524288: (3, 1, 524288, 1048575),
+            2**25: (4, 1, 2**25, 2**26 - 1),
+            2**63: (10, 4, 2**63, 2**63 + 2**61 - 1),
+        }
+        for deadline, (level, slot, first, last) in known.items():
+            with self.subTest(deadline=deadline):
+                text = self.shown(deadline, columns=120)
+                self.assertEqual(slots(text), {(first, last): (slot, 1, str(deadline))})
+                cells = strips(text)
+                self.assertEqual(list(cells), [level])
+                self.assertEqual(cells[level].find("1"), slot)
+
+    def test_slots_are_seen_from_the_pointer(self):
+        # From 8000 = 62 * 128 + 64 on, level 1 has one slot left, and 8192 is on level 2.
+        text = self.shown("--now", 8000, 1, 70, 192)
+        self.assertEqual(slots(text), {(8001, 8001): (65, 1, "8001"),
+                                       (8064, 8191): (63, 1, "8070"),
+                                       (8192, 16383): (1, 1, "8192")})
+        self.assertIn("covers [8000,8063]", text)
+        self.assertIn("covers [8064,8191]", text)
+        self.assertIn("covers [8192,524287]", text)
+        self.assertIn("now; [7936,8063] is on level 0 v", text)
+        cells = strips(text)
+        self.assertEqual(cells[0], " " * 64 + ".1" + "." * 62)
+        self.assertEqual(cells[1], " " * 63 + "1")
+        self.assertEqual(cells[2], " 1" + "." * 62)
+
+    def test_a_level_in_its_last_slot_covers_nothing(self):
+        self.assertIn("levels 0 to 1   slots of 1 to 128 ticks   empty   covers [8191,8191]",
+                      self.shown("--now", 8191, 1))
+
+    def test_at_the_end_of_time_the_levels_above_0_cover_nothing(self):
+        self.assertIn("levels 1 to 10   slots of 128 to 2^61 ticks   empty\n",
+                      self.shown("--now", 2**64 - 2, 0))
+
+    def test_cells_count_up_to_nine(self):
+        cells = strips(self.shown(*[5] * 9, *[6] * 10))
+        self.assertEqual(cells[0][5:8], "9#.")
+
+    def test_a_timer_is_a_delay_or_a_deadline(self):
+        self.assertEqual(self.shown("--now", 1000, 5, 300),
+                         self.shown("--now", 1000, "@1005", "@1300"))
+
+    def test_a_deadline_that_has_passed_counts_as_now(self):
+        self.assertEqual(slots(self.shown("--now", 1000, "@3")), {(1000, 1000): (104, 1, "1000")})
+
+    def test_timers_that_are_never_due_are_in_the_last_slot_there_is(self):
+        text = self.shown(2**64 - 1, 7)
+        self.assertIn("2 timers pending, the next due at tick 7", text)
+        self.assertEqual(slots(text)[(7 * 2**61, 2**64 - 1)], (7, 1, "never"))
+
+    def test_sums_saturate(self):
+        text = self.shown("--now", 2**64 - 200, 500)
+        self.assertIn("1 timer pending\n", text)
+        self.assertEqual([timers for _, _, timers in slots(text).values()], ["never"])
+
+    def test_without_timers_several_levels_are_filled(self):
+        self.assertEqual(sorted(strips(self.shown())), [0, 1, 2])
+
+    def test_random_timers_are_the_same_by_seed(self):
+        text = self.shown("--random", 500, "--seed", 7)
+        self.assertIn("500 timers pending", text)
+        self.assertEqual(text, self.shown("--random", 500, "--seed", 7))
+        self.assertNotEqual(text, self.shown("--random", 500, "--seed", 8))
+
+    def test_all_lists_every_slot(self):
+        delays = range(10, 30)
+        self.assertEqual(len(slots(self.shown(*delays))), 8)
+        self.assertIn("and 12 slots more; --all", self.shown(*delays))
+        self.assertEqual(len(slots(self.shown("--all", *delays))), 20)
+
+    def test_numbers_are_never_cut(self):
+        last = 2**64 - 2
+        numbers = {str(number) for number in (0, 1, 2, 3, 7, 8, 9, 10, 61, 55, 64, 126, 127, 128,
+                                              last, last + 1, 7 * 2**61, 2**61)}
+        for columns in range(20, 90):
+            with self.subTest(columns=columns):
+                text = self.shown(last, columns=columns)
+                told = "".join(line for line in text.splitlines(True) if "|" not in line)
+                self.assertEqual(set(re.findall(r"\d+", told)) - numbers, set())
+                self.assertRegex(text, rf"due\s+at\s+tick\s+{last}\n")
+                self.assertRegex(text, rf"\sdue\s+{last}\n")
+
+    def test_a_line_goes_on_between_words(self):
+        text = self.shown("--now", 2**64 - 3, 1, 2)
+        self.assertTrue(text.startswith(
+            "A timing wheel at tick 18446744073709551613: 2 timers pending, the next due at\n"
+            "  tick 18446744073709551614\n"))
+        self.assertIn("  1 timer  due\n       18446744073709551614\n", text)
+
+    def test_a_list_that_is_too_long_says_so(self):
+        text = self.shown(*range(128, 160))
+        self.assertIn("due 128, 129, 130, 131, 132, 133, 134 ...\n", text)
+
+    def test_the_width_is_respected(self):
+        for columns in (20, 24, 40, 72, 80, 200):
+            for arguments in ([], ["--random", "400"], ["--path", "20000"], ["--step"],
+                              [2**63, 2**64 - 2]):
+                with self.subTest(columns=columns, arguments=arguments):
+                    lines = self.shown(*arguments, columns=columns).splitlines()
+                    self.assertLessEqual(max(map(len, lines)), columns)
+                    self.assertTrue(any("|" in line for line in lines))
+
+
+class Path(ShowTest):
+    STOP = re.compile(r"^  tick (\d+) +(?:starts on|comes down to) level (\d+), slot (\d+)"
+                      r"\s+\[(\d+),(\d+)\]$", re.M)
+    FIRES = re.compile(r"^  tick (\d+) +fires, on time: after (\d+) wake-ups? and (\d+) moves?$",
+                       re.M)
+
+    def ways(self, *arguments):
+        """For each way drawn: its stops, and tick, wake-ups and moves of its end."""
+        ways = []
+        for part in re.split(r"^(?=Alone|In company)", self.shown("--path", *arguments),
+                             flags=re.M)[1:]:
+            (end,) = self.FIRES.findall(part)
+            ways.append(([tuple(map(int, stop)) for stop in self.STOP.findall(part)],
+                         tuple(map(int, end))))
+        return ways
+
+    def test_alone_it_fires_out_of_its_slot_and_in_company_goes_level_by_level(self):
+        self.assertEqual(self.ways(20000), [
+            ([(0, 2, 2, 16384, 24575)], (20000, 1, 0)),
+            ([(0, 2, 2, 16384, 24575), (16384, 1, 28, 19968, 20095),
+              (19968, 0, 32, 20000, 20000)], (20000, 3, 2)),
+        ])
+        self.assertIn("One wake-up is enough", self.shown("--path", 20000))
+
+    def test_on_level_0_there_is_no_way_down(self):
+        self.assertEqual(self.ways(5), [([(0, 0, 5, 5, 5)], (5, 1, 0))])
+
+    def test_at_the_first_tick_of_a_slot_company_changes_nothing(self):
+        self.assertEqual(self.ways(8192), [([(0, 2, 1, 8192, 16383)], (8192, 1, 0))])
+
+    def test_company_is_started_only_where_it_takes_the_timer_down(self):
+        # 17024 is the first tick of its slot on level 1, where it then lies alone.
+        text = self.shown("--path", 17024)
+        company = text[text.index("In company"):]
+        self.assertEqual(re.findall(r"\|[ .]*(\d)[ .]*\|", company), ["2", "1"])
+
+    def test_it_begins_at_now(self):
+        self.assertEqual(self.ways("--now", 1000, 130), [
+            ([(1000, 1, 8, 1024, 1151)], (1130, 1, 0)),
+            ([(1000, 1, 8, 1024, 1151), (1024, 0, 106, 1130, 1130)], (1130, 2, 1)),
+        ])
+
+    def test_every_way_ends_at_the_deadline_and_narrows_down_to_it(self):
+        for deadline in (1, 127, 129, 8191, 8193, 99999, 2**30 + 12345, 2**63 + 1, 2**64 - 2):
+            for stops, end in self.ways(deadline):
+                with self.subTest(deadline=deadline, stops=stops):
+                    self.assertEqual(end[0], deadline)
+                    for tick, _, _, first, last in stops:
+                        self.assertLessEqual(first, deadline)
+                        self.assertLessEqual(deadline, last)
+                        self.assertLess(tick, deadline)
+                    levels = [stop[1] for stop in stops]
+                    self.assertEqual(levels, sorted(set(levels), reverse=True))
+
+    def test_without_a_timer_there_is_one(self):
+        self.assertEqual(self.shown("--path"), self.shown("--path", 20000))
+
+    def test_the_legend_comes_once_at_the_end(self):
+        text = self.shown("--path", 5, 300)
+        self.assertTrue(text.endswith("\n\n" + LEGEND))
+        self.assertEqual(text.count("A cell is a slot"), 1)
+
+    def test_one_after_the_other_for_several_timers(self):
+        self.assertEqual(self.shown("--path", 5, 300).count("A timer started at tick 0, due"), 2)
+
+    def test_a_timer_that_is_never_due_has_no_way(self):
+        text = self.shown("--path", 2**64 - 1)
+        self.assertEqual(self.STOP.findall(text),
+                         [("0", "10", "7", str(7 * 2**61), str(2**64 - 1))])
+        self.assertNotIn("fires", text)
+        self.assertIn("There it stays", text)
+
+
+class Step(ShowTest):
+    def frames(self, *arguments, columns=80):
+        """The pictures without the last line: (tick, fired, came down, cells)."""
+        frames = []
+        for part in self.shown("--step", *arguments, columns=columns).split("\n\n")[:-1]:
+            tick = int(re.match(r"-- (?:start|wake-up \d+|step \d+), tick (\d+) --\n", part)[1])
+            fired = re.search(r"^  fires +(.*)$", part, re.M)
+            moved = re.search(r"^  comes down +(.*)$", part, re.M)
+            frames.append((tick, fired and fired[1], moved and moved[1], strips(part)))
+        return frames
+
+    def test_each_wake_up_is_a_picture_and_each_firing_is_shown(self):
+        frames = self.frames(3, 28000, 30000, 30050)
+        self.assertEqual([frame[:3] for frame in frames], [
+            (0, None, None),
+            (3, "3 from level 0", "nothing"),
+            (28000, "28000 from level 2 (the first due in its slot)",
+             "30000 from level 2 to 1, 30050 from level 2 to 1"),
+            (30000, "30000 from level 1 (the first due in its slot)", "30050 from level 1 to 0"),
+            (30050, "30050 from level 0", "nothing"),
+        ])
+        self.assertEqual(frames[2][3][1].find("2"), 30000 // 128 % 64)
+        self.assertEqual(frames[3][3][0].find("1"), 30050 % 128)
+
+    def test_the_end_tells_the_sum(self):
+        self.assertTrue(self.shown("--step", 3, 300).endswith(
+            "\nAfter 2 wake-ups: 2 fired, 0 still pending, 0 moves\n"))
+
+    def test_every_goes_by_ticks_and_says_what_is_late(self):
+        self.assertEqual([frame[:3] for frame in self.frames("--every", 100, 200, 250)], [
+            (0, None, None),
+            (100, "nothing", "nothing"),
+            (200, "200 from level 1 (the first due in its slot)", "250 from level 1 to 0"),
+            (300, "250 from level 0 (50 late)", "nothing"),
+        ])
+
+    def test_a_timer_alone_in_its_slot_fires_from_there(self):
+        self.assertEqual(self.frames(300)[1][1],
+                         "300 from level 1 (alone in its slot: no need to come down)")
+
+    def test_why_it_fires_from_above_is_said_once_for_a_slot(self):
+        self.assertEqual(self.frames(300, 300)[1][1],
+                         "300 from level 1 (the first due in its slot), 300 from level 1")
+
+    def test_the_deadlines_in_each_slot_are_listed(self):
+        text = self.shown("--step", 9, 9, 1000, 1010, 1100)
+        self.assertIn("\n     slot 9 [9,9]: 9 (2)\n", text)
+        self.assertIn("\n     slot 7 [896,1023]: 1000, 1010; slot 8 [1024,1151]: 1100\n", text)
+
+    def test_empty_levels_are_one_line(self):
+        self.assertIn("\nlevels 0 to 1   slots of 1 to 128 ticks   empty   covers [0,8191]\nlevel 2",
+                      self.shown("--step", 9000))
+
+    def test_by_default_an_early_wake_up_takes_timers_down(self):
+        self.assertEqual(self.frames()[2][2], "140 from level 1 to 0, 200 from level 1 to 0")
+
+    def test_the_legend_comes_with_the_start_alone(self):
+        text = self.shown("--step", 3, 300)
+        self.assertEqual(text.count(LEGEND), 1)
+        self.assertIn(LEGEND + "\n-- wake-up 1,", text)
+
+    def test_every_shows_what_stays_in_the_slot_under_the_pointer(self):
+        self.assertIn("v now; nothing in this slot is due yet",
+                      self.shown("--step", "--every", 130, "--until", 130, 250))
+
+    def test_until_ends_it(self):
+        text = self.shown("--step", "--until", 299, 3, 300)
+        self.assertIn("-- wake-up 1, tick 3 --", text)
+        self.assertNotIn("tick 300 --", text)
+        self.assertTrue(text.endswith("After 1 wake-up: 1 fired, 1 still pending, 0 moves\n"))
+        self.assertIn("tick 300 --", self.shown("--step", "--until", 300, 3, 300))
+
+    def test_timers_that_are_never_due_do_not_keep_it_going(self):
+        self.assertTrue(self.shown("--step", 3, 2**64 - 1).endswith(
+            "After 1 wake-up: 1 fired, 1 still pending, 0 moves\n"))
+
+    def test_the_last_tick_there_is_ends_it(self):
+        frames = self.frames("--every", 2**63, 2**64 - 2)
+        self.assertEqual([frame[0] for frame in frames], [0, 2**63, 2**64 - 2])
+
+    def test_every_timer_fires_once_and_in_order(self):
+        fired = []
+        for _, text, _, _ in self.frames("--random", 300, "--seed", 3, columns=1000)[1:]:
+            self.assertNotIn("...", text)
+            fired += [int(number) for number in re.findall(r"(\d+) from", text)]
+        self.assertEqual(len(fired), 300)
+        self.assertEqual(fired, sorted(fired))
+
+
+class Terminal(unittest.TestCase):
+    """On a terminal of 80 columns and 24 rows."""
+
+    HIDE, RETURN = b"\x1b[?25l", b"\x1b[?25h"
+
+    def start(self, *arguments, rows=24, columns=80, **environment):
+        try:
+            self.terminal, inner = pty.openpty()
+        except OSError as error:
+            self.skipTest(f"this machine gives no terminal: {error}")
+        self.addCleanup(os.close, self.terminal)
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        process = subprocess.Popen(
+            [PROGRAM, "show", *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner,
+            env={"LC_ALL": "C.UTF-8", "TERM": "xterm", **environment})
+        os.close(inner)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def read_until(self, wanted=None):
+        """What comes until `wanted` has come, or to the end."""
+        output = b""
+        while wanted is None or wanted not in output:
+            try:
+                piece = os.read(self.terminal, 65536)
+            except OSError:  # all have closed it
+                piece = b""
+            if not piece:
+                self.assertIsNone(wanted, output)
+                break
+            output += piece
+        return output
+
+    def output(self, *arguments, **options):
+        process = self.start(*arguments, **options)
+        output = self.read_until()
+        self.assertEqual(process.wait(), 0)
+        return output.decode()
+
+    def test_it_has_box_drawing_and_colour(self):
+        output = self.output(5)
+        self.assertIn("┌", output)
+        self.assertIn("\x1b[1;36m", output)
+
+    def test_no_color_is_without_colour(self):
+        output = self.output(5, NO_COLOR="1")
+        self.assertIn("┌", output)
+        self.assertNotIn("\x1b", output)
+
+    def test_ascii_is_without_box_drawing(self):
+        self.assertTrue(self.output("--ascii", 5).isascii())
+
+    def test_a_locale_without_utf_8_is_without_box_drawing(self):
+        self.assertTrue(self.output(5, LC_ALL="C").isascii())
+
+    def test_a_dumb_terminal_is_as_none(self):
+        for arguments in ([5], ["--step", 5]):
+            output = self.output(*arguments, TERM="dumb")
+            self.assertTrue(output.isascii())
+            self.assertNotIn("\x1b", output)
+
+    def test_columns_do_not_exceed_the_terminal(self):
+        self.assertEqual(self.output("--random", 300, COLUMNS="200"),
+                         self.output("--random", 300))
+
+    def test_steps_are_drawn_in_place_and_the_cursor_comes_back(self):
+        output = self.output("--step", "--pause", "1ms", 3, 300)
+        self.assertEqual(len(re.findall(r"\x1b\[\d+A", output)), 2)
+        self.assertTrue(output.startswith(self.HIDE.decode()))
+        self.assertIn(self.RETURN.decode(), output)
+        self.assertIn("After 2 wake-ups", output)
+
+    def test_a_picture_is_no_higher_than_the_terminal(self):
+        for rows in range(2, 40):
+            output = self.output("--step", "--pause", "1ms", 5, 200, 9000, 600000, 40000000,
+                                 rows=rows)
+            for height in re.findall(r"\x1b\[(\d+)A", output):
+                self.assertLess(int(height), rows)
+
+    def first_picture(self, *arguments, **options):
+        output = self.output("--step", "--pause", "1ms", "--ascii", *arguments, NO_COLOR="1",
+                             **options)
+        return output.partition("\x1b[J")[0].replace("\x1b[K", "").replace("\r", "")
+
+    def test_what_is_left_out_of_a_low_window_is_told(self):
+        timers = (5, 200, 9000, 600000, 40000000)
+        for rows, levels, last in [(24, [0, 1, 2], "2 levels more: make the window taller"),
+                                   (28, [0, 1, 2, 3], "1 level more: make the window taller"),
+                                   (5, [], "5 levels more: make the window taller")]:
+            with self.subTest(rows=rows):
+                picture = self.first_picture(*timers, rows=rows)
+                self.assertEqual(sorted(strips(picture)), levels)
+                self.assertEqual(picture.splitlines()[-1], last)
+        self.assertEqual(sorted(strips(self.first_picture(*timers, rows=60))), [0, 1, 2, 3, 4])
+
+    def test_the_legend_is_there_where_it_fits(self):
+        self.assertTrue(self.first_picture(rows=24).endswith(LEGEND))
+        self.assertNotIn("A cell is a slot", self.first_picture(rows=20))
+
+    def test_a_window_too_small_for_any_picture_is_told(self):
+        self.assertIn("Too low\n", self.first_picture(rows=2))
+        self.assertIn("Too narrow\n", self.first_picture(columns=19))
+
+    def test_pictures_are_apart_by_the_pause(self):
+        begin = time.monotonic()
+        self.output("--step", "--pause", "200ms", 3, 300)
+        self.assertGreaterEqual(time.monotonic() - begin, 0.4)
+
+    def test_signals_end_it_with_the_cursor_back(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = self.start("--step", "--pause", "1h", 3)
+                self.read_until(b"slot 3 [3,3]")
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=60), -number)
+                self.assertIn(self.RETURN, self.read_until())
+
+    def test_stopping_brings_the_cursor_back_and_going_on_hides_it(self):
+        process = self.start("--step", "--pause", "1h", 3)
+        self.read_until(b"slot 3 [3,3]")
+        process.send_signal(signal.SIGTSTP)
+        self.read_until(self.RETURN)
+        _, status = os.waitpid(process.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status))
+        process.send_signal(signal.SIGCONT)
+        self.read_until(self.HIDE)
+
+
+class Refused(ProgramTest):
+    def test_a_wrong_command_line_is_told(self):
+        for arguments, message in [
+                (["x"], "a timer is a delay in ticks, or @ and a tick, not 'x'"),
+                (["@"], "@ takes a tick, not ''"),
+                (["@x"], "@ takes a tick, not 'x'"),
+                (["1.5"], "a timer is a delay in ticks, or @ and a tick, not '1.5'"),
+                (["18446744073709551616"],
+                 "'18446744073709551616' is above 18446744073709551615"),
+                (["@99999999999999999999"],
+                 "@ takes a tick: '99999999999999999999' is above 18446744073709551615"),
+                (["--now", "18446744073709551615"],
+                 "--now: '18446744073709551615' is not a whole number from 0 to 18446744073709551614"),
+                (["--now", "1e3"], "--now: '1e3' is not a whole number from 0 to"),
+                (["--random", "0"], "--random: '0' is not a whole number from 1 to 100000"),
+                (["--random", "100001"], "is not a whole number from 1 to 100000"),
+                (["--random", "3", "5"], "give timers or --random, not both"),
+                (["--seed", "3"], "--seed needs --random"),
+                (["--every", "3"], "--every needs --step"),
+                (["--until", "3"], "--until needs --step"),
+                (["--pause", "3s"], "--pause needs --step"),
+                (["--step", "--pause", "3"], "--pause: '3': a unit is missing"),
+                (["--step", "--pause", "2h"], "--pause: '2h' is not from 0s to 1h"),
+                (["--step", "--every", "0"], "--every: '0' is not a whole number from 1 to"),
+                (["--step", "--path", "3"], "--path and --step do not go together"),
+                (["--step", "--all"], "--all goes neither with --path nor with --step"),
+                (["--bogus"], "unrecognized option"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assert_usage_error("elapse show", "show", *arguments, says=[message])
+
+    def test_help_names_every_option(self):
+        output = self.succeed("show", "--help")
+        for option in ("now", "random", "seed", "all", "ascii", "path", "step", "every", "until",
+                       "pause"):
+            self.assertIn(f"--{option} ", output)
+
+    def test_a_closed_pipe_is_quiet(self):
+        with subprocess.Popen([PROGRAM, "show", "--step", "--random", "2000"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            self.assertEqual(process.stderr.read(), b"")
+            self.assertNotEqual(process.wait(timeout=60), 0)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+    def test_output_that_cannot_be_written_is_told(self):
+        with open("/dev/full", "wb") as full:
+            outcome = self.run_program("show", stdout=full)
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertIn("standard output", outcome.errors)
+
+
+if __name__ == "__main__":
+    main()
