@@ -13,6 +13,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "include"
 STRUCTURES = [ROOT / "src/structures"]
+# What src/os holds for the program, not for the library.
+OF_THE_PROGRAM = {"linux_program.c"}
 SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
 
 COMMENT_OR_TEXT = re.compile(
@@ -189,7 +191,8 @@ def version_of(text):
 
 def amalgamate():
     lower = [file for room in STRUCTURES for file in sorted(room.glob("*.c"))]
-    upper = [file for room in SCHEDULER for file in sorted(room.glob("*.c"))]
+    upper = [file for room in SCHEDULER for file in sorted(room.glob("*.c"))
+             if file.name not in OF_THE_PROGRAM]
     library = Library(lower + upper)
     public = sorted(PUBLIC.glob("elapse/*.h"))
     structures = library.reached_from(lower)
