@@ -1,18 +1,18 @@
 /*
- * A cron job: which moments an expression names, and what happens when the clocks are changed.
+ * A cron job: the moments that an expression names, also when the clocks are changed.
  *
- *     cron_job                          the story below
- *     cron_job EXPRESSION [COUNT]       the next five fires, or so many, of your own, local time
+ *     cron_job                          tells the story below
+ *     cron_job EXPRESSION [COUNT]       prints the next COUNT fires, by default five, in local time
  *
- * The job runs each night at half past two, in Berlin. On 29 March 2026 there is no half past two:
- * the clocks go from two to three. On 25 October there are two of them. The job runs once in each
- * night, in March at three; and so for whoever asks in advance (elapse_cron_next) and for the
- * scheduler, which is put to the test on a manual clock: a week passes at once.
+ * The job runs each night at half past two, in Berlin. On 29 March 2026 there is no half past two,
+ * because the clocks go from two to three. On 25 October half past two comes twice. The job runs
+ * once in each of these nights, in March at three. elapse_cron_next says so in advance, and the
+ * scheduler does so: this program runs it on a manual clock, on which a week passes at once.
  *
  * What to look at:
- * - print_fires(): to ask in advance needs no scheduler.
- * - run_week(): a cron task goes by the wall clock, ELAPSE_ZONE_LOCAL, and keeps its handle. What
- *   the action is told, run->intended_ns, is the moment by that clock.
+ * - print_fires(): asking in advance needs no scheduler.
+ * - run_week(): a cron task follows the wall clock (here ELAPSE_ZONE_LOCAL) and keeps its handle.
+ *   The action receives the moment by that clock in run->intended_ns.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -26,7 +26,7 @@
 
 enum { NIGHTS = 5, COUNT_MAX = 100000 };
 
-/* The rules of Berlin, written out: they are found where no time zones are installed too. */
+/* The rules of Berlin, written out, so that the program needs no installed time zones. */
 static const char berlin[] = "CET-1CEST,M3.5.0,M10.5.0/3";
 
 static void require(bool holds, const char *what)
@@ -61,7 +61,7 @@ static void print_time(const char *what, int64_t unix_s)
     printf("%s%s\n", what, text);
 }
 
-/* Prints the next fires, and leaves them in `fires_s` unless that is NULL. */
+/* Prints the next fires, and stores them in `fires_s` unless that is NULL. */
 static void print_fires(const struct elapse_cron *cron, int64_t after_s, unsigned long count,
                         int64_t *fires_s)
 {
@@ -76,7 +76,7 @@ static void print_fires(const struct elapse_cron *cron, int64_t after_s, unsigne
     }
 }
 
-/* ---- the same by the scheduler ---- */
+/* ---- the same with the scheduler ---- */
 
 struct job {
     const int64_t *expected_s;
@@ -126,7 +126,7 @@ static void run_week(const struct elapse_cron *cron, int64_t from_s, const int64
     require(elapse_scheduler_free(scheduler) == ELAPSE_OK, "the scheduler is not free");
 }
 
-/* Five nights about a change of the clocks, the third of them that of the change. */
+/* Tells of five nights. The clocks change in the third. */
 static void tell(const char *title, const struct elapse_cron *cron, int64_t from_s,
                  const int64_t known_s[NIGHTS])
 {
@@ -139,7 +139,7 @@ static void tell(const char *title, const struct elapse_cron *cron, int64_t from
     run_week(cron, from_s, fires_s);
 }
 
-static int own_expression(int argument_count, char **arguments)
+static int user_expression(int argument_count, char **arguments)
 {
     const char *said = argument_count > 2 ? arguments[2] : "5";
     char *end;
@@ -157,7 +157,7 @@ static int own_expression(int argument_count, char **arguments)
 
 int main(int argument_count, char **arguments)
 {
-    /* In seconds since 1970. A night is 86,400 s, but for that of the change. */
+    /* In seconds since 1970. The nights are 86,400 s apart, except at the change. */
     static const int64_t march_s[NIGHTS] = {1774575000, /* Friday 27 March, 02:30 CET */
                                             1774661400,
                                             1774746000, /* Sunday: 03:00 CEST, the end of the gap */
@@ -168,7 +168,7 @@ int main(int argument_count, char **arguments)
                                               1792978200, 1793064600};
 
     if (argument_count > 1)
-        return own_expression(argument_count, arguments);
+        return user_expression(argument_count, arguments);
     require(setenv("TZ", berlin, 1) == 0, "no time zone");
     tzset();
     struct elapse_cron nightly = parse("30 2 * * *");

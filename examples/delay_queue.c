@@ -1,19 +1,20 @@
 /*
  * A delay queue: put a message in with a delay, take it out when the delay has passed.
  *
- *     delay_queue [MESSAGES]        100,000 unless it is said
+ *     delay_queue [MESSAGES]        100,000 by default
  *
- * Two threads put, four threads take, all at once. Most messages are due within a twentieth of a
- * second, and one in ten in an hour. When half of the others have been delivered the queue is
- * closed: those who wait are let go, and what has not been taken is handed back, so that a program
- * can write it down for its next start. At the end each message was delivered or handed back, and
- * none twice.
+ * Two threads put messages while four threads take them. Most messages are due within a twentieth
+ * of a second, and one in ten is due in an hour. When half of the near ones have been delivered,
+ * the queue is closed. Threads that wait for a message return, and messages that were not taken
+ * are handed back, so that a program could store them for its next start. At the end every message
+ * was either delivered or handed back, and none twice.
  *
  * What to look at:
- * - options.pull: the scheduler has no threads and calls nothing. The threads that take are the
- *   program's own.
- * - deliver(): take, work, done. Until it is done the message is running: closing waits for that.
- * - close_queue(): what is handed back is the program's again. Nothing is destroyed.
+ * - options.pull: the scheduler has no threads and calls no actions. The threads that take belong
+ *   to the program.
+ * - deliver(): take, work, done. Until it is done, the message counts as running, and closing
+ *   waits for it.
+ * - close_queue(): the program owns again what is handed back. Nothing is destroyed.
  */
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -49,7 +50,7 @@ static atomic_size_t delivered;
 
 static pthread_mutex_t half_mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t half_reached = PTHREAD_COND_INITIALIZER;
-static size_t half_of_the_near; /* so many deliveries are waited for */
+static size_t half_of_the_near; /* the number of deliveries before the queue is closed */
 
 static void require(bool holds, const char *what)
 {
@@ -59,7 +60,7 @@ static void require(bool holds, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* Every message goes this way once. */
+/* Moves a message from one place to the next. Each message makes each move at most once. */
 static void change(struct message *message, enum place from, enum place to)
 {
     require(atomic_exchange(&message->place, to) == from, "a message was in two places");
@@ -67,7 +68,7 @@ static void change(struct message *message, enum place from, enum place to)
 
 /* ---- threads that put ---- */
 
-/* Tells apart the delays of messages; any spread will do. */
+/* Spreads the delays of the messages. Any spread will do. */
 static uint64_t delay_ns_of(size_t number)
 {
     return (number * 2654435761U) % DELAY_NS_MAX;
@@ -79,7 +80,7 @@ static void *put(void *argument)
 
     for (size_t i = putter->first; i < message_count; i += PUTTERS) {
         struct message *message = &messages[i];
-        struct elapse_task task = {.context = message}; /* no action: it is taken */
+        struct elapse_task task = {.context = message}; /* no action, because it is taken */
         uint64_t delay_ns = delay_ns_of(i);
 
         if (i % 10 == 0) {
@@ -87,7 +88,7 @@ static void *put(void *argument)
             delay_ns = ELAPSE_HOUR_NS;
         }
         message->not_before_ns = elapse_scheduler_now_ns(scheduler) + delay_ns;
-        /* Before it is put: afterwards it may be taken at any moment. */
+        /* Do this before it is put: after that it may be taken at any moment. */
         change(message, NOWHERE, QUEUED);
         require(elapse_task_schedule_at(scheduler, &task, message->not_before_ns, NULL) ==
                     ELAPSE_OK,
@@ -112,7 +113,7 @@ static void *deliver(void *argument)
         require(!message->in_an_hour, "an hour has passed in no time");
         change(message, QUEUED, DELIVERED);
         require(elapse_task_done(scheduler, taken.run.handle) == ELAPSE_OK,
-                "a message that was taken is not known");
+                "a taken message is unknown");
         if (atomic_fetch_add(&delivered, 1) + 1 == half_of_the_near) {
             pthread_mutex_lock(&half_mutex);
             pthread_cond_signal(&half_reached);

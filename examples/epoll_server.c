@@ -1,21 +1,22 @@
 /*
- * A server with epoll, and the wheel for its time-outs: no thread but this one, no timerfd.
+ * A server with epoll that uses the wheel for its time-outs: one thread, and no timerfd.
  *
- *     epoll_server --listen PORT [--idle-seconds N]     serves this machine, until it is ended
- *     epoll_server [CONNECTIONS]                        tries itself with a thousand, or so many
+ *     epoll_server --listen PORT [--idle-seconds N]     serves this machine until it is killed
+ *     epoll_server [CONNECTIONS]                        tests itself, by default with a thousand
  *
- * It sends back what it is sent, and closes a connection on which nothing has come for a while (10
- * seconds unless it is said). Start it, talk to it with `nc 127.0.0.1 PORT`, then wait.
+ * It sends back what it receives, and closes a connection that has sent nothing for a while (10
+ * seconds by default). Start it, talk to it with `nc 127.0.0.1 PORT`, then wait.
  *
  * What to look at:
- * - The loop in serve(): the wheel says how long epoll_wait may sleep; with none open, for ever.
- * - put_off(): a deadline is rounded up to the tick, while the present is rounded down: so nothing
- *   is early. The clock is read after the input was, so that the whole time counts from there.
- * - close_idle(): input may have come while the loop was held up. Before a connection is closed it
- *   is looked at once more.
- * - finish(): a connection that goes takes its timer with it, pending or not.
+ * - serve(): the wheel says how long epoll_wait may sleep; without connections, for ever.
+ * - postpone(): a deadline is rounded up to the next tick, because the present is rounded down
+ *   when it is passed to the wheel. So nothing fires early. The clock is read after the input, so
+ *   that the full time counts from there.
+ * - close_idle(): input may have come while the loop was held up. So a connection is checked for
+ *   input once more before it is closed.
+ * - finish(): a connection that ends stops its timer, whether that is pending or not.
  *
- * Trying itself, it measures from the clients' side, that no connection was closed early.
+ * The self-test measures on the side of the clients that no connection was closed early.
  */
 #include <errno.h>
 #include <limits.h>
@@ -53,14 +54,14 @@ struct server {
     int epoll;
     int listener;
     uint64_t idle_ns;
-    bool talks; /* says what happens */
+    bool talks; /* prints what happens */
     size_t open_max;
     size_t open;
     size_t accepted;
     size_t inputs;
     size_t timed_out;
     size_t wake_ups;
-    size_t in_vain; /* wake-ups that found neither input nor a time-out */
+    size_t spurious_wake_ups; /* they found neither input nor a time-out */
     size_t unexplained;
 };
 
@@ -88,8 +89,8 @@ static struct sockaddr_in loopback(uint16_t port)
 
 /* ---- connections ---- */
 
-/* Something has come, or it was just opened: the whole time from now, however long it had been. */
-static void put_off(struct server *server, struct connection *connection)
+/* Postpones the time-out to the full time from now, or starts it for a new connection. */
+static void postpone(struct server *server, struct connection *connection)
 {
     connection->last_input_ns = clock_ns();
     uint64_t deadline_ns = connection->last_input_ns + server->idle_ns;
@@ -104,7 +105,8 @@ static void finish(struct server *server, struct connection *connection)
     server->open--;
 }
 
-/* Reads what has come and sends it back. False if there is nothing; after true it may be gone. */
+/* Reads the input and sends it back. Returns false if there is none. When it returns true, the
+ * connection may have been freed. */
 static bool handle_input(struct server *server, struct connection *connection)
 {
     char bytes[4096];
@@ -113,12 +115,12 @@ static bool handle_input(struct server *server, struct connection *connection)
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (length > 0) {
-        put_off(server, connection);
+        postpone(server, connection);
         server->inputs++;
         if (server->talks)
             printf("connection %zu: %zd bytes\n", connection->number, length);
     }
-    /* Whoever sends and does not read the answers is shown the door. */
+    /* A client that sends but does not read the answers is disconnected. */
     if (length <= 0 ||
         send(connection->socket, bytes, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL) != length) {
         if (server->talks)
@@ -142,16 +144,16 @@ static void accept_all(struct server *server)
             free(connection);
             continue;
         }
-        connection->socket = accepted; /* and calloc has made the timer idle */
+        connection->socket = accepted; /* calloc has made the timer idle */
         connection->number = ++server->accepted;
         server->open++;
-        put_off(server, connection);
+        postpone(server, connection);
         if (server->talks)
             printf("connection %zu: open\n", connection->number);
     }
 }
 
-/* Returns how many time-outs had passed. */
+/* Closes the connections that have timed out. Returns how many time-outs were due. */
 static size_t close_idle(struct server *server)
 {
     struct elapse_timer *timer;
@@ -176,7 +178,7 @@ static size_t close_idle(struct server *server)
 
 /* ---- the loop ---- */
 
-/* For epoll_wait: how long from now until this tick has begun. */
+/* Returns the time from now until the tick begins, as a time-out for epoll_wait. */
 static int milliseconds_until(uint64_t tick)
 {
     uint64_t now_ns = clock_ns();
@@ -189,7 +191,7 @@ static int milliseconds_until(uint64_t tick)
     return left_ms < INT_MAX ? (int)left_ms : INT_MAX;
 }
 
-/* Serves until so many connections have timed out; 0: for ever. */
+/* Serves until `time_outs` connections have timed out; for ever if that is 0. */
 static void serve(struct server *server, size_t time_outs)
 {
     struct epoll_event events[EVENTS];
@@ -211,10 +213,11 @@ static void serve(struct server *server, size_t time_outs)
             else
                 (void)handle_input(server, events[i].data.ptr);
         }
-        /* Not before: an event of this batch could be that of a connection just freed. */
+        /* Only now: closing frees connections, and events of this batch could still point to them.
+         */
         if (close_idle(server) == 0 && count == 0) {
-            /* A timer had been put off, and is placed anew now. There is no other reason. */
-            server->in_vain++;
+            /* The only reason is a timer that was postponed, and has now been moved. */
+            server->spurious_wake_ups++;
             server->unexplained += elapse_wheel_moves(&server->wheel) == moves;
         }
     }
@@ -252,13 +255,13 @@ static uint16_t open_server(struct server *server, uint16_t port, uint64_t idle_
     return ntohs(address.sin_port);
 }
 
-/* ---- the clients with which it tries itself, on a thread of their own ---- */
+/* ---- the clients of the self-test, on a thread of their own ---- */
 
 struct client {
     unsigned messages_left;
-    bool waits;           /* for the answer to the last message */
-    uint64_t sent_ns;     /* the last message */
-    uint64_t answered_ns; /* when the last message that was answered had been sent */
+    bool waits;           /* for the answer to its last message */
+    uint64_t sent_ns;     /* when the last message was sent */
+    uint64_t answered_ns; /* when the last message that was answered was sent */
 };
 
 struct crowd {
@@ -270,7 +273,8 @@ struct crowd {
     struct pollfd *polls;
 };
 
-/* The server has read a message if it answers it; the time-out counts from there on or later. */
+/* An answer proves that the server has read the message, so the time-out counts from its sending
+ * or later. */
 static void listen_to_server(struct crowd *crowd, size_t i)
 {
     struct client *client = &crowd->clients[i];
@@ -322,7 +326,7 @@ static void *be_clients(void *argument)
     return NULL;
 }
 
-static void try_itself(struct server *server, size_t connections)
+static void test_itself(struct server *server, size_t connections)
 {
     struct crowd crowd = {.count = connections, .idle_ns = 400 * TICK_NS};
     pthread_t thread;
@@ -337,9 +341,9 @@ static void try_itself(struct server *server, size_t connections)
     require(pthread_join(thread, NULL) == 0, "a thread is lost");
 
     printf("%zu connections, %zu messages; all closed after %.1f s of silence and none sooner\n"
-           "%zu wake-ups, %zu of them only to find that a time-out had been put off\n",
+           "%zu wake-ups, %zu of them spurious, because a time-out had been postponed\n",
            server->accepted, server->inputs, (double)crowd.idle_ns / 1e9, server->wake_ups,
-           server->in_vain);
+           server->spurious_wake_ups);
     require(server->unexplained == 0, "a wake-up had no reason");
     require(server->accepted == connections && server->open == 0, "a connection is left");
     require(elapse_wheel_count(&server->wheel) == 0, "a timer is left");
@@ -372,7 +376,7 @@ int main(int count, char **arguments)
     bool idle_said = listens && count == 5 && strcmp(arguments[3], "--idle-seconds") == 0;
 
     if (count < 2 || (count == 2 && *arguments[1] != '-')) {
-        try_itself(&server, count < 2 ? 1000 : number("CONNECTIONS", arguments[1], 1, 10000));
+        test_itself(&server, count < 2 ? 1000 : number("CONNECTIONS", arguments[1], 1, 10000));
         return EXIT_SUCCESS;
     }
     if (!idle_said && !(listens && count == 3)) {
@@ -386,7 +390,7 @@ int main(int count, char **arguments)
     server.talks = true;
     setvbuf(stdout, NULL, _IOLBF, 0);
     port = open_server(&server, port, idle_seconds * SECOND_NS);
-    printf("listening on 127.0.0.1 port %u; what is silent for %lu s is closed\n", port,
-           idle_seconds);
+    printf("listening on 127.0.0.1 port %u; connections that are silent for %lu s are closed\n",
+           port, idle_seconds);
     serve(&server, 0);
 }

@@ -1,6 +1,6 @@
 /*
- * A first timer: three orders, half an hour to pay each, and one is paid. As on the first page
- * of the README.
+ * A first timer: there are three orders, each has half an hour to be paid, and one is paid. The
+ * first page of the README tells the same story.
  */
 #include <stdio.h>
 
@@ -19,7 +19,7 @@ int main(void)
     struct elapse_timer *timer;
     int expired = 0;
 
-    /* It is now tick 0. What a tick is, is the caller's choice: here a second. */
+    /* It is now tick 0. The caller chooses the length of a tick: here a second. */
     if (elapse_wheel_init(&wheel, 0) != ELAPSE_OK)
         return 1;
     for (int i = 0; i < 3; i++)
@@ -27,7 +27,7 @@ int main(void)
 
     elapse_wheel_stop(&wheel, &orders[1].unpaid); /* order 2 is paid */
 
-    /* Half an hour later. The wheel reads no clock: it is told the time. */
+    /* Half an hour later. The wheel reads no clock: the caller passes the time in. */
     elapse_wheel_advance(&wheel, 1900);
     while ((timer = elapse_wheel_pop(&wheel)) != NULL) {
         printf("order %d was not paid\n", ((struct order *)timer)->number);

@@ -1,23 +1,23 @@
 /*
- * A heartbeat monitor: who has not been heard of for three seconds is suspected, and after ten
- * is taken for dead.
+ * A heartbeat monitor: a node that has been silent for three seconds is suspected, and after ten
+ * seconds it is declared dead.
  *
  *     heartbeats
  *
- * A hundred nodes send a heartbeat each second. Most are well; some are cut off for five
- * seconds and come back, and some are lost. Time is manual, so half a minute takes no time, and
- * every moment can be checked to the tick.
+ * A hundred nodes send a heartbeat each second. Most are well, some are cut off for five seconds
+ * and come back, and some are lost. Time is manual, so half a minute passes at once and every
+ * moment can be checked to the tick.
  *
  * What to look at:
- * - heard_of(): one call schedules the suspicion under the node's number as its key, and replaces
- *   whatever was pending under that: the last suspicion, or the death of a suspect that was alive
- *   after all. Nothing is kept to be cancelled; no handle, no state.
+ * - heard_of(): one call schedules the suspicion, with the node's number as its key, and replaces
+ *   the task that was pending under this key (an upsert): the last suspicion, or the death of a
+ *   suspect that is alive after all. The program keeps no handle and no state for cancelling.
  * - suspect(): the action schedules the next stage, under the same key.
- * - The nodes are made up by the scheduler too: tasks that recur. Their phase stays, whatever the
- *   others do.
+ * - The nodes are simulated by recurring tasks of the same scheduler. Each keeps its phase,
+ *   whatever the others do.
  *
- * Who has the handle at hand can put the task off instead: elapse_task_reschedule_after spares the
- * look-up of the key, and is one store for a task that is pending.
+ * A program that keeps the handle can postpone the task instead: elapse_task_reschedule_after
+ * needs no look-up of the key, and costs one store if the task is pending.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -56,7 +56,7 @@ static void require(bool holds, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* A few of the nodes are watched as an example. */
+/* Prints the story of the first three nodes. */
 static void tell(const struct node *node, const char *what, uint64_t now_ns)
 {
     if (node->number < 3)
@@ -67,7 +67,7 @@ static void tell(const struct node *node, const char *what, uint64_t now_ns)
 
 static void schedule(struct node *node, elapse_action_function *action, uint64_t deadline_ns)
 {
-    /* ELAPSE_KEY_REPLACE is 0, and what is meant. */
+    /* The policy for keys is ELAPSE_KEY_REPLACE, which is 0. */
     struct elapse_task task = {
         .action = action, .context = node, .key = &node->number, .key_bytes = sizeof node->number};
 
@@ -79,7 +79,7 @@ static void declare_dead(void *context, const struct elapse_run *run)
 {
     struct node *node = context;
 
-    tell(node, "is taken for dead", run->actual_ns);
+    tell(node, "is declared dead", run->actual_ns);
     require(node->state == SUSPECTED, "a node died that was not suspected");
     require(run->actual_ns == node->last_beat_ns + DEAD_AFTER_NS, "a death at the wrong time");
     node->state = DEAD;
@@ -132,13 +132,13 @@ static void start_node(unsigned number)
     } else if (number % 10 == 2) {
         node->silent_from_ns = 12 * ELAPSE_SECOND_NS;
     }
-    /* Each in a phase of its own. */
+    /* Each node has a phase of its own. */
     require(elapse_task_schedule_at(scheduler, &task, number * 7 * ELAPSE_MILLISECOND_NS, NULL) ==
                 ELAPSE_OK,
             "a node could not be started");
 }
 
-/* ---- what has become of them ---- */
+/* ---- the check at the end ---- */
 
 static void check(const struct node *node)
 {
@@ -167,7 +167,7 @@ int main(int argument_count, char **arguments)
     for (unsigned i = 0; i < NODES; i++)
         start_node(i);
 
-    /* From deadline to deadline, so that everything sees the time for which it was scheduled. */
+    /* Step from deadline to deadline, so that each action runs at the time it was scheduled for. */
     while ((next_ns = elapse_scheduler_next_ns(scheduler)) < END_NS)
         require(elapse_scheduler_step(scheduler, next_ns, NULL) == ELAPSE_OK, "time stands still");
 
@@ -179,7 +179,7 @@ int main(int argument_count, char **arguments)
     printf("%d nodes: %zu alive, %zu suspected, %zu dead; %" PRIu64
            " suspicions and deaths were replaced before their time\n",
            NODES, count[ALIVE], count[SUSPECTED], count[DEAD], statistics.replaced);
-    /* Pending are the nodes themselves, and a suspicion for each that is alive. */
+    /* The nodes themselves are pending, and a suspicion for each node that is alive. */
     require(statistics.pending == NODES + count[ALIVE], "a task too few or too many is pending");
     require(elapse_scheduler_free(scheduler) == ELAPSE_OK, "the scheduler is not free");
     return EXIT_SUCCESS;

@@ -1,17 +1,17 @@
 /*
- * Idle connections: the wheel inside an event loop, with no thread but this one.
+ * Idle connections: the wheel inside an event loop, with a single thread.
  *
- * A server closes a connection on which nothing has come for a minute. Each thing that comes
- * puts its connection's time-out off, many times for each one that ever passes: this is what
- * elapse_wheel_start on a pending timer is made for, which then is one store.
+ * A server closes a connection that has sent nothing for a minute. Every input postpones the
+ * time-out of its connection, and for each time-out that passes many are postponed.
+ * elapse_wheel_start on a pending timer is made for this: it costs one store.
  *
- *     idle_connections [CONNECTIONS]        100,000 unless it is said
+ *     idle_connections [CONNECTIONS]        100,000 by default
  *
- * The loop is that of any server with epoll: ask the wheel how long there is nothing to do, wait
- * for input that long at most, deal with the input, tell the wheel the time, close what has timed
- * out. Only the network is made up, and with it the time, so that minutes take no time at all
- * and everything can be checked: a connection is closed one minute after the last thing that came,
- * not sooner and not later. What is wrong is a fault, and the exit status is 1.
+ * The loop is that of any server with epoll: ask the wheel when the next timer is due, wait for
+ * input no longer than that, handle the input, pass the time to the wheel, close the connections
+ * that have timed out. Only the network and the time are simulated, so minutes pass at once and
+ * everything can be checked: each connection is closed exactly one minute after its last input.
+ * A fault is printed, and the exit status is then 1.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ static void require(bool holds, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* ---- a network that is made up ---- */
+/* ---- the simulated network ---- */
 
 struct network {
     uint64_t now_ms;
@@ -60,7 +60,8 @@ static uint32_t random_below(struct network *network, uint32_t limit)
     return (uint32_t)((uint64_t)network->random * limit >> 32);
 }
 
-/* What epoll_wait does: waits for input, but no later than `until_ms`; true if some has come. */
+/* Does what epoll_wait does: waits for input, but not after `until_ms`. Returns whether input has
+ * come. */
 static bool wait_for_input(struct network *network, uint64_t until_ms)
 {
     bool comes = network->inputs_left > 0 && network->next_input_ms <= until_ms;
@@ -71,8 +72,8 @@ static bool wait_for_input(struct network *network, uint64_t until_ms)
     return comes;
 }
 
-/* Something has come on the connection with this number. The next comes at once, as three times in
- * four, or a millisecond later. */
+/* Returns the number of the connection that has sent something. The next input comes at once in
+ * three cases out of four, and a millisecond later in the fourth. */
 static size_t read_input(struct network *network, size_t connections)
 {
     network->inputs_left--;
@@ -82,8 +83,10 @@ static size_t read_input(struct network *network, size_t connections)
 
 /* ---- the server ---- */
 
-/* Something has come, or it was just opened: a minute from now, however long it had been. */
-static void put_off(struct server *server, struct connection *connection, uint64_t now_ms)
+/* Postpones the time-out to a minute from now, or starts it. This clock shows whole milliseconds
+ * exactly. With a real clock now_ms is rounded down: then add one tick, or the timer fires up to a
+ * tick early (see epoll_server.c). */
+static void postpone(struct server *server, struct connection *connection, uint64_t now_ms)
 {
     connection->last_input_ms = now_ms;
     elapse_wheel_start(&server->wheel, &connection->idle, now_ms + IDLE_MS);
@@ -95,7 +98,7 @@ static void close_idle(struct server *server, uint64_t now_ms)
 
     elapse_wheel_advance(&server->wheel, now_ms);
     while ((timer = elapse_wheel_pop(&server->wheel)) != NULL) {
-        /* From here on the wheel knows nothing of the timer: its memory could be freed. */
+        /* The wheel has forgotten the timer now: its memory could be freed. */
         struct connection *connection = (struct connection *)timer;
 
         require(connection->open, "a connection was closed twice");
@@ -111,19 +114,19 @@ static void handle_input(struct server *server, size_t number, uint64_t now_ms)
     struct connection *connection = &server->connections[number];
 
     if (connection->open)
-        put_off(server, connection, now_ms);
+        postpone(server, connection, now_ms);
 }
 
 static void serve(struct server *server, struct network *network)
 {
     while (elapse_wheel_count(&server->wheel) > 0) {
-        /* For epoll_wait this less the present is the time-out; ELAPSE_NEVER would be -1. It may be
-         * early when timers were put off: then a wake-up finds nothing due. */
+        /* The time-out of epoll_wait would be this less the present, and -1 for ELAPSE_NEVER. It
+         * may be too early when timers were postponed: that makes a spurious wake-up. */
         bool input = wait_for_input(network, elapse_wheel_next(&server->wheel));
 
         server->wake_ups++;
-        /* The input first: were the server held up, input and time-out would be there together,
-         * and what has come puts the time-out off. */
+        /* Input goes first. If the server was held up, input and time-out can both be waiting, and
+         * then the input must postpone the time-out. */
         if (input)
             handle_input(server, read_input(network, server->count), network->now_ms);
         close_idle(server, network->now_ms);
@@ -149,7 +152,7 @@ int main(int argument_count, char **arguments)
     /* calloc has made the timers idle. */
     for (size_t i = 0; i < server.count; i++) {
         server.connections[i].open = true;
-        put_off(&server, &server.connections[i], network.now_ms);
+        postpone(&server, &server.connections[i], network.now_ms);
     }
     network.inputs_left = server.count * INPUTS_PER_CONNECTION;
     size_t inputs = network.inputs_left;

@@ -1,24 +1,26 @@
 /*
- * Idle connections in a libevent loop, and another thread that has deadlines too: the scheduler in
- * pull mode, as one descriptor in the loop.
+ * Idle connections in a libevent loop, and a second thread that has deadlines, too: the scheduler
+ * in pull mode, as one descriptor in the loop.
  *
- *     libevent_server [CONNECTIONS]        300 unless it is said, 400 at most
+ *     libevent_server [CONNECTIONS]        300 by default, 400 at most
  *
- * In pull mode the scheduler has no threads. Any thread may schedule; what is due is taken by the
- * loop, on the loop's own thread. So an action may touch the loop's connections without a lock,
- * whoever scheduled it: here a second thread wants every fifth connection to be ended, at a time
- * that it makes up. Where the loop's thread is the only one with deadlines, the wheel and a single
- * timer of the loop do it for less: see libuv_server.c.
+ * In pull mode the scheduler has no threads. Any thread may schedule, and the loop takes the due
+ * tasks on its own thread. So an action may touch the loop's connections without a lock, even if
+ * another thread has scheduled it. Here a second thread schedules the end of every fifth
+ * connection. If only the loop's thread has deadlines, the wheel and a single timer of the loop
+ * cost less: see libuv_server.c.
  *
  * What to look at:
- * - take_due(): the descriptor is readable; take until there is nothing more, call, say done.
- * - handle_input(): to put a time-out off is one reschedule, also while it is running.
- * - time_out(): input may have come while the loop was held up, so it looks once more.
+ * - take_due(): when the descriptor is readable, take a task, call it, report it done, and repeat
+ *   until no task is due.
+ * - handle_input(): one reschedule postpones a time-out, even while that is running.
+ * - time_out(): input may have come while the loop was held up, so it looks for input once more.
  * - The task of the time-out owns the connection: its destructor frees it, however it ends.
- * - The second thread names a connection by its place in a table: a pointer to it could go stale.
+ * - The second thread refers to a connection by its place in a table, because a pointer to it
+ *   could be stale.
  *
- * The sockets come in pairs, and the other ends are the clients: they send a few messages, by
- * libevent's own timers, and check that they are not closed early. The exit status is 1 if one is.
+ * The sockets come in pairs, and the other ends are the clients. They send a few messages, by
+ * libevent's own timers, and check that they are not closed early. If one is, the exit status is 1.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -50,7 +52,7 @@ struct client {
     int socket;
     unsigned messages_left;
     bool may_be_ended;
-    uint64_t sent_ns; /* the last message, or when it was connected */
+    uint64_t sent_ns; /* when the last message was sent, or the client was connected */
 };
 
 static struct event_base *base;
@@ -69,7 +71,8 @@ static void require(bool holds, const char *what)
 
 /* ---- the server ---- */
 
-/* After it the connection may be freed: at once, or when the time-out that calls it is done. */
+/* Ends the connection. The cancel frees it, at once or when a running time-out is done: do not use
+ * it afterwards. */
 static void finish(struct connection *connection)
 {
     connections[connection->number] = NULL;
@@ -78,7 +81,7 @@ static void finish(struct connection *connection)
     (void)elapse_task_cancel(scheduler, connection->idle);
 }
 
-/* False if nothing has come. */
+/* Reads the input. Returns false if there is none. */
 static bool handle_input(struct connection *connection)
 {
     char bytes[4096];
@@ -89,7 +92,7 @@ static bool handle_input(struct connection *connection)
     if (length > 0) {
         inputs++;
         require(elapse_task_reschedule_after(scheduler, connection->idle, IDLE_NS) == ELAPSE_OK,
-                "a time-out could not be put off");
+                "a time-out could not be postponed");
     } else {
         finish(connection); /* the client has gone */
     }
@@ -118,7 +121,7 @@ static void end_connection(void *context, const struct elapse_run *run)
 
     (void)run;
     if (connection == NULL)
-        return; /* it has timed out before */
+        return; /* it has timed out already */
     ended++;
     finish(connection);
 }
@@ -136,7 +139,7 @@ static void take_due(evutil_socket_t descriptor, short events, void *context)
         elapse_task_done(scheduler, taken.run.handle);
     }
     if (error == ELAPSE_ERROR_CLOSED)
-        event_base_loopbreak(base); /* the descriptor stays readable for good */
+        event_base_loopbreak(base); /* a closed scheduler's descriptor stays readable */
 }
 
 static void open_connection(size_t number, int socket)
@@ -185,7 +188,7 @@ static void send_message(evutil_socket_t unused, short events, void *context)
 
     (void)unused;
     (void)events;
-    /* It fails when the server has closed first. */
+    /* It fails if the server has closed the connection. */
     if (send(client->socket, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
         client->sent_ns = before_ns;
     if (--client->messages_left > 0)
@@ -258,13 +261,14 @@ int main(int argument_count, char **arguments)
     require(pthread_join(thread, NULL) == 0, "a thread is lost");
 
     elapse_scheduler_statistics(scheduler, &statistics);
-    printf("%zu connections, %zu messages, put off %llu times; %zu closed after %.2f s of silence "
-           "and none sooner, %zu ended from the other thread\n",
-           count, inputs, (unsigned long long)statistics.rescheduled, timed_out,
-           (double)IDLE_NS / 1e9, ended);
+    printf(
+        "%zu connections, %zu messages, postponed %llu times; %zu closed after %.2f s of silence "
+        "and none sooner, %zu ended from the other thread\n",
+        count, inputs, (unsigned long long)statistics.rescheduled, timed_out, (double)IDLE_NS / 1e9,
+        ended);
     require(timed_out + ended == count, "a connection was closed otherwise");
     require(timed_out >= count - (count + ONE_IS_ENDED_OF - 1) / ONE_IS_ENDED_OF,
-            "a connection was ended that was not to be");
+            "a connection was ended by mistake");
     require(statistics.rescheduled == inputs, "the scheduler has counted otherwise");
     event_free(due);
     require(elapse_scheduler_free(scheduler) == ELAPSE_OK, "the scheduler is not free");

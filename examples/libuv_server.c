@@ -1,26 +1,26 @@
 /*
  * Idle connections in a libuv loop: one uv_timer_t for all of them, set by the wheel.
  *
- *     libuv_server [CONNECTIONS]        300 unless it is said, 400 at most
+ *     libuv_server [CONNECTIONS]        300 by default, 400 at most
  *
- * libuv has timers of its own, in a heap; each that is put off leaves it and enters it again. With
- * the wheel putting off is one store, and libuv sees a single timer.
+ * libuv keeps its own timers in a heap. Each timer that is postponed leaves the heap and enters it
+ * again. In the wheel, postponing is one store, and libuv has a single timer to handle.
  *
- * The wheel, and not the scheduler: everything happens on the loop's thread, so there is nothing to
- * lock. libevent_server.c shows the scheduler, for programs in which other threads have deadlines
- * too.
+ * This program uses the wheel and not the scheduler, because everything happens on the loop's
+ * thread and nothing needs a lock. libevent_server.c shows the scheduler, for programs in which
+ * other threads have deadlines, too.
  *
  * What to look at:
- * - set_alarm() runs in each turn just before the loop sleeps (uv_prepare_t): how long it may.
- *   However often timers were put off in between, the alarm is set once.
- * - close_idle() runs just after (uv_check_t), when all that had come is read. It advances to
- *   uv_now(), the time at which the loop woke up: what came until then has put its time-out off,
- *   however long the loop or a callback was held up.
- * - A time-out begins at uv_hrtime(). By then uv_now() is old, and a time-out that counts from
- *   there comes early; to advance to it is only ever late.
+ * - set_alarm() runs in each turn just before the loop sleeps (uv_prepare_t), and limits the sleep.
+ *   It sets the alarm once a turn, however often timers were postponed in between.
+ * - close_idle() runs just after the sleep (uv_check_t), when all input has been read. It advances
+ *   to uv_now(), the time at which the loop woke up. Input that came before that time has
+ *   postponed its time-out by now, even if the loop or a callback was held up.
+ * - A time-out begins at uv_hrtime(), because uv_now() is out of date by then: a time-out counted
+ *   from uv_now() would fire early. To advance to uv_now() is safe: it can only be late.
  *
- * The sockets come in pairs, and the other ends are the clients: they send a few messages, by
- * libuv's own timers, and check that they are not closed early. The exit status is 1 if one is.
+ * The sockets come in pairs, and the other ends are the clients. They send a few messages, by
+ * libuv's own timers, and check that they are not closed early. If one is, the exit status is 1.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -45,7 +45,7 @@ struct client {
     uv_pipe_t stream;
     uv_timer_t next_message;
     unsigned messages_left;
-    uint64_t sent_ns; /* the last message, or when it was connected */
+    uint64_t sent_ns; /* when the last message was sent, or the client was connected */
 };
 
 static struct elapse_wheel wheel;
@@ -60,7 +60,7 @@ static void require(bool holds, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* libuv asks for room before it reads. What is read is of no interest here. */
+/* libuv asks for a buffer before it reads. The bytes themselves do not matter here. */
 static void give_buffer(uv_handle_t *handle, size_t suggested_bytes, uv_buf_t *buffer)
 {
     static char bytes[4096];
@@ -72,9 +72,9 @@ static void give_buffer(uv_handle_t *handle, size_t suggested_bytes, uv_buf_t *b
 
 /* ---- the server ---- */
 
-/* Something has come, or it was just opened. The deadline is rounded up to a tick, as the present
- * is rounded down: nothing is early. */
-static void put_off(struct connection *connection)
+/* Postpones the time-out, or starts it for a new connection. Rounds the deadline up to a tick,
+ * because the present is rounded down: so nothing fires early. */
+static void postpone(struct connection *connection)
 {
     connection->last_input_ns = uv_hrtime();
     elapse_wheel_start(&wheel, &connection->idle,
@@ -97,7 +97,7 @@ static void handle_input(uv_stream_t *stream, ssize_t length, const uv_buf_t *bu
     (void)buffer;
     if (length > 0) {
         inputs++;
-        put_off(stream->data);
+        postpone(stream->data);
     } else if (length < 0) {
         finish(stream->data); /* the client has gone */
     }
@@ -118,7 +118,7 @@ static void close_idle(uv_check_t *check)
     }
 }
 
-/* All that the alarm has to do is end the loop's sleep. */
+/* The alarm has nothing to do but to end the loop's sleep. */
 static void wake_up(uv_timer_t *timer)
 {
     (void)timer;
@@ -147,7 +147,7 @@ static void open_connection(uv_loop_t *loop, int socket)
             "no stream");
     connection->stream.data = connection;
     uv_read_start((uv_stream_t *)&connection->stream, give_buffer, handle_input);
-    put_off(connection);
+    postpone(connection);
 }
 
 /* ---- the clients ---- */
@@ -158,7 +158,7 @@ static void send_message(uv_timer_t *timer)
     uv_buf_t message = uv_buf_init((char[]){'x'}, 1);
     uint64_t before_ns = uv_hrtime();
 
-    /* It fails when the loop was held up for so long that the server has closed first. */
+    /* It fails if the loop was held up for so long that the server has closed the connection. */
     if (uv_try_write((uv_stream_t *)&client->stream, &message, 1) == 1)
         client->sent_ns = before_ns;
     if (--client->messages_left == 0)
@@ -215,7 +215,7 @@ int main(int argument_count, char **arguments)
     uv_prepare_start(&before_sleep, set_alarm);
     uv_check_init(loop, &after_input);
     uv_check_start(&after_input, close_idle);
-    /* It is the connections that keep the loop going. */
+    /* Only the connections keep the loop running. */
     uv_unref((uv_handle_t *)&alarm_timer);
     uv_unref((uv_handle_t *)&before_sleep);
     uv_unref((uv_handle_t *)&after_input);

@@ -1,16 +1,15 @@
 /*
- * The shop: what timing wheels are for.
+ * A shop: a typical use of timing wheels.
  *
- * A million orders arrive in a burst for a stock that is half as large. Whoever finds an article
- * reserves it and has half an hour to pay. Nine in ten do; the others' reservations expire, and
- * their articles are free for later customers.
+ * A million orders arrive in a burst for a stock that is half as large. An order that finds an
+ * article reserves it and has half an hour to be paid. Nine in ten are paid. The reservations of
+ * the others expire, and their articles are free for later customers.
  *
- *     orders [ORDERS]        1,000,000 unless it is said
+ *     orders [ORDERS]        1,000,000 by default
  *
- * Time is manual: half an hour passes in one call, and the same program with the system's
- * clock would differ in the options and in calling elapse_scheduler_start instead of
- * elapse_scheduler_step. At the end everything is counted; what does not add up is a fault, and
- * the exit status is 1.
+ * Time is manual, so half an hour passes in one call. With the system's clock the program would
+ * set another option, and call elapse_scheduler_start instead of elapse_scheduler_step. At the end
+ * everything is counted. If the counts do not add up, the exit status is 1.
  */
 #include <stdatomic.h>
 #include <stdint.h>
@@ -34,8 +33,8 @@ struct order {
 static struct elapse_scheduler *scheduler;
 static struct order *orders;
 
-/* Articles. `free_articles` is what the customers see. `held_articles` (reserved or sold) is
- * counted besides, so that selling one twice would be noticed at that very moment. */
+/* The articles. Customers see `free_articles`. `held_articles` (reserved or sold) is counted
+ * separately, so that the program notices at once if an article is sold twice. */
 static size_t stock;
 static atomic_size_t free_articles;
 static atomic_size_t held_articles;
@@ -66,7 +65,7 @@ static void release_article(void)
     atomic_fetch_add(&free_articles, 1);
 }
 
-/* Every order goes this way once: no order is paid twice, or paid and expired. */
+/* Changes the outcome, which happens once: no order is paid twice, or paid and expired. */
 static void change(struct order *order, enum outcome from, enum outcome to)
 {
     require(atomic_exchange(&order->outcome, to) == from, "an order has two outcomes");
@@ -74,7 +73,7 @@ static void change(struct order *order, enum outcome from, enum outcome to)
 
 /* ---- an order's three events ---- */
 
-/* The action of the task: half an hour has passed, and nobody has cancelled it. */
+/* The action of the task: half an hour has passed, and the task was not cancelled. */
 static void expire(void *context, const struct elapse_run *run)
 {
     require(run->actual_ns >= run->intended_ns, "a reservation expired early");
@@ -90,16 +89,16 @@ static void arrive(struct order *order)
         change(order, NOT_YET, REFUSED);
         return;
     }
-    /* Before it is scheduled: afterwards the task may run at any moment. */
+    /* Do this before it is scheduled: after that the task may run at any moment. */
     change(order, NOT_YET, RESERVED);
     require(elapse_task_schedule_after(scheduler, &task, TIME_TO_PAY_NS, &order->unpaid) ==
                 ELAPSE_OK,
             "a time-out could not be scheduled");
 }
 
-/* Payment and expiry may come at the same moment, on two threads. There is one judge: REMOVED
- * means that the reservation has not expired and never will. After any other answer it has, and
- * the customer is told so; the article may be another's by now. */
+/* Payment and expiry may come at the same moment, on two threads. The answer of cancel decides:
+ * REMOVED means that the reservation has not expired and never will. Any other answer means that
+ * it has expired, and another customer may have the article by now. */
 static void pay(struct order *order)
 {
     if (elapse_task_cancel(scheduler, order->unpaid) == ELAPSE_CANCEL_REMOVED)
@@ -119,7 +118,7 @@ static void pay_late(struct order *order)
         pay(order);
 }
 
-/* ---- threads of customers: each deals with every fourth order ---- */
+/* ---- threads of customers: each handles every fourth order ---- */
 
 struct customers {
     pthread_t thread;
@@ -163,7 +162,7 @@ static size_t count_of(enum outcome outcome, size_t first, size_t end)
     return count;
 }
 
-/* Steps the clock; returns how many reservations expired. */
+/* Steps the clock. Returns how many reservations expired. */
 static size_t step_to(uint64_t now_ns)
 {
     size_t ran;
@@ -172,7 +171,7 @@ static size_t step_to(uint64_t now_ns)
     return ran;
 }
 
-/* The orders from `first` to `end` come, are paid or not, and half an hour passes. */
+/* The orders from `first` to `end` arrive, are paid or not, and half an hour passes. */
 static void wave(const char *name, size_t first, size_t end)
 {
     struct customers crowd[CUSTOMER_THREADS];
@@ -188,7 +187,7 @@ static void wave(const char *name, size_t first, size_t end)
     finish(crowd);
     printf("  %zu are paid in good time\n", count_of(PAID, first, end));
 
-    /* These pay while on this thread the time-outs run. */
+    /* These customers pay while the time-outs run on this thread. */
     begin(crowd, pay_late, first, end);
     size_t expired = step_to(expiry_ns);
     finish(crowd);
@@ -237,11 +236,11 @@ int main(int argument_count, char **arguments)
 
     elapse_scheduler_options_init(&options);
     options.clock = ELAPSE_CLOCK_MANUAL;
-    options.shards = CUSTOMER_THREADS; /* so that the customers seldom wait for each other */
+    options.shards = CUSTOMER_THREADS; /* so that customer threads seldom wait for a lock */
     require(elapse_scheduler_new(&options, &scheduler) == ELAPSE_OK, "no scheduler");
 
     wave("0:00", 0, burst);
-    wave("0:30", burst, count); /* what has expired is for sale again */
+    wave("0:30", burst, count); /* the expired reservations are for sale again */
     add_up(count);
 
     require(elapse_scheduler_free(scheduler) == ELAPSE_OK, "the scheduler is not free");

@@ -1,25 +1,25 @@
 /*
- * Deadlines in a poll() loop: connecting, shaking hands, asking, each with a limit of its own.
+ * Deadlines in a poll() loop: connection, handshake and request have limits of their own.
  *
  *     poll_deadlines
  *
- * No thread, no scheduler: a wheel and poll(). A server expects three lines of each client: the
- * first within the time for connecting, then the handshake, then the request, for which the
- * connections have different limits. A line that has come in full stops its deadline and starts
- * the next. Half a line does nothing of the sort: a client that sends a byte now and then, to
- * hold a connection for ever, is cut off like one that is silent. One that hangs up is let go at
- * once. (An idle time-out is the other kind: see epoll_server.c.)
+ * The program needs no threads and no scheduler, only a wheel and poll(). The server expects
+ * three lines from each client: one within the time for connecting, one for the handshake, and
+ * the request, whose limit differs between connections. A complete line stops its deadline and
+ * starts the next. An incomplete line does not: a client that sends a byte now and then, to hold
+ * its connection for ever, is cut off like a silent one. A client that hangs up is removed at
+ * once. (Idle time-outs, which input postpones, are shown in epoll_server.c.)
  *
  * What to look at:
- * - struct deadline: the wheel knows no callbacks. Who wants them puts one beside the timer.
- * - run_due(): pop, call. Anything may be started and stopped in there.
- * - give_up(): input may have come while the program was held up, so it looks once more. The
- *   program is held up at the very beginning, for longer than the first limit.
+ * - struct deadline: the wheel has no callbacks. A program that wants one puts it beside the timer.
+ * - run_due(): pops and calls. A callback may start and stop any timer.
+ * - give_up(): input may have come while the program was held up, so it looks for input once
+ *   more. The program is held up at the beginning on purpose, for longer than the first limit.
  *
- * The clients are made up by the same wheel: sixty of them, a third well behaved, a third that
- * fall silent, a third that trickle; the last one hangs up instead. How each ends is known
- * beforehand, and checked; as is, by the clock, that no deadline came early. All is in the order
- * of deadlines, so a slow machine changes nothing.
+ * The clients are simulated with the same wheel. There are sixty: a third behave well, a third
+ * fall silent, a third trickle, and the last one hangs up. The program checks that each
+ * connection ends as it must, and by the clock that no deadline came early. Everything happens
+ * in the order of deadlines, so a slow machine changes nothing.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -61,13 +61,13 @@ struct deadline {
 
 struct connection {
     struct deadline limit;
-    struct deadline client_acts; /* the other end, made up */
+    struct deadline client_acts; /* the simulated client's next step */
     enum stage stage;
     enum client client;
-    enum stage falters_at; /* where a client that is not well behaved begins not to be */
+    enum stage falters_at; /* the stage in which a bad client begins to misbehave */
     enum outcome outcome;
-    uint64_t limit_ns; /* of this stage, and when it began: for the check */
-    uint64_t began_ns;
+    uint64_t limit_ns; /* of this stage, for the check */
+    uint64_t began_ns; /* this stage, for the check */
     int client_socket;
 };
 
@@ -93,7 +93,7 @@ static uint64_t clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* The deadline is rounded up to a tick, as the present is rounded down: nothing is early. */
+/* Rounds the deadline up to a tick, because the present is rounded down: so nothing fires early. */
 static void start_after_ms(struct deadline *deadline, uint64_t delay_ms)
 {
     uint64_t deadline_ns = clock_ns() + delay_ms * TICK_NS;
@@ -116,7 +116,7 @@ static void finish(struct connection *connection, enum outcome outcome)
     elapse_wheel_stop(&wheel, &connection->client_acts.timer);
     close(end->fd);
     close(connection->client_socket);
-    end->fd = -1; /* which poll passes over */
+    end->fd = -1; /* poll ignores it */
 }
 
 static void begin_stage(struct connection *connection, enum stage stage)
@@ -127,10 +127,10 @@ static void begin_stage(struct connection *connection, enum stage stage)
     connection->stage = stage;
     connection->limit_ns = limit_ms * TICK_NS;
     connection->began_ns = clock_ns();
-    start_after_ms(&connection->limit, limit_ms); /* the last stage's, if pending, is forgotten */
+    start_after_ms(&connection->limit, limit_ms); /* replaces the last stage's deadline */
 }
 
-/* True if the stage has ended: by a whole line, or because the client has gone. */
+/* Returns whether the stage has ended: by a complete line, or because the client has gone. */
 static bool read_line(struct connection *connection)
 {
     ssize_t length;
@@ -149,7 +149,7 @@ static bool read_line(struct connection *connection)
     }
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    /* Left alone, the descriptor would stay readable, and poll would never sleep again. */
+    /* If the descriptor stayed open, it would stay readable, and poll would never sleep again. */
     finish(connection, CLIENT_GONE);
     return true;
 }
@@ -195,7 +195,7 @@ static void run_due(void)
     }
 }
 
-/* For poll: how long from now until the wheel has something to do. */
+/* Returns the time until the wheel has something to do, as a time-out for poll. */
 static int milliseconds_to_wait(void)
 {
     uint64_t next = elapse_wheel_next(&wheel);

@@ -1,23 +1,23 @@
 /*
- * Try again: with exponential back-off, with jitter, and not for ever.
+ * Retries, with exponential back-off, with jitter, and up to a limit.
  *
  *     retry [SEED]
  *
- * A thousand requests go to a service that is down. Each waits 100 ms after its first failure,
- * twice as long after each further one up to two seconds, and gives up after eight attempts. All
- * failed at the same moment, so without jitter they would all come back at the same moments too,
- * and press down a service that has just stood up. Each delay is therefore drawn at random between
- * half of it and the whole.
+ * A thousand requests go to a service that is down. A request waits 100 ms after its first
+ * failure, twice as long after each further failure, but at most two seconds, and gives up after
+ * eight attempts. All requests failed at the same moment, so without jitter they would all come
+ * back at the same moments, too, and overload a service that has just restarted. Each delay is
+ * therefore chosen at random between half of it and the whole.
  *
- * The story is told twice, without jitter and with it, on a manual clock: the same seed gives the
- * same story.
+ * The program tells the story twice, without jitter and with it, on a manual clock. The same seed
+ * gives the same story.
  *
  * What to look at:
- * - attempt(): the action moves its own task to the next attempt. That is legal while it runs: it
- *   runs once more, when the new deadline has come and the action has returned. No further task
- *   is scheduled, and the handle stays.
+ * - attempt(): the action reschedules its own task for the next attempt. That is legal while it
+ *   runs: the task runs again when the action has returned and the new deadline has come. It
+ *   needs no second task, and the handle stays valid.
  * - end_request(): the destructor. It is called once for each request, whether that succeeded,
- *   gave up or was cancelled: here its memory is freed and the end is counted.
+ *   gave up or was cancelled. Here it counts the end and frees the memory.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -59,14 +59,14 @@ static void require(bool holds, const char *what)
     exit(EXIT_FAILURE);
 }
 
-/* From 0 to 1, 1 excluded. */
+/* Returns a random number from 0 up to, but not including, 1. */
 static double random_share(void)
 {
     story.random = story.random * 1664525U + 1013904223U;
     return (story.random >> 8) / 16777216.0;
 }
 
-/* The service: down for a while, then it fails one time in four. */
+/* The service: it is down for a while, and then fails one time in four. */
 static bool serve(uint64_t now_ns)
 {
     size_t moment = (size_t)(now_ns / MOMENT_NS);
@@ -77,9 +77,9 @@ static bool serve(uint64_t now_ns)
     return now_ns >= DOWN_UNTIL_NS && random_share() >= 0.25;
 }
 
-/* ---- what one would copy ---- */
+/* ---- the part to copy ---- */
 
-/* How long to wait after so many failures. */
+/* Returns the delay after so many failures. */
 static uint64_t back_off_ns(unsigned failures)
 {
     uint64_t delay_ns = FIRST_DELAY_NS;
@@ -102,7 +102,7 @@ static void attempt(void *context, const struct elapse_run *run)
     request->attempts++;
     if (serve(run->actual_ns)) {
         request->succeeded = true;
-        return; /* the task ends here, as it is not moved */
+        return; /* the task is not rescheduled, so it ends here */
     }
     if (request->attempts == ATTEMPTS_MAX)
         return;
@@ -147,7 +147,7 @@ static void run_story(bool jitter, uint32_t seed)
                 "a request could not be scheduled");
     }
 
-    /* A second on, some users have lost patience. */
+    /* After a second, some users lose patience and cancel. */
     require(elapse_scheduler_step(scheduler, 0, NULL) == ELAPSE_OK, "time stands still");
     while ((next_ns = elapse_scheduler_next_ns(scheduler)) <= ELAPSE_SECOND_NS)
         require(elapse_scheduler_step(scheduler, next_ns, NULL) == ELAPSE_OK, "time stands still");
@@ -162,7 +162,7 @@ static void run_story(bool jitter, uint32_t seed)
     require(elapse_scheduler_free(scheduler) == ELAPSE_OK, "the scheduler is not free");
 }
 
-/* The most attempts that came at one moment, when a second had passed. */
+/* Prints the figures. Returns the most attempts at one moment, after the first second. */
 static size_t report(void)
 {
     size_t most = 0;

@@ -127,6 +127,8 @@ bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone, int
         return false;
     if (after_s < first_s - ELAPSE__ZONE_REACH_S)
         after_s = first_s - ELAPSE__ZONE_REACH_S;
+    if (zone != ELAPSE_ZONE_LOCAL)
+        return next_local(cron, after_s, next_s); /* in UTC, local time is the moment */
 
     int64_t local_s = elapse__zone_highest_local_s(zone, after_s);
     /* One turn, unless the zone is stranger than any that has existed: only then is the

@@ -108,6 +108,20 @@ static void the_highest_local_time_stands_still_while_an_hour_comes_again(void *
     assert_int_equal(elapse__zone_highest_local_s(local, change_s + HOUR_S), end_s);
 }
 
+/* This zone falls back on 1 March at 23:00 UTC, and leaps forward 25 hours later. */
+static void a_change_that_is_still_to_come_does_not_count(void **state)
+{
+    const int64_t leap_s = moment("2026-03-03T00:00");
+
+    (void)state;
+    set_zone("XYZ0ABC-1,J62/0,J61/0");
+    assert_int_equal(elapse__zone_offset_s(local, moment("2026-03-01T22:59:59")), HOUR_S);
+    assert_int_equal(elapse__zone_offset_s(local, leap_s - 1), 0);
+    assert_int_equal(elapse__zone_offset_s(local, leap_s), HOUR_S);
+    for (int64_t before_s = 1; before_s < HOUR_S; before_s += 7)
+        assert_int_equal(elapse__zone_highest_local_s(local, leap_s - before_s), leap_s - before_s);
+}
+
 /* A moment is mapped to the highest local time, and that back to the moment, except while an
  * hour comes again: from there one gets back to the last second before the change. */
 static void moments_survive_the_way_there_and_back(void **state)
@@ -136,6 +150,7 @@ int main(void)
         cmocka_unit_test_setup(a_local_time_that_comes_twice_is_the_first_of_the_two, set_berlin),
         cmocka_unit_test_setup(the_highest_local_time_stands_still_while_an_hour_comes_again,
                                set_berlin),
+        cmocka_unit_test(a_change_that_is_still_to_come_does_not_count),
         cmocka_unit_test_setup(moments_survive_the_way_there_and_back, set_berlin),
     };
 
