@@ -338,8 +338,8 @@ static void days_that_come_in_few_years(void **state)
     char text[] = "0 0 */28 2 0#5";
 
     (void)state;
-    for (char weekday = '0'; weekday <= '7'; weekday++) {
-        text[sizeof text - 4] = weekday;
+    for (int weekday = 0; weekday <= 7; weekday++) {
+        text[sizeof text - 4] = (char)('0' + weekday);
         parsed(text);
     }
     parsed("0 0 */21 2 5L");
