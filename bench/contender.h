@@ -13,18 +13,18 @@ struct contender {
     const char *name;
     const char *title;
     size_t node_bytes;
-    bool floor;                        /* runs always; the others by choice */
-    bool variant;                      /* of another, which runs the rest of the workloads */
-    const char *missing_package;       /* of Debian, without which it does not run; or NULL */
+    bool floor;                        /* it always runs; other contenders can be chosen */
+    bool variant;                      /* another contender runs the rest of the workloads */
+    const char *missing_package;       /* the Debian package that it needs and misses; or NULL */
     workload_function *run[WORKLOADS]; /* NULL: it cannot run this one */
-    size_t most_timers[WORKLOADS];     /* beyond, it would take minutes; 0: no limit */
-    void (*end)(void); /* after each run, while the nodes are as it left them; or NULL */
+    size_t most_timers[WORKLOADS];     /* with more it would take minutes; 0: no limit */
+    void (*end)(void); /* called after each run, before the nodes are reused; or NULL */
 };
 
-/* The library's structures, those kept to compare with, the scheduler, and the floors; in
- * elapse-bench-rivals the packaged event loops as well. */
+/* The floors, the library's structures, structures to compare with, and the scheduler; in
+ * elapse-bench-rivals also the packaged event loops. */
 enum {
-    CONTENDER_FLOOR, /* the floor that ratios are given to */
+    CONTENDER_FLOOR, /* the floor that "x floor" refers to */
     CONTENDER_STORE,
     CONTENDER_CHAIN,
     CONTENDER_STREAM,

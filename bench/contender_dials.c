@@ -1,6 +1,6 @@
 /*
- * The dials of the library, as a contender: 512 slots a level, and another level when a
- * deadline needs it.
+ * The dials of the library, as a contender: 512 slots a level. A level is added when a deadline
+ * needs it.
  */
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * The hashed wheel of the library, as a contender. It follows `next` a turn at a time: W4, with
- * its jumps of 2^32 ticks, is infeasible.
+ * The hashed wheel of the library, as a contender. Its `next` goes at most one turn ahead, so W4,
+ * with its jumps of 2^32 ticks, is infeasible.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,6 @@
 /*
- * A plain list that every poll walks from end to end, as a contender: what one
- * writes before thinking of anything better. Only for few timers; beyond, a
- * workload takes minutes.
+ * A plain list that every poll walks from end to end, as a contender: the simplest solution. It
+ * is for few timers only; with more, a workload takes minutes.
  */
 #include "textbook_wheel.h"
 #include "workload.h"

@@ -1,6 +1,6 @@
 /*
- * The textbook wheel, as a contender. It cannot say when the next timer is due,
- * and takes a jump of 2^32 ticks tick by tick: W4 is infeasible.
+ * The textbook wheel, as a contender. It cannot say when the next timer is due, and goes through a
+ * jump of 2^32 ticks tick by tick, so W4 is infeasible.
  */
 #include "textbook_wheel.h"
 #include "workload.h"

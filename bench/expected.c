@@ -1,7 +1,6 @@
 /*
- * What every workload must fire, worked out from the delays alone, and the checks
- * against it. No structure is used here: only deadlines, and what the workload
- * says happens to them.
+ * Computes what every workload must fire, and checks what has fired. No structure is used here,
+ * only the deadlines and the rules of the workload.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ static struct fired expect_drain(size_t timers)
     return fired;
 }
 
-/* Fires what comes due up to `now`; each time the timer is armed again. */
+/* Counts the firings of a timer up to `now`. After each it is armed again. */
 static void fire_and_rearm(struct fired *fired, uint64_t *deadline, uint64_t now)
 {
     for (; *deadline <= now; *deadline += TIME_TO_LIVE)
@@ -116,7 +115,7 @@ struct fired expected_fired(struct workspace *workspace, enum workload workload)
     case WORKLOAD_PAIR:
     case WORKLOAD_IDLE:
     case WORKLOAD_WORST:
-    default: /* the scheduler's workloads have checks of their own */
+    default: /* the scheduler's workloads have their own checks */
         break;
     }
     return (struct fired){0};

@@ -1,15 +1,14 @@
 /*
- * The floors: the workloads with the structure taken out. What is left is what no
- * structure on the same nodes can go below: the generator, the loop over the
- * ticks, and one access to each node in the order in which the workload comes to
- * it. Nodes are as large as the wheel's.
+ * The floors: the workloads without a structure. They do only what every structure on the same
+ * nodes must do: run the generator, loop over the ticks, and access each node once, in the order
+ * of the workload. Nodes are as large as the wheel's.
  *
- * Three floors stand for an expiry, which is where structures differ most:
- *     floor    the nodes in the order of their deadlines, each read and written,
- *              their addresses known beforehand: cache misses overlap
- *     chain    the same order, but the next address is read from the node before,
- *              as in a linked list: each miss is waited for
- *     stream   the nodes in the order of their addresses
+ * Structures differ most in expiry. Three floors imitate it:
+ *     floor    reads and writes the nodes in the order of their deadlines. Their addresses are
+ *              known beforehand, so cache misses overlap
+ *     chain    uses the same order, but reads the next address from the node before, as in a
+ *              linked list, so it waits for each miss
+ *     stream   goes through the nodes in the order of their addresses
  */
 #include <stdlib.h>
 
@@ -42,8 +41,8 @@ static void pass_ticks(uint64_t ticks)
         tick = keep(tick);
 }
 
-/* Fills workspace->by_deadline with the nodes that have a deadline, by deadline:
- * a counting sort. Returns how many there are. */
+/* Sorts the nodes that have a deadline into workspace->by_deadline, by a counting sort. Returns
+ * how many there are. */
 static size_t sort_by_deadline(struct workspace *workspace, uint64_t first, size_t span)
 {
     const struct floor_node *nodes = workspace->nodes;
@@ -65,7 +64,7 @@ static size_t sort_by_deadline(struct workspace *workspace, uint64_t first, size
     return count;
 }
 
-/* ---- the ways to come to the nodes at their expiry ---- */
+/* ---- three orders of expiry ---- */
 
 static void touch_by_deadline(const struct workspace *workspace, size_t count)
 {
@@ -165,15 +164,15 @@ static void run_drain_stream_shuffled(struct workspace *workspace, double *figur
 
 /* ---- W2 and W6 ---- */
 
-/* A restart has to look at its timer, whether it is pending: the floor reads a
- * node, and writes it if what it read allows. */
+/* A restart has to check whether its timer is pending. So the floor reads a node before it writes
+ * it, and writes only if the value read allows it. */
 static void restart_node(struct floor_node *node, uint64_t deadline)
 {
     if (node->touched == 0)
         node->deadline = deadline;
 }
 
-/* What an overwritten deadline costs that nobody looks at first. */
+/* Overwrites the deadline without reading it first. */
 static void store_node(struct floor_node *node, uint64_t deadline)
 {
     node->deadline = deadline;

@@ -1,5 +1,5 @@
 /*
- * What the figures were measured on.
+ * Describes the machine, the system and the compiler.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #include "report.h"
 
-/* "model name : AMD EPYC" in /proc/cpuinfo; other architectures may lack it. */
+/* Reads the line "model name : AMD EPYC" in /proc/cpuinfo. Some architectures have no such line. */
 static void read_model_name(char *name, size_t name_bytes)
 {
     char line[256];
@@ -26,7 +26,7 @@ static void read_model_name(char *name, size_t name_bytes)
         fclose(file);
 }
 
-/* How long the major and minor number at the beginning are. */
+/* Returns the length of the major and minor number at the beginning. */
 static size_t version_length(const char *release)
 {
     size_t major = strcspn(release, ".");
@@ -40,7 +40,7 @@ void machine_describe(struct machine *machine)
     read_model_name(name, sizeof name);
     snprintf(machine->processor, sizeof machine->processor, "%s, %ld processors", name,
              sysconf(_SC_NPROCESSORS_ONLN));
-    /* Of "6.1.0-18-amd64" the first two numbers: the rest is the builder's. */
+    /* Keep the first two numbers of "6.1.0-18-amd64". The rest names the build. */
     if (uname(&system) == 0)
         snprintf(machine->system, sizeof machine->system, "%s %.*s %s", system.sysname,
                  (int)version_length(system.release), system.release, system.machine);

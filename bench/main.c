@@ -9,7 +9,7 @@
 #include "measure.h"
 #include "report.h"
 
-/* The median of many readings in a row. */
+/* Returns the median time of many readings in a row. */
 static uint64_t measure_clock_cost_ns(void)
 {
     enum { READINGS = 1001 };
@@ -18,7 +18,7 @@ static uint64_t measure_clock_cost_ns(void)
         uint64_t began = clock_ns();
         costs_ns[i] = clock_ns() - began;
     }
-    /* An insertion sort: few readings, nearly all the same. */
+    /* Insertion sort is enough: there are few readings, and nearly all are equal. */
     for (size_t i = 1; i < READINGS; i++) {
         uint64_t moved = costs_ns[i];
         size_t place = i;
@@ -38,8 +38,8 @@ static void show_progress(enum workload workload, size_t timers, unsigned repeti
                 count_text(timers, text), repetition + 1, repetitions);
 }
 
-/* All repetitions of one workload at one size. Contenders take turns, so that
- * what slows the machine down for a while hits them all. */
+/* Runs all repetitions of one workload at one size. Contenders take turns, so that a disturbance of
+ * the machine hits all of them. */
 static void run_workload(struct results *results, struct workspace *workspace, size_t size,
                          enum workload workload)
 {

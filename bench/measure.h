@@ -1,6 +1,6 @@
 /*
- * What every measurement needs: the clock, the random generator that all
- * workloads draw from, and barriers that keep the compiler from removing work.
+ * The tools of every measurement: the clock, the random generator of all workloads, and barriers
+ * that keep the compiler from removing work.
  */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #ifdef BENCH_RIVALS
-uint64_t clock_ns(void); /* past the clock that rivals are shown (rivals/virtual_time.c) */
+uint64_t clock_ns(void); /* the real clock, not the one of rivals/virtual_time.c */
 #else
 static inline uint64_t clock_ns(void)
 {
@@ -42,20 +42,20 @@ static inline uint64_t generator_draw(struct generator *generator)
 
 __extension__ typedef unsigned __int128 uint128;
 
-/* A number in [0, bound). */
+/* Returns a random number in [0, bound). */
 static inline uint64_t below(struct generator *generator, uint64_t bound)
 {
     return (uint64_t)((uint128)generator_draw(generator) * bound >> 64);
 }
 
-/* Makes the compiler forget what it knows of memory, as code between two calls
- * in a real program would. Costs no instruction. */
+/* Makes the compiler forget what it knows about memory, as other code between two calls would.
+ * Costs no instruction. */
 static inline void forget_memory(void)
 {
     __asm__ volatile("" ::: "memory");
 }
 
-/* Makes the compiler produce `value`, whatever becomes of it. */
+/* Makes the compiler compute `value` even if it is not used. */
 static inline uint64_t keep(uint64_t value)
 {
     __asm__ volatile("" : "+r"(value));

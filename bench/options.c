@@ -1,5 +1,5 @@
 /*
- * Reading the command line.
+ * Reads the command line.
  */
 #include <getopt.h>
 #include <stdarg.h>
@@ -17,20 +17,20 @@ enum { EXIT_USAGE = 2 };
 
 static const char usage_text[] =
     "usage: elapse-bench [options]\n"
-    "Measures the structures and the scheduler, beside what the same accesses cost without.\n"
+    "Measures the structures and the scheduler, and floors: the same work without them.\n"
     "\n"
-    "  --sizes LIST        numbers of timers, as 10k,1M,10M (default 10k,1M)\n"
+    "  --sizes LIST        numbers of timers, such as 10k,1M,10M (default 10k,1M)\n"
     "  --full              the same as --sizes 10k,1M,10M\n"
     "  --quick             the same as --sizes 10k,100k --seconds 1, and 3 repetitions\n"
     "  --workloads LIST    of %s (default all)\n"
     "  --contenders LIST   of %s (default all)\n"
     "  --repetitions N     runs of each, 1 to %d (default 5, but 1 of S3 and S4)\n"
     "  --seconds S         how long S3 and S4 last, and S6 at most: 0.1 to 60 (default 5)\n"
-    "  --csv FILE          write the figures there as well\n"
-    "  --plots DIRECTORY   draw them there as SVG, by gnuplot\n"
+    "  --csv FILE          write the figures to this file, too\n"
+    "  --plots DIRECTORY   draw them as SVG files in this directory, with gnuplot\n"
     "  --help              print this\n"
     "\n"
-    "Lists are separated by commas. bench/README.md tells what is measured.\n";
+    "Lists are separated by commas. bench/README.md says what is measured.\n";
 
 static _Noreturn void __attribute__((format(printf, 1, 2))) refuse(const char *format, ...)
 {
@@ -43,14 +43,14 @@ static _Noreturn void __attribute__((format(printf, 1, 2))) refuse(const char *f
     exit(EXIT_USAGE);
 }
 
-/* ---- the names that lists are made of ---- */
+/* ---- lists of names ---- */
 
 static const char *workload_name(size_t number)
 {
     return workload_descriptions[number].name;
 }
 
-/* Floors run always, and are not chosen: they have no name here. */
+/* Floors always run and cannot be chosen, so they have no name here. */
 static const char *contender_name(size_t number)
 {
     return contenders[number]->floor ? NULL : contenders[number]->name;
@@ -80,7 +80,7 @@ static _Noreturn void print_usage(void)
     exit(EXIT_SUCCESS);
 }
 
-/* Marks in `chosen` what the list names. */
+/* Marks the items of the list in `chosen`. */
 static void read_names(const char *option, const char *list, name_function *name_of, size_t count,
                        bool *chosen)
 {
@@ -106,7 +106,7 @@ static void read_names(const char *option, const char *list, name_function *name
 
 /* ---- numbers ---- */
 
-/* A number at the start of `text`, which ends at a comma or at the end. */
+/* Reads the number at the start of `text`, up to a comma or the end. */
 static size_t read_count(const char *option, const char *text, size_t least, size_t most)
 {
     size_t length = strcspn(text, ",");
@@ -176,7 +176,7 @@ const char *count_text(size_t count, char text[21])
     return text;
 }
 
-/* ---- the whole ---- */
+/* ---- the command line ---- */
 
 enum option_number {
     OPTION_SIZES = 1,

@@ -9,7 +9,7 @@
 enum { SIZES_MOST = 16, REPETITIONS_MOST = 1000, TIMERS_LEAST = 10, TIMERS_MOST = 100000000 };
 
 struct options {
-    size_t sizes[SIZES_MOST]; /* numbers of timers, ascending */
+    size_t sizes[SIZES_MOST]; /* the numbers of timers, ascending */
     size_t size_count;
     bool workloads[WORKLOADS];
     bool contenders[CONTENDERS];
@@ -20,10 +20,10 @@ struct options {
     const char *plots_directory;    /* NULL: none */
 };
 
-/* Ends the program after --help (status 0) and after a mistake (status 2). */
+/* Reads the arguments. Ends the program after --help (status 0) and after a mistake (status 2). */
 struct options options_read(int argument_count, char **arguments);
 
-/* "10k", "1M", "1234": up to 20 characters and the end. */
+/* Writes a number as "10k", "1M" or "1234": at most 20 characters and the terminator. */
 const char *count_text(size_t count, char text[21]);
 
 #endif

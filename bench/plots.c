@@ -9,8 +9,8 @@
 
 #include "report.h"
 
-/* How a contender is drawn, the same in every plot. The colours are those of Okabe
- * and Ito, which most people with a colour deficiency can tell apart. */
+/* How a contender is drawn; it looks the same in every plot. Most people with a colour deficiency
+ * can tell these colours of Okabe and Ito apart. */
 static const char *const line_styles[CONTENDERS] = {
     [CONTENDER_FLOOR] = "lc rgb '#000000' lw 1.5 dt 2 pt 1",
     [CONTENDER_STORE] = "lc rgb '#777777' lw 1.5 dt 4 pt 8",
@@ -72,7 +72,7 @@ static void print_scale(bool times, FILE *gnuplot)
     fputs(")\n", gnuplot);
 }
 
-/* "w1s-last-ticks" for the figure "last ticks" of W1s. */
+/* Makes the name of a file: "w1s-last-ticks" for the figure "last ticks" of W1s. */
 static void print_file_name(const char *directory, const char *workload, const char *figure,
                             FILE *gnuplot)
 {
@@ -95,7 +95,7 @@ static bool contender_has_figure(const struct results *results, enum workload wo
     return false;
 }
 
-/* A block of data for each contender; returns how many blocks. `by_contender`: the
+/* Writes a block of data for each contender. Returns the number of blocks. With `by_contender` the
  * first column is the number of the block instead of the number of timers. */
 static unsigned print_data(const struct results *results, enum workload workload, size_t figure,
                            bool by_contender, FILE *gnuplot)
@@ -132,7 +132,7 @@ static void print_plot_command(const struct results *results, enum workload work
     fputs("\nunset output\n", gnuplot);
 }
 
-/* Lines over the number of timers. */
+/* Draws lines over the number of timers. */
 static void plot_lines(const struct results *results, enum workload workload, size_t figure,
                        FILE *gnuplot)
 {
@@ -149,7 +149,7 @@ static void plot_lines(const struct results *results, enum workload workload, si
     print_plot_command(results, workload, figure, "yerrorlines", gnuplot);
 }
 
-/* One place for each contender, for a workload with a single number of timers. */
+/* Draws one mark for each contender, for a workload with a single number of timers. */
 static void plot_points(const struct results *results, enum workload workload, size_t figure,
                         FILE *gnuplot)
 {

@@ -71,7 +71,8 @@ static void print_rows(const struct results *results, size_t size, enum workload
     }
 }
 
-/* Which workloads a contender was not given at the largest size, and from where. */
+/* Prints which workloads were left out for a contender at the largest size, and from which size
+ * on. */
 static void print_left_out(const struct results *results, size_t contender, FILE *out)
 {
     const struct options *options = &results->options;

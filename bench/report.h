@@ -1,5 +1,5 @@
 /*
- * Showing what was measured: as a table, as CSV, as plots.
+ * Shows the results: as a table, as CSV, as plots.
  */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
@@ -10,16 +10,16 @@
 
 void report_table(const struct results *results, FILE *out);
 
-/* What the scheduler is to reach, and what it did reach, as far as it was measured. */
+/* Prints the scheduler's aims, and whether those that were measured are reached. */
 void report_aims(const struct results *results, FILE *out);
 
-/* False, with a message on stderr, if the file could not be written. */
+/* Writes the CSV file. Returns false, with a message on stderr, if it cannot be written. */
 bool report_csv(const struct results *results, const char *path);
 
-/* False, with a message on stderr, if gnuplot could not draw. */
+/* Draws the plots. Returns false, with a message on stderr, if gnuplot fails. */
 bool report_plots(const struct results *results, const char *directory);
 
-/* What the figures were measured on: for the head of the table and captions. */
+/* The machine of the figures, for the head of the table and for captions. */
 struct machine {
     char processor[128]; /* "AMD EPYC, 2 processors" */
     char system[256];    /* "Linux 6.1.0 x86_64" */

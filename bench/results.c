@@ -1,5 +1,5 @@
 /*
- * Keeping samples, and summing them up.
+ * Keeps the samples, and sums them up.
  */
 #include <math.h>
 #include <stdio.h>

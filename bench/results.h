@@ -1,6 +1,5 @@
 /*
- * What was measured: one sample for each size, workload, contender, figure and
- * repetition.
+ * The results: one sample for each size, workload, contender, figure and repetition.
  */
 #ifndef BENCH_RESULTS_H
 #define BENCH_RESULTS_H
@@ -8,7 +7,7 @@
 #include "options.h"
 
 struct summary {
-    unsigned count; /* of samples; 0: there is no such figure */
+    unsigned count; /* the number of samples; 0 if there is no such figure */
     double median;
     double least;
     double most;
@@ -16,7 +15,7 @@ struct summary {
 
 struct results {
     struct options options;
-    uint64_t clock_cost_ns; /* of reading the clock once */
+    uint64_t clock_cost_ns; /* the time to read the clock once */
     double *samples;
 };
 
@@ -29,21 +28,21 @@ void results_put(struct results *results, size_t size, enum workload workload, s
 struct summary results_summary(const struct results *results, size_t size, enum workload workload,
                                size_t contender, size_t figure);
 
-/* The median as a multiple of the floor's, or NAN where there is no floor. */
+/* Returns the median divided by the floor's, or NAN if there is no floor. */
 double results_floor_ratio(const struct results *results, size_t size, enum workload workload,
                            size_t contender, size_t figure);
 
-/* How many timers a workload has, at this place in the list of sizes. */
+/* Returns the number of timers of a workload at this place in the list of sizes. */
 size_t results_timers(const struct results *results, size_t size, enum workload workload);
 
-/* Is a workload run at this place in the list of sizes? One that has its own number of
- * timers is run at the first alone. */
+/* Returns whether a workload is run at this place in the list of sizes. One with its own number of
+ * timers is run only at the first place. */
 bool results_run_at(const struct results *results, size_t size, enum workload workload);
 
-/* How many samples there are of a workload's figures. */
+/* Returns the number of samples of each figure of a workload. */
 unsigned results_repetitions(const struct results *results, enum workload workload);
 
-/* May the contender run this workload with so many timers? */
+/* Returns whether the contender may run this workload with so many timers. */
 bool feasible(const struct contender *contender, enum workload workload, size_t timers);
 
 #endif

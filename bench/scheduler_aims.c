@@ -1,16 +1,16 @@
 /*
- * What the scheduler is to reach, beside what it did.
+ * The scheduler's aims, beside its results.
  */
 #include <math.h>
 
 #include "report.h"
 #include "scheduler_bench.h"
 
-/* Aims are meant for so many tasks, where a workload has not its own number. */
+/* The number of tasks that the aims are meant for, unless a workload has its own number. */
 enum { AIMED_TIMERS = 1000000 };
 
 enum kind {
-    SHARE_OF_FLOOR, /* of the floor's operations in the same time; at least */
+    SHARE_OF_FLOOR, /* at least this share of the floor's operations in the same time */
     AT_LEAST,
     AT_MOST,
 };
@@ -34,7 +34,7 @@ static const struct aim {
     {WORKLOAD_RESCHEDULE, SHARE_OF_FLOOR, 0, 0.7},
 };
 
-/* NAN if it was not measured. */
+/* Returns the figure, or NAN if it was not measured. */
 static double reached(const struct results *results, size_t size, const struct aim *aim)
 {
     struct summary summary =

@@ -1,5 +1,5 @@
 /*
- * What the scheduler's workloads and their floors share.
+ * The common part of the scheduler's workloads and their floors.
  */
 #include "scheduler_bench.h"
 
@@ -51,10 +51,10 @@ void figure_lateness(const char *contender, const struct note *notes, size_t cou
     uint64_t *lateness_ns = workspace_allocate(count * sizeof *lateness_ns);
     for (size_t i = 0; i < count; i++) {
         if (notes[i].runs != 1)
-            refuse_note(contender, "ran not once, but so many times:", notes[i].runs);
+            refuse_note(contender, "did not run once; it ran this often:", notes[i].runs);
         if (notes[i].noted_ns < notes[i].deadline_ns)
             refuse_note(contender,
-                        "ran early, by so many ns:", notes[i].deadline_ns - notes[i].noted_ns);
+                        "ran early, by this many ns:", notes[i].deadline_ns - notes[i].noted_ns);
         lateness_ns[i] = notes[i].noted_ns - notes[i].deadline_ns;
     }
     qsort(lateness_ns, count, sizeof *lateness_ns, compare_lateness);
@@ -78,7 +78,7 @@ static double wake_ups(void)
 void figure_idleness(double seconds, double *figures)
 {
     uint64_t began = clock_ns();
-    /* Whoever still has something to do after being filled does it now. */
+    /* Work that is left over from being filled is done now, before it is timed. */
     sleep_until_ns(began + 100 * ELAPSE_MILLISECOND_NS);
 
     double woken = wake_ups();

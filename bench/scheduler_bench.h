@@ -1,6 +1,6 @@
 /*
- * What the scheduler's workloads (S1 to S6) and their floors share. Real time, real
- * threads: other than in the workloads of the structures the clock runs on its own.
+ * The common part of the scheduler's workloads (S1 to S6) and their floors. Unlike the workloads
+ * of the structures, these use real time and real threads.
  */
 #ifndef BENCH_SCHEDULER_BENCH_H
 #define BENCH_SCHEDULER_BENCH_H
@@ -35,10 +35,10 @@ enum { S5_COUNTED, S5_RESIDENT, S5_KEYED_COUNTED, S5_KEYED_RESIDENT };
 
 enum {
     RESCHEDULES_MOST = 5000000,
-    RESCHEDULES_AT_ONCE = 1000, /* between two looks whether the time is up */
+    RESCHEDULES_AT_ONCE = 1000, /* between two looks at the clock */
 };
 
-/* The next far delay of S1, S2, S4 and S5. */
+/* Returns the next far delay of S1, S2, S4 and S5. */
 static inline uint64_t far_delay_ns(struct generator *generator)
 {
     return FAR_DELAY_NS + below(generator, FAR_SPAN_NS);
@@ -49,7 +49,7 @@ static inline double seconds_to_ns(double seconds)
     return seconds * 1e9;
 }
 
-/* Processor time of the whole process. */
+/* Returns the processor time of the whole process. */
 static inline uint64_t process_cpu_ns(void)
 {
     struct timespec time;
@@ -57,26 +57,26 @@ static inline uint64_t process_cpu_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* One timer of S3: what it was scheduled for, and what came of it. */
+/* One timer of S3: its deadline, and when and how often it ran. */
 struct note {
     uint64_t deadline_ns;
     uint64_t noted_ns; /* when its action read the clock */
     uint64_t runs;
 };
 
-/* Sleeps until then, as precisely as the system does for the calling thread. */
+/* Sleeps until this time, as precisely as the system allows for the calling thread. */
 void sleep_until_ns(uint64_t time_ns);
 
-/* The least, the quantiles and the most of how late the notes were; ends the program with a
- * message if one did not run exactly once, or ran early. */
+/* Computes the least lateness of the notes, its quantiles and the most. Ends the program with a
+ * message if a note did not run exactly once, or ran early. */
 void figure_lateness(const char *contender, const struct note *notes, size_t count,
                      double *figures);
 
-/* S4: processor time and wake-ups of the process while the caller sleeps. */
+/* Runs S4: measures processor time and wake-ups of the process while the caller sleeps. */
 void figure_idleness(double seconds, double *figures);
 
-/* Puts memory that is free back into the hands of the system, so that what follows has
- * to touch fresh pages, whoever went before. */
+/* Gives free memory back to the system, so that the next measurement touches fresh pages, whatever
+ * ran before it. */
 void forget_free_memory(void);
 
 workload_function run_floor_schedule, run_floor_cancel, run_floor_deliver, run_floor_deliver_fine,
@@ -86,14 +86,14 @@ workload_function run_deliver, run_deliver_fine, run_deliver_workers, run_sleep;
 
 /* ---- schedulers to measure ---- */
 
-/* Ends the program with a message unless the error is none. */
+/* Ends the program with a message unless `error` is ELAPSE_OK. */
 void must(enum elapse_error error, const char *what);
 
-/* A started scheduler. */
+/* Returns a started scheduler. */
 struct elapse_scheduler *begin_scheduler(uint64_t tick_ns, unsigned workers);
 void end_scheduler(struct elapse_scheduler *scheduler);
 
-/* The action of far tasks: they are gone before they are due. */
+/* The action of far tasks. It is never called: the tasks are gone before they are due. */
 elapse_action_function never_run;
 
 /* Schedules far tasks; `handles` may be NULL. */

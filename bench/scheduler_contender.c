@@ -1,7 +1,7 @@
 /*
- * The scheduler through its public interface: S1, S2, S5 and S6, in which tasks are
- * scheduled, moved and cancelled and none comes due. What comes due is in
- * scheduler_delivery.c.
+ * The scheduler through its public interface: S1, S2, S5 and S6. Here tasks are scheduled,
+ * rescheduled and cancelled, and none comes due. scheduler_delivery.c has the workloads in which
+ * time passes.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -53,8 +53,8 @@ static uint64_t began_first(const struct filler *fillers, unsigned threads)
     return first;
 }
 
-/* Schedules from so many threads, the calling one among them; ns of wall time for each
- * task. */
+/* Schedules from several threads, of which the caller is one. Returns the nanoseconds of elapsed
+ * time for each task. */
 static double fill_from(unsigned threads, struct elapse_scheduler *scheduler, size_t count,
                         struct elapse_handle *handles)
 {
@@ -109,8 +109,8 @@ void run_schedule(struct workspace *workspace, double *figures)
 
 /* ---- S2 ---- */
 
-/* The handles in the order in which they are to be cancelled. To find a handle is the
- * caller's affair, and not measured. */
+/* Puts the handles into the order in which they will be cancelled. Finding a handle is the caller's
+ * work, and is not measured. */
 static struct elapse_handle *shuffle(const struct elapse_handle *handles, const uint32_t *order,
                                      size_t count)
 {
@@ -146,7 +146,7 @@ void run_cancel(struct workspace *workspace, double *figures)
 
 /* ---- S5 ---- */
 
-/* Bytes that the scheduler has asked for and not given back. */
+/* The bytes that the scheduler has allocated and not freed. */
 static _Atomic size_t held_bytes;
 
 static void *allocate_counted(size_t alignment, size_t bytes, void *context)
@@ -165,7 +165,7 @@ static void release_counted(void *memory, size_t bytes, void *context)
     free(memory);
 }
 
-/* A number of kilobytes in /proc/self/status, in bytes; 0 if it is not there. */
+/* Reads a number of kilobytes in /proc/self/status. Returns it in bytes; 0 if it is not there. */
 static size_t status_bytes(const char *name)
 {
     char line[256];
@@ -181,7 +181,7 @@ static size_t status_bytes(const char *name)
     return kilobytes * 1024;
 }
 
-/* Makes the most that was resident what is resident now; false if the system cannot. */
+/* Resets the peak of resident memory to the present amount. Returns false if the system cannot. */
 static bool forget_peak(void)
 {
     FILE *file = fopen("/proc/self/clear_refs", "w");
@@ -253,7 +253,8 @@ void run_reschedule(struct workspace *workspace, double *figures)
     forget_free_memory();
     struct elapse_scheduler *scheduler = begin_scheduler(COARSE_TICK_NS, DEFAULT_WORKERS);
     schedule_far(scheduler, &generator, RESCHEDULE_TASKS, handles);
-    /* All of them down to 60 s first, which is another path than putting them off. */
+    /* First move all of them down to 60 s: an earlier deadline takes another path than a later one.
+     */
     for (size_t i = 0; i < RESCHEDULE_TASKS; i++)
         error |= elapse_task_reschedule_after(scheduler, handles[i], RESCHEDULE_DELAY_NS);
 

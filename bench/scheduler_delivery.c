@@ -1,17 +1,16 @@
 /*
- * The scheduler as time passes: S3, in which tasks come due, and S4, in which none
- * does.
+ * The scheduler while time passes: tasks come due in S3, and none in S4.
  */
 #include <stdlib.h>
 
 #include "scheduler_bench.h"
 
-/* How long to wait for tasks that are late. */
+/* The time to wait for tasks that are late. */
 #define PATIENCE_NS (60 * ELAPSE_SECOND_NS)
 
 /* ---- S3 ---- */
 
-/* Goes by its own reading of the clock, not by what the scheduler says of it. */
+/* Reads the clock itself, and does not rely on the time that the scheduler passes. */
 static void note_lateness(void *context, const struct elapse_run *run)
 {
     struct note *note = context;
@@ -20,7 +19,7 @@ static void note_lateness(void *context, const struct elapse_run *run)
     note->runs++;
 }
 
-/* Schedules all; returns the last deadline. The clock is read here, so that the deadline is
+/* Schedules all tasks. Returns the last deadline. The clock is read here, so that each deadline is
  * known to the nanosecond. */
 static uint64_t schedule_notes(struct elapse_scheduler *scheduler, struct note *notes, size_t count,
                                uint64_t span_ns)
@@ -39,10 +38,9 @@ static uint64_t schedule_notes(struct elapse_scheduler *scheduler, struct note *
 }
 
 /*
- * Waits for a moment from which a quarter of the span leads to a multiple of so many ticks. That
- * is where a wheel distributes the timers of thousands of ticks at once, so whether it
- * falls into the span at all must not be left to chance. A span that is short beside it
- * does not wait.
+ * Waits for a moment that is a quarter of the span before a multiple of so many ticks. At such a
+ * multiple a wheel cascades the timers of thousands of ticks at once. So every run has one in its
+ * span, and none has it by chance. Returns at once if the span is short against these ticks.
  */
 static void wait_for_phase(uint64_t span_ns, uint64_t tick_ns)
 {
@@ -66,7 +64,7 @@ static void wait_until_done(struct elapse_scheduler *scheduler, uint64_t last_ns
     } while (statistics.pending + statistics.running > 0 && look_ns < last_ns + PATIENCE_NS);
 }
 
-/* Processor time of scheduling alone: tasks that do not come due. */
+/* Returns the processor time of scheduling alone: these tasks do not come due. */
 static double scheduling_cpu_s(size_t count, uint64_t tick_ns, unsigned workers)
 {
     struct generator generator = {GENERATOR_SEED};

@@ -1,8 +1,8 @@
 /*
- * The floors of the scheduler's workloads: what no scheduler can do without, be it
- * as simple as it likes. The clock is read where a delay has to become a deadline, a
- * lock is taken and released, and a node of one cache line is put into a list, taken
- * out of it, or written to. There is one lock, and nobody else wants it.
+ * The floors of the scheduler's workloads: the work that even the simplest scheduler must do. It
+ * reads the clock where a delay becomes a deadline, takes and releases a lock, and puts a node of
+ * one cache line into a list, takes it out, or writes to it. There is one lock, and no other
+ * thread wants it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 enum {
     LISTS = 64,
-    BLOCK_NODES = 1024, /* nodes come in blocks of 64 KiB, as tasks do */
+    BLOCK_NODES = 1024, /* nodes are allocated in blocks of 64 KiB, as tasks are */
 };
 
 struct floor_task {
@@ -27,7 +27,7 @@ struct floor_task {
 
 _Static_assert(sizeof(struct floor_task) == SCHEDULER_NODE_BYTES, "as large as a task");
 
-/* All that a floor has: a lock, lists, and the nodes, which are kept by block. */
+/* The data of a floor: a lock, the lists, and the blocks of nodes. */
 struct ground {
     pthread_mutex_t lock;
     struct floor_task lists[LISTS]; /* heads of rings */
@@ -37,11 +37,11 @@ struct ground {
     pthread_mutex_t companion_stays;
 };
 
-/* ---- the ground ---- */
+/* ---- the data of a floor ---- */
 
 /*
- * As long as a process has one thread, the C library takes locks without atomic
- * instructions. A scheduler has others, so a floor has one too; it sleeps.
+ * While a process has one thread, the C library takes locks without atomic instructions. A
+ * scheduler has more threads. So a floor has a second thread, too, which sleeps.
  */
 static void *keep_company(void *argument)
 {
@@ -77,7 +77,7 @@ static void end_ground(struct ground *ground)
     free(ground);
 }
 
-/* The node of this number; numbers come in order. */
+/* Returns the node with this number. Requires that numbers are asked for in order. */
 static inline struct floor_task *take_node(struct ground *ground, size_t number)
 {
     if (number % BLOCK_NODES == 0) {
@@ -106,7 +106,7 @@ static inline void unlink_node(struct floor_task *node)
 
 /* ---- S1, S2, S6 ---- */
 
-/* The list is one that the delay says, as in a wheel of one level. */
+/* Chooses the list by the delay, as in a wheel of one level. */
 static void fill_ground(struct ground *ground, size_t count, struct floor_task **nodes)
 {
     struct generator generator = {GENERATOR_SEED};
@@ -197,14 +197,14 @@ void run_floor_reschedule(struct workspace *workspace, double *figures)
 
 /* ---- S3 ---- */
 
-/* A thread that knows how many timers each tick has, and wakes up for those that have
+/* A thread that knows the number of timers of each tick, and wakes up for the ticks that have
  * some. */
 struct counter {
     uint64_t tick_ns;
     uint64_t first_tick;
     size_t ticks;
     const uint32_t *counts; /* timers by tick */
-    uint64_t *woken_ns;     /* when the thread came to that tick */
+    uint64_t *woken_ns;     /* when the thread reached that tick */
     uint64_t counted;
 };
 
@@ -231,7 +231,7 @@ static void deliver(struct workspace *workspace, uint64_t tick_ns, double *figur
     uint32_t *counts = workspace_allocate(ticks * sizeof *counts);
     uint64_t *woken_ns = workspace_allocate(ticks * sizeof *woken_ns);
     struct generator generator = {GENERATOR_SEED};
-    /* Counting them beforehand takes a moment. */
+    /* Counting the timers beforehand takes a moment. */
     uint64_t start_ns = clock_ns() + ELAPSE_SECOND_NS / 4;
     struct counter counter = {
         .tick_ns = tick_ns,

@@ -51,7 +51,7 @@ void textbook_wheel_start(struct textbook_wheel *wheel, struct textbook_timer *t
     if (timer->link.next != NULL)
         textbook_unlink(&timer->link);
     timer->deadline = deadline;
-    /* The slot of the present tick has been taken already. */
+    /* The slot of the present tick has already been emptied. */
     append(deadline <= wheel->now ? &wheel->due : list_for(wheel, deadline), &timer->link);
 }
 

@@ -1,12 +1,12 @@
 /*
  * A textbook hierarchical timing wheel, kept here only to compare with.
  *
- * Four levels of 256 slots, each a plain doubly linked list. A timer goes to the
- * level of its delay: below 2^8 ticks to level 0, below 2^16 to level 1, and so
- * on. The clock goes by tick by tick; when level 0 has gone round, the next slot
- * of level 1 is taken and its timers are placed again, and so upwards. Nothing
- * knows which slots are empty: a jump of the clock is as many ticks, and there is
- * no asking when the next timer is due.
+ * It has four levels of 256 slots, and each slot is a plain doubly linked list. The delay of a
+ * timer chooses its level: below 2^8 ticks level 0, below 2^16 level 1, and so on. The clock
+ * advances tick by tick. When level 0 has gone round, the timers of the next slot of level 1
+ * cascade: they are placed again. Higher levels do the same. The wheel does not know which slots
+ * are empty. So a jump of the clock costs as many ticks, and the wheel cannot say when the next
+ * timer is due.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP
  * 1987, scheme 7, with the 8-bit digits of the kernels that took it up.
@@ -43,16 +43,16 @@ struct textbook_wheel {
 
 void textbook_wheel_init(struct textbook_wheel *wheel);
 
-/* Of an idle or a pending timer. Delays from 2^32 on wait in the last slot. */
+/* Starts an idle timer or restarts a pending one. Delays from 2^32 on wait in the last slot. */
 void textbook_wheel_start(struct textbook_wheel *wheel, struct textbook_timer *timer,
                           uint64_t deadline);
 
 bool textbook_wheel_stop(struct textbook_timer *timer);
 
-/* Takes the timers of level 1 and above down that are due to go. */
+/* Cascades the timers of level 1 and above that must move down now. */
 void textbook_wheel_cascade(struct textbook_wheel *wheel);
 
-/* Makes the timers of the present slot of level 0 due. */
+/* Makes the timers in the present slot of level 0 due. */
 void textbook_wheel_expire(struct textbook_wheel *wheel, struct textbook_link *slot);
 
 static inline void textbook_wheel_tick(struct textbook_wheel *wheel)

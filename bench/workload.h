@@ -1,8 +1,8 @@
 /*
- * The workloads: their names, their figures, their constants, and the memory that
- * they run in. What each does is told in README.md; the code is in workloads.h
- * (with a structure) and floors.c (with the structure taken out), for the scheduler in
- * scheduler_contender.c, scheduler_delivery.c and scheduler_floors.c.
+ * The workloads: their names, figures and constants, and the memory that they run in. README.md
+ * describes each of them. The code for structures is in workloads.h, and in floors.c without a
+ * structure; for the scheduler it is in scheduler_contender.c, scheduler_delivery.c and
+ * scheduler_floors.c.
  */
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
@@ -22,7 +22,7 @@ enum workload {
     WORKLOAD_ONE_TTL,        /* W6 */
     WORKLOAD_IDLE,
     WORKLOAD_WORST,
-    WORKLOAD_SCHEDULE,        /* S1: the scheduler's from here on */
+    WORKLOAD_SCHEDULE,        /* S1; from here on they are the scheduler's */
     WORKLOAD_CANCEL,          /* S2 */
     WORKLOAD_DELIVER,         /* S3 */
     WORKLOAD_DELIVER_FINE,    /* S3f */
@@ -46,11 +46,11 @@ struct figure_description {
     const char *unit;
 };
 
-/* With how many timers a workload is run. */
+/* The numbers of timers that a workload is run with. */
 enum workload_size {
-    SIZE_EACH,    /* each of those asked for */
-    SIZE_LARGEST, /* the largest of those asked for */
-    SIZE_OWN,     /* its own number, whatever is asked for */
+    SIZE_EACH,    /* every number of --sizes */
+    SIZE_LARGEST, /* the largest number of --sizes */
+    SIZE_OWN,     /* a fixed number of its own */
 };
 
 struct workload_description {
@@ -58,7 +58,7 @@ struct workload_description {
     const char *title;
     size_t own_timers; /* of SIZE_OWN */
     enum workload_size size;
-    bool real_time; /* each run lasts for seconds, in which it mostly sleeps */
+    bool real_time; /* each run lasts for seconds and mostly sleeps */
     struct figure_description figures[FIGURES_MOST + 1];
 };
 
@@ -83,8 +83,8 @@ enum {
     IDLE_SPAN = 1 << 20,
 
     WORST_PASSES = 3,
-    /* Ticks before the burst of which every call is timed. A wheel with 8-bit
-     * digits takes the burst down a level within them. */
+    /* Every call is timed from so many ticks before the burst. In that time a wheel with 8-bit
+     * digits cascades the burst down a level. */
     WORST_LEAD_TICKS = 1 << 16,
     CASCADE_MOVES = 1000,
 
@@ -96,30 +96,30 @@ enum {
 #define SPARSE_SPAN (UINT64_C(1) << 32)
 #define IDLE_DELAY  (UINT64_C(1) << 30)
 
-/* Is it one of the scheduler's, and not of the structures? */
+/* Returns whether the workload is for the scheduler, not for structures. */
 static inline bool of_scheduler(enum workload workload)
 {
     return workload >= WORKLOAD_SCHEDULE;
 }
 
-/* Operations of W2 and W6. */
+/* Returns the number of operations in W2 and W6. */
 uint64_t restart_operations(size_t timers);
 
-/* Timers that W5 stops. */
+/* Returns the number of timers that W5 stops. */
 static inline size_t burst_stops(size_t timers)
 {
     return timers / 10 * 9;
 }
 
-/* When W6 starts the timer of this number. */
+/* Returns the tick at which W6 starts the timer with this number. */
 static inline uint64_t ramp_tick(size_t number, size_t timers)
 {
     return (uint64_t)number * RAMP_TICKS / timers;
 }
 
 /*
- * What has fired: how many, and the sum of the ticks at which they did. A timer
- * lost, fired twice, early or late shows in one of the two.
+ * The number of timers that have fired, and the sum of the ticks at which they fired. A timer that
+ * is lost, fires twice, early or late changes one of the two.
  */
 struct fired {
     uint64_t count;
@@ -142,7 +142,7 @@ struct workspace {
     uint32_t *arm_order;   /* a random permutation of the timers */
     uint32_t *stop_order;  /* another */
     uint32_t *by_deadline; /* for floors: timers in the order of their deadlines */
-    uint32_t *call_ns;     /* what each call took, for the worst of them */
+    uint32_t *call_ns;     /* the time of each call, for the worst call */
     size_t calls_most;
     struct fired expected[WORKLOADS];
     bool expected_known[WORKLOADS];
@@ -158,16 +158,17 @@ enum { NODE_BYTES_MOST = 40 };
 struct workspace *workspace_new(size_t timers, double seconds);
 void workspace_free(struct workspace *workspace);
 
-/* Memory all zero, and touched; for free. Ends the program with a message if there is none. */
+/* Returns memory that is zero and has been touched. Release it with free. Ends the program with a
+ * message if memory is short. */
 void *workspace_allocate(size_t bytes);
 
-/* Nodes all zero, and in memory. */
+/* Sets all nodes to zero, which also brings them into memory. */
 void workspace_clear_nodes(struct workspace *workspace, size_t node_bytes);
 
-/* What a workload must fire, found without any structure (expected.c). */
+/* Returns what a workload must fire, computed without any structure (expected.c). */
 struct fired expected_fired(struct workspace *workspace, enum workload workload);
 
-/* Ends the program with a message unless `fired` is what must have fired. */
+/* Ends the program with a message unless `fired` is what the workload must fire. */
 void check_fired(struct workspace *workspace, enum workload workload, const char *contender,
                  struct fired fired);
 

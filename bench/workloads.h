@@ -4,31 +4,30 @@
  *
  *     node_type                       the node of the structure
  *     CONTENDER_NAME                  for messages
- *     CONTENDER_IDLE_TICKS            how many idle ticks are timed
+ *     CONTENDER_IDLE_TICKS            the number of idle ticks to time
  *     structure_reset(workspace)      an empty structure at time 0
  *     structure_start(node, deadline)
  *     structure_stop(node)            true if it was pending
  *     structure_advance(now)
  *     structure_pop()                 a due node, or NULL
- *     structure_moves()               how many times nodes were moved so far, if it is known:
- *                                     without CONTENDER_MOVES_UNKNOWN
+ *     structure_moves()               the number of moves of nodes so far; not needed with
+ *                                     CONTENDER_MOVES_UNKNOWN
  *     structure_next()                only with CONTENDER_HAS_NEXT
- *     structure_cascade(most)          only with CONTENDER_HAS_CASCADE
+ *     structure_cascade(most)         only with CONTENDER_HAS_CASCADE
  *
- * With CONTENDER_POPS_IN_TURN an advance fires all that is due, pop only tells of it, and so
+ * With CONTENDER_POPS_IN_TURN an advance fires all due nodes and pop only hands them out, so
  * there is no single call to time.
  *
- * So every contender gets its own copy of the loops, into which the compiler
- * inlines what the structure offers inline, as it does in a program that uses
- * one. Through a table of functions an idle tick of the wheel, a comparison and a
- * store, would cost a call or two more than it does.
+ * Every contender thus gets its own copy of the loops, and the compiler inlines the inline
+ * functions of its structure into them, as in a real program. An idle tick of the wheel is only a
+ * comparison and a store: a table of functions would add a call or two to that.
  */
 #include <string.h>
 
 #include "contender.h"
 #include "measure.h"
 
-/* An empty structure and idle nodes. */
+/* Prepares an empty structure and idle nodes. */
 static node_type *begin(struct workspace *workspace)
 {
     workspace_clear_nodes(workspace, sizeof(node_type));
@@ -41,7 +40,7 @@ static inline size_t armed_at(const uint32_t *order, size_t position)
     return order == NULL ? position : order[position];
 }
 
-/* One tick; what is due is counted. */
+/* Advances to this tick and counts the nodes that are due. */
 static inline void tick_and_count(uint64_t tick, struct fired *fired)
 {
     structure_advance(tick);
@@ -51,7 +50,7 @@ static inline void tick_and_count(uint64_t tick, struct fired *fired)
     }
 }
 
-/* Ticks from `first` on until `count` have fired, or the last deadline is past. */
+/* Advances tick by tick from `first` on, until `count` nodes have fired or `last` has passed. */
 static void tick_until_fired(uint64_t first, uint64_t last, uint64_t count, struct fired *fired)
 {
     for (uint64_t tick = first; tick <= last && fired->count < count; tick++)
@@ -269,7 +268,7 @@ static void run_idle(struct workspace *workspace, double *figures)
     uint64_t due = 0;
     uint64_t began = clock_ns();
     for (uint64_t tick = 1; tick <= CONTENDER_IDLE_TICKS; tick++) {
-        /* Without it the compiler would keep the wheel in registers. */
+        /* Otherwise the compiler would keep the wheel in registers. */
         forget_memory();
         structure_advance(tick);
         due += structure_pop() != NULL;
@@ -283,9 +282,9 @@ static void run_idle(struct workspace *workspace, double *figures)
 /* ---- the worst single call ---- */
 
 #ifndef CONTENDER_POPS_IN_TURN
-/* Notes that the call of this number took from `began` to now, or less in an
- * earlier pass. Every pass makes the same calls, so that what takes longer in one
- * of them alone is not the structure's doing, but the machine's. */
+/* Notes the time of the call with this number, from `began` to now, unless an earlier pass was
+ * faster. Every pass makes the same calls. So a call that is slow in one pass only was slowed down
+ * by the machine, not by the structure. */
 static inline void note_call(struct workspace *workspace, size_t number, uint64_t began)
 {
     uint64_t took_ns = clock_ns() - began;
@@ -293,7 +292,7 @@ static inline void note_call(struct workspace *workspace, size_t number, uint64_
         workspace->call_ns[number] = (uint32_t)took_ns;
 }
 
-/* As W5 with none stopped; every call is timed by itself. Returns their number. */
+/* Runs W5 without stops, and times every call by itself. Returns the number of calls. */
 static size_t time_each_call(struct workspace *workspace, const uint32_t *order, bool cascade_first)
 {
     node_type *nodes = begin(workspace);

@@ -1,5 +1,5 @@
 /*
- * The memory that the workloads run in, and the table of their names.
+ * The memory of the workloads, and the table of their names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,7 +118,7 @@ struct workspace *workspace_new(size_t timers, double seconds)
 {
     struct generator generator = {GENERATOR_SEED};
     struct workspace *workspace = workspace_allocate(sizeof *workspace);
-    /* W4 has its own number of timers, all of them in the same nodes. */
+    /* W4 has its own number of timers, in the same nodes. */
     size_t nodes = (timers > SPARSE_TIMERS ? timers : SPARSE_TIMERS) + FOREGROUND_TIMERS;
     workspace->timers = timers;
     workspace->seconds = seconds;
@@ -129,7 +129,7 @@ struct workspace *workspace_new(size_t timers, double seconds)
     workspace->arm_order = random_permutation(&generator, timers);
     workspace->stop_order = random_permutation(&generator, timers);
     workspace->by_deadline = workspace_allocate(nodes * sizeof *workspace->by_deadline);
-    /* Each tick and each timer: an advance or a pop, and a cascade before it. */
+    /* Each tick has an advance, each timer has a pop, and a cascade may precede each. */
     workspace->calls_most = 3 * (timers + WORST_LEAD_TICKS + BURST_SPAN);
     workspace->call_ns = workspace_allocate(workspace->calls_most * sizeof *workspace->call_ns);
     return workspace;

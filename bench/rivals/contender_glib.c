@@ -1,11 +1,11 @@
 /*
- * GLib as a contender: a timer is a GSource, made and attached when it is first started;
- * g_source_set_ready_time starts, restarts and, with -1, stops it; a tick is
+ * GLib as a contender. A timer is a GSource, created and attached when it is first started.
+ * g_source_set_ready_time starts and restarts it and, with -1, stops it. A tick is a
  * g_main_context_iteration that may not block. Ready times are microseconds on the monotonic
- * clock, so that nothing is rounded.
+ * clock, so nothing is rounded.
  *
- * An iteration looks at every source there is, hence the few timers that it is given. Each
- * g_source_set_ready_time also wakes the context, by writing to an eventfd.
+ * An iteration looks at every source, so it is given few timers only. Each
+ * g_source_set_ready_time also wakes the context by writing to an eventfd.
  */
 #include <glib.h>
 
@@ -54,7 +54,7 @@ static void make_source(node_type *node)
     node->source = (struct timer_source *)g_source_new(&functions, sizeof *node->source);
     node->source->node = node;
     g_source_attach(&node->source->source, context);
-    g_source_unref(&node->source->source); /* the context keeps it */
+    g_source_unref(&node->source->source); /* the context holds a reference */
 }
 
 static inline void structure_reset(struct workspace *workspace)

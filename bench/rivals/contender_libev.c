@@ -1,11 +1,11 @@
 /*
- * libev as a contender: ev_timer_start starts; ev_timer_again, with the member `repeat` set
- * around it, restarts what is pending, which the manual recommends over stopping and starting;
- * ev_timer_stop stops; a tick is ev_run with EVRUN_NOWAIT.
+ * libev as a contender. ev_timer_start starts a timer. ev_timer_again restarts a pending one, with
+ * the member `repeat` set for the call; the manual recommends this over stop and start.
+ * ev_timer_stop stops. A tick is ev_run with EVRUN_NOWAIT.
  *
- * libev counts in seconds of floating point and fires strictly after a deadline, where the
- * clock of this benchmark shows whole ticks alone. So each delay is given a tenth of a tick
- * short, and the timer fires in the turn of its tick.
+ * libev counts in floating-point seconds and fires strictly after a deadline. The clock of this
+ * benchmark shows only whole ticks. So each delay is a tenth of a tick shorter than asked for, and
+ * the timer fires in the turn of its tick.
  */
 #include <ev.h>
 

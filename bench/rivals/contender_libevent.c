@@ -1,11 +1,11 @@
 /*
- * libevent as a contender: evtimer_add starts and restarts, evtimer_del stops, and a tick is
- * event_base_loop with EVLOOP_NONBLOCK. Delays are whole milliseconds from the clock, which a
- * base that is told nothing reads in its coarse form, so that nothing is rounded. The events
- * are assigned before anything is timed.
+ * libevent as a contender. evtimer_add starts and restarts, evtimer_del stops, and a tick is
+ * event_base_loop with EVLOOP_NONBLOCK. Delays are whole milliseconds, and so is the coarse clock
+ * that a base reads by default, so nothing is rounded. The events are assigned before anything is
+ * timed.
  *
- * As libevent-c it runs W2 and W6 once more, with event_base_init_common_timeout for the delay
- * that all restarts share, which the manual advises for many time-outs of one length.
+ * As libevent-c it runs W2 and W6 once more, with event_base_init_common_timeout for the delay of
+ * all restarts. The manual advises that for many time-outs of one length.
  */
 #include <event2/event.h>
 #include <event2/event_struct.h>
@@ -23,7 +23,7 @@ enum { TICKS_A_SECOND = 1000, US_A_TICK = 1000 };
 
 static struct event_base *base;
 static bool wants_common_timeout;
-static const struct timeval *common_timeout; /* NULL: not wanted */
+static const struct timeval *common_timeout; /* NULL if it is not used */
 
 static void loop_turn(void)
 {

@@ -1,7 +1,7 @@
 /*
- * libuv as a contender: uv_timer_start starts and restarts, uv_timer_stop stops, and a tick
- * is uv_run with UV_RUN_NOWAIT. Delays are whole milliseconds from the loop's own time, so
- * that nothing is rounded. The handles are made known to the loop before anything is timed.
+ * libuv as a contender. uv_timer_start starts and restarts, uv_timer_stop stops, and a tick is
+ * uv_run with UV_RUN_NOWAIT. Delays are whole milliseconds from the loop's own time, so nothing is
+ * rounded. The handles are initialised before anything is timed.
  */
 #include <uv.h>
 

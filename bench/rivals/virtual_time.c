@@ -1,5 +1,5 @@
 /*
- * The calls that the event loops make, and what they are told.
+ * The clock and wait functions that the event loops call, with virtual time behind them.
  */
 #include "virtual_time.h"
 
@@ -18,8 +18,8 @@
 
 enum { TICKS_A_SECOND = 1000, NS_A_TICK = 1000000, US_A_TICK = 1000 };
 
-/* What the clocks show at tick 0, in ticks: not 0, which some libraries take for unknown, and for
- * the wall clock an ordinary day. */
+/* The ticks that the clocks show at tick 0. Some libraries take 0 for unknown, so it is not 0; the
+ * wall clock shows an ordinary day. */
 #define MONOTONIC_START UINT64_C(1000000)
 #define WALL_START      UINT64_C(1600000000000)
 
@@ -46,8 +46,8 @@ uint64_t virtual_monotonic_us(uint64_t tick)
     return (MONOTONIC_START + tick) * US_A_TICK;
 }
 
-/* The C library's function of this name. ISO C knows no way from an object pointer to a function;
- * POSIX has dlsym, and the bytes are the same. */
+/* Finds the C library's function with this name. dlsym returns an object pointer. ISO C has no
+ * conversion to a function pointer, so the bytes are copied, which POSIX allows. */
 static void find_next(const char *name, void *function, size_t function_bytes)
 {
     void *found = dlsym(RTLD_NEXT, name);
@@ -73,7 +73,7 @@ uint64_t clock_ns(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-/* ---- what stands in for the C library's functions ---- */
+/* ---- the replacements of the C library's functions ---- */
 
 static bool is_wall_clock(clockid_t clock)
 {
@@ -86,8 +86,8 @@ static bool is_virtual_clock(clockid_t clock)
            clock == CLOCK_BOOTTIME;
 }
 
-/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the system's headers use names
- * that are reserved for it. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): the names in the system's
+ * headers are reserved. */
 
 int clock_gettime(clockid_t clock, struct timespec *time)
 {

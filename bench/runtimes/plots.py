@@ -166,7 +166,7 @@ def memory_plot(results, directory):
 def restart_plot(results, directory):
     case = results.case("S6")
     rows = case_rows(results, case, (0,), lambda name: bool(results.note(case, name)))
-    title = f"S6, put off random ones of {count_text(results.timers(case))} timers"
+    title = f"S6, postpone random ones of {count_text(results.timers(case))} timers"
     return draw_bars(directory, "s6-reschedule", title, "ns for each", rows, ("reschedule",),
                      "no call for it: cancel and schedule anew", repeated(results))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The race of the scheduler against the timers of other runtimes. README.md says it all."""
+"""The race of the scheduler against the timers of other runtimes. README.md describes it."""
 
 import argparse
 import contextlib
@@ -94,7 +94,7 @@ def parse_arguments(arguments):
 
 
 def say(text):
-    """What is being run, for those who watch."""
+    """Says what is running, for people who watch."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

@@ -60,7 +60,7 @@ def figure_line(results, case, number, name, start):
     ratio = number_text(summary.median / own) if own and own > 0 <= summary.median else "-"
     note = results.note(case, name)
     if note and number > 0:
-        # What was marked or queued has been done by then.
+        # By then, marked or queued work has been done.
         note = "" if case.figures[number].label == "cascaded" else "as above"
     return (f"{start} {number_text(summary.median):>10} {number_text(summary.least):>10} "
             f"{number_text(summary.most):>10} {ratio:>9}  {note}").rstrip()
@@ -111,13 +111,13 @@ def write_csv(results, file):
 # ---- aims ----
 
 def best_of(results, case, names, number=0):
-    """The least median among these, and whose it is."""
+    """Returns the least median among these, and the contender that has it."""
     medians = [(results.median(case, name, number), name) for name in names]
     return min((pair for pair in medians if pair[0] is not None), default=(None, None))
 
 
 def unlinking(results):
-    """Peers whose cancel removes the entry, and those of which that is not known."""
+    """Returns the peers whose cancel removes the entry, and those for which this is unknown."""
     case = results.case("S2")
     return [name for name in peers(results)
             if case is None or results.mark(case, name, "unlinks") != 0]
@@ -134,7 +134,7 @@ def peers(results):
 
 
 def judge(workload, what, unit, reached, limit, against):
-    """A line of the list: at or below the limit, or missed by how much."""
+    """Returns a line of the list: whether the limit is met, or by how much it is missed."""
     outcome = "met"
     if reached > limit:
         share = f", {reached / limit - 1:.0%}" if limit > 0 else ""

@@ -40,7 +40,7 @@ CASES = (
                            Figure("switches", "switches", "in 5 s", 1, True)), (), False),
     Case("S5", 1, "memory", (Figure("task_bytes", "task", "bytes"),
                              Figure("resident_bytes", "resident", "bytes")), (), False),
-    Case("S6", 1, "put off", (Figure("reschedule_ns", "reschedule", "ns"),), ("resets",), True,
+    Case("S6", 1, "postpone", (Figure("reschedule_ns", "reschedule", "ns"),), ("resets",), True,
          100000),
 )
 WORKLOADS = tuple(dict.fromkeys(case.workload for case in CASES))

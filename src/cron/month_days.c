@@ -95,17 +95,16 @@ uint32_t elapse__cron_month_days(const struct elapse_cron *cron, unsigned length
 
 bool elapse__cron_names_a_day(const struct elapse_cron *cron)
 {
-    /* There are fourteen kinds of years: a year is a leap year or not, and begins on one
-     * of seven days of the week. Each kind occurs within 400 years. */
+    /* A month begins on each day of the week some time within 400 years, in leap years and in
+     * others. 1999 and 2000 stand for the two. */
     for (int64_t year = 1999; year <= 2000; year++) {
-        for (unsigned first_weekday = 0; first_weekday < 7; first_weekday++) {
-            unsigned weekday = first_weekday;
-            for (unsigned month = 1; month <= 12; month++) {
-                unsigned length = elapse__month_length(year, month);
-                if (cron->months & 1U << month &&
-                    elapse__cron_month_days(cron, length, weekday) != 0)
+        for (unsigned month = 1; month <= 12; month++) {
+            unsigned length = elapse__month_length(year, month);
+            if ((cron->months & 1U << month) == 0)
+                continue;
+            for (unsigned first_weekday = 0; first_weekday < 7; first_weekday++) {
+                if (elapse__cron_month_days(cron, length, first_weekday) != 0)
                     return true;
-                weekday = (weekday + length) % 7;
             }
         }
     }

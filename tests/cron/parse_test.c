@@ -82,6 +82,7 @@ static void same_meaning_in_other_words(void **state)
         {"0 0 * * 5-7", "0 0 * * 5,6,0"},
         {"0 0 * * fri-sun", "0 0 * * 0,5,6"},
         {"0 0 * * sun-sun", "0 0 * * 0"},
+        {"0 0 * * mon-sun", "0 0 * * 0-6"},
         {"0 0 * * sun-7", "0 0 * * 0-6"},
         {"0 0 * * 1-7/3", "0 0 * * 1,4,7"},
         {"*/20 * * * *", "0,20,40 * * * *"},
@@ -207,6 +208,13 @@ static void names(void **state)
         {"* * * january *", "      ^", "there is no such name"},
         {"* * * ja *", "      ^", "there is no such name"},
         {"* * * mon *", "      ^", "there is no such name"},
+        {"* * * zoo *", "      ^", "there is no such name"},
+        {"* * * lx *", "      ^", "there is no such name"},
+        {"* * * l,x *", "      ^", last_text},
+        {"* * * fan *", "      ^", "there is no such name"},
+        {"* * * jaz *", "      ^", "there is no such name"},
+        {"* * * janz *", "      ^", "there is no such name"},
+        {"* * * * xri", "        ^", "there is no such name"},
         {"* * * * friday", "        ^", "there is no such name"},
         {"* * * * jan", "        ^", "there is no such name"},
         {"* * * * frix", "        ^", "there is no such name"},
@@ -220,6 +228,7 @@ static void names(void **state)
         {"@", "^", "there is no such name"},
         {" @dailyx", " ^", "there is no such name"},
         {"@dail", "^", "there is no such name"},
+        {"@xaily", "^", "there is no such name"},
         {"@every 5m", "^", "there is no such name"},
         {"@daily *", "       ^", "nothing may follow here"},
     };
@@ -322,6 +331,21 @@ static void days_that_never_come(void **state)
     parsed("0 0 */28 2 1#5");
 }
 
+/* 29 February is each day of the week in some year. The 22nd can be the last of its kind in
+ * February, but not in leap years. */
+static void days_that_come_in_few_years(void **state)
+{
+    char text[] = "0 0 */28 2 0#5";
+
+    (void)state;
+    for (int weekday = 0; weekday <= 7; weekday++) {
+        text[sizeof text - 4] = (char)('0' + weekday);
+        parsed(text);
+    }
+    parsed("0 0 */21 2 5L");
+    parsed("0 0 */28 2 5L");
+}
+
 static void too_long(void **state)
 {
     char text[ELAPSE_CRON_LENGTH_MAX + 2];
@@ -375,6 +399,7 @@ int main(void)
         cmocka_unit_test(too_few_and_too_many_fields),
         cmocka_unit_test(days_that_depend_on_the_month_in_the_wrong_place),
         cmocka_unit_test(days_that_never_come),
+        cmocka_unit_test(days_that_come_in_few_years),
         cmocka_unit_test(too_long),
         cmocka_unit_test(the_longest_sensible_expression_is_not_too_long),
         cmocka_unit_test(no_expression),

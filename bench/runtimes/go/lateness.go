@@ -17,10 +17,10 @@ func reportCount(metric string, value int64) {
 	fmt.Printf("%s\t%d\n", metric, value)
 }
 
-// Reports how late the timers were, and writes the histogram if a file is named. Sorts them.
+// Reports how late the timers were, and writes the histogram if a file is named. Sorts the slice.
 func reportLateness(latenessNs []int64, file string) error {
 	sort.Slice(latenessNs, func(i, k int) bool { return latenessNs[i] < latenessNs[k] })
-	// The least lateness that so many thousandths of the timers do not exceed.
+	// Returns the least lateness that so many thousandths of the timers do not exceed.
 	quantileMs := func(thousandths int) float64 {
 		place := (len(latenessNs)*thousandths + 999) / 1000
 		if place == 0 {

@@ -1,19 +1,20 @@
 // The timers of the Go runtime in the race of bench/runtimes: time.AfterFunc, Timer.Stop and
 // Timer.Reset.
 //
-// They are used as the manual of package time says: AfterFunc runs its function in a goroutine of
-// its own; Stop and Reset answer whether the timer was still pending. A far timer shares one
-// plain function with all others, a timer that comes due has a closure that knows its deadline.
+// They are used as the manual of package time says. AfterFunc runs its function in a new
+// goroutine. Stop and Reset return whether the timer was still pending. All far timers share one
+// plain function; a timer that comes due has a closure that knows its deadline.
 //
-// What differs in semantics. There is no facility to make or to close: the timers lie in one heap
-// for each processor of the runtime, so "a new facility in each round" means here that all timers
-// of the round before are stopped and that the memory they took is seen to be free; the arrays
-// of the heaps stay as long as they grew. Stop only marks a timer. It leaves its heap when it
-// comes to the top, or when a quarter of its heap is marked and the processor looks for work;
-// so unlinks is 0, and cascaded_ns is cancel_ns, since when that happens cannot be observed. A
-// timer is never early: nanoseconds are kept, and there is no tick, so --tick-us does nothing. A
-// "thread" is a goroutine. The garbage collector is left as it is (GOGC=100) and belongs
-// to what is measured.
+// Semantics that differ:
+//   - There is no facility to create or to close. The timers lie in one heap for each processor of
+//     the runtime. So a fresh facility means here that all timers of the round before are stopped
+//     and that their memory has been freed. The arrays of the heaps keep their length.
+//   - Stop only marks a timer. The timer leaves its heap when it comes to the top, or when a quarter
+//     of the heap is marked and the processor looks for work. So unlinks is 0. That moment cannot
+//     be observed, so cascaded_ns is cancel_ns.
+//   - A timer is never early. It keeps nanoseconds, and there is no tick, so --tick-us does nothing.
+//   - A "thread" is a goroutine.
+//   - The garbage collector has its default setting (GOGC=100), and its work is measured, too.
 package main
 
 import (
@@ -27,7 +28,7 @@ import (
 const (
 	exitFailed  = 1 // a check did not hold
 	exitUsage   = 2
-	exitCannot  = 3 // the contender has no such thing
+	exitCannot  = 3 // the contender cannot do this
 	timersMost  = 100000000
 	threadsMost = 64
 	roundsMost  = 1000

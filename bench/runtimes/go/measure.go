@@ -25,7 +25,7 @@ func (g *generator) draw() uint64 {
 	return mixed ^ mixed>>31
 }
 
-// A number in [0, bound).
+// Returns a random number in [0, bound).
 func (g *generator) below(bound uint64) uint64 {
 	high, _ := bits.Mul64(g.draw(), bound)
 	return high

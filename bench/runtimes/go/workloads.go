@@ -15,10 +15,10 @@ const (
 	rescheduleTimers  = 100000
 	rescheduleDelay   = 60 * time.Second
 	reschedulesMost   = 5000000
-	reschedulesAtOnce = 1000 // between two looks whether the time is up
+	reschedulesAtOnce = 1000 // between two looks at the clock
 	cascading          = 2 * time.Second
-	objectsMore       = 1000                   // that the runtime itself may have made in a round
-	grace             = 100 * time.Millisecond // in which what fires twice would show
+	objectsMore       = 1000                   // objects that the runtime itself may create in a round
+	grace             = 100 * time.Millisecond // to see timers that fire twice
 	patience          = 60 * time.Second       // for timers that are late
 )
 

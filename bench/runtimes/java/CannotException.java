@@ -1,4 +1,4 @@
-/** What the contender has no means to do: exit status 3. */
+/** The contender cannot do this: exit status 3. */
 final class CannotException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

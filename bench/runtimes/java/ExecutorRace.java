@@ -3,18 +3,18 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * java.util.concurrent.ScheduledThreadPoolExecutor with one thread: `executor` as it comes,
+ * java.util.concurrent.ScheduledThreadPoolExecutor with one thread: `executor` with its defaults,
  * `executor-remove` with setRemoveOnCancelPolicy(true).
  *
- * It is used as its manual says: schedule with a Runnable, Future.cancel(false). A far timer shares
- * one Runnable with all others; what comes due has one that knows its deadline. There is no call
- * that moves a task, so S6 is cancel and schedule anew.
+ * It is used as its manual says: schedule with a Runnable, Future.cancel(false). All far timers
+ * share one Runnable; a timer that comes due has one that knows its deadline. No call postpones a
+ * task, so S6 cancels it and schedules a new one.
  *
- * What differs in semantics. The tasks lie in a binary heap under one lock, so scheduling and
- * removing cost log n. Without the policy, cancel only marks the task, which stays in the heap
- * until its time; the manual's means against that is purge(), so cascaded_ns has one call of it
- * added, after the last cancel. With the policy, cancel takes it out at once. Never early:
- * nanoseconds are kept, and there is no tick, so --tick-us does nothing.
+ * Semantics that differ: the tasks lie in a binary heap under one lock, so scheduling and removing
+ * cost log n. Without the policy, cancel only marks the task, and it stays in the heap until its
+ * deadline. The manual recommends purge() against that, so cascaded_ns includes one call of it
+ * after the last cancel. With the policy, cancel takes the task out at once. A task is never early:
+ * it keeps nanoseconds, and there is no tick, so --tick-us does nothing.
  */
 final class ExecutorRace implements Facility {
     private final ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1);

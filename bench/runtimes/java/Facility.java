@@ -1,5 +1,5 @@
 /**
- * What is raced: a facility that runs actions later. Made anew for each round, and closed after it.
+ * The facility of a contender: it runs actions later. Each round has a fresh one and closes it.
  */
 interface Facility {
     /**
@@ -11,24 +11,23 @@ interface Facility {
     /** Schedules an action that notes its lateness in the recorder, at this index. */
     void scheduleNote(Recorder recorder, int index, long deadlineNs, long delayNs);
 
-    /** Cancels a far action; false if it was no longer pending. */
+    /** Cancels a far action. Returns false if it was no longer pending. */
     boolean cancel(Object handle);
 
     /**
-     * Returns once all that was scheduled lies where it is to wait, if scheduling itself only
-     * queues it.
+     * Returns when all scheduled actions are in their place, if scheduling itself only queues them.
      */
     default void awaitPlaced() throws InterruptedException {
     }
 
     /**
-     * Makes the facility let go of so many cancelled actions, or waits until it has. Returns how
-     * many entries are left, which is 0 when all that were pending are cancelled.
+     * Makes the facility remove so many cancelled actions, or waits until it has. Returns how many
+     * entries are left; 0 if all pending actions were cancelled.
      */
     long cascade(long cancelled) throws InterruptedException;
 
     /**
-     * Does cancelling remove the entry without being asked to (cascade), or does it only mark it?
+     * Returns whether cancelling removes the entry by itself. Otherwise it only marks it.
      */
     boolean unlinks();
 

@@ -1,4 +1,4 @@
-/** A check that did not hold: exit status 1. */
+/** A check did not hold: exit status 1. */
 final class FailedException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -16,10 +16,10 @@ final class Generator {
         return mixed ^ mixed >>> 31;
     }
 
-    /** A number in [0, bound). */
+    /** Returns a random number in [0, bound). */
     long below(long bound) {
         long drawn = draw();
-        /* The high half of the product of what is meant to be without sign. */
+        /* The high half of the unsigned product. */
         return Math.multiplyHigh(drawn, bound) + (drawn >> 63 & bound);
     }
 }

@@ -10,24 +10,23 @@ import java.util.concurrent.locks.LockSupport;
  * Netty's io.netty.util.HashedWheelTimer: `netty` with 512 slots, its default, and `netty-65536`
  * with 65,536.
  *
- * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. There is
- * no call that moves a time-out, so S6 is cancel and newTimeout.
+ * It is used as its manual says: newTimeout, Timeout.cancel, and one timer for the process. No call
+ * postpones a time-out, so S6 uses cancel and newTimeout.
  *
- * The tick is what --tick-us says, and not the default of 100 ms, which is meant for I/O time-outs
- * and would do nothing but make S3 late beside contenders with ticks of 1 ms. A tick must be of 1
- * ms at least.
+ * The tick is that of --tick-us, not the default of 100 ms. The default is meant for I/O time-outs,
+ * and would only make S3 late beside contenders with ticks of 1 ms. A tick must be at least 1 ms.
  *
- * Why two: the wheel is one ring, and a tick walks through all that is in its slot, also what is
- * due rounds later. A ring of 512 slots of 1 ms is round in half a second, so each of a million far
- * time-outs is looked at twice a second; with 65,536 slots, which the manual leaves to the user
- * ("ticksPerWheel, the size of the wheel"), every 65 s. Both are shown, since the first is what one
- * gets and the second what one can have for half a megabyte.
+ * There are two contenders, because the wheel is one ring and a tick walks through all time-outs in
+ * its slot, also those that are due rounds later. A ring of 512 slots of 1 ms goes round in half a
+ * second, so each of a million far time-outs is visited twice a second. With 65,536 slots, which
+ * the manual lets the user choose ("ticksPerWheel, the size of the wheel"), each is visited every
+ * 65 s. The first is the default, and the second costs half a megabyte more.
  *
- * What differs in semantics. newTimeout and cancel only put the time-out in a queue; the timer's
- * thread takes up to 100,000 new ones, and all cancelled ones, out of it in each tick. So what S1
- * and S2 time is the queue, S2 begins when all lie in the wheel, and cascaded_ns is up to when
- * pendingTimeouts() is 0. Actions run on the timer's thread, at the end of their tick. It wakes up
- * every tick, whether something is due or not.
+ * Semantics that differ: newTimeout and cancel only put the time-out in a queue. In each tick the
+ * timer's thread takes up to 100,000 new ones, and all cancelled ones, out of it. So S1 and S2 time
+ * the queue, S2 begins when all time-outs are in the wheel, and cascaded_ns lasts until
+ * pendingTimeouts() is 0. Actions run on the timer's thread, at the end of their tick. The thread
+ * wakes up every tick, even if nothing is due.
  */
 final class NettyRace implements Facility {
     private static final long LEAST_TICK_US = 1000;
@@ -66,8 +65,8 @@ final class NettyRace implements Facility {
     }
 
     /**
-     * The queue is first in, first out: when one that is due at once has run, those before it lie
-     * in the wheel.
+     * The queue is first in, first out. So when a time-out that is due at once has run, those
+     * before it are in the wheel.
      */
     @Override
     public void awaitPlaced() throws InterruptedException {
@@ -78,9 +77,8 @@ final class NettyRace implements Facility {
     }
 
     /**
-     * A time-out that its tick finds cancelled before the queue of the cancelled ones is worked off
-     * is counted off twice, so pendingTimeouts() can fall below 0, and reach it when a few are
-     * left.
+     * A time-out is subtracted twice if its tick finds it cancelled before the queue of cancelled
+     * ones is processed. So pendingTimeouts() can fall below 0, or be 0 while a few are left.
      */
     @Override
     public long cascade(long cancelled) {

@@ -14,7 +14,7 @@ final class Options {
     int tickUs = 1000;
     String latenessFile = "";
 
-    /** Reads the arguments, but the first, which is the contender's name. */
+    /** Reads the arguments after the first, which is the contender's name. */
     static Options parse(String[] arguments) {
         Options options = new Options();
         for (int i = 1; i < arguments.length; i += 2) {

@@ -9,7 +9,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What the system says of this process. */
+/** The system's figures of this process. */
 final class Process {
     private static final Path TASKS = Path.of("/proc/self/task");
     private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -17,14 +17,14 @@ final class Process {
     private Process() {
     }
 
-    /** Reads a number about a thread out of its directory in /proc. */
+    /** Reads a number of a thread in its directory in /proc. */
     private interface ThreadReader {
         long read(Path thread) throws IOException;
     }
 
     /**
-     * A number for each thread of the process. What happens in between is told by threads that
-     * there are at the end; that compiler threads do not end is asked of the JVM (build.sh).
+     * Returns a number for each thread of the process. Only threads that live until the end are
+     * counted, so build.sh tells the JVM to keep its compiler threads.
      */
     private static Map<Path, Long> ofThreads(ThreadReader reader) {
         Map<Path, Long> numbers = new HashMap<>();
@@ -62,10 +62,10 @@ final class Process {
     }
 
     /**
-     * What the process uses from when it is made until it is stopped. Reading that in /proc takes
-     * time itself, so it is done outside of what is told: the time of the calling thread is by its
-     * own clock, read last and first, and the switches are read next to it. (The JVM can only tell
-     * the time of the process in hundredths of a second.)
+     * Measures what the process uses from its creation until it is stopped. Reading /proc takes
+     * time itself, and that time is left out: the calling thread's time is taken from its own
+     * clock, which is read last at the beginning and first at the end, and the switches are read
+     * next to it. (The JVM knows the time of the process only in hundredths of a second.)
      */
     static final class Usage {
         private final Path self = Path.of("/proc/thread-self").toRealPath().getFileName();
@@ -102,7 +102,7 @@ final class Process {
             return cpuNs / 1e9;
         }
 
-        /** Voluntary context switches. */
+        /** Returns the voluntary context switches. */
         long switches() {
             return switches;
         }

@@ -6,16 +6,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 
 /**
- * The workloads S1 to S6 of bench/runtimes, for what runs in a JVM. What is raced, and how its
- * manual says to use it, stands at the head of ExecutorRace, NettyRace and TimerRace; each process
- * has but one of them loaded, so that calls of Facility cost what direct calls do.
+ * The workloads S1 to S6 of bench/runtimes, for contenders in a JVM. ExecutorRace, NettyRace and
+ * TimerRace describe the contenders and how they are used. Each process loads only one of them, so
+ * that calls of Facility cost as much as direct calls.
  *
- * The JVM has a heap of fixed size, large enough for a million timers of any contender and more, so
- * that growing it is not part of the race; pages of it are not touched beforehand (build.sh has the
- * options). S1, S2 and S6 have a first round that is not reported; S3, S4 and S5 a smaller one that
- * is not measured, in which classes are loaded and code is compiled. Processor time and context
- * switches are those of the whole process, with the compiler, the garbage collector and the JVM's
- * own periodic threads, which wake up some thirty times a second.
+ * The JVM has a heap of fixed size, large enough for a million timers of any contender and more. So
+ * growing the heap is not part of the race. Its pages are not touched beforehand (build.sh has the
+ * options). S1, S2 and S6 have a first round that is not reported. S3, S4 and S5 have a smaller
+ * first round that is not measured, in which classes are loaded and code is compiled. Processor
+ * time and context switches are those of the whole process, with the compiler, the garbage
+ * collector and the JVM's own periodic threads, which wake up some thirty times a second.
  */
 final class Race {
     private static final long SECOND_NS = 1_000_000_000L;
@@ -26,7 +26,7 @@ final class Race {
     private static final long RESCHEDULES_MOST = 5_000_000;
     private static final int RESCHEDULES_AT_ONCE = 1000; /* between two looks at the clock */
     private static final int WARM_UP_TIMERS = 100_000;
-    /* Few, since pages that they touch are not counted afterwards. */
+    /* There are few, because the pages that they touch are not counted afterwards. */
     private static final int WARM_UP_TIMERS_MEMORY = 1000;
     private static final int WARM_UP_READINGS = 200;
     private static final long SETTLING_MS = 2000;
@@ -44,7 +44,7 @@ final class Race {
     }
 
     /**
-     * The action of far timers. Each carries the number of what it is for, as a timer of a real
+     * The action of far timers. Each carries the number of its purpose, as a timer of a real
      * program does.
      */
     static void neverRun(int number) {
@@ -60,8 +60,8 @@ final class Race {
     }
 
     /**
-     * Runs what the arguments say, of which the first is the contender's name, and ends the
-     * process.
+     * Runs the workload that the arguments name, and ends the process. The first argument is the
+     * contender's name.
      */
     static void run(String[] arguments, Function<Options, Facility> maker) {
         int status = 1;
@@ -99,7 +99,7 @@ final class Race {
                 deliver(options.timers, options.seconds, true);
             }
             case "S4" -> {
-                /* The compiler, which reading sets to work, has to be done with it. */
+                /* Reading starts the compiler. Wait until it has finished. */
                 for (int i = 0; i < WARM_UP_READINGS; i++)
                     new Process.Usage().stop();
                 idle(fewer, shorter, false);

@@ -7,7 +7,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** How late each action ran, noted by the actions of S3. */
+/** Records how late each action of S3 ran. */
 final class Recorder {
     private static final long UNSET = Long.MIN_VALUE;
 
@@ -20,14 +20,14 @@ final class Recorder {
         Arrays.fill(latenessNs, UNSET);
     }
 
-    /** What an action does. */
+    /** Notes that an action runs now. */
     void note(int index, long deadlineNs) {
         latenessNs[index] = System.nanoTime() - deadlineNs;
         if (fired.incrementAndGet() == latenessNs.length)
             done.countDown();
     }
 
-    /** Waits until all have run, or so long. */
+    /** Waits until all actions have run, or until the time is up. */
     void await(long mostNs) throws InterruptedException {
         if (!done.await(mostNs, TimeUnit.NANOSECONDS))
             checkFired();
@@ -37,7 +37,7 @@ final class Recorder {
         return fired.get();
     }
 
-    /** Each ran once. */
+    /** Checks that each action ran once. */
     void checkFired() {
         FailedException.checkCount("timers fired", fired.get(), latenessNs.length);
         for (int i = 0; i < latenessNs.length; i++) {
@@ -60,15 +60,16 @@ final class Recorder {
             writeHistogram(file);
     }
 
-    /** The least lateness that so many thousandths of the timers do not exceed. */
+    /** Returns the least lateness that so many thousandths of the timers do not exceed. */
     private double quantileMs(long thousandths) {
         long place = (latenessNs.length * thousandths + 999) / 1000;
         return latenessNs[(int) Math.max(place, 1) - 1] / 1e6;
     }
 
     /**
-     * The lower bound of the bucket of so many microseconds: each has its own below 16 in
-     * magnitude, and each power of two has 16 above. What is early is rounded away from 0.
+     * Returns the lower bound of the bucket of so many microseconds. Below 16 in magnitude each
+     * microsecond is a bucket; above, each power of two has 16. Early times are rounded away from
+     * 0.
      */
     private static long bucketUs(long latenessUs) {
         if (latenessUs < 0) {
@@ -82,7 +83,7 @@ final class Recorder {
         return magnitudeUs < 16 ? 1 : Long.highestOneBit(magnitudeUs) >> 4;
     }
 
-    /** Rounds down, so that what is early by less than a microsecond is seen to be. */
+    /** Rounds down, so that a time that is early by less than a microsecond is still early. */
     private long bucketOf(int index) {
         return bucketUs(Math.floorDiv(latenessNs[index], 1000L));
     }

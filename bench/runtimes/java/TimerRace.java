@@ -4,15 +4,15 @@ import java.util.TimerTask;
 /**
  * java.util.Timer: `java-util-timer`.
  *
- * It is used as its manual says: schedule with a TimerTask of its own for each timer,
- * TimerTask.cancel. There is no call that moves a task, so S6 is cancel and schedule anew. Delays
- * are in milliseconds, and are rounded up.
+ * It is used as its manual says: schedule with a TimerTask for each timer, TimerTask.cancel. No
+ * call postpones a task, so S6 cancels it and schedules a new one. Delays are in milliseconds, and
+ * are rounded up.
  *
- * What differs in semantics. It goes by the wall clock, in whole milliseconds, and adds the delay
- * to a time that is rounded down, so that a task may run up to 1 ms early. The tasks lie in a
- * binary heap under one lock. Cancel only marks the task, which stays in the heap until its time;
- * the manual's means for who cancels many is purge(), so cascaded_ns has one call of it added, after
- * the last cancel. --tick-us does nothing.
+ * Semantics that differ: it follows the wall clock, in whole milliseconds, and adds the delay to a
+ * time that is rounded down. So a task may run up to 1 ms early. The tasks lie in a binary heap
+ * under one lock. Cancel only marks the task, and it stays in the heap until its deadline. The
+ * manual recommends purge() to programs that cancel many tasks, so cascaded_ns includes one call of
+ * it after the last cancel. --tick-us does nothing.
  */
 final class TimerRace implements Facility {
     private static final long MILLISECOND_NS = 1_000_000;

@@ -1,4 +1,4 @@
-/** A command line that means nothing: exit status 2. */
+/** The command line is wrong: exit status 2. */
 final class UsageException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::print_figure;
 
-/// How long after the deadline it is, negative before it.
+/// Returns the time since the deadline; negative before it.
 pub fn lateness_ns(deadline: Instant) -> i64 {
     let now = Instant::now();
     if now >= deadline {
@@ -19,8 +19,8 @@ pub fn lateness_ns(deadline: Instant) -> i64 {
     }
 }
 
-/// The bound nearest to zero of the bucket that a lateness falls into: whole microseconds below
-/// 16, above that sixteen buckets for each power of two.
+/// Returns the bound nearest to zero of the bucket of a lateness. Below 16 each microsecond is a
+/// bucket; above, each power of two has sixteen.
 fn bucket_us(lateness_ns: i64) -> i64 {
     let magnitude_us = lateness_ns.unsigned_abs() / 1000;
     let power = 63 - (magnitude_us | 1).leading_zeros();
@@ -37,7 +37,7 @@ fn percentile_ms(sorted_ns: &[i64], share: f64) -> f64 {
     sorted_ns[place.clamp(1, sorted_ns.len()) - 1] as f64 / 1e6
 }
 
-/// Prints the figures; sorts on the way.
+/// Prints the figures. Sorts the slice.
 pub fn print_figures(lateness_ns: &mut [i64]) {
     lateness_ns.sort_unstable();
     let early = lateness_ns.partition_point(|&lateness| lateness < 0);

@@ -1,4 +1,4 @@
-//! What the two contenders of tokio have in common: the command line, the random numbers, the
+//! The common part of the two contenders of tokio: the command line, the random numbers, the
 //! workloads S1 to S6, and the readings that they print.
 
 pub mod arguments;
@@ -6,7 +6,7 @@ pub mod lateness;
 pub mod process;
 pub mod workloads;
 
-/// splitmix64, by Sebastiano Vigna; every workload draws from it.
+/// splitmix64, by Sebastiano Vigna, the random generator of every workload.
 pub struct Generator {
     state: u64,
 }
@@ -18,7 +18,7 @@ impl Generator {
         Generator { state: seed }
     }
 
-    /// A number in [0, bound).
+    /// Returns a random number in [0, bound).
     pub fn below(&mut self, bound: u64) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -40,7 +40,7 @@ pub fn print_figure(metric: &str, value: f64) {
     println!("{metric}\t{value}");
 }
 
-/// What a failed check says.
+/// The message of a failed check.
 pub type Outcome = Result<(), String>;
 
 pub fn check_count(what: &str, count: usize, expected: usize) -> Outcome {

@@ -1,9 +1,9 @@
-//! What the system says of this process.
+//! The system's figures of this process.
 
 use std::fs::{read_dir, read_to_string};
 use std::path::Path;
 
-/// Processor time, user and system, of all threads.
+/// Returns the processor time, user and system, of all threads.
 pub fn cpu_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -14,7 +14,7 @@ pub fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// The number after `name:` in a status file of /proc.
+/// Returns the number after `name:` in a status file of /proc.
 fn status_number(path: &Path, name: &str) -> Option<u64> {
     let status = read_to_string(path).ok()?;
     let line = status
@@ -28,7 +28,7 @@ pub fn resident_bytes() -> f64 {
     status_number(Path::new("/proc/self/status"), "VmRSS").map_or(f64::NAN, |kib| kib as f64 * KIB)
 }
 
-/// Voluntary context switches of all threads.
+/// Returns the voluntary context switches of all threads.
 pub fn switches() -> u64 {
     read_dir("/proc/self/task")
         .into_iter()

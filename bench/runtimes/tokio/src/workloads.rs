@@ -1,4 +1,4 @@
-//! The workloads S1 to S6, as they are told in bench/README.md.
+//! The workloads S1 to S6, which bench/runtimes/README.md describes.
 
 use std::path::Path;
 use std::process::exit;
@@ -18,30 +18,30 @@ use crate::{check_count, lateness, print_figure, process, Generator, Outcome};
 /// One way to keep timers with tokio.
 pub trait Contender: Sync {
     const NAME: &'static str;
-    /// A restart is one call.
+    /// Whether a restart is one call.
     const RESETS: bool;
 
     /// Keeps a timer; dropping it does not matter to the measurements.
     type Handle: Send;
 
-    /// A fresh runtime, for timers that so many threads schedule.
+    /// Returns a fresh runtime, for timers that so many threads schedule.
     fn new(threads: usize) -> Self;
     fn runtime(&self) -> &Runtime;
 
     fn schedule(&self, context: &mut Context<'_>, deadline: Instant) -> Self::Handle;
     fn restart(&self, context: &mut Context<'_>, handle: &mut Self::Handle, deadline: Instant);
-    /// After it the timer will not fire, though it may not be taken out yet.
+    /// Cancels a timer. It will not fire any more, but it may not be removed yet.
     fn cancel(&self, handle: Self::Handle) -> Option<Self::Cancelled>;
-    /// What is left of a handle until the runtime has let go of the timer.
+    /// The rest of a handle, kept until the runtime has removed the timer.
     type Cancelled;
 
-    /// Until the runtime knows of as many timers as were scheduled.
+    /// Waits until the runtime knows all scheduled timers.
     fn cascade_scheduled(&self, scheduled: usize);
-    /// Until the runtime has let go of the cancelled timers. How many of them did not fire.
+    /// Waits until the runtime has removed the cancelled timers. Returns how many did not fire.
     fn cascade_cancelled(&self, cancelled: Vec<Self::Cancelled>) -> usize;
-    /// Until the runtime has let go of what was replaced in restarts.
+    /// Waits until the runtime has removed the timers that restarts have replaced.
     fn cascade_restarted(&self);
-    /// Of timers not yet due, how many fired.
+    /// Returns how many timers fired before they were due.
     fn fired(&self, handles: &mut [Self::Handle]) -> usize;
 
     /// Schedules as many timers as there are delays, and returns how late each was.
@@ -56,8 +56,8 @@ const RESTARTS_MOST: usize = 5_000_000;
 const RESTARTS_AT_ONCE: usize = 1000;
 const CASCADE: Duration = Duration::from_secs(2);
 
-/// Runs `work` inside the runtime, with a waker, in one go. A task may poll only so many timers
-/// before it has to let others run, and any further poll does nothing; `unconstrained` lifts that.
+/// Runs `work` inside the runtime, with a waker, without a pause. A task may poll only so many
+/// timers before it must let others run, and further polls do nothing; `unconstrained` lifts that.
 fn inside<T>(runtime: &Runtime, mut work: impl FnMut(&mut Context<'_>) -> T) -> T {
     runtime.block_on(unconstrained(poll_fn(|context| Poll::Ready(work(context)))))
 }
@@ -76,7 +76,7 @@ fn schedule_far<C: Contender>(contender: &C, seed: u64, handles: &mut [Option<C:
     });
 }
 
-/// Places for handles, in memory that is there before anything is measured.
+/// Returns room for handles, in memory that is touched before anything is measured.
 fn places<T>(count: usize) -> Vec<Option<T>> {
     (0..count).map(|_| None).collect()
 }
@@ -100,7 +100,8 @@ fn ns_each(took: Duration, count: usize) -> f64 {
     took.as_nanos() as f64 / count as f64
 }
 
-/// S1: each thread notes when it began and ended; the whole is from the first to the last.
+/// S1: each thread notes when it began and ended. The time runs from the first begin to the last
+/// end.
 fn schedule<C: Contender>(arguments: &Arguments, reported: bool) -> Outcome {
     let contender = C::new(arguments.threads);
     let mut handles = places(arguments.timers);
@@ -193,7 +194,7 @@ fn deliver<C: Contender>(arguments: &Arguments) -> Outcome {
     Ok(())
 }
 
-/// S4: the runtime sleeps on this thread too, as a program's own does.
+/// S4: the runtime sleeps on this thread, too, as it does in a real program.
 fn idle<C: Contender>(arguments: &Arguments) -> Outcome {
     let contender = C::new(1);
     let mut handles = far_population(&contender, arguments.timers);
@@ -273,7 +274,7 @@ fn rounds(arguments: &Arguments, workload: fn(&Arguments, bool) -> Outcome) -> O
     (0..=arguments.rounds).try_for_each(|round| workload(arguments, round > 0))
 }
 
-/// The whole program.
+/// Runs the whole program.
 pub fn run<C: Contender>() -> ! {
     let arguments = arguments::read(C::NAME);
     let outcome = match arguments.workload.as_str() {

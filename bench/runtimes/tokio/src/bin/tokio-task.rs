@@ -1,13 +1,16 @@
-//! Raced: `tokio::spawn`, a task for each timer, which waits in `tokio::time::sleep_until`.
+//! The contender `tokio-task`: `tokio::spawn`, with a task for each timer, which waits in
+//! `tokio::time::sleep_until`.
 //!
-//! As its manual says: a task is cancelled by `JoinHandle::abort`; there is no restart, so the task
-//! is aborted and another one spawned. The runtime is the default one, with a worker for each
-//! processor; timers are scheduled from threads inside `Runtime::block_on`, as from `async fn main`.
+//! It is used as its manual says. `JoinHandle::abort` cancels a task. There is no restart, so the
+//! task is aborted and another one is spawned. The runtime is the default one, with a worker for
+//! each processor. Timers are scheduled from threads inside `Runtime::block_on`, as from `async fn
+//! main`.
 //!
-//! What differs: the timer is in the wheel when a worker has polled the new task, and out of it when
-//! a worker has dropped the aborted one. Both happen later than the call returns: `cascaded_ns` is
-//! the time until the last has. In S6 at most a thousand aborted tasks wait for that, and the time
-//! includes it. Ticks are of 1 ms, deadlines are rounded up, nothing is early.
+//! Semantics that differ: the timer enters the wheel when a worker has polled the new task, and
+//! leaves it when a worker has dropped the aborted one. Both happen after the call has returned,
+//! and `cascaded_ns` is the time until the last has. In S6 at most a thousand aborted tasks wait to
+//! be dropped, and the time includes that. Ticks are 1 ms, deadlines are rounded up, nothing is
+//! early.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::Context;
@@ -24,8 +27,8 @@ struct TaskEach {
     runtime: Runtime,
 }
 
-/// Of the far tasks of this round: polled for the first time, dropped, aborted to be replaced, and
-/// fired.
+/// The numbers of far tasks of this round that were polled for the first time, dropped, aborted to
+/// be replaced, and fired.
 static POLLED: AtomicUsize = AtomicUsize::new(0);
 static DROPPED: AtomicUsize = AtomicUsize::new(0);
 static REPLACED: AtomicUsize = AtomicUsize::new(0);

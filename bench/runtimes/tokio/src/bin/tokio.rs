@@ -1,15 +1,15 @@
-//! Raced: `tokio::time::Sleep`, all timers held by one task.
+//! The contender `tokio`: `tokio::time::Sleep`, with all timers held by one task.
 //!
-//! As its manual says: a `Sleep` has to be pinned, here each in a box of its own (`Box::pin`), and
-//! is entered into the runtime's wheel when it is first polled; `Sleep::reset` moves it; dropping it
+//! It is used as its manual says. A `Sleep` must be pinned, here each in its own box (`Box::pin`).
+//! It enters the runtime's wheel when it is first polled. `Sleep::reset` moves it. Dropping it
 //! takes it out of the wheel at once. One thread uses the current-thread runtime; several threads
 //! share a multi-thread runtime with as many workers, each inside `Runtime::block_on`. In S3 the
 //! timers are futures in a `FuturesUnordered`, the documented way for one task to wait for many.
 //!
-//! What differs: a timer runs nothing, it wakes its task, which here holds all of them. Ticks are
-//! of 1 ms, deadlines are rounded up, and nothing is early. On the current-thread runtime nothing
-//! fires while the task itself is busy, as with scheduling in S3. Up to 1.25 tokio pads each timer to
-//! whole pairs of cache lines, which S5 shows; later versions do not.
+//! Semantics that differ: a timer runs nothing; it wakes its task, which here holds all timers.
+//! Ticks are 1 ms, deadlines are rounded up, and nothing is early. On the current-thread runtime
+//! nothing fires while the task itself is busy, for example scheduling in S3. Up to version 1.25
+//! tokio pads each timer to whole pairs of cache lines, which S5 shows. Later versions do not.
 
 use std::future::Future;
 use std::pin::Pin;
