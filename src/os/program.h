@@ -128,8 +128,8 @@ struct elapse__os_signals {
 };
 
 /* Holds back the signals of the set `wanted`, to be taken. Leaves out those that are ignored, as
- * nohup and the shell's & arrange it. Requires that no other thread runs yet: each inherits what is
- * held back. */
+ * nohup and the shell's & arrange it. Requires that no other thread runs yet: each inherits the
+ * signals that are held back. */
 int elapse__os_signals_open(struct elapse__os_signals *signals, unsigned wanted);
 
 /* Takes a signal that has arrived. Returns ELAPSE__OS_NO_SIGNAL if none has. */
@@ -154,7 +154,7 @@ const char *elapse__os_signal_text(int number);
 
 #define ELAPSE__OS_FOREVER UINT64_MAX
 
-/* A file, and what is awaited of it. */
+/* A file, and what the program waits for. */
 struct elapse__os_watch {
     int file;      /* -1: nothing is awaited */
     bool for_data; /* that it can be read, or has ended; otherwise only that it fails */

@@ -1,7 +1,7 @@
 /*
- * libFuzzer target for the lines of elapse run: any bytes are a line or are not. What a line
- * says lies within it and keeps to the limits; the same bytes say the same again; and key and
- * payload become JSON that is one line of printable text.
+ * libFuzzer target for the lines of elapse run. Any bytes are accepted as a line or refused. The
+ * key and the payload lie within the line and within their limits; the same bytes give the same
+ * result again; and any bytes become JSON that is one line of printable text.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -82,13 +82,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct run_line line;
     struct run_line again;
     struct run_line_fault fault = {.text = ""};
-    char *text = malloc(size > 0 ? size : 1); /* so that a byte read behind it is noticed */
+    char *text = malloc(size > 0 ? size : 1); /* the sanitizer notices a read behind it */
 
     require(text != NULL);
     if (size > 0)
         memcpy(text, data, size);
     memset(&line, 0, sizeof line);
     memset(&again, 0, sizeof again);
+    check_json(text, size);
     bool good = run_line_parse(&line, text, size, &fault);
     require(good == run_line_parse(&again, text, size, &fault));
     if (good) {

@@ -1,10 +1,10 @@
 /*
- * libFuzzer target for the trace reader: any bytes, in pieces of any size, end in
- * the end of the trace or in one error; what is read as an operation is one; and
- * the pieces make no difference.
+ * libFuzzer target for the trace reader. It reads any bytes, in pieces of any size, to the end of
+ * the trace or to one error. Every operation that it returns is valid, and the size of the pieces
+ * makes no difference.
  *
- * The first byte chooses the size of the pieces in which the reader gets the
- * rest, and whether a read fails at the end; so lines fall on all boundaries.
+ * The first byte chooses the size of the pieces in which the reader gets the rest, and whether
+ * reading fails at the end. So the boundaries of pieces fall at all places of a line.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct input {
     const uint8_t *data;
     size_t left;
-    size_t piece; /* bytes given at once at most */
-    bool fails;   /* an error instead of the end */
+    size_t piece; /* the most bytes that are given at once */
+    bool fails;   /* there is an error instead of the end */
 };
 
 static void require(bool holds)
@@ -48,7 +48,7 @@ static ptrdiff_t read_piece(void *context, char *buffer, size_t bytes, const cha
     return (ptrdiff_t)length;
 }
 
-/* What trace.h says of an operation that was read after one at `before_us`. */
+/* Checks the promises of trace.h for an operation that was read after one at `before_us`. */
 static void check_operation(const struct trace_operation *operation, uint64_t before_us)
 {
     require(operation->time_us >= before_us && operation->time_us <= TRACE_TIME_US_MAX);
@@ -71,7 +71,7 @@ static bool are_equal(const struct trace_operation *left, const struct trace_ope
            memcmp(left->key, right->key, left->key_length) == 0;
 }
 
-/* Reads one more of both readers; false when one has ended. */
+/* Reads an operation from both readers. Returns false when one has ended. */
 static bool step(struct trace_reader *reader, struct trace_reader *whole, bool fails)
 {
     struct trace_operation operation;
@@ -91,7 +91,7 @@ static bool step(struct trace_reader *reader, struct trace_reader *whole, bool f
     require((result == TRACE_ERROR) == (reader->error[0] != '\0'));
     for (const char *c = reader->error; *c != '\0'; c++)
         require(*c >= 0x20 && *c < 0x7f);
-    /* A source that fails cuts the last line off; else all is as it was at once. */
+    /* A source that fails cuts off the last line; otherwise both readers give the same result. */
     require(fails || (result == wanted && reader->line == whole->line));
     require(fails || strcmp(reader->error, whole->error) == 0);
     return false;

@@ -55,7 +55,7 @@ static size_t find_unit(const char *name, size_t length)
     return number;
 }
 
-/* Adds the fraction of a unit that these digits give. Returns NULL, or what is wrong. */
+/* Adds the fraction of a unit that these digits give. Returns NULL, or the error in words. */
 static const char *add_fraction(const char *digits, size_t length, uint64_t unit_ns,
                                 uint64_t *total_ns)
 {

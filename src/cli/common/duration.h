@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-/* Reads `text` into `*duration_ns`. Returns NULL; or a phrase that says what is wrong with the
+/* Reads `text` into `*duration_ns`. Returns NULL; or a phrase that names the error with the
  * text, and then leaves `*duration_ns` as it was. */
 const char *duration_parse(const char *text, uint64_t *duration_ns);
 

@@ -49,7 +49,7 @@ struct command_line {
     size_t option_count; /* at most OPTIONS_MAX */
     const char *example; /* the last lines of the help */
 
-    /* Results: what is not an option. */
+    /* Results: the arguments that are not options. */
     char **arguments;
     int argument_count;
 };

@@ -10,7 +10,7 @@
 
 /*
  * Checks whether plot_write(path) can succeed: whether gnuplot runs, and whether the file can be
- * written. Returns STATUS_OK; or prints what is wrong and returns STATUS_FAILED.
+ * written. Returns STATUS_OK; or prints the error and returns STATUS_FAILED.
  */
 enum exit_status plot_check(const char *path);
 

@@ -53,7 +53,7 @@ enum trace_result { TRACE_OPERATION, TRACE_END, TRACE_ERROR };
 /* It takes half a megabyte. The caller may read the first three fields. */
 struct trace_reader {
     uint64_t line;    /* number of the line that was read last; the header is line 1 */
-    char error[512];  /* after TRACE_ERROR: what is wrong with that line */
+    char error[512];  /* after TRACE_ERROR: the error in that line */
     uint64_t time_us; /* of the last operation */
 
     trace_read_function *read;

@@ -212,7 +212,7 @@ static int open_signals_and_output(struct life *life)
     return 0;
 }
 
-/* Prepares all that the first line needs. Returns what is wrong, or NULL. */
+/* Prepares all that the first line needs. Returns NULL, or the error in words. */
 static const char *begin(struct life *life)
 {
     int failure = open_signals_and_output(life);

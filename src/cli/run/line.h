@@ -46,7 +46,7 @@ struct run_line {
     size_t payload_bytes;
 };
 
-/* What is wrong with a line, as one phrase. */
+/* The error in a line, as one phrase. */
 struct run_line_fault {
     char text[256];
 };

@@ -10,7 +10,7 @@
 /*
  * Reads a time into `*unix_ns`, in nanoseconds since 1970-01-01T00:00:00Z; an earlier time becomes
  * 0. The zone (Z or +hh:mm) is required, a fraction of the second is optional. Returns NULL; or a
- * phrase that says what is wrong, and then leaves `*unix_ns` as it was.
+ * phrase that names the error, and then leaves `*unix_ns` as it was.
  */
 const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns);
 

@@ -140,7 +140,7 @@ static void begin_piece(struct show_canvas *canvas, enum show_style style, size_
 }
 
 /* Returns how much of the text stays together: a word. A range that is wider than a line is broken
- * in its middle; in the narrowest lines a number, or what is between numbers, stays together. */
+ * in its middle; in the narrowest lines a number, or the text between numbers, stays together. */
 static size_t piece_length(const struct show_canvas *canvas, const char *text)
 {
     static const char digits[] = "0123456789";

@@ -76,7 +76,7 @@ static void draw_stop(struct path *path, const struct elapse_slot *slot)
         return;
     }
     canvas_text(&path->canvas, STYLE_PLAIN, " %s ",
-                path->wake_ups == 0 ? "starts on" : "comes down to");
+                path->wake_ups == 0 ? "starts on" : "cascades to");
     canvas_text(&path->canvas, STYLE_TIMER, "level %u, slot %u", slot->level, slot->slot);
     canvas_text(&path->canvas, STYLE_PLAIN, " %s",
                 range_text(slot->first_tick, slot->last_tick).text);

@@ -59,7 +59,7 @@ static const char *slot_note(const struct show_geometry *geometry, const struct 
 {
     if (slot->level == 0 || slot == previous || geometry->design != SHOW_WHEEL)
         return "";
-    return slot->count == 1 ? " (alone in its slot: no need to come down)"
+    return slot->count == 1 ? " (alone in its slot: no cascade needed)"
                             : " (the first due in its slot)";
 }
 
@@ -97,7 +97,7 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
     const struct show_wheel *show = player->show;
     const char *separator = NULL;
 
-    canvas_text(canvas, STYLE_TIMER, "  comes down  ");
+    canvas_text(canvas, STYLE_TIMER, "  cascades    ");
     for (size_t i = 0; i < show->timer_count; i++) {
         char text[96];
         const struct show_timer *timer = &show->timers[i];

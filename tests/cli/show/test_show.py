@@ -195,7 +195,7 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
 
 
 class Path(ShowTest):
-    STOP = re.compile(r"^  tick (\d+) +(?:starts on|comes down to) level (\d+), slot (\d+)"
+    STOP = re.compile(r"^  tick (\d+) +(?:starts on|cascades to) level (\d+), slot (\d+)"
                       r"\s+\[(\d+),(\d+)\]$", re.M)
     FIRES = re.compile(r"^  tick (\d+) +fires, on time: after (\d+) wake-ups? and (\d+) moves?$",
                        re.M)
@@ -274,7 +274,7 @@ class Step(ShowTest):
         for part in self.shown("--step", *arguments, columns=columns).split("\n\n")[:-1]:
             tick = int(re.match(r"-- (?:start|wake-up \d+|step \d+), tick (\d+) --\n", part)[1])
             fired = re.search(r"^  fires +(.*)$", part, re.M)
-            moved = re.search(r"^  comes down +(.*)$", part, re.M)
+            moved = re.search(r"^  cascades +(.*)$", part, re.M)
             frames.append((tick, fired and fired[1], moved and moved[1], strips(part)))
         return frames
 
@@ -305,7 +305,7 @@ class Step(ShowTest):
 
     def test_a_timer_alone_in_its_slot_fires_from_there(self):
         self.assertEqual(self.frames(300)[1][1],
-                         "300 from level 1 (alone in its slot: no need to come down)")
+                         "300 from level 1 (alone in its slot: no cascade needed)")
 
     def test_why_it_fires_from_above_is_said_once_for_a_slot(self):
         self.assertEqual(self.frames(300, 300)[1][1],

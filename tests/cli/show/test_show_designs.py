@@ -1,7 +1,7 @@
 """elapse show of dials and hashed wheels: each placement known by hand, and where it goes.
 
 On dials a timer lies on the finest level that reaches its deadline, counted from the slot
-of now, and comes down when its slot begins. In a hashed wheel its slot is the deadline
+of now, and cascades when its slot begins. In a hashed wheel its slot is the deadline
 modulo the slots, and it stays there for as many visits as there are turns before it.
 """
 import re
@@ -36,13 +36,13 @@ class Dials(ShowTest):
         self.assertEqual(slots(self.shown("--slots", "10,10,10", 15)), {(10, 19): (1, 1, "15")})
         self.assertEqual(way(self.shown("--path", "--slots", "10,10,10", 15)), [
             (0, "starts on level 1, slot 1 [10,19]"),
-            (10, "comes down to level 0, slot 5 [15,15]"),
+            (10, "cascades to level 0, slot 5 [15,15]"),
             (15, "fires, on time: after 2 wake-ups and 1 move")])
 
     def test_70_seconds_are_a_minute_and_10(self):
         self.assertEqual(way(self.shown("--path", "--slots", "60,60", 70)), [
             (0, "starts on level 1, slot 1 [60,119]"),
-            (60, "comes down to level 0, slot 10 [70,70]"),
+            (60, "cascades to level 0, slot 10 [70,70]"),
             (70, "fires, on time: after 2 wake-ups and 1 move")])
 
     def test_ten_minutes_are_not_visited_before_they_are_over(self):
@@ -51,14 +51,14 @@ class Dials(ShowTest):
             (0, "starts on level 1, slot 10 [600,659]"),
             (600, "fires, on time: after 1 wake-up and 0 moves")])
         self.assertEqual(way(self.shown("--path", "--slots", "60,60", "--now", 30, 600))[1],
-                         (600, "comes down to level 0, slot 30 [630,630]"))
+                         (600, "cascades to level 0, slot 30 [630,630]"))
 
     def test_a_clock_face(self):
         """An hour, 15 minutes and 30 seconds; a month is 174 slots, a day 144."""
         self.assertEqual(way(self.shown("--path", "--slots", "60,60,24,30", 4530)), [
             (0, "starts on level 2, slot 1 [3600,7199]"),
-            (3600, "comes down to level 1, slot 15 [4500,4559]"),
-            (4500, "comes down to level 0, slot 30 [4530,4530]"),
+            (3600, "cascades to level 1, slot 15 [4500,4559]"),
+            (4500, "cascades to level 0, slot 30 [4530,4530]"),
             (4530, "fires, on time: after 3 wake-ups and 2 moves")])
         output = self.shown("--structure", "dials:60,60,24,30", 3, 70, 4000, 100000)
         self.assertEqual([len(cells) for cells in strips(output).values()], [60, 60, 24, 30])
@@ -78,7 +78,7 @@ class Dials(ShowTest):
 
     def test_steps_tell_what_comes_down_from_where(self):
         output = self.shown("--step", "--slots", "4,4", 5, 20, 21, 40)
-        steps = re.findall(r"^-- wake-up \d, tick (\d+) --\n  fires +(.*)\n  comes down +(.*)$",
+        steps = re.findall(r"^-- wake-up \d, tick (\d+) --\n  fires +(.*)\n  cascades +(.*)$",
                            output, re.M)
         self.assertEqual(steps, [
             ("4", "nothing", "5 from level 1 to 0"),
