@@ -220,7 +220,8 @@ static struct elapse__link *merge(struct elapse__link *older, struct elapse__lin
 /* Sorts a ring by deadline; timers of one deadline keep their order. */
 static void sort_ring(struct elapse__link *ring)
 {
-    ELAPSE__ASSERT(elapse__ring_linked(ring));
+    ELAPSE__ASSERT(ring->next->previous == ring);
+    ELAPSE__ASSERT(ring->previous->next == ring);
     struct elapse__link *lists[MERGE_LISTS] = {NULL};
     struct elapse__link *rest = ring->next;
     if (rest == ring)

@@ -122,7 +122,8 @@ static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *tr
     const struct elapse__link *link = front;
     unsigned count = 0;
     for (; link != ring && count < ELAPSE__WHEEL_HINT_DISTANCE; link = link->next) {
-        ELAPSE__ASSERT(elapse__ring_linked(link));
+        ELAPSE__ASSERT(link->next->previous == link);
+        ELAPSE__ASSERT(link->previous->next == link);
         count++;
     }
     trails->entered[digit] = count;
