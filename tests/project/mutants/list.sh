@@ -26,6 +26,9 @@ mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
 mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
     'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
     'tick'
+mutant pointer_never_catches_up src/structures/wheel.c \
+    '    wheel->pointer = limit;' \
+    ''
 mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
     '    if (wheel->cascading == 0)
         catch_up(wheel);' \
@@ -66,6 +69,9 @@ mutant last_of_a_cascade_popped_early src/structures/wheel.c \
 mutant lone_far_timer_moved src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left && timer->deadline < wheel->pointer ? timer : NULL;'
+mutant move_of_a_postponed_timer_not_counted src/structures/wheel.c \
+    '        wheel->moves++;' \
+    ''
 mutant time_goes_backwards include/elapse/wheel.h \
     'if (now > wheel->clock)' \
     'if (now != wheel->clock)'
@@ -312,6 +318,10 @@ mutant dials_pointer_waits_for_stopped_timers src/structures/dials.c \
         dials->wake = first_begin(dials);
     uint64_t limit' \
     '    uint64_t limit'
+mutant dials_pointer_stays_behind_when_a_timer_is_started_again src/structures/dials.c \
+    '        remove_timer(dials, timer);
+        follow_clock(dials);' \
+    '        remove_timer(dials, timer);'
 mutant dials_still_cascaded_after_the_pointer_moved src/structures/dials.c \
     '    dials->pointer = limit;
     dials->cascaded = false;' \
@@ -477,6 +487,9 @@ mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
     'timer->deadline % hashed->slots == slot &&
            timer->place == 1 + (timer->deadline - visited - 1) / hashed->slots;' \
     'timer->deadline % hashed->slots == slot;'
+mutant hashed_check_allows_never_in_a_slot src/structures/hashed_inspect.c \
+    'timer->deadline < ELAPSE_NEVER &&' \
+    'timer->deadline <= ELAPSE_NEVER &&'
 mutant hashed_check_overlooks_the_order_of_the_due src/structures/hashed_inspect.c \
     'return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
     'return 0;'
