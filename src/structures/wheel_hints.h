@@ -130,6 +130,7 @@ static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *tr
     /* The timer at the front was the last to enter. */
     for (link = front; count > 0; link = link->next)
         trails->timers[digit][--count] = elapse__ring_timer(link);
+    ELAPSE__ASSERT(trails->entered[digit] > 0);
 }
 
 /* Notes that the walk has put `timer` in front of the ring of `slot`, above level 0.
