@@ -179,7 +179,8 @@ ELAPSE_API bool elapse_dials_cascade(struct elapse_dials *dials, size_t max_move
  * up to the width of the slot that this deadline lies in, because the timers of a slot are moved to
  * a finer level at the slot's first tick. After a stop or a re-arming it may be earlier still,
  * which costs one spurious wake-up. After advancing to it and popping until NULL, the answer is
- * strictly later. A value up to elapse_dials_now means: pop now. Cost: O(1). Cannot fail.
+ * strictly later. A value up to elapse_dials_now means: pop now.
+ * Cost: O(1). Cannot fail.
  */
 ELAPSE_API inline uint64_t elapse_dials_next(const struct elapse_dials *dials)
 {

@@ -77,7 +77,8 @@ elapse_heap_init_sized(struct elapse_heap *heap, size_t heap_bytes, void *storag
  * Errors: ELAPSE_ERROR_ABI when the sizes of struct elapse_heap in header and
  * library differ; ELAPSE_ERROR_STORAGE when `storage` is NULL, not aligned
  * for a uint64_t and a pointer, or too small for one timer. After an error the heap may not be
- * used. Cost: O(1).
+ * used.
+ * Cost: O(1).
  */
 ELAPSE_MUST_CHECK static inline enum elapse_error
 elapse_heap_init(struct elapse_heap *heap, void *storage, size_t storage_bytes, uint64_t now)

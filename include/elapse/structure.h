@@ -2,8 +2,8 @@
  * Elapse: any structure by name, through one table of functions.
  *
  * Use it to choose a structure at run time, as tools and tests do. The functions do what
- * their namesakes in wheel.h do, and cost one indirect call more. (The scheduler always uses
- * the wheel, and calls it directly.)
+ * their namesakes in wheel.h do, and cost one indirect call more. The scheduler does not use it:
+ * it always calls the wheel.
  *
  *     const struct elapse_structure *kind = elapse_structure_find("heap");
  *     void *wheel_or_heap = malloc(kind->instance_bytes);
@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 /*
- * A kind of structure. Since 0.1. The functions mean and cost what wheel.h and heap.h say of their
+ * A kind of structure, since 0.1. The functions mean and cost what wheel.h and heap.h say of their
  * namesakes; every error that is returned must be checked.
  * `instance` is memory of instance_bytes bytes, aligned as malloc aligns it. `storage` is memory
  * for the places of the timers, or for slots; it stays the caller's. `shape` says how many slots

@@ -12,17 +12,12 @@
 
 #include "assert.h"
 
-/* True when both neighbours of `link` point back to it. */
-static inline bool elapse__ring_linked(const struct elapse__link *link)
-{
-    return link->next->previous == link && link->previous->next == link;
-}
-
 static inline void elapse__ring_init(struct elapse__link *ring)
 {
     ring->next = ring;
     ring->previous = ring;
-    ELAPSE__ASSERT(elapse__ring_linked(ring));
+    ELAPSE__ASSERT(ring->next->previous == ring);
+    ELAPSE__ASSERT(ring->previous->next == ring);
 }
 
 static inline bool elapse__ring_empty(const struct elapse__link *ring)
@@ -64,7 +59,8 @@ static inline void elapse__ring_prepend(struct elapse__link *ring, struct elapse
  * empty: its closing link was both neighbours of `link`. */
 static inline bool elapse__ring_remove(struct elapse__link *link)
 {
-    ELAPSE__ASSERT(elapse__ring_linked(link));
+    ELAPSE__ASSERT(link->next->previous == link);
+    ELAPSE__ASSERT(link->previous->next == link);
     ELAPSE__ASSERT(link->next != link);
     link->previous->next = link->next;
     link->next->previous = link->previous;
@@ -97,7 +93,8 @@ static inline void elapse__ring_close_behind(struct elapse__link *ring, struct e
     ELAPSE__ASSERT(last == ring || last->previous->next == last);
     ring->previous = last;
     last->next = ring;
-    ELAPSE__ASSERT(elapse__ring_linked(ring));
+    ELAPSE__ASSERT(ring->next->previous == ring);
+    ELAPSE__ASSERT(ring->previous->next == ring);
 }
 
 /* ---- walks along a whole ring ---- */
@@ -109,7 +106,8 @@ static inline bool elapse__ring_visit(const struct elapse__link *ring, elapse_vi
 {
     struct elapse__link *link = ring->next;
     while (link != ring) {
-        ELAPSE__ASSERT(elapse__ring_linked(link));
+        ELAPSE__ASSERT(link->next->previous == link);
+        ELAPSE__ASSERT(link->previous->next == link);
         /* The visit may release the memory of the timer. */
         struct elapse__link *next = link->next;
         if (!visit(elapse__ring_timer(link), context))
@@ -131,7 +129,8 @@ static inline void elapse__ring_summarise(const struct elapse__link *ring,
                                           struct elapse__ring_summary *summary)
 {
     for (const struct elapse__link *link = ring->next; link != ring; link = link->next) {
-        ELAPSE__ASSERT(elapse__ring_linked(link));
+        ELAPSE__ASSERT(link->next->previous == link);
+        ELAPSE__ASSERT(link->previous->next == link);
         uint64_t deadline = elapse__ring_timer(link)->deadline;
         if (deadline < summary->least)
             summary->least = deadline;

@@ -331,6 +331,7 @@ static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
 static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_timer **due)
 {
     *due = NULL;
+    ELAPSE__ASSERT(dials->pointer <= dials->clock);
     for (;;) {
         if (dials->cascaded) {
             struct elapse__link *ring = elapse__dials_ring(

@@ -126,6 +126,8 @@ enum elapse_error elapse_dials_init_sized(struct elapse_dials *dials, size_t dia
         memory += level_bytes(shape->slots[i]);
     }
     ELAPSE__ASSERT((size_t)(memory - (char *)storage) == needed);
+    ELAPSE__ASSERT(dials->levels == shape->levels);
+    ELAPSE__ASSERT(dials->coarsest->coarser == NULL);
     dials->storage_levels = dials->levels;
     return ELAPSE_OK;
 }

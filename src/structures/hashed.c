@@ -220,7 +220,8 @@ static struct elapse__link *merge(struct elapse__link *older, struct elapse__lin
 /* Sorts a ring by deadline; timers of one deadline keep their order. */
 static void sort_ring(struct elapse__link *ring)
 {
-    ELAPSE__ASSERT(elapse__ring_linked(ring));
+    ELAPSE__ASSERT(ring->next->previous == ring);
+    ELAPSE__ASSERT(ring->previous->next == ring);
     struct elapse__link *lists[MERGE_LISTS] = {NULL};
     struct elapse__link *rest = ring->next;
     if (rest == ring)
@@ -352,6 +353,7 @@ static bool begin_visit(struct elapse_hashed *hashed)
     hashed->pointer = found ? tick : hashed->clock;
     hashed->jump_origin = hashed->pointer;
     hashed->pointer_slot = (size_t)(hashed->pointer % hashed->slots);
+    ELAPSE__ASSERT(hashed->pointer <= hashed->clock);
     if (found)
         take_aside(hashed, hashed->pointer_slot, 1);
     return found;
@@ -395,7 +397,9 @@ struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed)
 
 bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves)
 {
-    return find_due(hashed, &max_moves);
+    bool found = find_due(hashed, &max_moves);
+    ELAPSE__ASSERT(!found || elapse__ring_empty(&hashed->aside));
+    return found;
 }
 
 /* ---- questions ---- */
@@ -404,6 +408,7 @@ void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now)
 {
     if (now > hashed->clock)
         hashed->clock = elapse__clock_at(now);
+    ELAPSE__ASSERT(hashed->pointer <= hashed->clock);
 }
 
 uint64_t elapse_hashed_next(const struct elapse_hashed *hashed)

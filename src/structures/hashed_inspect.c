@@ -142,6 +142,7 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
 static void dump_timers(const struct elapse__ring_summary *timers, size_t slot, uint64_t first_tick,
                         elapse_dump_function *describe, void *context)
 {
+    ELAPSE__ASSERT(timers->count == 0 || timers->least <= timers->greatest);
     struct elapse_slot description = {
         .slot = (unsigned)slot,
         .first_tick = first_tick,

@@ -218,12 +218,14 @@ void elapse_heap_advance(struct elapse_heap *heap, uint64_t now)
 {
     if (now > heap->clock)
         heap->clock = elapse__clock_at(now);
+    ELAPSE__ASSERT(heap->clock <= ELAPSE_TIME_MAX);
 }
 
 struct elapse_timer *elapse_heap_pop(struct elapse_heap *heap)
 {
     if (heap->count == 0 || heap->entries[0].deadline > heap->clock)
         return NULL;
+    ELAPSE__ASSERT(!heap->walking);
     struct elapse_timer *due = heap->entries[0].timer;
     ELAPSE__ASSERT(due->deadline == heap->entries[0].deadline);
     ELAPSE__ASSERT(due->place == 1);
@@ -240,6 +242,7 @@ bool elapse_heap_cascade(struct elapse_heap *heap, size_t max_moves)
 
 uint64_t elapse_heap_next(const struct elapse_heap *heap)
 {
+    ELAPSE__ASSERT(heap->count <= heap->capacity);
     return heap->count == 0 ? ELAPSE_NEVER : heap->entries[0].deadline;
 }
 
@@ -351,6 +354,8 @@ void elapse_heap_dump(const struct elapse_heap *heap, elapse_dump_function *desc
                 description.last_tick = deadline;
         }
         description.least = description.first_tick;
+        ELAPSE__ASSERT(description.count > 0);
+        ELAPSE__ASSERT(description.first_tick == heap->entries[0].deadline || generation > 0);
         describe(&description, context);
         begin = end;
     }

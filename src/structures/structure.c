@@ -22,6 +22,7 @@ static void finish_nothing(void *instance)
 
 static enum elapse_error move_no_storage(void *instance, void *storage, size_t storage_bytes)
 {
+    ELAPSE__ASSERT(instance != NULL);
     (void)instance;
     (void)storage;
     (void)storage_bytes;

@@ -122,13 +122,15 @@ static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *tr
     const struct elapse__link *link = front;
     unsigned count = 0;
     for (; link != ring && count < ELAPSE__WHEEL_HINT_DISTANCE; link = link->next) {
-        ELAPSE__ASSERT(elapse__ring_linked(link));
+        ELAPSE__ASSERT(link->next->previous == link);
+        ELAPSE__ASSERT(link->previous->next == link);
         count++;
     }
     trails->entered[digit] = count;
     /* The timer at the front was the last to enter. */
     for (link = front; count > 0; link = link->next)
         trails->timers[digit][--count] = elapse__ring_timer(link);
+    ELAPSE__ASSERT(trails->entered[digit] > 0);
 }
 
 /* Notes that the walk has put `timer` in front of the ring of `slot`, above level 0.

@@ -3,6 +3,7 @@
  * on the thread that ended it, never for a task that was refused or handed back, and
  * like an action with no lock held.
  */
+#include "aligned_memory.h"
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -176,7 +177,7 @@ static void *allocate_unless(size_t alignment, size_t bytes, void *empty)
 {
     if (*(bool *)empty)
         return NULL;
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return aligned_memory(alignment, bytes);
 }
 
 static void release(void *memory, size_t bytes, void *context)

@@ -1,6 +1,7 @@
 /*
  * The limit on pending tasks, and the options: what is accepted, what is refused.
  */
+#include "aligned_memory.h"
 #include "fixture.h"
 
 #include <stdlib.h>
@@ -517,7 +518,7 @@ static void *allocate_scarce(size_t alignment, size_t bytes, void *context)
     scarce->left--;
     scarce->held++;
     scarce->bytes += bytes;
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return aligned_memory(alignment, bytes);
 }
 
 static void release_scarce(void *memory, size_t bytes, void *context)

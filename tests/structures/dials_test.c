@@ -371,6 +371,24 @@ static void what_is_not_a_shape_is_refused(void **state)
     close_dials(&opened);
 }
 
+/* Starting again the timer that held the pointer back lets the pointer follow the clock, so
+ * that the timer lies on level 0. */
+static void a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started(void **state)
+{
+    struct opened opened;
+    struct elapse_timer timer = {0};
+
+    (void)state;
+    OPEN(&opened, NULL, 0, 10, 10);
+    start_at(&opened, &timer, 5);
+    elapse_dials_advance(&opened.dials, 15);
+    start_at(&opened, &timer, 16);
+    elapse_dials_advance(&opened.dials, 16);
+    expect_popped(&opened, &timer);
+    assert_int_equal(elapse_dials_moves(&opened.dials), 0);
+    close_dials(&opened);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +400,7 @@ int main(void)
         cmocka_unit_test(every_slot_is_found_from_every_pointer),
         cmocka_unit_test(next_is_early_by_less_than_a_slot),
         cmocka_unit_test(a_start_lets_the_pointer_catch_up_past_stopped_timers),
+        cmocka_unit_test(a_start_lets_the_pointer_catch_up_past_the_timer_that_is_started),
         cmocka_unit_test(four_dials_of_sixteen_slots_take_two_kibibytes_at_most),
         cmocka_unit_test(no_shape_is_eight_levels_that_reach_everything),
         cmocka_unit_test(levels_may_be_more_than_time_needs),

@@ -173,7 +173,7 @@ static void check_finds_each_timer_that_is_damaged(void **state)
     free(damage.storage);
 }
 
-static void check_finds_rounds_reckoned_from_the_wrong_tick(void **state)
+static void check_finds_rounds_counted_from_the_wrong_tick(void **state)
 {
     struct damage_case damage;
 
@@ -186,6 +186,22 @@ static void check_finds_rounds_reckoned_from_the_wrong_tick(void **state)
         assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
     }
     free(damage.storage);
+}
+
+/* Its deadline falls on the slot, and its rounds are right, but it belongs in a ring of its own. */
+static void check_finds_a_timer_for_never_in_a_slot(void **state)
+{
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, SLOTS, 1000);
+    struct elapse_timer timer = {0};
+
+    (void)state;
+    elapse_hashed_start(&hashed, &timer, ELAPSE_NEVER - SLOTS);
+    assert_int_equal(elapse_hashed_check(&hashed), 0);
+    timer.deadline += SLOTS;
+    timer.place++;
+    assert_int_equal(elapse_hashed_check(&hashed), 5);
+    free(storage);
 }
 
 static void check_finds_due_timers_out_of_order(void **state)
@@ -243,7 +259,8 @@ int main(void)
         cmocka_unit_test(check_finds_each_number_of_a_jump_that_is_damaged),
         cmocka_unit_test(check_finds_each_occupancy_bit_that_is_damaged),
         cmocka_unit_test(check_finds_each_timer_that_is_damaged),
-        cmocka_unit_test(check_finds_rounds_reckoned_from_the_wrong_tick),
+        cmocka_unit_test(check_finds_rounds_counted_from_the_wrong_tick),
+        cmocka_unit_test(check_finds_a_timer_for_never_in_a_slot),
         cmocka_unit_test(check_finds_due_timers_out_of_order),
         cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
     };

@@ -1,5 +1,5 @@
 /*
- * A hashed wheel with its storage, for the tests of what is its own.
+ * A hashed wheel with its storage, for the tests of what only hashed wheels promise.
  */
 #ifndef ELAPSE_TESTS_HASHED_WHEEL_H
 #define ELAPSE_TESTS_HASHED_WHEEL_H

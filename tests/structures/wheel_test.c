@@ -1,5 +1,5 @@
 /*
- * What is the wheel's own: it needs no storage and cannot fail, and its moves have a
+ * What only the wheel promises: it needs no storage and cannot fail, and its moves have a
  * bound.
  */
 #include "subject.h"
@@ -147,7 +147,7 @@ static void promise_6_at_most_one_move_a_level(void **state)
     assert_true(elapse_wheel_moves(&wheel) <= (uint64_t)TIMERS * ELAPSE__WHEEL_UPPER_LEVELS);
 }
 
-static void promise_6_putting_off_moves_once_when_the_slot_is_due(void **state)
+static void promise_6_postponing_moves_once_when_the_slot_is_due(void **state)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timer = {0};
@@ -163,6 +163,56 @@ static void promise_6_putting_off_moves_once_when_the_slot_is_due(void **state)
     assert_int_equal(elapse_wheel_next(&wheel), 50000 + 99900);
 }
 
+/* A timer that is alone in a slot of any level is popped from there. */
+static void promise_6_a_lone_timer_is_never_moved(void **state)
+{
+    static struct elapse_wheel wheel;
+
+    (void)state;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        struct elapse_timer timer = {0};
+        uint64_t deadline = UINT64_C(1) << bit;
+
+        open_wheel(&wheel, 0);
+        elapse_wheel_start(&wheel, &timer, deadline);
+        elapse_wheel_advance(&wheel, deadline);
+        assert_ptr_equal(elapse_wheel_pop(&wheel), &timer);
+        assert_int_equal(elapse_wheel_moves(&wheel), 0);
+    }
+}
+
+/* The pointer follows the clock before a slot is opened, so that near deadlines start on level
+ * 0, however far time went on without a pop. */
+static void promise_6_near_deadlines_start_on_level_0_after_a_jump(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timers[2] = {0};
+
+    (void)state;
+    open_wheel(&wheel, 0);
+    elapse_wheel_advance(&wheel, 1025);
+    elapse_wheel_start(&wheel, &timers[0], 1026);
+    elapse_wheel_start(&wheel, &timers[1], 1027);
+    elapse_wheel_advance(&wheel, 1027);
+    assert_ptr_equal(elapse_wheel_pop(&wheel), &timers[0]);
+    assert_ptr_equal(elapse_wheel_pop(&wheel), &timers[1]);
+    assert_int_equal(elapse_wheel_moves(&wheel), 0);
+}
+
+static void promise_6_the_move_of_a_postponed_timer_is_counted(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timer = {0};
+
+    (void)state;
+    open_wheel(&wheel, 0);
+    elapse_wheel_start(&wheel, &timer, 5);
+    elapse_wheel_start(&wheel, &timer, 6);
+    elapse_wheel_advance(&wheel, 6);
+    assert_ptr_equal(elapse_wheel_pop(&wheel), &timer);
+    assert_int_equal(elapse_wheel_moves(&wheel), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -173,7 +223,10 @@ int main(void)
         cmocka_unit_test(promise_6_starting_and_stopping_move_nothing),
         cmocka_unit_test(promise_6_empty_time_costs_nothing),
         cmocka_unit_test(promise_6_at_most_one_move_a_level),
-        cmocka_unit_test(promise_6_putting_off_moves_once_when_the_slot_is_due),
+        cmocka_unit_test(promise_6_postponing_moves_once_when_the_slot_is_due),
+        cmocka_unit_test(promise_6_a_lone_timer_is_never_moved),
+        cmocka_unit_test(promise_6_near_deadlines_start_on_level_0_after_a_jump),
+        cmocka_unit_test(promise_6_the_move_of_a_postponed_timer_is_counted),
     };
 
     return cmocka_run_group_tests_name("wheel", tests, NULL, NULL);

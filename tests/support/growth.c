@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "aligned_memory.h"
+
 static size_t allowed = SIZE_MAX;
 static uint64_t refused;
 static size_t outstanding;
@@ -29,7 +31,7 @@ static void *allocate(size_t alignment, size_t bytes, void *context)
         return NULL;
     }
     allowed -= allowed != SIZE_MAX;
-    piece = aligned_alloc(_Alignof(struct piece), sizeof *piece + (bytes + 63) / 64 * 64);
+    piece = aligned_memory(_Alignof(struct piece), sizeof *piece + bytes);
     if (piece == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(2);

@@ -16,8 +16,8 @@ void timer_release(struct elapse_timer *timer);
 /* Makes a released timer idle again; false if it was written to since. */
 bool timer_claim(struct elapse_timer *timer);
 
-/* Lifts the ban on reading; the pattern stays. For whoever copies a released timer
- * or gives its memory back. */
+/* Lifts the ban on reading; the pattern stays. Call it before copying a released timer or
+ * freeing its memory. */
 void timer_uncover(struct elapse_timer *timer);
 
 /* Imposes the ban on reading again. */

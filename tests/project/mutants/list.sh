@@ -26,6 +26,9 @@ mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
 mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
     'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
     'tick'
+mutant pointer_never_catches_up src/structures/wheel.c \
+    '    wheel->pointer = limit;' \
+    ''
 mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
     '    if (wheel->cascading == 0)
         catch_up(wheel);' \
@@ -63,6 +66,12 @@ mutant postponed_timer_popped_early src/structures/wheel.c \
 mutant last_of_a_cascade_popped_early src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left ? timer : NULL;'
+mutant lone_far_timer_moved src/structures/wheel.c \
+    'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
+    'return one_is_left && timer->deadline < wheel->pointer ? timer : NULL;'
+mutant move_of_a_postponed_timer_not_counted src/structures/wheel.c \
+    '        wheel->moves++;' \
+    ''
 mutant time_goes_backwards include/elapse/wheel.h \
     'if (now > wheel->clock)' \
     'if (now != wheel->clock)'
@@ -76,13 +85,13 @@ mutant due_one_tick_late include/elapse/wheel.h \
 # ---- the wheel: occupancy, least, wake ----
 
 mutant bit_not_cleared src/structures/wheel.c \
-    '*word &= ~(UINT64_C(1) << slot % 64);' \
+    'elapse__bitmap_clear(wheel->occupied, slot);' \
     ''
 mutant word_bit_not_cleared src/structures/wheel.c \
     'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
     ';'
 mutant word_bit_cleared_too_soon src/structures/wheel.c \
-    '    if (*word == 0)
+    '    if (wheel->occupied[slot / 64] == 0)
 ' \
     ''
 mutant least_not_lowered_by_start src/structures/wheel.c \
@@ -120,8 +129,8 @@ mutant wake_forgotten_after_a_pop src/structures/wheel.c \
 mutant cascade_forgets_the_rest src/structures/wheel.c \
     '    if (link != ring)
         return false;
-    mark_empty(wheel, cascading);' \
-    '    mark_empty(wheel, cascading);'
+    mark_empty(wheel, slot);' \
+    '    mark_empty(wheel, slot);'
 mutant cascade_says_done_too_soon src/structures/wheel.c \
     '            if (!cascade_slot(wheel, budget))
                 return false;' \
@@ -164,14 +173,14 @@ mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
     'return 0;'
 
 mutant check_returns_a_wrong_number src/structures/wheel_inspect.c \
-    '        if (timer->deadline < wheel->slots[slot].least)
-            return 6;' \
-    '        if (timer->deadline < wheel->slots[slot].least)
-            return 7;'
+    '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
+        return 6;' \
+    '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
+        return 7;'
 mutant check_of_a_cascade_returns_a_wrong_number src/structures/wheel_inspect.c \
-    '        !slot_occupied(wheel, slot))
+    '        !elapse__bitmap_has(wheel->occupied, slot))
         return 8;' \
-    '        !slot_occupied(wheel, slot))
+    '        !elapse__bitmap_has(wheel->occupied, slot))
         return 2;'
 
 # ---- windows ----
@@ -242,7 +251,7 @@ mutant dials_slots_before_the_pointer_first src/structures/dials_level.h \
     'occupied[word] & UINT64_MAX << from % 64;' \
     'occupied[word];'
 mutant dials_bit_not_cleared src/structures/dials_level.h \
-    'elapse__dials_occupied(level)[slot / 64] &= ~(UINT64_C(1) << slot % 64);' \
+    'elapse__bitmap_clear(elapse__dials_occupied(level), slot);' \
     ''
 mutant dials_occupied_slots_not_counted_down src/structures/dials_level.h \
     'level->occupied_slots--;' \
@@ -262,7 +271,7 @@ mutant dials_parked_cascaded_before_the_slots src/structures/dials.c \
     '    uint64_t pointer = dials->pointer;
     for (struct' \
     '    uint64_t pointer = dials->pointer;
-    put_parked_aside(dials);
+    set_parked_aside(dials);
     if (!cascade_ring(dials, &dials->aside, budget))
         return false;
     for (struct'
@@ -274,12 +283,11 @@ mutant dials_cascade_from_the_oldest src/structures/dials.c \
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
         struct elapse_timer *timer = elapse__ring_timer(link);
+        ELAPSE__ASSERT(timer->place != 0);
         link = link->previous;
         (void)place_timer(dials, timer, true);
     }
-    /* The ring is closed once, behind the last that moved. */
-    ring->previous = link;
-    link->next = ring;' \
+    elapse__ring_close_behind(ring, link);' \
     '    struct elapse__link *link = ring->next;
     size_t left = *budget;
     for (; link != ring && left > 0; left--) {
@@ -290,10 +298,10 @@ mutant dials_cascade_from_the_oldest src/structures/dials.c \
     ring->next = link;
     link->previous = ring;'
 mutant dials_start_as_the_oldest src/structures/dials.c \
-    'wake_by(dials, place_timer(dials, timer, false));' \
-    'wake_by(dials, place_timer(dials, timer, true));'
+    'lower_wake(dials, place_timer(dials, timer, false));' \
+    'lower_wake(dials, place_timer(dials, timer, true));'
 mutant dials_wake_not_lowered src/structures/dials.c \
-    'wake_by(dials, place_timer(dials, timer, false));' \
+    'lower_wake(dials, place_timer(dials, timer, false));' \
     '(void)place_timer(dials, timer, false);'
 mutant dials_wake_at_the_deadline src/structures/dials.c \
     'begin = elapse__dials_begin(level, deadline);' \
@@ -310,6 +318,10 @@ mutant dials_pointer_waits_for_stopped_timers src/structures/dials.c \
         dials->wake = first_begin(dials);
     uint64_t limit' \
     '    uint64_t limit'
+mutant dials_pointer_stays_behind_when_a_timer_is_started_again src/structures/dials.c \
+    '        remove_timer(dials, timer);
+        follow_clock(dials);' \
+    '        remove_timer(dials, timer);'
 mutant dials_still_cascaded_after_the_pointer_moved src/structures/dials.c \
     '    dials->pointer = limit;
     dials->cascaded = false;' \
@@ -397,8 +409,8 @@ mutant hashed_slots_do_not_wrap_around src/structures/hashed.c \
     'if (slot >= hashed->slots)' \
     'if (slot > hashed->slots)'
 mutant hashed_due_at_the_pointer_goes_to_a_slot src/structures/hashed.c \
-    'timer->deadline <= hashed->pointer' \
-    'timer->deadline < hashed->pointer'
+    '} else if (timer->deadline <= hashed->pointer) {' \
+    '} else if (timer->deadline < hashed->pointer) {'
 mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
     'if (timer->deadline == ELAPSE_NEVER) {' \
     'if (false) {'
@@ -435,8 +447,8 @@ mutant hashed_jump_overlooks_the_last_slot src/structures/hashed.c \
     'if (slot < hashed->slots) {' \
     'if (slot + 1 < hashed->slots) {'
 mutant hashed_jump_begins_a_turn_late src/structures/hashed.c \
-    'if (hashed->clock - before > hashed->slots) {' \
-    'if ((hashed->clock - before) / 2 > hashed->slots) {'
+    'if (hashed->clock - hashed->pointer > hashed->slots) {' \
+    'if ((hashed->clock - hashed->pointer) / 2 > hashed->slots) {'
 mutant hashed_pops_in_mid_visit src/structures/hashed.c \
     '        if (!visit_aside(hashed, budget))
             return false;' \
@@ -475,6 +487,9 @@ mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
     'timer->deadline % hashed->slots == slot &&
            timer->place == 1 + (timer->deadline - visited - 1) / hashed->slots;' \
     'timer->deadline % hashed->slots == slot;'
+mutant hashed_check_allows_never_in_a_slot src/structures/hashed_inspect.c \
+    'timer->deadline < ELAPSE_NEVER &&' \
+    'timer->deadline <= ELAPSE_NEVER &&'
 mutant hashed_check_overlooks_the_order_of_the_due src/structures/hashed_inspect.c \
     'return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
     'return 0;'

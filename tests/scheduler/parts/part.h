@@ -15,6 +15,7 @@
 #include <cmocka.h>
 #include <elapse/scheduler.h>
 
+#include "aligned_memory.h"
 #include "random.h"
 
 struct counting_memory {
@@ -31,7 +32,7 @@ static inline void *counting_allocate(size_t alignment, size_t bytes, void *cont
         return NULL;
     counting->blocks++;
     counting->bytes += bytes;
-    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return aligned_memory(alignment, bytes);
 }
 
 static inline void counting_release(void *memory, size_t bytes, void *context)

@@ -3,11 +3,16 @@
  * on a wheel so small that short sequences cross all of its borders: time of 8 bits,
  * slots of 1, 4, 16 and 64 ticks. Or on another kind of structure.
  *
- * Usage: exhaustive_test LENGTH TIMERS ORIGIN [KIND]
+ * Usage: exhaustive_test LENGTH TIMERS ORIGIN [KIND [PART PARTS [SEQUENCES]]]
  *
  * The tree of sequences is walked depth first. Before each step the memory of the
- * structure, its storage, the timers and the oracle is saved, and put back after it: each
- * operation is done once for each node, not once for each sequence through it.
+ * structure, its storage, the timers and the oracle are saved; after the step they are
+ * restored. So each operation is done once for each node, not once for each sequence through it.
+ *
+ * The tree can be divided into PARTS parts, of which PART, counted from 0, is walked. The
+ * sequences of the first two operations are numbered, and the part has those whose number
+ * modulo PARTS is PART. With SEQUENCES, the test fails unless it has tried exactly that many
+ * sequences of full length.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +24,7 @@
 #include "released.h"
 #include "trial.h"
 
-enum { TIMERS = 3, LENGTH_LIMIT = 12, ALPHABET_LIMIT = 40 };
+enum { TIMERS = 3, LENGTH_LIMIT = 12, ALPHABET_LIMIT = 40, DIVIDED_DEPTH = 2 };
 
 _Static_assert(ELAPSE__TIME_BITS == 8, "this test is for time of 8 bits");
 
@@ -44,7 +49,11 @@ struct search {
     size_t length;
     size_t timers;
     size_t storage_bytes;
+    uint64_t part;
+    uint64_t parts;
+    uint64_t beginnings; /* sequences of DIVIDED_DEPTH operations met so far */
     uint64_t steps;
+    uint64_t sequences; /* of full length */
 };
 
 static void add(struct alphabet *alphabet, enum operation_kind kind, unsigned timer, uint64_t first)
@@ -171,13 +180,22 @@ static bool worth_trying(const struct search *search, const struct operation *le
     }
 }
 
+/* True if what follows the operations done so far belongs to another part. */
+static bool is_of_another_part(struct search *search, size_t depth)
+{
+    return depth == DIVIDED_DEPTH && search->beginnings++ % search->parts != search->part;
+}
+
 static bool explore(struct search *search, size_t depth, size_t used)
 {
     struct snapshot *snapshot = &search->snapshots[depth];
 
+    if (is_of_another_part(search, depth))
+        return true;
     save(search, snapshot);
     cover_released(search);
     if (depth == search->length) {
+        search->sequences++;
         if (!trial_run_to_end(&search->trial))
             return report(search, depth, "then next followed to the end");
         restore(search, snapshot);
@@ -220,14 +238,20 @@ int main(int count, char **arguments)
     uint64_t origin = ELAPSE_NEVER;
     bool good;
 
-    if (kind != NULL && (count == 4 || count == 5)) {
+    search.parts = 1;
+    if (kind != NULL && (count == 4 || count == 5 || count == 7 || count == 8)) {
         search.length = strtoul(arguments[1], NULL, 10);
         search.timers = strtoul(arguments[2], NULL, 10);
         origin = strtoull(arguments[3], NULL, 10);
     }
-    if (search.length == 0 || search.length >= LENGTH_LIMIT || search.timers == 0 ||
-        search.timers > TIMERS || origin > ELAPSE_TIME_MAX) {
-        fprintf(stderr, "usage: %s LENGTH TIMERS ORIGIN [KIND]\n", arguments[0]);
+    if (count > 6) {
+        search.part = strtoull(arguments[5], NULL, 10);
+        search.parts = strtoull(arguments[6], NULL, 10);
+    }
+    if (search.length < DIVIDED_DEPTH || search.length >= LENGTH_LIMIT || search.timers == 0 ||
+        search.timers > TIMERS || origin > ELAPSE_TIME_MAX || search.part >= search.parts) {
+        fprintf(stderr, "usage: %s LENGTH TIMERS ORIGIN [KIND [PART PARTS [SEQUENCES]]]\n",
+                arguments[0]);
         return 2;
     }
     search.storage_bytes = kind_structure(kind)->storage_bytes(kind->shape, search.timers);
@@ -242,6 +266,11 @@ int main(int count, char **arguments)
         free(search.snapshots[i].storage);
         free(search.snapshots[i].instance);
     }
-    printf("%" PRIu64 " steps, %zu letters\n", search.steps, search.alphabet.count);
+    printf("%" PRIu64 " sequences, %" PRIu64 " steps, %zu letters\n", search.sequences,
+           search.steps, search.alphabet.count);
+    if (good && count > 7 && search.sequences != strtoull(arguments[7], NULL, 10)) {
+        fprintf(stderr, "not %s sequences, but %" PRIu64 "\n", arguments[7], search.sequences);
+        return 1;
+    }
     return good ? 0 : 1;
 }
