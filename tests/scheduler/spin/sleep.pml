@@ -2,7 +2,7 @@
  * How the clock thread sleeps until the earliest deadline of all shards: src/scheduler/sleeper.h.
  *
  * Two threads schedule three tasks for any ticks in two shards, and one of them then asks
- * for attention by a kick; time passes whenever it likes; the clock thread pops what is due.
+ * for attention by a kick; time passes whenever it likes; the clock thread pops the due timers.
  *
  * Shown: no deadline that a call of schedule has returned for is slept through, no kick is
  * lost, everything is popped in the end; and, by the search for cycles, that there is no way

@@ -23,13 +23,13 @@
  *   MUTANT_AGAIN_STAYS        cancel of a running task leaves `again` as it is
  *   MUTANT_CANCELLED_AGAIN    reschedule does not look at `cancelled`
  *   MUTANT_AGAIN_READ_BEFORE  finish looks at `again` in a holding of its own
- *   MUTANT_NO_BROADCAST       the end of a task is not told to those who wait for it
+ *   MUTANT_NO_BROADCAST       the end of a task does not wake the threads that wait for it
  *   MUTANT_WAIT_ONCE          cancel_wait takes any wake-up for the end
- *   MUTANT_WAIT_LATE          cancel_wait lets go of the lock before it begins to wait
+ *   MUTANT_WAIT_LATE          cancel_wait releases the lock before it begins to wait
  *   MUTANT_LEAVING_IS_DUE     a timer that is due is taken for that of a task, though it is
  *                             LEAVING
  *   MUTANT_TAKE_OUT_ANY       whatever is in the place of a task that was LEAVING is taken out
- *   MUTANT_COLLECT_EARLY      close collects what is left while there are still workers
+ *   MUTANT_COLLECT_EARLY      close collects the remaining tasks while there are still workers
  */
 #define WORKERS  2
 #define CAPACITY 2
@@ -113,7 +113,7 @@ inline deliver_if_due()
     d_step { queue!due; due = 0 }
 }
 
-/* The same where what is due is LEAVING. */
+/* The same where the due task is LEAVING. */
 inline let_go_if_due()
 {
     d_step { state == LEAVING -> state = FREE }
@@ -306,7 +306,7 @@ inline look(time_is_up)
     fi
 }
 
-/* elapse_task_cancel_wait and wait_for, with or without a time-out. Waiting lets go of the lock
+/* elapse_task_cancel_wait and wait_for, with or without a time-out. Waiting releases the lock
  * and begins to wait in one step; it ends when woken, or once for no reason. */
 active proctype cancels_and_waits()
 {
