@@ -140,7 +140,7 @@ inline put()
     }
 }
 
-/* elapse__clock_main, with elapse__deliver and sleep_until_needed. */
+/* clock_main, with elapse__deliver and sleep_until_needed. */
 active proctype clock_thread()
 {
     byte room;
@@ -167,7 +167,7 @@ active proctype clock_thread()
         od;
         room = 1;
         sleeper_prepare();
-        /* elapse__earliest_wake, unless the queue is full */
+        /* elapse__earliest_wakes, unless the queue is full */
 #ifndef MUTANT_FULL_AND_AWAKE
         if
         :: tick == 0 -> tick = wake_tick

@@ -129,7 +129,7 @@ inline take_due(shard, first, last)
     }
 }
 
-/* elapse__clock_main, with elapse__deliver and sleep_until_needed. */
+/* clock_main, with elapse__deliver and sleep_until_needed. */
 active proctype clock_thread()
 {
     byte now_tick;
@@ -152,7 +152,7 @@ active proctype clock_thread()
 #if !defined MUTANT_PREPARE_LATE && !defined MUTANT_NO_PREPARE
         sleeper_prepare();
 #endif
-        /* elapse__earliest_wake */
+        /* elapse__earliest_wakes */
         earliest = wake_tick[0];
         d_step {
             if
