@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# abi.sh: compares what programs see of the shared library with the last release, the
-# greatest tag vX.Y.Z, by abidiff. The rule that it holds the library to is in docs/install.md.
+# abi.sh: compares the ABI of the shared library with that of the last release, the greatest tag
+# vX.Y.Z, by abidiff. docs/install.md has the rule that it checks.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if ! git rev-parse --git-dir >/dev/null 2>&1; then
-    echo "./dev abi: no git, or no repository here, to take the last release from" >&2
+    echo "./dev abi: needs git, and a repository with the last release" >&2
     exit 1
 fi
 tag=$(git tag --list --sort=-version:refname 'v[0-9]*' | grep -xE 'v[0-9]+\.[0-9]+\.[0-9]+' | head -n 1 || true)
@@ -14,7 +14,7 @@ if [[ -z $tag ]]; then
     exit 0
 fi
 
-# library TREE OUT: the shared library of TREE, with what abidiff reads.
+# library TREE OUT: builds the shared library of TREE into OUT, with debug information for abidiff.
 library()
 {
     cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DELAPSE_SHARED=ON \
@@ -35,7 +35,7 @@ mkdir -p "$out/tree"
 git archive "$tag" | tar -C "$out/tree" --extract
 if ! { library "$out/tree" "$out/released" && library . "$out/now"; } >"$log" 2>&1; then
     tail -n 40 "$log" >&2
-    echo "Build failed: the libraries to compare (all of what was said is in $log)" >&2
+    echo "Build failed: the libraries to compare (the whole output is in $log)" >&2
     exit 1
 fi
 

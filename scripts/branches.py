@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""branches.py FOLDER EXPORT...: reads what `llvm-cov export` wrote for each of
-several programs, prints a table of the branches taken in FOLDER, and fails unless
-each of them went both ways.
+"""branches.py FOLDER EXPORT...: prints a table of the branches taken in FOLDER, and fails
+unless each of them went both ways. Each EXPORT is the output of `llvm-cov export` for one program.
 
-A source file compiled into several programs, or for several geometries, is
-reported once for each. Here the counts of one place in the text are added up.
+A source file that is compiled into several programs, or for several geometries, is in
+several exports. The counts of one place in the text are added up.
 """
 
 import collections

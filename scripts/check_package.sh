@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # check_package.sh FOLDER: tries the Debian packages in FOLDER as their users would. Root
-# installs them on this machine with dpkg, and removes them afterwards; for others they are
-# unpacked into a folder, which leaves what dpkg itself would say of them untried.
+# installs them on this machine with dpkg, and removes them afterwards; other users
+# unpack them into a folder, which does not test their installation by dpkg.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -34,7 +34,7 @@ if ((EUID == 0)); then
             exit 1
         fi
     done
-    # The packages are removed in any case, the interrupted one included.
+    # Removes the packages at the end in any case, after an interrupt too.
     trap 'dpkg --purge "${packages[@]}" >"$scratch/purge.log" 2>&1 || cat "$scratch/purge.log" >&2
         rm -rf "$scratch"' EXIT
     dpkg --install "${files[@]}" >"$scratch/install.log" 2>&1 || {

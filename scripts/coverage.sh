@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Branch coverage of the structures by the tests of the structures. Builds preset
-# coverage, runs, prints the table, and fails unless every branch went both ways.
+# coverage, runs the tests, prints a table, and fails unless every branch went both ways.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,8 +14,8 @@ ctest --preset coverage --progress --no-label-summary
 
 llvm-profdata merge -o "$merged" "$profiles"/*.profraw
 
-# One export for each program: a file compiled for several geometries has several
-# sets of branches, of which llvm-cov would take the first it meets for the only one.
+# Each program is exported by itself. A file that is compiled for several geometries has several
+# sets of branches, and llvm-cov would read only the first of them.
 rm -rf "$exports"
 mkdir "$exports"
 find build/coverage/tests -path '*/CMakeFiles' -prune -o -type f -executable \

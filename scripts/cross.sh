@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # cross.sh [--skip-missing] [MACHINE...]: builds the library and its tests for other
-# machines, by each compiler and C standard, and runs them: the machine's own programs
-# by this one, or by qemu. As C17 they also trap where behaviour is undefined, an
-# unaligned access included. A table at the end says how each went.
+# machines, by each compiler and C standard, and runs them, by qemu where this machine
+# cannot. Compiled as C17 they also trap where behaviour is undefined, at unaligned
+# accesses too. Prints a table of the outcomes at the end.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # shellcheck source=scripts/packages.sh
@@ -29,7 +29,7 @@ packages_of()
     esac
 }
 
-# What compiling and running for a machine takes and is not here.
+# missing_for MACHINE COMPILER: prints the missing packages that the tests on MACHINE need.
 missing_for()
 {
     local machine=$1 compiler=$2 package missing=()
@@ -46,13 +46,13 @@ note()
     summary+=("$(printf '%-9s %-9s %-6s %s' "$@")")
 }
 
-# check MACHINE COMPILER STANDARD: what fails is shown where it does.
+# check MACHINE COMPILER STANDARD: builds and tests; prints the errors if one of the two fails.
 check()
 {
     local preset=cross-$1-$2 begun=$SECONDS flags='' log ran
     log=build/$preset-c$3.log
     printf '==== %s, %s, C%s\n' "$@"
-    # Both compilers know this; it needs no library of the machine's.
+    # Both compilers have this option; it needs no library of the machine.
     [[ $3 != 17 ]] || flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
     if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" &&
         cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then

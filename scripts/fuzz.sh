@@ -27,7 +27,7 @@ run()
     return 1
 }
 
-# Called for each target, by xargs below.
+# The last lines of this file call it again for each target.
 if [[ ${1-} == --one ]]; then
     run "$3" "$2"
     exit

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Runs the unit tests of preset developer, built already, under valgrind. Several at
-# once; what one prints is shown only if it fails.
+# Runs the unit tests of preset developer under valgrind, several at the same time.
+# Requires that they are built. Prints the output of a test only if it fails.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Called for each program, by the last line of this file.
+# The last line of this file calls it again for each program.
 if (($# == 1)); then
     if output=$(valgrind --quiet --leak-check=full --error-exitcode=99 "$1" 2>&1); then
         echo "ok      ${1##*/}"

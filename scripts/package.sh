@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# package.sh [--check]: the Debian packages, built in a copy of the tree and looked over by
-# lintian; they end up in build/package. With --check they are also tried: check_package.sh.
+# package.sh [--check]: builds the Debian packages in a copy of the tree, examines them by lintian,
+# and puts them into build/package. With --check it also tries them, by check_package.sh.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -27,7 +27,7 @@ for program in dpkg-buildpackage dh; do
     fi
 done
 
-# What Debian's files repeat has to be what the library says of itself.
+# The versions in Debian's files must be those of the library.
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
 abi=${version%.*}
 [[ $version == 0.* ]] || abi=${version%%.*}
@@ -41,8 +41,8 @@ if ! grep -qx "Package: libelapse$abi" debian/control; then
     exit 1
 fi
 
-# Of a repository what it knows or would take in, elsewhere, also inside another's repository,
-# everything but what was built.
+# Copies the files that git tracks or would add; where the tree is not a repository by itself, all
+# files except build.
 files()
 {
     if [[ $(git rev-parse --show-toplevel 2>/dev/null) == "$(pwd -P)" ]]; then
@@ -58,11 +58,11 @@ rm -rf "$out"
 mkdir -p "$out/elapse-$version"
 files | tar --create --null --files-from - --ignore-failed-read | tar -C "$out/elapse-$version" --extract
 
-# -d: what is needed has been looked for by its commands and headers, which need not be Debian's.
+# -d: ./dev has looked for the commands and headers needed, which need not come from Debian.
 echo "Building: Debian packages of version $version" >&2
 if ! (cd "$out/elapse-$version" && dpkg-buildpackage -d -us -uc -b) >"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2
-    echo "Build failed: Debian packages (all of what was said is in $log)" >&2
+    echo "Build failed: Debian packages (the whole output is in $log)" >&2
     exit 1
 fi
 rm -rf "$out/elapse-$version"
@@ -72,7 +72,7 @@ if command -v lintian >/dev/null; then
     ((EUID != 0)) || user=(--allow-root)
     lintian "${user[@]}" --fail-on error,warning --tag-display-limit 0 "$out"/*.changes
 else
-    echo "lintian is not there: the packages were not looked over" >&2
+    echo "lintian is not installed: the packages were not examined" >&2
 fi
 
 printf 'Built: %s\n' build/package/*.deb

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# run.sh [FILE...]: shows what the program built as release does. Without a FILE it
-# runs a dozen timers before the reader's eyes, then makes a million orders, of which 900,000 are paid before their timer is due, and
-# checks the outcome by the numbers; relative names are those of the caller's folder.
-# After a FILE that fails it goes on with the next; the greatest status counts.
+# run.sh [FILE...]: demonstrates the program of preset release. Without a FILE it runs a dozen
+# timers in real time, then generates a million orders, of which 900,000 are paid before their timer
+# is due, replays them and checks the counts. Otherwise it replays each FILE; relative names are
+# those of the caller's folder. After a FILE that fails it goes on with the next; its status is the
+# greatest of all.
 set -euo pipefail
 
 build=$(cd "$(dirname "${BASH_SOURCE[0]}")/../build" && pwd)
@@ -15,7 +16,7 @@ for file in "$@"; do
     fi
 done
 
-# Files of the caller's. Each gets a picture of its own, and none gets that of the
+# Replays the caller's files. Each has a picture of its own, with another name than that of the
 # generated orders.
 declare -A taken=([/orders]=yes)
 greatest=0

@@ -10,15 +10,15 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 all_steps()
 {
-    step 420 'developer: warnings are errors, assertions trap' \
+    step 400 'developer: warnings are errors, assertions trap' \
         cmake --workflow --preset developer
     [[ $mode == quick ]] && return
-    step 280 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
+    step 240 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
     step 160 'tsan: races in the scheduler' cmake --workflow --preset tsan
-    step 50 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
-    step 60 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
-    step 110 'coverage: every branch of the structures' scripts/coverage.sh
-    step 190 'mutants: each planted fault is found' tests/project/mutants/run
+    step 30 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
+    step 50 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
+    step 100 'coverage: every branch of the structures' scripts/coverage.sh
+    step 170 'mutants: each planted fault is found' tests/project/mutants/run
 }
 
 mode=all

@@ -55,6 +55,9 @@ endfunction()
 # elapse_randomised_test(NAME LABEL PROGRAM ARGUMENT...): a test that reports a crash
 # found by a sanitizer as a signal, so that the program can shrink it.
 function(elapse_randomised_test name label)
+    if(label MATCHES "^[0-9]+$")
+        message(FATAL_ERROR "${name}: all tests have one limit, ELAPSE_TEST_TIMEOUT_S; leave it out")
+    endif()
     add_test(NAME ${name} COMMAND ${ARGN})
     set_tests_properties(${name} PROPERTIES
         LABELS ${label}

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# What the lint checks look at; the working directory is the root of the project.
+# The files that the lint checks read. Requires the root of the project as working directory.
 
-# Those of the given folders and files that there are.
+# existing NAME...: prints those of the names that exist.
 existing()
 {
     local room
@@ -21,7 +21,7 @@ shell_files()
         \( -name '*.sh' -o -exec grep -qE '^#!.*\b(ba)?sh$' {} \; \) -print | sort
 }
 
-# Whatever people write: sources, scripts, build files, pages.
+# Every file that people write: sources, scripts, build files, pages.
 text_files()
 {
     find . \( -name .git -o -name build -o -name corpus \) -prune -o -type f -print | sort

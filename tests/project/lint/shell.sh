@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No shell script gives shellcheck anything to say.
+# No shell script has a finding of shellcheck.
 set -euo pipefail
 source tests/project/lint/files.sh
 

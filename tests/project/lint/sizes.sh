@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No C file is longer than 800 lines. (The length of functions is for clang-tidy.)
+# No C file is longer than 800 lines. (clang-tidy checks the length of functions.)
 set -euo pipefail
 source tests/project/lint/files.sh
 

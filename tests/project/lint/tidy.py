@@ -17,7 +17,7 @@ import sys
 def first_commands(build):
     commands = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        # What the build itself makes of the sources is not looked at again.
+        # Files that the build itself generates are not examined.
         if build.resolve() not in pathlib.Path(entry["file"]).parents:
             commands.setdefault(entry["file"], entry)
     return commands

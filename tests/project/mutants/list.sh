@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # The mutants. Each call plants one fault:
 #
-#     mutant NAME FILE ORIGINAL REPLACEMENT
+#     mutant NAME FILE ORIGINAL REPLACEMENT [hangs]
 #
 # ORIGINAL must occur in FILE exactly once; it may span lines. When the code changes
 # so that it does not, the script says so: then plant the same fault in the new code.
+# `hangs` declares that the fault makes the library loop for ever, so that no test can end and fail.
 
 # ---- the wheel: levels, cascades, order ----
 
@@ -246,7 +247,8 @@ mutant dials_word_of_the_pointer_not_looked_at_again src/structures/dials_level.
     'word = word + 1 < words ? word + 1 : 0;
         bits = occupied[word];' \
     'word = word + 1 < words ? word + 1 : 0;
-        bits = occupied[word] & ~(word == from / 64 ? UINT64_MAX >> (63 - from % 64) : 0);'
+        bits = occupied[word] & ~(word == from / 64 ? UINT64_MAX >> (63 - from % 64) : 0);' \
+    hangs
 mutant dials_slots_before_the_pointer_first src/structures/dials_level.h \
     'occupied[word] & UINT64_MAX << from % 64;' \
     'occupied[word];'
@@ -255,7 +257,8 @@ mutant dials_bit_not_cleared src/structures/dials_level.h \
     ''
 mutant dials_occupied_slots_not_counted_down src/structures/dials_level.h \
     'level->occupied_slots--;' \
-    ''
+    '' \
+    hangs
 mutant dials_coarsest_level_cascaded_first src/structures/dials.c \
     'for (struct elapse__dials_level *level = dials->finest->coarser;
          level != NULL && pointer % level->width == 0; level = level->coarser) {
@@ -334,10 +337,12 @@ mutant dials_parked_least_not_lowered src/structures/dials.c \
     'if (elapse__ring_empty(ring))'
 mutant dials_parked_least_of_a_stopped_timer_kept src/structures/dials.c \
     'if (elapse__ring_empty(ring) || deadline < dials->parked_least)' \
-    'if (dials->parked_least == 0 || deadline < dials->parked_least)'
+    'if (dials->parked_least == 0 || deadline < dials->parked_least)' \
+    hangs
 mutant dials_visit_at_the_least_deadline src/structures/dials.c \
     '           elapse__dials_begin(dials->coarsest, dials->parked_least) == dials->pointer;' \
-    '           dials->parked_least == dials->pointer;'
+    '           dials->parked_least == dials->pointer;' \
+    hangs
 mutant dials_visit_forgets_the_rest src/structures/dials.c \
     '    if (!elapse__ring_empty(&dials->aside))
         return dials->pointer;' \

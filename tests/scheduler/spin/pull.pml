@@ -9,22 +9,22 @@
  *   THREE_TAKERS  more than one waits for the turn to sleep
  *
  * Two threads take, in THREE_TAKERS three. They wait in take: one without end, again and again
- * until it is told that the scheduler is closed; the others once, until they give up, which they do
+ * until take returns that the scheduler is closed; the others once, until they give up, which they do
  * when they like, or not at all. Or both wait by the descriptor and then take without waiting:
  * one again and again, one once. Where these meet with CLOSED, the task is scheduled while the
  * scheduler is started and closed, elsewhere the first one before it is started.
  *
- * Shown: no deadline that a call of schedule has returned for is slept through, be it by whoever
- * sleeps for all or by all who wait for the descriptor; the turn to sleep is never lost, and never
+ * Shown: no deadline that a call of schedule has returned for is slept through, neither by the thread that
+ * sleeps for all nor by those that wait for the descriptor; the turn to sleep is never lost, and never
  * two have it; each task is taken once or collected by closing, and not before its time; closing
- * collects when nobody sleeps and all that was taken is done, wakes all who wait in take, and
- * nobody touches the alarms after it; and, by the search for cycles, nobody goes round for ever.
+ * collects when nobody sleeps and all that was taken is done, wakes all threads that wait in take, and
+ * no thread touches the alarms after it; and, by the search for cycles, nobody goes round for ever.
  *
  * Mutants, one macro each, that have to be found out:
- *   MUTANT_TURN_KEPT         whoever gives up sleeping does not give the turn away
- *   MUTANT_NOT_TOLD          the turn is given away, and nobody is told
- *   MUTANT_ONE_TOLD          only one of those who wait for the turn is told
- *   MUTANT_WAIT_LATE         the lock of pulling is let go before the wait for the turn begins
+ *   MUTANT_TURN_KEPT         a thread that gives up sleeping does not give the turn away
+ *   MUTANT_NOT_TOLD          the turn is given away, and no thread is woken
+ *   MUTANT_ONE_TOLD          only one of the threads that wait for the turn is woken
+ *   MUTANT_WAIT_LATE         the lock of pulling is released before the wait for the turn begins
  *   MUTANT_TWO_SLEEP         the turn is taken without a look at whether somebody has it
  *   MUTANT_NO_ANNOUNCE       schedule does not see to the alarms
  *   MUTANT_START_NOT_ARMED   start does not set the alarms
@@ -34,13 +34,13 @@
  *   MUTANT_ALARM_EARLY       and looks for the earliest deadline before that
  *   MUTANT_RESET_LAST        and makes unreadable what went off meanwhile
  *   MUTANT_ALARM_CLOSED      and when closing has begun
- *   MUTANT_CLOSE_NO_KICK     close does not wake whoever sleeps
- *   MUTANT_SLEEP_CLOSED      who is about to wait does not look whether closing has begun
+ *   MUTANT_CLOSE_NO_KICK     close does not wake the thread that sleeps
+ *   MUTANT_SLEEP_CLOSED      a thread that is about to wait does not look whether closing has begun
  *   MUTANT_CLOSE_EARLY       close does not wait until nobody sleeps
  *   MUTANT_CLOSE_SILENT      close does not leave the descriptor readable
  *   MUTANT_NOT_DONE          close does not wait until all that was taken is done
  *   MUTANT_TAKE_CLOSED       a task is taken out of a shard that is closed
- *   MUTANT_DUE_CLOSED        who finds something due in a shard that is closed looks again
+ *   MUTANT_DUE_CLOSED        a thread that finds a due task in a shard that is closed looks again
  */
 #define SLEEPER_GIVES_UP patience == TIMED -> gave_up = true
 #include "sleeper.pml"
@@ -48,7 +48,7 @@
 #define LAST_TICK 1
 #define TASKS     2
 #define TAKERS    3
-#define CLOSER    TAKERS /* among those who wait for word of the turn */
+#define CLOSER    TAKERS /* among the threads that wait for the turn */
 
 /* What happens. */
 mtype = { CLOSED, TWO_TASKS, THREE_TAKERS };
@@ -348,7 +348,7 @@ proctype taker(byte me; mtype patience)
     byte earliest;
     bool due;
     bool got;
-    bool more; /* until it is told that nothing is due */
+    bool more; /* until take returns that no task is due */
     bool told;
     bool gave_up;
     bool sleeps;
@@ -465,7 +465,7 @@ init {
     }
 }
 
-/* ---- what is shown ---- */
+/* ---- the claims ---- */
 
 #define SLEPT_THROUGH(task) (stage[task] == ANNOUNCED && tick_of[task] < timer)
 #define ALL_SLEEP (asleep || (by_descriptor && left + at_descriptor == takers && at_descriptor > 0))

@@ -15,13 +15,13 @@
  *   MUTANT_NO_KICK           workers do not kick
  *   MUTANT_NO_KICKED_FLAG    a kick leaves no mark for the clock thread that is awake
  *   MUTANT_CLOCK_WAITS_LATE  clock_waits is set in a holding of the lock of its own
- *   MUTANT_FULL_AND_AWAKE    with the queue full the clock thread sleeps until what is due is due
+ *   MUTANT_FULL_AND_AWAKE    with the queue full the clock thread sleeps until the deadline of a task that is due
  *   MUTANT_NO_WAKE_TICK      popping the last due task leaves wake_tick at NEVER when that was
  *                            not looked for: when the room ended with it
  *   MUTANT_NO_CHAIN          a worker that takes a handle does not wake the next for those left
  *   MUTANT_WAKING_STAYS      a worker that comes round does not say so
  *   MUTANT_WAKE_BEFORE_PUT   whom to wake is found out before the handles are in the queue
- *   MUTANT_WAIT_LATE         a worker lets go of the lock before it begins to wait
+ *   MUTANT_WAIT_LATE         a worker releases the lock before it begins to wait
  *   MUTANT_ONE_WORKER        the second worker is not made
  *   MUTANT_IDLE_STAYS        a worker that takes a handle remains counted as idle
  */
@@ -140,7 +140,7 @@ inline put()
     }
 }
 
-/* elapse__clock_main, with elapse__deliver and sleep_until_needed. */
+/* clock_main, with elapse__deliver and sleep_until_needed. */
 active proctype clock_thread()
 {
     byte room;
@@ -167,7 +167,7 @@ active proctype clock_thread()
         od;
         room = 1;
         sleeper_prepare();
-        /* elapse__earliest_wake, unless the queue is full */
+        /* elapse__earliest_wakes, unless the queue is full */
 #ifndef MUTANT_FULL_AND_AWAKE
         if
         :: tick == 0 -> tick = wake_tick
@@ -217,7 +217,7 @@ inline take_or_wait()
 #define COME_ROUND asleep_workers--; sleeps = false; waking = false
 #endif
 
-/* elapse__work_queue_take. To wait is to let go of the lock and to begin to wait in one step;
+/* elapse__work_queue_take. Waiting releases the lock and begins to wait in one step;
  * it ends with having the lock again. */
 inline take()
 {

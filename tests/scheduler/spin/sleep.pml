@@ -2,7 +2,7 @@
  * How the clock thread sleeps until the earliest deadline of all shards: src/scheduler/sleeper.h.
  *
  * Two threads schedule three tasks for any ticks in two shards, and one of them then asks
- * for attention by a kick; time passes whenever it likes; the clock thread pops what is due.
+ * for attention by a kick; time passes whenever it likes; the clock thread pops the due timers.
  *
  * Shown: no deadline that a call of schedule has returned for is slept through, no kick is
  * lost, everything is popped in the end; and, by the search for cycles, that there is no way
@@ -129,7 +129,7 @@ inline take_due(shard, first, last)
     }
 }
 
-/* elapse__clock_main, with elapse__deliver and sleep_until_needed. */
+/* clock_main, with elapse__deliver and sleep_until_needed. */
 active proctype clock_thread()
 {
     byte now_tick;
@@ -152,7 +152,7 @@ active proctype clock_thread()
 #if !defined MUTANT_PREPARE_LATE && !defined MUTANT_NO_PREPARE
         sleeper_prepare();
 #endif
-        /* elapse__earliest_wake */
+        /* elapse__earliest_wakes */
         earliest = wake_tick[0];
         d_step {
             if

@@ -7,7 +7,7 @@
  * the last, which leaves the outcomes as they are and the states few. A lock that is held for
  * one step only needs no giving back.
  *
- * Time is `now`, in ticks; whoever includes this lets it pass.
+ * Time is `now`, in ticks; the model that includes this lets it pass.
  */
 #define NEVER 9
 
@@ -64,7 +64,7 @@ end_asleep:
     atomic { !sleeper_lock -> armed_tick = 0 }
 }
 
-/* What is compared with under the lock. */
+/* The value that is compared under the lock. */
 #ifdef MUTANT_NO_SECOND_LOOK
 #define ARMED_AT_SECOND_LOOK NEVER
 #else

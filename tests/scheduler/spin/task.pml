@@ -3,7 +3,7 @@
  * thread that finds it due, two workers, a thread that reschedules it twice, one that cancels
  * it, one that cancels it and waits for its end, one that closes the scheduler, and one that
  * makes a new task in the same place once that is free. Cancels of other tasks take the timer of one
- * that is LEAVING out of the wheel. When a task is due does not matter here: it may be
+ * that is UNLINKING out of the wheel. When a task is due does not matter here: it may be
  * at any time.
  *
  * A handle is the generation of its place in the task table. The work queue holds handles, also
@@ -20,29 +20,30 @@
  *   MUTANT_TWO_STEPS          QUEUED is checked in one holding of the lock, and becomes
  *                             RUNNING in the next
  *   MUTANT_NO_GENERATION      a handle is taken for the task that is in its place now
- *   MUTANT_AGAIN_STAYS        cancel of a running task leaves `again` as it is
+ *   MUTANT_AGAIN_STAYS        cancel of a running task leaves `runs_again` as it is
  *   MUTANT_CANCELLED_AGAIN    reschedule does not look at `cancelled`
- *   MUTANT_AGAIN_READ_BEFORE  finish looks at `again` in a holding of its own
- *   MUTANT_NO_BROADCAST       the end of a task is not told to those who wait for it
+ *   MUTANT_AGAIN_READ_BEFORE  finish looks at `runs_again` in a holding of its own
+ *   MUTANT_NO_BROADCAST       the end of a task does not wake the threads that wait for it
  *   MUTANT_WAIT_ONCE          cancel_wait takes any wake-up for the end
- *   MUTANT_WAIT_LATE          cancel_wait lets go of the lock before it begins to wait
- *   MUTANT_LEAVING_IS_DUE     a timer that is due is taken for that of a task, though it is
- *                             LEAVING
- *   MUTANT_TAKE_OUT_ANY       whatever is in the place of a task that was LEAVING is taken out
- *   MUTANT_COLLECT_EARLY      close collects what is left while there are still workers
+ *   MUTANT_WAIT_LATE          cancel_wait releases the lock before it begins to wait
+ *   MUTANT_UNLINKING_IS_DUE   a due timer is taken for that of a task that is pending,
+ *                             though the task is UNLINKING
+ *   MUTANT_TAKE_OUT_ANY       the task in the place of one that was UNLINKING is taken out, in
+ *                             any state
+ *   MUTANT_COLLECT_EARLY      close collects the remaining tasks while there are still workers
  */
 #define WORKERS  2
 #define CAPACITY 2
 #define TASKS    2 /* one after the other in the same place: handles 0 and 1 */
 
-mtype = { FREE, LEAVING, PENDING, QUEUED, RUNNING };
+mtype = { FREE, UNLINKING, PENDING, QUEUED, RUNNING };
 mtype = { REMOVED, STILL_RUNNING, GONE };
 
 /* The place in the task table, and the shard. */
 mtype state = PENDING;
 byte generation;
-byte seats; /* how often the place is in the ring of those that are LEAVING, or were */
-bool again;
+byte entries; /* of this place in the ring of tasks that are UNLINKING, or were */
+bool runs_again;
 bool cancelled;
 bool waited;
 bool closed;
@@ -69,7 +70,7 @@ bool ended[TASKS];
 bool destroyed[TASKS];
 byte made = 1;
 
-#define IN_USE (state != FREE && state != LEAVING)
+#define IN_USE (state != FREE && state != UNLINKING)
 
 /* elapse__shard_find */
 #ifdef MUTANT_NO_GENERATION
@@ -86,12 +87,12 @@ inline end_task()
     ended[generation] = true;
     generation++;
     if
-    :: state == PENDING -> state = LEAVING; seats++
+    :: state == PENDING -> state = UNLINKING; entries++
     :: else -> state = FREE
     fi
 }
 
-/* elapse__remains_cascade */
+/* The destructor runs */
 inline destroy(handle)
 {
     d_step { assert(!destroyed[handle]); destroyed[handle] = true }
@@ -99,8 +100,8 @@ inline destroy(handle)
 
 /* ---- the clock thread and the workers ---- */
 
-#ifdef MUTANT_LEAVING_IS_DUE
-#define IS_DUE (state == PENDING || state == LEAVING)
+#ifdef MUTANT_UNLINKING_IS_DUE
+#define IS_DUE (state == PENDING || state == UNLINKING)
 #else
 #define IS_DUE (state == PENDING)
 #endif
@@ -113,19 +114,19 @@ inline deliver_if_due()
     d_step { queue!due; due = 0 }
 }
 
-/* The same where what is due is LEAVING. */
-inline let_go_if_due()
+/* The same where the due task is UNLINKING. */
+inline free_if_due()
 {
-    d_step { state == LEAVING -> state = FREE }
+    d_step { state == UNLINKING -> state = FREE }
 }
 
-/* elapse__clock_main. It looks at clock_ending only now and then. */
+/* clock_main. It looks at clock_ending only now and then. */
 active proctype clock_thread()
 {
     byte due;
     do
     :: deliver_if_due()
-    :: let_go_if_due()
+    :: free_if_due()
     :: clock_ending -> break
     od;
     clock_left = true
@@ -144,13 +145,13 @@ inline begin()
 #ifdef MUTANT_AGAIN_READ_BEFORE
 #define RUNS_AGAIN run_again
 #else
-#define RUNS_AGAIN again
+#define RUNS_AGAIN runs_again
 #endif
 inline finish()
 {
     if
     :: RUNS_AGAIN ->
-        again = false;
+        runs_again = false;
         state = PENDING
     :: else ->
 #ifndef MUTANT_NO_BROADCAST
@@ -179,7 +180,7 @@ inline run_queued()
         d_step { acting[running]++; assert(acting[running] == 1 && !over[running]) };
         acting[running]--;
 #ifdef MUTANT_AGAIN_READ_BEFORE
-        run_again = again;
+        run_again = runs_again;
 #endif
         d_step { finish() };
         if
@@ -228,7 +229,7 @@ inline reschedule(handle)
             assert(!barred[handle] && !ended[handle]);
             owed[handle] = true;
             if
-            :: state == RUNNING -> again = true
+            :: state == RUNNING -> runs_again = true
             :: else -> state = PENDING
             fi
         fi
@@ -252,7 +253,7 @@ inline cancel_under_lock(handle)
         assert(!ended[handle]);
         answer = STILL_RUNNING;
 #ifndef MUTANT_AGAIN_STAYS
-        again = false;
+        runs_again = false;
 #endif
         owed[handle] = false;
         cancelled = true
@@ -306,7 +307,7 @@ inline look(time_is_up)
     fi
 }
 
-/* elapse_task_cancel_wait and wait_for, with or without a time-out. Waiting lets go of the lock
+/* elapse_task_cancel_wait and wait_for, with or without a time-out. Waiting releases the lock
  * and begins to wait in one step; it ends when woken, or once for no reason. */
 active proctype cancels_and_waits()
 {
@@ -350,16 +351,16 @@ active proctype cancels_and_waits()
 #ifdef MUTANT_TAKE_OUT_ANY
 #define MAY_TAKE_OUT true
 #else
-#define MAY_TAKE_OUT (state == LEAVING)
+#define MAY_TAKE_OUT (state == UNLINKING)
 #endif
 
-/* take_out, when enough others leave, or of elapse__shard_take_out_leaving. */
+/* unlink_task, when enough other tasks are cancelled; or elapse__shard_unlink_all. */
 active proctype cancels_others()
 {
 end_idle:
     do
-    :: d_step { seats > 0 ->
-            seats--;
+    :: d_step { entries > 0 ->
+            entries--;
             if
             :: MAY_TAKE_OUT -> state = FREE
             :: else -> skip
@@ -373,7 +374,7 @@ active proctype schedules_anew()
     if
     :: d_step { !closed && state == FREE && generation == 1 ->
             state = PENDING; owed[1] = true; made = 2;
-            again = false; cancelled = false; waited = false }
+            runs_again = false; cancelled = false; waited = false }
     :: closed -> skip
     fi
 }
@@ -383,7 +384,7 @@ active proctype schedules_anew()
 /* elapse__work_queue_wait_quiet */
 #define QUIET (busy == 0 && empty(queue))
 
-/* close_as: refuse_from_now_on, end_clock_thread, run_what_is_due, elapse__workers_end,
+/* close_as: refuse_from_now_on, elapse__clock_thread_end, run_due_tasks, elapse__workers_end,
  * collect_all. */
 active proctype closes()
 {
