@@ -2,11 +2,15 @@
 
 #include <stdlib.h>
 
+#include "assert.h"
+
 static void *allocate(size_t alignment, size_t bytes, void *context)
 {
     (void)context;
     if (alignment <= _Alignof(max_align_t))
         return malloc(bytes);
+    ELAPSE__ASSERT((alignment & (alignment - 1)) == 0);
+    /* C11 wants a size that is a multiple of the alignment. */
     return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
 }
 

@@ -1,28 +1,38 @@
 /*
- * Memory, from the caller's allocator or the C library's. Never called with a lock
- * held: an allocator is the user's code.
+ * Memory, from the caller's allocator or from the C library's. Both functions require that the
+ * calling thread holds no lock, because an allocator may be the user's code.
  */
 #ifndef ELAPSE__ALLOCATOR_H
 #define ELAPSE__ALLOCATOR_H
 
 #include <elapse/allocator.h>
 
-/* Of a cache line; blocks of tasks and shards begin with one. */
+#include "assert.h"
+
+/* The size of a cache line. Blocks of tasks and shards begin at the beginning of one. */
 enum { ELAPSE__LINE_BYTES = 64 };
 
-/* The C library's allocator. */
+/* Returns an allocator that uses malloc, aligned_alloc and free. */
 struct elapse_allocator elapse__default_allocator(void);
 
+/* Returns `bytes` bytes at this alignment, or NULL if there is no memory. */
 static inline void *elapse__allocate(const struct elapse_allocator *memory, size_t alignment,
                                      size_t bytes)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT(alignment != 0 && (alignment & (alignment - 1)) == 0);
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
     return memory->allocate(alignment, bytes, memory->context);
 }
 
+/* Releases a block of `bytes` bytes; does nothing if `block` is NULL. */
 static inline void elapse__release(const struct elapse_allocator *memory, void *block, size_t bytes)
 {
-    if (block != NULL)
-        memory->release(block, bytes, memory->context);
+    if (block == NULL)
+        return;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
+    memory->release(block, bytes, memory->context);
 }
 
 #endif

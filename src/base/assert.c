@@ -5,6 +5,8 @@
 
 #ifdef ELAPSE__ASSERTIONS
 
+_Thread_local unsigned elapse__locks_held;
+
 _Noreturn void elapse__assertion_failed(const char *file, int line, const char *expression)
 {
     (void)fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, expression);

@@ -1,19 +1,21 @@
 /*
- * Assertions: what the code takes for granted, said where it is so.
+ * Assertions: facts that the code relies on, each stated at the place where it must hold.
  *
- * In a build that has ELAPSE__ASSERTIONS defined (developer, sanitizers, fuzz) a failed one prints
- * where it stands, what it says and the values, and traps. In the others they are nothing: a
- * release never stops because of one, and the coverage build does not count their branches.
+ * A build that defines ELAPSE__ASSERTIONS (developer, sanitizers, fuzz) tests them. If one fails,
+ * it prints its file, line, expression and values, and traps. In all other builds assertions are
+ * empty: a release never stops because of one, and the coverage build does not count their
+ * branches.
  *
  *     ELAPSE__ASSERT(timer->place != 0);
  *     ELAPSE__ASSERT_THAT(queue->count, <=, queue->capacity);
  *
- * prints, for example,
+ * The second one prints, for example,
  *
  *     src/scheduler/work_queue.c:61: assertion failed: queue->count <= queue->capacity
  *         left: 3, right: 2
  *
- * An assertion is about the program. What its user can get wrong is answered by an error.
+ * An assertion is about the program. A mistake that a caller of the public interface can make is
+ * answered by an error instead.
  */
 #ifndef ELAPSE__ASSERT_H
 #define ELAPSE__ASSERT_H
@@ -22,6 +24,9 @@
 
 #ifdef ELAPSE__ASSERTIONS
 
+/* How many locks the calling thread holds. src/os/lock.h counts them. */
+extern _Thread_local unsigned elapse__locks_held;
+
 _Noreturn void elapse__assertion_failed(const char *file, int line, const char *expression);
 _Noreturn void elapse__comparison_failed(const char *file, int line, const char *expression,
                                          uint64_t left, uint64_t right);
@@ -29,8 +34,8 @@ _Noreturn void elapse__comparison_failed(const char *file, int line, const char 
 #define ELAPSE__ASSERT(condition) \
     ((condition) ? (void)0 : elapse__assertion_failed(__FILE__, __LINE__, #condition))
 
-/* Compares two integers that are not negative, and prints both if it fails. They are computed
- * again for that, so they must not have effects. */
+/* Compares two integers that are not negative, and prints both if the comparison fails. Both
+ * expressions are then evaluated a second time, so they must not have effects. */
 #define ELAPSE__ASSERT_THAT(left, comparison, right)                                       \
     ((left)comparison(right)                                                               \
          ? (void)0                                                                         \
@@ -41,5 +46,8 @@ _Noreturn void elapse__comparison_failed(const char *file, int line, const char 
 #define ELAPSE__ASSERT(condition)                    ((void)0)
 #define ELAPSE__ASSERT_THAT(left, comparison, right) ((void)0)
 #endif
+
+/* Asserts that the calling thread holds no lock, because it is about to call the user's code. */
+#define ELAPSE__ASSERT_NO_LOCK_HELD() ELAPSE__ASSERT_THAT(elapse__locks_held, ==, 0)
 
 #endif

@@ -70,7 +70,8 @@ static int random_bytes(void *bytes, size_t count)
 static int lock_init(struct elapse__lock *lock)
 {
 #ifdef ELAPSE__ASSERTIONS
-    /* Finds a thread that takes a lock twice, or releases one that it does not have. */
+    atomic_init(&lock->holder, 0);
+    /* Such a lock reports a thread that takes it twice, or that releases it without holding it. */
     pthread_mutexattr_t attributes;
     int error = pthread_mutexattr_init(&attributes);
     if (error != 0)

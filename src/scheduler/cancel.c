@@ -24,16 +24,6 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     return answer;
 }
 
-/* Waits with the shard's lock held, until this time at most; ELAPSE_NEVER: without end. Returns
- * false when the time has come. */
-static bool wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns)
-{
-    if (until_ns != ELAPSE_NEVER)
-        return elapse__condition_wait_until(&shard->ended, &shard->lock, until_ns);
-    elapse__condition_wait(&shard->ended, &shard->lock);
-    return true;
-}
-
 /* Waits, with the shard's lock held, until the task that runs has ended. */
 static enum elapse_cancel wait_for(struct elapse__shard *shard, struct elapse_handle handle,
                                    uint64_t until_ns)
@@ -41,7 +31,7 @@ static enum elapse_cancel wait_for(struct elapse__shard *shard, struct elapse_ha
     struct elapse__task *task = elapse__shard_find(shard, handle);
     while (task != NULL) {
         task->waited = true;
-        bool in_time = wait_for_an_end(shard, until_ns);
+        bool in_time = elapse__shard_wait_for_an_end(shard, until_ns);
         task = elapse__shard_find(shard, handle);
         if (!in_time)
             break;

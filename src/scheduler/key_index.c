@@ -71,12 +71,23 @@ static struct elapse__key_bucket *bucket_at(const struct elapse__key_index *inde
     return &index->segments[segment][bucket - first];
 }
 
-static struct elapse__key_bucket *bucket_for(const struct elapse__key_index *index, uint64_t hash)
+size_t elapse__key_index_bucket(const struct elapse__key_index *index, uint64_t hash)
 {
     size_t bucket = (size_t)hash & (index->level - 1);
     if (bucket < index->split)
         bucket = (size_t)hash & (2 * index->level - 1);
-    return bucket_at(index, bucket);
+    return bucket;
+}
+
+static struct elapse__key_bucket *bucket_for(const struct elapse__key_index *index, uint64_t hash)
+{
+    return bucket_at(index, elapse__key_index_bucket(index, hash));
+}
+
+const struct elapse__key *elapse__key_index_first(const struct elapse__key_index *index,
+                                                  size_t bucket)
+{
+    return bucket_at(index, bucket)->first;
 }
 
 size_t elapse__key_index_segment_needed(const struct elapse__key_index *index)

@@ -86,4 +86,10 @@ struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index
 void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__key *key);
 void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key);
 
+/* For a check of all keys: returns the bucket of a hash, and the first key in a bucket; NULL if it
+ * is empty. There are level + split buckets. */
+size_t elapse__key_index_bucket(const struct elapse__key_index *index, uint64_t hash);
+const struct elapse__key *elapse__key_index_first(const struct elapse__key_index *index,
+                                                  size_t bucket);
+
 #endif

@@ -96,7 +96,7 @@ void elapse__pull_end(struct elapse_scheduler *scheduler)
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);
         while (shard->running > 0)
-            elapse__condition_wait(&shard->ended, &shard->lock);
+            (void)elapse__shard_wait_for_an_end(shard, ELAPSE_NEVER);
         elapse__shard_unlock(shard);
     }
 }

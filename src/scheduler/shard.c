@@ -30,6 +30,15 @@ void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocat
     elapse__lock_free(&shard->lock);
 }
 
+bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns)
+{
+    elapse__shard_check_at_release(shard);
+    if (until_ns != ELAPSE_NEVER)
+        return elapse__condition_wait_until(&shard->ended, &shard->lock, until_ns);
+    elapse__condition_wait(&shard->ended, &shard->lock);
+    return true;
+}
+
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)
 {
     return elapse__task_table_find(&shard->tasks, handle.index, handle.generation);

@@ -8,7 +8,7 @@
  *      shard_change.h     a task is rescheduled or cancelled
  *      shard_run.h        a task becomes due, begins and finishes
  *      shard_steps.h      the steps that these share
- *      shard_check.h      what must hold of a shard whenever its lock is released
+ *      shard_check.c      what must hold of a shard whenever its lock is released
  */
 #ifndef ELAPSE__SHARD_H
 #define ELAPSE__SHARD_H
@@ -49,6 +49,10 @@ struct elapse__shard {
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
+#ifdef ELAPSE__ASSERTIONS
+    uint64_t releases; /* of the lock, since elapse__shard_check_at_release examined all tasks */
+    uint64_t walks;    /* through all tasks */
+#endif
 
     /* These never change. */
     uint64_t tick_ns;
@@ -74,8 +78,23 @@ static inline void elapse__shard_lock(struct elapse__shard *shard)
     elapse__lock(&shard->lock);
 }
 
+#ifdef ELAPSE__ASSERTIONS
+/* Examines the whole shard, and fails an assertion at the first invariant that is broken; they are
+ * numbered in shard_check.c. Requires the lock. */
+void elapse__shard_check(const struct elapse__shard *shard);
+
+/* Examines some of it each time, and all of it often enough. Requires the lock. */
+void elapse__shard_check_at_release(struct elapse__shard *shard);
+#else
+static inline void elapse__shard_check_at_release(struct elapse__shard *shard)
+{
+    (void)shard;
+}
+#endif
+
 static inline void elapse__shard_unlock(struct elapse__shard *shard)
 {
+    elapse__shard_check_at_release(shard);
     elapse__unlock(&shard->lock);
 }
 
@@ -87,6 +106,11 @@ static inline struct elapse_handle elapse__handle_of(const struct elapse__shard 
 
 /* Returns the task that the handle names; NULL if it is gone. */
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle);
+
+/* Waits until a task that was `waited` for has ended, or any task once the shard is closed, but no
+ * longer than until `until_ns` by the monotonic clock; ELAPSE_NEVER: without end. It may return
+ * early. Returns false when that time has come. Releases the lock meanwhile. */
+bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns);
 
 /* Prefetches the cache line of the task. It needs no lock. */
 static inline void elapse__shard_prefetch(const struct elapse__shard *shard,

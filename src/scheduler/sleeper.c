@@ -53,7 +53,7 @@ static void close_alarm(struct elapse__alarm *alarm)
 /* A kick that comes later finds no timer. */
 void elapse__sleeper_close(struct elapse__sleeper *sleeper)
 {
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     close_alarm(&sleeper->monotonic);
     close_alarm(&sleeper->wall_clock);
     elapse__unlock(&sleeper->lock);
@@ -76,7 +76,7 @@ static void arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__al
 
 static void set_armed(struct elapse__sleeper *sleeper, uint64_t tick)
 {
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     atomic_store(&sleeper->monotonic.armed_tick, tick);
     atomic_store(&sleeper->wall_clock.armed_tick, tick);
     elapse__unlock(&sleeper->lock);
@@ -104,7 +104,7 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
                            uint64_t timeout_ns)
 {
     const struct elapse__os_alarm alarms[] = {sleeper->monotonic.os, sleeper->wall_clock.os};
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
     if (!kicked)
@@ -120,7 +120,7 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
 
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     arm_both(sleeper, until);
     elapse__unlock(&sleeper->lock);
 }
@@ -130,7 +130,7 @@ void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__tic
     if (ticks.monotonic >= atomic_load(&sleeper->monotonic.armed_tick) &&
         ticks.wall_clock >= atomic_load(&sleeper->wall_clock.armed_tick))
         return;
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     arm_earlier(sleeper, &sleeper->monotonic, ticks.monotonic);
     arm_earlier(sleeper, &sleeper->wall_clock, ticks.wall_clock);
     elapse__unlock(&sleeper->lock);
@@ -138,7 +138,7 @@ void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__tic
 
 void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
 {
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     sleeper->kicked = true;
     if (is_open(&sleeper->monotonic) && atomic_load(&sleeper->monotonic.armed_tick) != 0)
         arm(sleeper, &sleeper->monotonic, 0);
@@ -147,7 +147,7 @@ void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
 
 void elapse__sleeper_stay_readable(struct elapse__sleeper *sleeper)
 {
-    elapse__lock(&sleeper->lock);
+    elapse__lock_inner(&sleeper->lock);
     if (is_open(&sleeper->monotonic))
         arm(sleeper, &sleeper->monotonic, 0);
     elapse__unlock(&sleeper->lock);

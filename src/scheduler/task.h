@@ -1,6 +1,6 @@
 /*
- * A task as a shard keeps it, and the states it goes through. All of it is guarded
- * by the lock of its shard; each arrow is taken within one holding of that lock.
+ * A task as a shard keeps it, and the states that it goes through. The lock of its shard guards
+ * all of it. shard_check.c tests which fields a task may have in each state.
  *
  *                                   +--- due, but its key's action runs ---> WAITING
  *                                   |                                           |
@@ -15,21 +15,26 @@
  *       +---- remove (cancel, replacement, closing): from WAITING and QUEUED; and from
  *             PENDING by way of UNLINKING
  *
- *  PENDING   its timer is in a wheel; with a wall-clock time perhaps in the chain of
- * wall_clock_wheel.h WAITING   popped; nothing but the key names it QUEUED    popped; its handle
- * lies in the work queue, perhaps several times: what a worker takes out counts only while the task
- * is still QUEUED RUNNING   its action has begun and not ended; only the thread it runs on ends
- *            that. `runs_again`: it was rescheduled meanwhile. `cancelled`: it must not
- *            run again. `waited`: somebody waits for its end.
+ *  FREE        no task: its place is in the list of free ones
+ *  PENDING     its timer is in a wheel or, for a wall-clock time, in the chain of
+ *              wall_clock_wheel.h
+ *  WAITING     due, and out of the wheel; the action of another task with its key runs
+ *  QUEUED      due, and out of the wheel. Where there are workers, its handle is in the work
+ *              queue, perhaps several times: a worker that takes the handle begins the task only if
+ *              it is still QUEUED. Where there are none, the task begins before the lock is
+ *              released.
+ *  RUNNING     its action has begun and not returned; in pull mode: taken and not done
+ *  FINISHING   pull mode only: a thread has called elapse_task_done, has released the lock to
+ *              compute the next occurrence, and will take it again to finish the task
+ *  UNLINKING   ended, and no handle finds it; but its timer is still in the wheel. To unlink a
+ *              timer writes to both its neighbours, which costs two cache misses. So they are
+ *              prefetched now, and the timer is unlinked some cancels later: see unlink_later in
+ *              shard_steps.c. A task with a wall-clock time is unlinked at once, unless it is in
+ *              that chain: then it stays there, UNLINKING, until the chain is emptied.
  *
- *  FINISHING    RUNNING still, for everybody; but one thread has come to end it (pull mode)
- *  UNLINKING   gone for everybody, but its timer is still in the wheel. To take it out
- *            touches its neighbours, two cache misses; these are asked for now, and
- *            it is taken out some cancels later (see leave in shard.c).
- *
- * A task that recurs is `runs_again` from the moment that it begins. One with a wall-clock time
- * does not leave by way of UNLINKING, but for one in that chain. Where there are no workers a
- * QUEUED task is RUNNING at once.
+ * While RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it finishes: it
+ * recurs, or it was rescheduled meanwhile. A task that recurs has it from the moment it begins.
+ * `cancelled` means that it must not run again. `waited` means that a thread waits for its end.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H
@@ -37,7 +42,9 @@
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
 
-/* Up to UNLINKING, no handle names the task. */
+#include "../base/assert.h"
+
+/* No handle names a task that is FREE or UNLINKING. */
 enum elapse__task_state {
     ELAPSE__TASK_FREE,
     ELAPSE__TASK_UNLINKING,
@@ -53,24 +60,24 @@ enum {
     ELAPSE__TASK_INDEX_MASK = (1 << ELAPSE__TASK_INDEX_BITS) - 1,
 };
 
-/* What only some tasks need. */
+/* Fields that only some tasks need. */
 struct elapse__task_extra {
     elapse_destroy_function *destroy;
-    struct elapse__key *key;               /* NULL: it has none */
-    struct elapse__recurrence *recurrence; /* NULL: it runs once, by the scheduler's clock */
-    uint64_t noted_tick; /* the deadline, once it was WAITING; 0: the timer has it */
+    struct elapse__key *key;               /* NULL: no key */
+    struct elapse__recurrence *recurrence; /* NULL: it runs once, by the monotonic clock */
+    uint64_t noted_tick; /* the deadline of a task that was WAITING; 0: the timer has it */
 };
 
 struct elapse__task {
     union {
         struct elapse_timer timer; /* while PENDING; its deadline until finished */
-        uint64_t next_run_tick;    /* while `runs_again`: the timer is idle, its first bytes free */
+        uint64_t next_run_tick;    /* while `runs_again`: the timer is idle then */
         struct elapse__task *next; /* while FREE */
     } when;
     elapse_action_function *action;
     void *context;
-    struct elapse__task_extra *extra; /* NULL: nothing */
-    uint32_t generation;              /* of the handle; another each time it becomes FREE */
+    struct elapse__task_extra *extra; /* NULL: none of these fields is needed */
+    uint32_t generation;              /* of the handle; it grows when the task ends */
     uint32_t index : ELAPSE__TASK_INDEX_BITS;
     uint32_t state : 3;
     uint32_t runs_again : 1;
@@ -81,25 +88,30 @@ struct elapse__task {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
                "a task is one cache line");
 
-/* The timer is the first member of its task. */
+/* Returns the task of a timer, which is its first member. */
 static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
 {
     return (struct elapse__task *)(void *)timer;
 }
 
+/* Returns whether the action of the task has begun and not ended. */
 static inline bool elapse__is_running(const struct elapse__task *task)
 {
     return task->state >= ELAPSE__TASK_RUNNING;
 }
 
-/* NULL: it runs once, by the scheduler's clock. */
+/* Returns NULL if the task runs once, by the monotonic clock. Requires that the task has not ended:
+ * what it had besides its 64 bytes is released then. */
 static inline struct elapse__recurrence *elapse__recurrence_of(const struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->state, !=, ELAPSE__TASK_UNLINKING);
     return task->extra == NULL ? NULL : task->extra->recurrence;
 }
 
+/* Returns NULL if the task has no key. Requires that the task has not ended. */
 static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->state, !=, ELAPSE__TASK_UNLINKING);
     return task->extra == NULL ? NULL : task->extra->key;
 }
 

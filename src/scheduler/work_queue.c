@@ -1,8 +1,34 @@
 #include "work_queue.h"
 
+#include "../base/assert.h"
+
+/* What must hold whenever the lock is taken or released. */
+static void check(const struct elapse__work_queue *queue)
+{
+    (void)queue;
+    ELAPSE__ASSERT_LOCK_HELD(&queue->lock);
+    ELAPSE__ASSERT_THAT(queue->count, <=, queue->capacity);
+    ELAPSE__ASSERT_THAT(queue->first, <, queue->capacity);
+    ELAPSE__ASSERT_THAT(queue->asleep, <=, queue->idle);
+    ELAPSE__ASSERT(!queue->waking || queue->asleep > 0);
+}
+
+static void lock_queue(struct elapse__work_queue *queue)
+{
+    elapse__lock(&queue->lock);
+    check(queue);
+}
+
+static void unlock_queue(struct elapse__work_queue *queue)
+{
+    check(queue);
+    elapse__unlock(&queue->lock);
+}
+
 enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
                                           const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(capacity, >, 0);
     *queue = (struct elapse__work_queue){.capacity = capacity};
     queue->ring =
         elapse__allocate(memory, _Alignof(struct elapse_handle), capacity * sizeof *queue->ring);
@@ -23,6 +49,8 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(queue->idle, ==, 0);
+    ELAPSE__ASSERT_THAT(queue->busy, ==, 0);
     elapse__condition_free(&queue->quiet);
     elapse__condition_free(&queue->filled);
     elapse__lock_free(&queue->lock);
@@ -31,16 +59,18 @@ void elapse__work_queue_free(struct elapse__work_queue *queue,
 
 unsigned elapse__work_queue_room(struct elapse__work_queue *queue)
 {
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
     unsigned room = queue->capacity - queue->count;
     queue->clock_waits = room == 0;
-    elapse__unlock(&queue->lock);
+    unlock_queue(queue);
     return room;
 }
 
-/* With the lock held: whether a worker is to be woken now. */
-static bool shall_wake(struct elapse__work_queue *queue)
+/* Returns whether the caller must wake a worker once it has released the lock. Requires the lock.
+ */
+static bool must_wake(struct elapse__work_queue *queue)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&queue->lock);
     if (queue->count == 0 || queue->asleep == 0 || queue->waking)
         return false;
     queue->waking = true;
@@ -50,13 +80,15 @@ static bool shall_wake(struct elapse__work_queue *queue)
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
                                 const struct elapse_handle *handles, unsigned count)
 {
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT_THAT(count, <=, queue->capacity - queue->count);
     for (unsigned i = 0; i < count; i++)
         queue->ring[(queue->first + queue->count++) % queue->capacity] = handles[i];
     unsigned waiting = queue->count;
     unsigned idle = queue->idle;
-    bool wake = shall_wake(queue);
-    elapse__unlock(&queue->lock);
+    bool wake = must_wake(queue);
+    unlock_queue(queue);
     if (wake)
         elapse__condition_signal(&queue->filled);
     return waiting > idle ? waiting - idle : 0;
@@ -64,20 +96,22 @@ unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
 
 void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made)
 {
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
+    ELAPSE__ASSERT(made || queue->idle > 0);
     if (made)
         queue->idle++;
     else
         queue->idle--;
-    elapse__unlock(&queue->lock);
+    unlock_queue(queue);
 }
 
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
                              struct elapse_handle *handle, bool *kick)
 {
     *kick = false;
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
     if (*busy) {
+        ELAPSE__ASSERT_THAT(queue->busy, >, 0);
         queue->busy--;
         queue->idle++;
         if (queue->busy == 0 && queue->count == 0)
@@ -86,11 +120,15 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
     *busy = false;
     while (queue->count == 0 && !queue->ending) {
         queue->asleep++;
+        check(queue);
         elapse__condition_wait(&queue->filled, &queue->lock);
+        ELAPSE__ASSERT_THAT(queue->asleep, >, 0);
         queue->asleep--;
         queue->waking = false;
     }
     if (!queue->ending) {
+        ELAPSE__ASSERT_THAT(queue->count, >, 0);
+        ELAPSE__ASSERT_THAT(queue->idle, >, 0);
         *handle = queue->ring[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->count--;
@@ -101,8 +139,8 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
         if (*kick)
             queue->clock_waits = false;
     }
-    bool wake = shall_wake(queue);
-    elapse__unlock(&queue->lock);
+    bool wake = must_wake(queue);
+    unlock_queue(queue);
     if (wake)
         elapse__condition_signal(&queue->filled);
     return *busy;
@@ -110,16 +148,16 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
 
 void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue)
 {
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
     while (queue->busy > 0 || queue->count > 0)
         elapse__condition_wait(&queue->quiet, &queue->lock);
-    elapse__unlock(&queue->lock);
+    unlock_queue(queue);
 }
 
 void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending)
 {
-    elapse__lock(&queue->lock);
+    lock_queue(queue);
     queue->ending = ending;
     elapse__condition_broadcast(&queue->filled);
-    elapse__unlock(&queue->lock);
+    unlock_queue(queue);
 }

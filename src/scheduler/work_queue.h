@@ -1,11 +1,14 @@
 /*
- * The queue between the clock thread and the workers: handles of tasks that are due, as
- * many as it has places. Only one thread puts them in. A handle whose task was cancelled
- * or moved meanwhile stays in it, and whoever takes it out finds that out.
+ * The queue between the clock thread and the workers: a ring of handles of tasks that are due. Only
+ * one thread puts handles in. The handle of a task that was cancelled or rescheduled meanwhile
+ * stays in the queue; the worker that takes it finds that the task is not QUEUED any more.
  *
- * Waking a worker costs more than most actions take. So one is woken at a time: it
- * takes a task and, if there are more, wakes the next before it runs its own. Few and
- * short tasks are done by few workers, many or long ones soon have all of them.
+ * Waking a worker costs more than most actions take. So one worker is woken at a time: it takes a
+ * task and, if there are more, wakes the next worker before it runs its own task. Few workers run
+ * few or short tasks; many or long tasks soon occupy all workers.
+ *
+ * The queue is full: the clock thread leaves due tasks in their shards (back-pressure) and sleeps
+ * until the worker that frees half of the queue wakes it.
  */
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H
@@ -17,49 +20,54 @@
 
 struct elapse__work_queue {
     struct elapse__lock lock;
-    struct elapse__condition filled; /* there is something to take, or it is ending */
-    struct elapse__condition quiet;  /* it is empty and no worker is busy */
+    struct elapse__condition filled; /* there is a handle to take, or the queue is ending */
+    struct elapse__condition quiet;  /* the queue is empty and no worker is busy */
 
-    /* Guarded by `lock`, all that follows. */
-    struct elapse_handle *ring; /* the array never changes */
+    struct elapse_handle *ring; /* `capacity` places; never changes */
     unsigned capacity;          /* never changes */
-    unsigned first;             /* the next to be taken */
-    unsigned count;
-    unsigned idle;    /* workers that have no task, also those that are being made */
+
+    /* The lock guards everything from here on. */
+    unsigned first;   /* the place of the handle that is taken next */
+    unsigned count;   /* handles in the queue */
+    unsigned idle;    /* workers that have no task, with those that are being made */
     unsigned asleep;  /* idle workers that wait for `filled` */
-    bool waking;      /* one of these has been woken and has not yet come round */
-    unsigned busy;    /* workers between taking one and taking the next */
-    bool clock_waits; /* the clock thread wants a kick once half of the queue is free */
-    bool ending;      /* workers are to leave */
+    bool waking;      /* one of these was woken and does not have the lock yet */
+    unsigned busy;    /* workers that have a task */
+    bool clock_waits; /* the clock thread must be kicked once half of the queue is free */
+    bool ending;      /* workers must leave */
 };
 
-/* MEMORY or SYSTEM if it cannot be; nothing is left then. */
+/* Makes an empty queue. Returns MEMORY, or SYSTEM if the system has no lock to give; nothing is
+ * left to free then. */
 enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsigned capacity,
                                           const struct elapse_allocator *memory);
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory);
 
-/* For the thread that puts in: free places, which only it can make fewer. If there are
- * none, a kick is due to it once half of the queue is free. */
+/* Returns the number of free places. Only the thread that puts handles in may call it, because only
+ * that thread makes them fewer. If there are none, a worker will kick the clock thread once half of
+ * the queue is free. */
 unsigned elapse__work_queue_room(struct elapse__work_queue *queue);
 
-/* Puts in handles, not more than there is room for. Returns for how many of those
- * queued there is no idle worker. */
+/* Puts handles in. Requires at least one and no more than there are free places. Returns how many
+ * more handles are queued than there are idle workers. */
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
                                 const struct elapse_handle *handles, unsigned count);
 
-/* Counts a worker that is about to be made, or that could not be made after all. */
+/* Counts a worker that is about to be made; not `made`: one that could not be made, or has left. */
 void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made);
 
-/* For workers: says that the one taken before is done, if `*busy`, and waits for the next.
- * Returns false when the worker is to leave. `*kick`: the clock thread is to be kicked. */
+/* Waits for a handle and takes it, for a worker. `*busy`: the worker has finished the task that it
+ * took before. Returns false when the worker must leave. `*kick`: the worker must kick the clock
+ * thread. */
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
                              struct elapse_handle *handle, bool *kick);
 
 /* Waits until the queue is empty and no worker is busy. */
 void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue);
 
-/* Makes the workers leave, or lets new ones stay again. What is queued ended so. */
+/* Makes the workers leave; not `ending`: lets new workers stay again. Handles that are queued stay
+ * in the queue, and no worker takes them. */
 void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending);
 
 #endif

@@ -1,0 +1,386 @@
+/*
+ * What must hold of a shard whenever its lock is released. Only builds with assertions test it.
+ *
+ * Each task is in one of the states of task.h. `key` and `recurrence` stand for what its extra
+ * names, "-" for nothing:
+ *
+ *      state       timer           key->pending   key->running     runs_again, cancelled, waited
+ *      FREE        in the list of its block        (no other field means anything)
+ *      UNLINKING   in the wheel or the chain       (no other field means anything)
+ *      PENDING     in a wheel or   the task       another task,    none
+ *                  in the chain                   or -
+ *      WAITING     idle            the task       another task     none
+ *      QUEUED      idle            the task       -                none
+ *      RUNNING,    idle            the task if    the task         runs_again or cancelled or
+ *      FINISHING                   runs_again                      neither; waited if cancelled
+ *
+ * Invariants of a shard, tested at every release of the lock:
+ *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
+ *     counter is greater than the number of places that tasks have had.
+ *  2. `pending_of_all`, where it is counted, is not less than `pending`.
+ *  3. wake_tick is not later than the next tick of the wheel, unless the shard is closed; the
+ *     same holds of the wall-clock wheel while it is STEADY.
+ *  4. Each place of the unlinking ring is empty or holds a task that is UNLINKING, whose timer is
+ *     in the wheel.
+ *  5. The chain of the wall-clock wheel is empty while that wheel is STEADY or does not exist.
+ *  6. The key index has at least its first buckets, `level` is a power of two, and `split` is
+ *     below it.
+ *
+ * Invariants that take a walk through all tasks:
+ *  7. Each task is what the table above says of its state.
+ *  8. `pending` counts the tasks that are PENDING, WAITING or QUEUED, or running again; `running`
+ *     counts those that are RUNNING or FINISHING.
+ *  9. Both wheels together hold the timers of the PENDING tasks that are not in the chain, and of
+ *     the UNLINKING tasks that are not; the wheels hold no others.
+ * 10. Tasks in the chain are PENDING and `unplaced`, or UNLINKING; tasks that are `unplaced` are in
+ *     the chain.
+ * 11. The index holds as many keys as the tasks name.
+ * 12. wake_tick is not later than the deadline of any PENDING task, by the clock of that task. For
+ *     a wall-clock deadline this holds while the wheel is STEADY and has not reached the deadline.
+ * 13. A block counts as `used` the tasks that are not FREE and those that have no generation left;
+ *     its list of free tasks holds the others that were used.
+ * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
+ *     back if it has no tasks; no block is in two.
+ *
+ * Invariants that take a walk through both wheels and all keys:
+ * 15. elapse_wheel_check finds nothing in either wheel.
+ * 16. Each key is in the bucket of its hash, and names a pending or a running task.
+ *
+ * A walk takes a time proportional to the number of tasks. So it is done at every release while
+ * tasks are few, and otherwise once for every sixteenth of them: on average a release examines 16
+ * tasks. Every 64th walk examines the wheels and the keys too.
+ */
+#include "../base/assert.h"
+#include "shard.h"
+
+#ifdef ELAPSE__ASSERTIONS
+
+enum { TASKS_FOR_EACH_RELEASE = 16, WALKS_FOR_EACH_OF_WHEELS = 64 };
+
+/* What a walk through the tasks finds. */
+struct census {
+    uint64_t pending;
+    uint64_t running;
+    uint64_t in_wheel;
+    uint64_t in_wall_clock_wheel;
+    uint64_t in_chain;  /* PENDING and unplaced */
+    uint64_t unlinking; /* in the ring of those, or in the chain */
+    uint64_t keys;
+};
+
+/* ---- at every release ---- */
+
+static void check_counters(const struct elapse__shard *shard)
+{
+    uint64_t places = (uint64_t)shard->tasks.block_count * ELAPSE__BLOCK_TASKS;
+    ELAPSE__ASSERT_THAT(shard->running, <=, places);                    /* 1 */
+    ELAPSE__ASSERT_THAT(shard->pending, <=, places);                    /* 1 */
+    ELAPSE__ASSERT_THAT(elapse_wheel_count(&shard->wheel), <=, places); /* 9 */
+    if (shard->pending_max != 0)                                        /* 2 */
+        ELAPSE__ASSERT_THAT(atomic_load(shard->pending_of_all), >=, shard->pending);
+}
+
+static void check_wakes(const struct elapse__shard *shard)
+{
+    const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    if (shard->closed)
+        return;
+    ELAPSE__ASSERT_THAT(atomic_load(&shard->wake_tick), <=, elapse_wheel_next(&shard->wheel));
+    if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY)
+        ELAPSE__ASSERT_THAT(atomic_load(&wall_clock->wake_tick), <=,
+                            elapse_wheel_next(wall_clock->wheel));
+}
+
+static void check_unlinking_ring(const struct elapse__shard *shard)
+{
+    ELAPSE__ASSERT_THAT(shard->oldest_unlinking, <, ELAPSE__UNLINKING_MAX);
+    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
+        const struct elapse__task *task = shard->unlinking[i];
+        if (task == NULL)
+            continue;
+        ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_UNLINKING);
+        ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer));
+    }
+}
+
+static void check_wall_clock_wheel(const struct elapse__wall_clock_wheel *wall_clock)
+{
+    if (wall_clock->wheel == NULL)
+        ELAPSE__ASSERT_THAT(wall_clock->stage, ==, ELAPSE__WALL_CLOCK_STEADY);
+    if (wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY)
+        ELAPSE__ASSERT(wall_clock->first == NULL);
+}
+
+static void check_key_index(const struct elapse__key_index *keys)
+{
+    ELAPSE__ASSERT_THAT(keys->level, >=, ELAPSE__FIRST_BUCKETS);
+    ELAPSE__ASSERT((keys->level & (keys->level - 1)) == 0);
+    ELAPSE__ASSERT_THAT(keys->split, <, keys->level);
+    ELAPSE__ASSERT(keys->segments[0] == keys->first);
+}
+
+/* ---- tasks ---- */
+
+/* 7, of a task whose action does not run; 10 and 12. */
+static void check_pending(const struct elapse__shard *shard, const struct elapse__task *task,
+                          struct census *census)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    bool unplaced = recurrence != NULL && recurrence->unplaced;
+    if (elapse__by_wall_clock(task)) {
+        const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+        uint64_t tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
+        ELAPSE__ASSERT(wall_clock->wheel != NULL);
+        if (wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
+            tick > elapse_wheel_now(wall_clock->wheel))
+            ELAPSE__ASSERT_THAT(atomic_load(&wall_clock->wake_tick), <=, tick);
+        census->in_wall_clock_wheel += !unplaced;
+        census->in_chain += unplaced;
+    } else {
+        ELAPSE__ASSERT(!unplaced);
+        ELAPSE__ASSERT_THAT(atomic_load(&shard->wake_tick), <=,
+                            elapse_timer_deadline(&task->when.timer));
+        census->in_wheel++;
+    }
+    /* The chain overlays the first bytes of the timer, which is idle meanwhile. */
+    ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer) == !unplaced);
+}
+
+/* 7, of a task that is PENDING, WAITING or QUEUED. */
+static void check_not_running(const struct elapse__shard *shard, const struct elapse__task *task,
+                              struct census *census)
+{
+    const struct elapse__key *key = elapse__key_of(task);
+    const struct elapse__task *other = key == NULL ? NULL : key->running;
+    ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
+    ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
+    ELAPSE__ASSERT_THAT(task->waited, ==, 0);
+    ELAPSE__ASSERT(key == NULL || key->pending == task);
+    ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
+    if (task->state == ELAPSE__TASK_PENDING)
+        check_pending(shard, task, census);
+    else
+        ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
+    ELAPSE__ASSERT(task->state != ELAPSE__TASK_WAITING || other != NULL);
+    ELAPSE__ASSERT(task->state != ELAPSE__TASK_QUEUED || other == NULL);
+    census->pending++;
+    census->keys += key != NULL;
+}
+
+/* 7, of a task that is RUNNING or FINISHING. */
+static void check_running(const struct elapse__task *task, struct census *census)
+{
+    const struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
+    ELAPSE__ASSERT(!task->runs_again || !task->cancelled);
+    ELAPSE__ASSERT(!task->waited || task->cancelled);
+    if (key != NULL) {
+        ELAPSE__ASSERT(key->running == task);
+        ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));
+        census->keys += key->pending == NULL || task->runs_again;
+    }
+    census->running++;
+    census->pending += task->runs_again;
+}
+
+static void check_task(const struct elapse__shard *shard, const struct elapse__task *task,
+                       struct census *census)
+{
+    switch ((enum elapse__task_state)task->state) {
+    case ELAPSE__TASK_FREE:
+        break;
+    case ELAPSE__TASK_UNLINKING:
+        census->unlinking++;
+        break;
+    case ELAPSE__TASK_PENDING:
+    case ELAPSE__TASK_WAITING:
+    case ELAPSE__TASK_QUEUED:
+        check_not_running(shard, task, census);
+        break;
+    case ELAPSE__TASK_RUNNING:
+    case ELAPSE__TASK_FINISHING:
+        check_running(task, census);
+        break;
+    }
+}
+
+/* 7 and 13, of all tasks of a block. */
+static void check_block(const struct elapse__shard *shard, uint32_t number, struct census *census)
+{
+    const struct elapse__task_block *block = elapse__task_block(&shard->tasks, number);
+    const struct elapse__task *tasks = elapse__block_tasks(block);
+    uint32_t used = 0;
+    uint32_t listed = 0;
+    ELAPSE__ASSERT_THAT(block->fresh, <=, ELAPSE__BLOCK_TASKS);
+    for (uint32_t place = 0; place < block->fresh; place++) {
+        const struct elapse__task *task = &tasks[place];
+        bool has_generation = task->generation < UINT32_MAX;
+        ELAPSE__ASSERT_THAT(task->index, ==, number << ELAPSE__BLOCK_BITS | place);
+        ELAPSE__ASSERT_THAT(task->generation, >, 0);
+        used += task->state != ELAPSE__TASK_FREE || !has_generation;
+        check_task(shard, task, census);
+    }
+    for (const struct elapse__task *task = block->free; task != NULL; task = task->when.next) {
+        ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FREE);
+        ELAPSE__ASSERT_THAT(task->generation, <, UINT32_MAX);
+        listed++;
+        ELAPSE__ASSERT_THAT(listed, <=, block->fresh);
+    }
+    ELAPSE__ASSERT_THAT(block->used, ==, used);
+    ELAPSE__ASSERT_THAT(listed, ==, block->fresh - used);
+}
+
+/* 14. */
+static void check_block_lists(const struct elapse__task_table *table)
+{
+    uint32_t with_room = 0;
+    uint32_t given_back = 0;
+    uint32_t previous = ELAPSE__NO_BLOCK;
+    for (uint32_t number = table->with_room; number != ELAPSE__NO_BLOCK;) {
+        const struct elapse__task_block *block = elapse__task_block(table, number);
+        ELAPSE__ASSERT_THAT(number, <, table->block_count);
+        ELAPSE__ASSERT(elapse__block_tasks(block) != NULL && elapse__block_has_room(block));
+        ELAPSE__ASSERT_THAT(block->previous, ==, previous);
+        with_room++;
+        ELAPSE__ASSERT_THAT(with_room, <=, table->block_count);
+        previous = number;
+        number = block->next;
+    }
+    for (uint32_t number = table->given_back; number != ELAPSE__NO_BLOCK;) {
+        const struct elapse__task_block *block = elapse__task_block(table, number);
+        ELAPSE__ASSERT_THAT(number, <, table->block_count);
+        ELAPSE__ASSERT(elapse__block_tasks(block) == NULL);
+        given_back++;
+        ELAPSE__ASSERT_THAT(given_back, <=, table->block_count);
+        number = block->next;
+    }
+    for (uint32_t number = 0; number < table->block_count; number++) {
+        const struct elapse__task_block *block = elapse__task_block(table, number);
+        if (elapse__block_tasks(block) == NULL)
+            given_back--;
+        else if (elapse__block_has_room(block))
+            with_room--;
+    }
+    ELAPSE__ASSERT_THAT(with_room, ==, 0);
+    ELAPSE__ASSERT_THAT(given_back, ==, 0);
+}
+
+/* 10. Returns how many tasks of the chain are UNLINKING. */
+static uint64_t check_chain(const struct elapse__wall_clock_wheel *wall_clock,
+                            const struct census *census)
+{
+    uint64_t unlinking = 0;
+    uint64_t unplaced = 0;
+    const struct elapse__task *last = NULL;
+    for (const struct elapse__task *task = wall_clock->first; task != NULL;
+         task = task->when.next) {
+        if (task->state == ELAPSE__TASK_UNLINKING) {
+            unlinking++;
+        } else {
+            ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+            ELAPSE__ASSERT(elapse__recurrence_of(task)->unplaced);
+            unplaced++;
+        }
+        ELAPSE__ASSERT_THAT(unlinking + unplaced, <=, census->in_chain + census->unlinking);
+        last = task;
+    }
+    ELAPSE__ASSERT(last == NULL || wall_clock->last == last);
+    ELAPSE__ASSERT_THAT(unplaced, ==, census->in_chain);
+    return unlinking;
+}
+
+static void check_census(const struct elapse__shard *shard, const struct census *census)
+{
+    const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    uint64_t in_ring = 0;
+    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++)
+        in_ring += shard->unlinking[i] != NULL;
+    ELAPSE__ASSERT_THAT(shard->pending, ==, census->pending); /* 8 */
+    ELAPSE__ASSERT_THAT(shard->running, ==, census->running); /* 8 */
+    ELAPSE__ASSERT_THAT(elapse_wheel_count(&shard->wheel), ==, census->in_wheel + in_ring);
+    if (wall_clock->wheel != NULL)
+        ELAPSE__ASSERT_THAT(elapse_wheel_count(wall_clock->wheel), ==,
+                            census->in_wall_clock_wheel); /* 9 */
+    uint64_t in_chain = check_chain(wall_clock, census);
+    ELAPSE__ASSERT_THAT(census->unlinking, ==, in_ring + in_chain); /* 9 */
+    ELAPSE__ASSERT_THAT(shard->keys.count, ==, census->keys);       /* 11 */
+}
+
+/* ---- wheels and keys ---- */
+
+/* 16. */
+static void check_keys(const struct elapse__key_index *keys)
+{
+    size_t count = 0;
+    for (size_t bucket = 0; bucket < keys->level + keys->split; bucket++) {
+        const struct elapse__key *key = elapse__key_index_first(keys, bucket);
+        for (; key != NULL; key = key->next) {
+            ELAPSE__ASSERT_THAT(elapse__key_index_bucket(keys, key->hash), ==, bucket);
+            ELAPSE__ASSERT(key->pending != NULL || key->running != NULL);
+            count++;
+            ELAPSE__ASSERT_THAT(count, <=, keys->count);
+        }
+    }
+    ELAPSE__ASSERT_THAT(count, ==, keys->count);
+}
+
+static void check_wheels(const struct elapse__shard *shard)
+{
+    ELAPSE__ASSERT_THAT(elapse_wheel_check(&shard->wheel), ==, 0); /* 15 */
+    if (shard->wall_clock.wheel != NULL)
+        ELAPSE__ASSERT_THAT(elapse_wheel_check(shard->wall_clock.wheel), ==, 0);
+    check_keys(&shard->keys);
+}
+
+/* ---- all of it ---- */
+
+static void check_tasks(const struct elapse__shard *shard)
+{
+    struct census census = {0};
+    for (uint32_t number = 0; number < shard->tasks.block_count; number++) {
+        if (elapse__block_tasks(elapse__task_block(&shard->tasks, number)) != NULL)
+            check_block(shard, number, &census);
+    }
+    check_block_lists(&shard->tasks);
+    check_census(shard, &census);
+}
+
+static void check_cheaply(const struct elapse__shard *shard)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    check_counters(shard);
+    check_wakes(shard);
+    check_unlinking_ring(shard);
+    check_wall_clock_wheel(&shard->wall_clock);
+    check_key_index(&shard->keys);
+}
+
+void elapse__shard_check(const struct elapse__shard *shard)
+{
+    check_cheaply(shard);
+    check_tasks(shard);
+    check_wheels(shard);
+}
+
+/* Returns how many tasks a walk goes through, at most. */
+static uint64_t tasks_to_walk(const struct elapse__task_table *table)
+{
+    if (table->block_count == 1)
+        return elapse__task_block(table, 0)->fresh;
+    return (uint64_t)table->block_count * ELAPSE__BLOCK_TASKS;
+}
+
+void elapse__shard_check_at_release(struct elapse__shard *shard)
+{
+    check_cheaply(shard);
+    shard->releases++;
+    if (shard->releases * TASKS_FOR_EACH_RELEASE < tasks_to_walk(&shard->tasks))
+        return;
+    shard->releases = 0;
+    check_tasks(shard);
+    shard->walks++;
+    if (shard->walks % WALKS_FOR_EACH_OF_WHEELS == 0)
+        check_wheels(shard);
+}
+
+#endif

@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# The mutants. Each call plants one fault:
+#
+#     mutant NAME FILE ORIGINAL REPLACEMENT
+#
+# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
+# not, the script says so: then plant the same fault in the new code.
+
+# ---- locks that are not taken again ----
+
+mutant no_relock_after_making_room src/scheduler/admission.c \
+    '    bool made = elapse__task_room_make(&room, capacity, memory);
+    elapse__shard_lock(shard);' \
+    '    bool made = elapse__task_room_make(&room, capacity, memory);'
+mutant no_relock_after_losing_room src/scheduler/admission.c \
+    '    elapse__task_room_release(&room, memory);
+    elapse__shard_lock(shard);' \
+    '    elapse__task_room_release(&room, memory);'
+mutant no_relock_after_making_a_segment src/scheduler/admission.c \
+    '    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);
+    elapse__shard_lock(shard);' \
+    '    struct elapse__key_bucket *segment = elapse__key_segment_make(buckets, memory);'
+mutant no_relock_after_losing_a_segment src/scheduler/admission.c \
+    '    elapse__release(memory, segment, buckets * sizeof *segment);
+    elapse__shard_lock(shard);' \
+    '    elapse__release(memory, segment, buckets * sizeof *segment);'
+mutant no_relock_after_making_a_wheel src/scheduler/admission.c \
+    '        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);
+    elapse__shard_lock(shard);' \
+    '        elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);'
+mutant no_relock_after_losing_a_wheel src/scheduler/admission.c \
+    '    elapse__release(memory, wheel, sizeof *wheel);
+    elapse__shard_lock(shard);' \
+    '    elapse__release(memory, wheel, sizeof *wheel);'
+mutant no_relock_after_an_action src/scheduler/run.c \
+    '    elapse__shard_lock(shard);
+    struct elapse__ticks started' \
+    '    struct elapse__ticks started'
+mutant no_relock_after_a_destructor src/scheduler/run.c \
+    '    elapse__ended_task_dispose(scheduler, &ended);
+    elapse__shard_lock(shard);' \
+    '    elapse__ended_task_dispose(scheduler, &ended);'
+mutant no_relock_when_done src/scheduler/pull.c \
+    '    elapse__shard_lock(shard);
+    task->state = ELAPSE__TASK_RUNNING;' \
+    '    task->state = ELAPSE__TASK_RUNNING;'
+mutant action_under_the_lock src/scheduler/run.c \
+    '    elapse__shard_unlock(shard);
+    perform(scheduler, &begun);' \
+    '    perform(scheduler, &begun);
+    elapse__shard_unlock(shard);'
+mutant memory_released_under_the_lock src/scheduler/run.c \
+    '    elapse__shard_unlock(shard);
+    elapse__scheduler_wake_at(scheduler, started);' \
+    '    elapse__ended_task_dispose(scheduler, &ended);
+    ended = (struct elapse__ended_task){0};
+    elapse__shard_unlock(shard);
+    elapse__scheduler_wake_at(scheduler, started);'
+
+# ---- the work queue ----
+
+mutant queue_takes_more_than_it_holds src/scheduler/work_queue.c \
+    '    ELAPSE__ASSERT_THAT(count, <=, queue->capacity - queue->count);' \
+    ''
+mutant clock_thread_delivers_more_than_fits src/scheduler/clock_thread.c \
+    'while (count < room && ' \
+    'while (count <= room && '
+
+# ---- the key index ----
+
+mutant key_index_gets_no_segment src/scheduler/admission.c \
+    '    if (buckets == 0)
+        return;' \
+    '    if (buckets != 64)
+        return;'
+mutant key_index_stops_splitting src/scheduler/key_index.c \
+    '    if (segment >= ELAPSE__KEY_SEGMENTS ||' \
+    '    if (segment >= 5 ||'
+mutant key_index_splits_by_another_bit src/scheduler/key_index.c \
+    'if (((size_t)key->hash & index->level) == 0) {' \
+    'if (((size_t)key->hash & index->level << 1) == 0) {'
+
+# ---- lost races ----
+
+mutant lost_wheel_is_not_released src/scheduler/admission.c \
+    '    elapse__release(memory, wheel, sizeof *wheel);' \
+    ''
+mutant lost_segment_is_not_released src/scheduler/admission.c \
+    '    elapse__release(memory, segment, buckets * sizeof *segment);' \
+    ''
+mutant lost_room_is_not_released src/scheduler/admission.c \
+    '    elapse__task_room_release(&room, memory);' \
+    ''
+mutant lost_wheel_replaces_the_other src/scheduler/admission.c \
+    'if (shard->wall_clock.wheel == NULL) {' \
+    'if (true) {'
+
+# ---- trim ----
+
+mutant trim_overlooks_the_first_place src/scheduler/shard_steps.c \
+    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
+        unlink_task' \
+    '    for (unsigned i = 1; i < ELAPSE__UNLINKING_MAX; i++) {
+        unlink_task'
+mutant trim_overlooks_the_last_place src/scheduler/shard_steps.c \
+    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
+        unlink_task' \
+    '    for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX - 1; i++) {
+        unlink_task'
+mutant trim_overlooks_the_first_block src/scheduler/trim.c \
+    'for (uint32_t block = 0; more; block++) {' \
+    'for (uint32_t block = 1; more; block++) {'
+mutant trim_overlooks_the_last_block src/scheduler/trim.c \
+    'more = block < shard->tasks.block_count;' \
+    'more = block + 2 < shard->tasks.block_count;'
+
+# ---- states and counters ----
+
+mutant finished_task_stays_counted src/scheduler/shard_run.c \
+    '    shard->running--;
+' \
+    ''
+mutant replaced_task_stays_to_run_again src/scheduler/shard_schedule.c \
+    '        old->runs_again = false;
+' \
+    ''
+mutant waiting_task_counts_as_queued src/scheduler/shard_run.c \
+    'if (key == NULL || key->running == NULL) {' \
+    'if (true) {'
+mutant key_forgets_its_pending_task src/scheduler/shard_schedule.c \
+    '    key->pending = task;
+    task->extra->key = key;' \
+    '    task->extra->key = key;'
+mutant wake_tick_is_not_lowered src/scheduler/shard_steps.c \
+    '    if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
+        atomic_store(&shard->wake_tick, tick);' \
+    ''
+mutant block_with_room_is_not_listed src/scheduler/task_table.h \
+    '    if (!elapse__block_has_room(block))
+        elapse__enlist(table, number);
+    task->when.next' \
+    '    task->when.next'
