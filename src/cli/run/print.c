@@ -52,6 +52,8 @@ void run_print(void *context, const struct elapse_run *firing)
     char *line = run_writer_reserve(&run->writer, room);
     char *out = line;
 
+    ELAPSE__ASSERT(run->options->program == NULL);
+    ELAPSE__ASSERT(timer->key_bytes >= 1);
     out = write_text(out, "{\"key\":");
     out = json_write_string(out, timer->text, timer->key_bytes);
     out = write_text(out, ",\"due\":");
