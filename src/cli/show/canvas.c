@@ -168,7 +168,7 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
     va_end(arguments);
     ELAPSE__ASSERT(total >= 0);
     ELAPSE__ASSERT((size_t)total < sizeof text);
-    (void)total;
+    (void)total; /* used by assertions alone */
 
     for (const char *rest = text; *rest != '\0';) {
         size_t blanks = strspn(rest, " ");
