@@ -173,8 +173,7 @@ int elapse__os_create_beside(const char *path, char *name, int *file)
     _Static_assert(sizeof suffix - 1 == ELAPSE__OS_SUFFIX_BYTES, "the suffix has the room it says");
     size_t length = strlen(path);
 
-    memcpy(name, path, length);
-    memcpy(name + length, suffix, sizeof suffix);
+    (void)snprintf(name, length + sizeof suffix, "%s%s", path, suffix);
     int error = store_file(mkostemp(name, O_CLOEXEC), file);
     if (error != 0)
         return error;

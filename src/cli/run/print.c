@@ -14,10 +14,9 @@ enum { FRAME_ROOM = 256 };
 
 static char *write_text(char *out, const char *text)
 {
-    size_t length = strlen(text);
-
-    memcpy(out, text, length);
-    return out + length;
+    while (*text != '\0')
+        *out++ = *text++;
+    return out;
 }
 
 static char *write_number(char *out, uint64_t number)
