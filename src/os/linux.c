@@ -1,5 +1,5 @@
 /*
- * The table of os.h, as Linux serves it.
+ * The table of os.h for Linux.
  */
 #include "os.h"
 
@@ -46,6 +46,7 @@ static uint64_t clock_ns(enum elapse__os_clock clock)
     struct timespec now = {0};
     int failed = clock_gettime(clock_id(clock), &now);
     ELAPSE__ASSERT(failed == 0);
+    ELAPSE__ASSERT_THAT(now.tv_nsec, <, ELAPSE__NS_PER_SECOND);
     (void)failed;
     return now.tv_sec < 0 ? 0
                           : (uint64_t)now.tv_sec * ELAPSE__NS_PER_SECOND + (uint64_t)now.tv_nsec;
@@ -59,6 +60,7 @@ static unsigned processor_count(void)
 
 static int random_bytes(void *bytes, size_t count)
 {
+    ELAPSE__ASSERT_THAT(count, <=, 256); /* a longer request can be filled in part */
     ssize_t filled = getrandom(bytes, count, GRND_NONBLOCK);
     if (filled < 0)
         return errno;
@@ -132,12 +134,12 @@ void elapse__os_thread_name(const char *name)
     char first[16] = {0};
     for (size_t i = 0; i < sizeof first - 1 && name[i] != '\0'; i++)
         first[i] = name[i];
-    (void)pthread_setname_np(pthread_self(), first); /* a thread without a name works as well */
+    (void)pthread_setname_np(pthread_self(), first); /* if it fails, the thread only has no name */
 }
 
 void elapse__os_wake_exactly(void)
 {
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* less exact timers are never early */
+    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); /* if it fails, alarms are only later */
 }
 
 uint64_t elapse__os_process_number(void)
@@ -160,7 +162,7 @@ static void descriptor_close(int descriptor)
 {
     int failed = close(descriptor);
     ELAPSE__ASSERT(failed == 0 || errno != EBADF);
-    (void)failed; /* it is closed also when it was interrupted */
+    (void)failed; /* a call that was interrupted has closed it too */
 }
 
 static void alarm_close(struct elapse__os_alarm *alarm)
@@ -177,7 +179,8 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
     int flags = TFD_TIMER_ABSTIME;
     if (alarm->clock == ELAPSE__OS_WALL_CLOCK)
         flags |= TFD_TIMER_CANCEL_ON_SET;
-    /* All zeros would mean never, and what the kernel cannot express is as far. */
+    /* A setting of zeros means never. So time 0 becomes 1 nanosecond, and a time that the kernel
+     * cannot express stays at zeros. */
     if (when_ns <= INT64_MAX)
         setting.it_value = timespec_of(when_ns == 0 ? 1 : when_ns);
     return timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0 ? 0 : errno;
@@ -185,8 +188,9 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
 
 static void alarm_reset(const struct elapse__os_alarm *alarm)
 {
-    /* It makes no difference whether the alarm went off, or the clock was set (ECANCELED), or
-     * there is nothing to read (EAGAIN). */
+    /* The alarm is unreadable afterwards in all three cases: it went off, the clock was set
+     * (ECANCELED), or it was not readable (EAGAIN). */
+    ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
     uint64_t expirations;
     ssize_t read_bytes = read(alarm->descriptor, &expirations, sizeof expirations);
     (void)read_bytes;
@@ -195,7 +199,8 @@ static void alarm_reset(const struct elapse__os_alarm *alarm)
 static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns)
 {
     struct pollfd readable[ALARMS_MAX];
-    ELAPSE__ASSERT(count <= ALARMS_MAX);
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ELAPSE__ASSERT_THAT(count, <=, ALARMS_MAX);
     for (size_t i = 0; i < count; i++)
         readable[i] = (struct pollfd){.fd = alarms[i].descriptor, .events = POLLIN};
     const struct timespec timeout = timespec_of(timeout_ns);
@@ -206,6 +211,7 @@ static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint
 
 static int alarms_watch(const struct elapse__os_alarm *alarms, size_t count, int *descriptor)
 {
+    ELAPSE__ASSERT_THAT(count, >, 0);
     int watch = epoll_create1(EPOLL_CLOEXEC);
     if (watch < 0)
         return errno;

@@ -6,17 +6,17 @@
  *      elapse__os->alarm_open() --> struct elapse__os  ------> timerfd_create()
  *      elapse__lock()           --> lock.h             ------> pthread_mutex_lock()
  *
- * What can fail, and what tells the time, goes through the table `elapse__os`. A test puts a
- * table of its own in its place: a clock that it sets, a call that fails, later a simulated disk.
- * Locks are taken millions of times a second and never fail in a correct program, so they do not
- * go through the table; only making one does.
+ * Calls that can fail, and calls that read a clock, go through the table `elapse__os`. A test puts
+ * a table of its own in its place: with a clock that the test sets, or a call that fails, or later
+ * with a simulated disk. Locks are taken millions of times a second and never fail in a correct
+ * program, so they do not go through the table; only making a lock does.
  *
- * Functions that can fail return 0, or the number of the error as errno.h has it. Times are in
- * nanoseconds. Every function may be called by any thread.
+ * Functions that can fail return 0, or an error number of errno.h. Times are in nanoseconds. Any
+ * thread may call any function.
  *
- * Work on files will be finished by completion: a call submits the work and returns, and a second
- * one collects what is finished. It joins this table as a group of its own, so that a simulated
- * disk can decide when, and whether, each piece of work is finished.
+ * Work on files will be finished by completion: one call submits the work and returns, and a second
+ * call collects work that is finished. It will join this table as a group of its own, so that a
+ * simulated disk can decide when, and whether, each piece of work is finished.
  */
 #ifndef ELAPSE__OS_H
 #define ELAPSE__OS_H
@@ -29,11 +29,11 @@
 
 enum elapse__os_clock {
     ELAPSE__OS_MONOTONIC,  /* since some moment; stands still while the machine is suspended */
-    ELAPSE__OS_BOOTTIME,   /* likewise; goes on while the machine is suspended */
+    ELAPSE__OS_BOOTTIME,   /* since some moment; goes on while the machine is suspended */
     ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; can be set, forward and back */
 };
 
-/* Something that becomes readable at a time. */
+/* A descriptor that becomes readable at a time. */
 struct elapse__os_alarm {
     int descriptor; /* ELAPSE__OS_NO_DESCRIPTOR: it is not open */
     enum elapse__os_clock clock;
@@ -41,7 +41,7 @@ struct elapse__os_alarm {
 
 enum { ELAPSE__OS_NO_DESCRIPTOR = -1 };
 
-/* An alarm at this time never goes off. It is also "for ever" as a time to wait. */
+/* An alarm at this time never goes off. As a time to wait it means without end. */
 #define ELAPSE__OS_NEVER UINT64_MAX
 
 struct elapse__os {
@@ -51,16 +51,18 @@ struct elapse__os {
     /* Returns how many processors there are, at least 1. */
     unsigned (*processor_count)(void);
 
-    /* Fills `bytes` with random bytes that nobody can guess. It does not wait for them: early in
-     * the life of a machine it fails. */
+    /* Fills `bytes` with random bytes that nobody can guess. It fails if the system has none yet,
+     * shortly after the machine has started; it does not wait for them. */
     int (*random_bytes)(void *bytes, size_t count);
 
-    /* Makes a lock, or a condition whose waits can end at a time by the monotonic clock. */
+    /* Makes a lock. */
     int (*lock_init)(struct elapse__lock *lock);
+
+    /* Makes a condition. A wait for it can end at a time by the monotonic clock. */
     int (*condition_init)(struct elapse__condition *condition);
 
-    /* Starts a thread that runs main(argument), with all signals blocked. `stack_bytes`: 0 for the
-     * system's default. */
+    /* Starts a thread that runs main(argument), with all signals blocked. `stack_bytes`: 0 means
+     * the default of the system. */
     int (*thread_start)(struct elapse__os_thread *thread, size_t stack_bytes,
                         void *(*main)(void *argument), void *argument);
 
@@ -84,7 +86,7 @@ struct elapse__os {
     void (*descriptor_close)(int descriptor);
 };
 
-/* The system as it is. */
+/* The table that calls the real system. */
 extern const struct elapse__os elapse__os_linux;
 
 /* The one in use: elapse__os_linux, unless a test has put its own here. Requires that no other
@@ -97,8 +99,8 @@ void elapse__os_thread_join(const struct elapse__os_thread *thread);
 /* Names the calling thread, for debuggers and top. Only the first 15 bytes count. */
 void elapse__os_thread_name(const char *name);
 
-/* Lets the calling thread be woken as exactly as the system can, and not up to 50 microseconds
- * later to save energy. */
+/* Makes the system wake the calling thread as exactly as it can. By default it may wake a thread up
+ * to 50 microseconds late, to save energy. */
 void elapse__os_wake_exactly(void);
 
 /* Returns a number that differs from process to process. */

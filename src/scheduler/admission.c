@@ -47,13 +47,13 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
            recurs_validly(task) && !(wall_clock ? cannot_be_by_wall_clock : by_cron);
 }
 
-/* Nothing but the task itself has to be made for it. */
 bool elapse__task_is_plain(const struct elapse_task *task, bool wall_clock)
 {
     return task->key == NULL && task->destroy == NULL && task->recurrence == ELAPSE_RECUR_NEVER &&
            !wall_clock;
 }
 
+/* Releases the memory that the shard has not taken. */
 static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
@@ -85,7 +85,7 @@ static bool make_recurrence(struct elapse_scheduler *scheduler, struct elapse__a
     return true;
 }
 
-/* Makes what the task needs besides its 64 bytes. */
+/* Allocates the memory that a task needs if it is not plain. */
 static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
                                     struct elapse__admission *admission,
                                     struct elapse__deadline deadline)
@@ -108,13 +108,11 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
     return ELAPSE_ERROR_MEMORY;
 }
 
-/* The last tick that the slack allows; 0: there is no slack. */
 uint64_t elapse__latest_tick(const struct elapse_task *task, uint64_t deadline_ns, uint64_t tick_ns)
 {
     return task->slack_ns == 0 ? 0 : elapse_deadline_after(deadline_ns, task->slack_ns) / tick_ns;
 }
 
-/* Makes an admission out of a description, and finds the shard it is for. */
 enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
                                             const struct elapse_task *task,
                                             struct elapse__deadline deadline,
@@ -140,11 +138,10 @@ enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
     return admission->plain ? ELAPSE_OK : make_extra(scheduler, admission, deadline);
 }
 
-/* Lets the task table grow. The lock of the shard is held at the call and when it
- * returns, and not in between. */
 enum elapse_error elapse__make_room(struct elapse_scheduler *scheduler, struct elapse__shard *shard)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     uint32_t capacity = elapse__task_table_capacity_needed(&shard->tasks);
     if (capacity == UINT32_MAX)
         return ELAPSE_ERROR_LIMIT;
@@ -163,11 +160,12 @@ enum elapse_error elapse__make_room(struct elapse_scheduler *scheduler, struct e
     return ELAPSE_OK;
 }
 
-/* Lets the key index grow if it wants to. It can do without, so a lack of memory is no
- * error. The lock is held at the call and when it returns. */
+/* Lets the key index grow if it needs a segment. Without it the index is only slower, so a lack of
+ * memory is no error. Requires the lock, which it releases and takes again. */
 static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shard *shard)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     size_t buckets = elapse__key_index_segment_needed(&shard->keys);
     if (buckets == 0)
         return;
@@ -181,12 +179,14 @@ static void make_segment(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
 }
 
-/* Makes the shard's wheel for wall-clock times. The lock is held at the call and when it
- * returns. */
+/* Makes the shard's wheel for wall-clock times. Requires the lock, which it releases and takes
+ * again. */
 static enum elapse_error make_wall_clock_wheel(struct elapse_scheduler *scheduler,
                                                struct elapse__shard *shard)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT(shard->wall_clock.wheel == NULL);
     elapse__shard_unlock(shard);
     struct elapse_wheel *wheel =
         elapse__wall_clock_wheel_make(elapse__now(scheduler).wall_clock, memory);
@@ -197,19 +197,19 @@ static enum elapse_error make_wall_clock_wheel(struct elapse_scheduler *schedule
         shard->wall_clock.wheel = wheel;
         return ELAPSE_OK;
     }
-    /* Another thread was faster. */
+    /* Another thread has made one meanwhile. */
     elapse__shard_unlock(shard);
     elapse__release(memory, wheel, sizeof *wheel);
     elapse__shard_lock(shard);
     return ELAPSE_OK;
 }
 
-/* Admits with the lock held, which it releases in between where room is needed. */
 enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler,
                                               struct elapse__shard *shard,
                                               struct elapse__admission *admission,
                                               enum elapse_error *error)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (admission->key != NULL)
         make_segment(scheduler, shard);
     for (;;) {
@@ -226,13 +226,13 @@ enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler
     }
 }
 
-/* What is left to do after the lock. Unless it was kept away, the task may have run by now and
- * taken its description with it: that is not looked at any more. */
 void elapse__admission_conclude(struct elapse_scheduler *scheduler,
                                 struct elapse__admission *admission, enum elapse__admitted admitted)
 {
     elapse_destroy_function *destroy = NULL;
     void *context = NULL;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT(admitted != ELAPSE__ADMITTED || admission->extra == NULL);
     if (admitted == ELAPSE__ADMIT_KEPT) {
         destroy = admission->task->destroy;
         context = admission->task->context;

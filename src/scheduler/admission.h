@@ -1,9 +1,9 @@
 /*
  * From the description of a task to a task in a shard.
  *
- * What a task needs is made without the lock: a block for the task table, a copy of the key, a
- * segment of the key index. Then, under the lock, the task is admitted or it is not. When the
- * table turns out to be full, the lock is released, room is made, and everything begins anew.
+ * Memory that a task needs is allocated without the lock: a block for the task table, a copy of the
+ * key, a segment of the key index. Then the lock is taken, and the task is admitted or refused. If
+ * the table turns out to be full, the lock is released, room is made, and the attempt is repeated.
  */
 #ifndef ELAPSE__ADMISSION_H
 #define ELAPSE__ADMISSION_H
@@ -17,37 +17,38 @@ struct elapse__deadline {
     bool wall_clock;
 };
 
-/* Returns whether the description makes sense for a deadline by this clock. */
+/* Returns whether the description is valid for a deadline by this clock. */
 bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
                            bool wall_clock);
 
-/* Returns whether nothing but the task itself has to be made for it. */
+/* Returns whether the task needs no memory besides its place in the task table. */
 bool elapse__task_is_plain(const struct elapse_task *task, bool wall_clock);
 
-/* Returns the last tick that the slack allows; 0: there is no slack. */
+/* Returns the last tick that the slack allows; 0 if there is no slack. */
 uint64_t elapse__latest_tick(const struct elapse_task *task, uint64_t deadline_ns,
                              uint64_t tick_ns);
 
-/* Makes an admission out of a description, and finds the shard it is for. */
+/* Makes an admission out of a description, and finds its shard. Requires that no lock is held. */
 enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
                                             const struct elapse_task *task,
                                             struct elapse__deadline deadline,
                                             struct elapse__admission *admission,
                                             struct elapse__shard **shard);
 
-/* Lets the task table grow. The lock of the shard is held at the call and when it returns, and not
- * in between. */
+/* Lets the task table grow. Requires the lock of the shard, which it releases and takes again. */
 enum elapse_error elapse__make_room(struct elapse_scheduler *scheduler,
                                     struct elapse__shard *shard);
 
-/* Admits with the lock held, which it releases in between where room is needed. */
+/* Admits the task. Requires the lock of the shard, which it releases and takes again if memory is
+ * needed. */
 enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler,
                                               struct elapse__shard *shard,
                                               struct elapse__admission *admission,
                                               enum elapse_error *error);
 
-/* Does what is left to do after the lock. The task may have run by now and released its
- * description, so that is not read any more unless the task was kept out by its key. */
+/* Wakes the clock thread and releases memory that was not needed. Requires that no lock is held.
+ * The task may have run by now and released its description, so this reads the description only if
+ * the task was not admitted. */
 void elapse__admission_conclude(struct elapse_scheduler *scheduler,
                                 struct elapse__admission *admission,
                                 enum elapse__admitted admitted);

@@ -1,16 +1,22 @@
 #include "callback.h"
 
+#include "../base/assert.h"
+
 static _Thread_local const struct elapse__callback *innermost;
 
 void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT(callback != innermost);
     *callback = (struct elapse__callback){innermost, scheduler, handle};
     innermost = callback;
 }
 
 void elapse__callback_leave(const struct elapse__callback *callback)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    ELAPSE__ASSERT(innermost == callback);
     innermost = callback->outer;
 }
 
@@ -29,6 +35,8 @@ void elapse__ended_task_dispose(const struct elapse_scheduler *scheduler,
                                 const struct elapse__ended_task *ended)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT(ended->key == NULL || ended->key->pending == NULL);
+    ELAPSE__ASSERT(ended->key == NULL || ended->key->running == NULL);
     elapse__key_release(ended->key, memory);
     elapse__release(memory, ended->recurrence, sizeof *ended->recurrence);
     elapse__release(memory, ended->extra, sizeof *ended->extra);

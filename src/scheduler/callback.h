@@ -14,7 +14,8 @@ struct elapse__callback {
     struct elapse_handle handle; /* of the task whose action it is; zeros if it is none */
 };
 
-/* Between enter and leave, with the same struct, the thread is in the user's code. */
+/* Call enter before the user's code and leave after it, with the same struct. Both require that no
+ * lock is held. */
 void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
@@ -28,9 +29,11 @@ void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_fu
 void elapse__ended_task_dispose(const struct elapse_scheduler *scheduler,
                                 const struct elapse__ended_task *ended);
 
-/* Returns whether the calling thread is in any code of the user that this scheduler called, or in
- * the action of this very task. */
+/* Returns whether this scheduler has called the user's code on this thread, and it has not
+ * returned. */
 bool elapse__in_callback(const struct elapse_scheduler *scheduler);
+
+/* Returns whether the calling thread is inside the action of this task. */
 bool elapse__in_action_of(const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
 #endif

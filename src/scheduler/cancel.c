@@ -1,11 +1,12 @@
 /*
- * Cancelling tasks by their handles: one, one with a wait for its end, many.
+ * Cancelling tasks by their handles: one task, one task with a wait for its end, many tasks.
  */
+#include "../base/assert.h"
 #include "callback.h"
 #include "scheduler.h"
 #include "shard_change.h"
 
-/* Handles of a batch within one holding of a lock. */
+/* How many handles of a batch are handled before the lock is released. */
 enum { HANDLES_AT_ONCE = 64 };
 
 enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
@@ -24,12 +25,14 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     return answer;
 }
 
-/* Waits, with the shard's lock held, until the task that runs has ended. */
+/* Waits until a running task has ended. Requires the lock. */
 static enum elapse_cancel wait_for(struct elapse__shard *shard, struct elapse_handle handle,
                                    uint64_t until_ns)
 {
     struct elapse__task *task = elapse__shard_find(shard, handle);
     while (task != NULL) {
+        ELAPSE__ASSERT(elapse__is_running(task));
+        ELAPSE__ASSERT(task->cancelled);
         task->waited = true;
         bool in_time = elapse__shard_wait_for_an_end(shard, until_ns);
         task = elapse__shard_find(shard, handle);
@@ -59,7 +62,7 @@ enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
     return answer;
 }
 
-/* Cancels all handles that name the shard of the first, and marks their answers as given. */
+/* Cancels all tasks that are in the shard of the first, and marks their answers as given. */
 static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elapse_handle *handles,
                            enum elapse_cancel *answers, bool *answered, size_t count)
 {

@@ -6,10 +6,11 @@
 #include "shard_run.h"
 #include "workers.h"
 
-/* Tasks taken out of a shard within one holding of its lock. */
+/* How many tasks are taken out of a shard before its lock is released. */
 enum { TAKEN_AT_ONCE = 64 };
 
-/* Moves up to TAKEN_AT_ONCE due tasks of a shard into the queue; false if it is full. */
+/* Moves up to TAKEN_AT_ONCE due tasks of a shard into the queue. Returns false if the queue is
+ * full. */
 static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                          struct elapse__ticks now)
 {
@@ -25,7 +26,8 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     elapse__shard_lock(shard);
     while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK)
         handles[count++] = elapse__handle_of(shard, task);
-    elapse__shard_note_next(shard, now); /* there may be nothing to come back for */
+    ELAPSE__ASSERT_THAT(count, <=, room);
+    elapse__shard_note_next(shard, now); /* perhaps the last due task was just taken */
     elapse__shard_unlock(shard);
     if (count > 0) {
         unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);
@@ -38,6 +40,7 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
 {
     const unsigned shards = scheduler->options.shards;
     bool any;
+    ELAPSE__ASSERT_THAT(scheduler->next_shard, <, shards);
     do {
         any = false;
         for (unsigned i = 0; i < shards; i++) {
@@ -53,8 +56,8 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
     return true;
 }
 
-/* Sleeps until there may be something to do. While the queue is full, that is when it has
- * room again and not when something is due. */
+/* Sleeps until a task may be due or, if the queue is full, until a worker kicks because there is
+ * room again. */
 static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full)
 {
     elapse__sleeper_prepare(&scheduler->sleeper);
@@ -66,7 +69,6 @@ static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_fu
 static void *clock_main(void *argument)
 {
     struct elapse_scheduler *scheduler = argument;
-    /* As late as the timer is precise, not 50 microseconds more. */
     elapse__os_wake_exactly();
     while (!atomic_load(&scheduler->clock_ending)) {
         struct elapse__ticks now = elapse__now(scheduler);

@@ -1,20 +1,20 @@
 /*
- * The clock thread: it sleeps until something is due, then hands it to the workers, or runs it
- * where there are none.
+ * The clock thread sleeps until a task is due. Then it puts the task into the work queue, or runs
+ * it if there are no workers.
  */
 #ifndef ELAPSE__CLOCK_THREAD_H
 #define ELAPSE__CLOCK_THREAD_H
 
 #include "scheduler.h"
 
-/* Puts what is due at `now` into the work queue, as much as fits, and makes workers if they are
- * too few. Returns false if the queue was full before everything was in. */
+/* Puts the tasks that are due at `now` into the work queue, and makes workers if there are too few.
+ * Returns false if the queue became full before all tasks were in it. */
 bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
 /* Starts the clock thread. Returns false if the system refuses it. */
 bool elapse__clock_thread_start(struct elapse_scheduler *scheduler);
 
-/* Ends the clock thread and waits for that. */
+/* Tells the clock thread to leave, and waits until it has left. */
 void elapse__clock_thread_end(struct elapse_scheduler *scheduler);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * How a scheduler ends.
+ * Closing a scheduler.
  */
 #include "../base/assert.h"
 #include "callback.h"
@@ -12,10 +12,11 @@
 #include "step.h"
 #include "workers.h"
 
-/* Tasks collected within one holding of a lock. */
+/* How many tasks are collected before the lock is released. */
 enum { COLLECTED_AT_ONCE = 64 };
 
-static void refuse_from_now_on(struct elapse_scheduler *scheduler)
+/* Closes all shards: no task is scheduled from now on. */
+static void close_shards(struct elapse_scheduler *scheduler)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
@@ -25,8 +26,8 @@ static void refuse_from_now_on(struct elapse_scheduler *scheduler)
     }
 }
 
-/* The clock thread has gone, and nothing new comes in: this thread stands in for it, until
- * what is due now, and what waited for its key, has run. */
+/* Runs all tasks that are due now, and those that wait for their key. Requires that the clock
+ * thread has left and all shards are closed; this thread does the work of the clock thread. */
 static void run_what_is_due(struct elapse_scheduler *scheduler)
 {
     struct elapse__ticks now = elapse__now(scheduler);
@@ -40,7 +41,7 @@ static void run_what_is_due(struct elapse_scheduler *scheduler)
     } while (elapse__is_anything_due(scheduler, now));
 }
 
-/* What is to become of the tasks that are left. */
+/* What happens to the tasks that are left. */
 struct collection {
     struct elapse_scheduler *scheduler;
     elapse_hand_back_function *hand_back; /* NULL: drop */
@@ -53,10 +54,12 @@ struct collected {
     struct elapse__ended_task ended;
 };
 
-/* Takes a task out, with what it takes to describe it. The lock is held. */
+/* Takes a task out of the shard, and describes it. Requires the lock. */
 static struct collected collect(struct elapse__shard *shard, struct elapse__task *task)
 {
     const struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(shard->closed);
+    ELAPSE__ASSERT(!elapse__is_running(task));
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct collected collected = {
         .described.task.action = task->action,
@@ -82,7 +85,7 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
     return collected;
 }
 
-/* Collects the tasks of one shard, some at a time. None is RUNNING any more. */
+/* Collects the tasks of one shard, some at a time. Requires that no task is RUNNING. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
     struct collected collected[COLLECTED_AT_ONCE];
@@ -110,6 +113,8 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
             elapse__ended_task_dispose(collection->scheduler, &collected[i].ended);
         }
     }
+    ELAPSE__ASSERT_THAT(shard->pending, ==, 0);
+    ELAPSE__ASSERT_THAT(shard->running, ==, 0);
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);
     atomic_store(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
 }
@@ -124,7 +129,7 @@ static void collect_all(const struct collection *collection)
     elapse__callback_leave(&callback);
 }
 
-/* Takes over the right to close from whoever has it; OK: this thread closes. */
+/* Begins to close. Returns OK if this thread closes, and an error if another thread does or has. */
 static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool *started)
 {
     *started = elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING);
@@ -134,7 +139,7 @@ static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool 
     return closed ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_BUSY;
 }
 
-/* Closes, now that no other thread does. */
+/* Closes. Requires that begin_closing has returned OK. */
 static void close_as(struct elapse_scheduler *scheduler, const struct collection *collection,
                      enum elapse_close how, bool started)
 {
@@ -142,7 +147,7 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL && !pull;
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
-    refuse_from_now_on(scheduler);
+    close_shards(scheduler);
     elapse__step_wait(scheduler);
     if (pull)
         elapse__pull_end(scheduler);
@@ -153,7 +158,7 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     if (has_threads)
         elapse__workers_end(scheduler);
     collect_all(collection);
-    if (!pull) /* whoever waits for the descriptor finds it readable */
+    if (!pull) /* in pull mode the descriptor stays readable */
         elapse__sleeper_close(&scheduler->sleeper);
     atomic_store(&scheduler->life, (int)ELAPSE__LIFE_CLOSED);
 }

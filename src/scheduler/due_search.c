@@ -1,5 +1,8 @@
 #include "due_search.h"
 
+#include "../base/assert.h"
+
+/* Returns the wake_ticks of a shard. */
 static struct elapse__ticks wakes_of(const struct elapse__shard *shard)
 {
     return (struct elapse__ticks){
@@ -33,16 +36,13 @@ bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct el
     return earliest.monotonic <= now.monotonic || earliest.wall_clock <= now.wall_clock;
 }
 
-/* The shard whose next task has the least deadline of all that are due by one of the clocks; NULL
- * if none is due. `*until`: its time goes to this deadline and no further, or it would go on with
- * its next, while another shard has an earlier one. */
 struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until)
 {
     struct elapse__ticks least = {ELAPSE_NEVER, ELAPSE_NEVER};
     struct elapse__shard *first = NULL;
     struct elapse__shard *first_by_wall_clock = NULL;
-    /* In one pass: others may lower these while it is read. */
+    /* Each wake_tick is read once, because other threads may lower it meanwhile. */
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
         if (wakes.monotonic <= now.monotonic && wakes.monotonic < least.monotonic) {
@@ -56,5 +56,6 @@ struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler
     }
     *until = first != NULL ? (struct elapse__ticks){least.monotonic, ELAPSE_NEVER}
                            : (struct elapse__ticks){now.monotonic, least.wall_clock};
+    ELAPSE__ASSERT_THAT(until->monotonic, <=, now.monotonic);
     return first != NULL ? first : first_by_wall_clock;
 }

@@ -1,21 +1,23 @@
 /*
- * Which shard has something due, and when the next one will.
+ * Finding the shard that has a due task, or the time when one will have one.
  */
 #ifndef ELAPSE__DUE_SEARCH_H
 #define ELAPSE__DUE_SEARCH_H
 
 #include "scheduler.h"
 
-/* Returns the earliest ticks at which a shard may have something due. */
+/* Returns the earliest ticks at which a task of any shard may become due. */
 struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler);
 
-/* Returns whether this shard, or any shard, may have something due. */
+/* Returns whether a task of this shard may be due. */
 bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks now);
+
+/* Returns whether a task of any shard may be due. */
 bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
-/* Returns the shard whose next task has the least deadline of all that are due by one of the
- * clocks; NULL if none is due. `*until`: the time of that shard may go to this deadline and no
- * further, or the shard would go on with its next task while another shard has an earlier one. */
+/* Returns the shard that has the task with the earliest deadline of all that are due by the
+ * monotonic clock, or else by the wall clock; NULL if no task is due. `*until` is that deadline:
+ * only tasks that are due then may be taken, because another shard may have the next one. */
 struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until);
 

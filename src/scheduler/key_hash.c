@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../base/assert.h"
 #include "../os/os.h"
 
 struct elapse__hash_secret elapse__hash_secret_make(void)
@@ -9,8 +10,8 @@ struct elapse__hash_secret elapse__hash_secret_make(void)
     struct elapse__hash_secret secret;
     if (elapse__os->random_bytes(&secret, sizeof secret) == 0)
         return secret;
-    /* Early in the life of a machine there are no random bytes yet. These are at least hard to
-     * guess for a stranger. */
+    /* Shortly after a machine has started there are no random bytes yet. A stranger can hardly
+     * guess the time in nanoseconds and an address on the stack. */
     uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_WALL_CLOCK);
     secret.low = now_ns * UINT64_C(0x9E3779B97F4A7C15) ^ (uintptr_t)&secret;
     secret.high = now_ns << 20 ^ elapse__os_process_number();
@@ -23,6 +24,8 @@ struct state {
 
 static uint64_t rotate(uint64_t word, unsigned bits)
 {
+    ELAPSE__ASSERT_THAT(bits, >, 0);
+    ELAPSE__ASSERT_THAT(bits, <, 64);
     return word << bits | word >> (64 - bits);
 }
 
@@ -61,11 +64,12 @@ uint64_t elapse__key_hash(const struct elapse__hash_secret *secret, const void *
     const unsigned char *bytes = key;
     size_t left = key_bytes;
     for (; left >= 8; left -= 8, bytes += 8) {
-        /* In the machine's byte order: nothing but this process sees the hash. */
+        /* Words have the byte order of the machine, because the hash never leaves the process. */
         uint64_t word;
         memcpy(&word, bytes, sizeof word);
         absorb(&state, word);
     }
+    ELAPSE__ASSERT_THAT(left, <, 8);
     uint64_t last = (uint64_t)key_bytes << 56;
     for (size_t i = 0; i < left; i++)
         last |= (uint64_t)bytes[i] << (8 * i);

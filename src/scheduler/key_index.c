@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "../base/assert.h"
+
+/* How many splits ahead a key is prefetched. */
 enum { SPLITS_AHEAD = 16 };
 
 void elapse__key_index_init(struct elapse__key_index *index)
@@ -11,9 +14,10 @@ void elapse__key_index_init(struct elapse__key_index *index)
     index->segments[0] = index->first;
 }
 
-/* The buckets of a segment: as many as all before it have together. */
+/* Returns how many buckets a segment has: as many as all segments before it together. */
 static size_t segment_buckets(unsigned segment)
 {
+    ELAPSE__ASSERT_THAT(segment, <, ELAPSE__KEY_SEGMENTS);
     size_t through_it = (size_t)ELAPSE__FIRST_BUCKETS << segment;
     return segment == 0 ? through_it : through_it / 2;
 }
@@ -30,6 +34,7 @@ void elapse__key_index_free(struct elapse__key_index *index, const struct elapse
 struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t hash,
                                      const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(bytes, <=, ELAPSE_KEY_BYTES_MAX);
     struct elapse__key *key =
         elapse__allocate(memory, _Alignof(struct elapse__key), sizeof *key + bytes);
     if (key == NULL)
@@ -57,7 +62,8 @@ struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
 
 /* ---- buckets ---- */
 
-/* The segment of a bucket: 0 for the first 64, 1 for the next 64, 2 for 128 ... */
+/* Returns the segment of a bucket: 0 for the first 64 buckets, 1 for the next 64, 2 for the next
+ * 128 and so on. */
 static unsigned segment_of(size_t bucket)
 {
     size_t number = bucket / ELAPSE__FIRST_BUCKETS;
@@ -68,6 +74,8 @@ static struct elapse__key_bucket *bucket_at(const struct elapse__key_index *inde
 {
     unsigned segment = segment_of(bucket);
     size_t first = segment == 0 ? 0 : segment_buckets(segment);
+    ELAPSE__ASSERT(index->segments[segment] != NULL);
+    ELAPSE__ASSERT_THAT(bucket - first, <, segment_buckets(segment));
     return &index->segments[segment][bucket - first];
 }
 
@@ -76,6 +84,7 @@ size_t elapse__key_index_bucket(const struct elapse__key_index *index, uint64_t 
     size_t bucket = (size_t)hash & (index->level - 1);
     if (bucket < index->split)
         bucket = (size_t)hash & (2 * index->level - 1);
+    ELAPSE__ASSERT_THAT(bucket, <, index->level + index->split);
     return bucket;
 }
 
@@ -104,13 +113,16 @@ bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_
                             size_t buckets)
 {
     unsigned number = segment_of(buckets);
+    ELAPSE__ASSERT_THAT(number, >, 0);
+    ELAPSE__ASSERT_THAT(segment_buckets(number), ==, buckets);
     if (index->segments[number] != NULL)
         return false;
     index->segments[number] = segment;
     return true;
 }
 
-/* Divides the next bucket between itself and a new one. */
+/* Divides the next bucket between itself and a new one. Does nothing if the segment of the new
+ * bucket is missing. */
 static void split_next(struct elapse__key_index *index)
 {
     size_t added = index->level + index->split;
@@ -119,6 +131,7 @@ static void split_next(struct elapse__key_index *index)
         return;
     struct elapse__key **from = &bucket_at(index, index->split)->first;
     struct elapse__key **to = &bucket_at(index, added)->first;
+    ELAPSE__ASSERT(*to == NULL);
     while (*from != NULL) {
         struct elapse__key *key = *from;
         if (((size_t)key->hash & index->level) == 0) {
@@ -133,8 +146,8 @@ static void split_next(struct elapse__key_index *index)
         index->level *= 2;
         index->split = 0;
     }
-    /* Splits go through the buckets one after the other, and look at each key: it is asked
-     * for some insertions before. */
+    /* Splits go through the buckets one after the other and read each key, so the first key of a
+     * bucket is prefetched some splits before. */
     if (index->split + SPLITS_AHEAD < index->level)
         __builtin_prefetch(bucket_at(index, index->split + SPLITS_AHEAD)->first);
 }
@@ -163,6 +176,7 @@ struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index
 
 void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__key *key)
 {
+    ELAPSE__ASSERT(elapse__key_index_find(index, key->data, key->bytes, key->hash) == NULL);
     if (index->count >= index->level + index->split)
         split_next(index);
     struct elapse__key_bucket *bucket = bucket_for(index, key->hash);
@@ -174,8 +188,9 @@ void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__ke
 void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key)
 {
     struct elapse__key **link = &bucket_for(index, key->hash)->first;
-    while (*link != key)
-        link = &(*link)->next;
+    ELAPSE__ASSERT_THAT(index->count, >, 0);
+    for (; *link != key; link = &(*link)->next)
+        ELAPSE__ASSERT(*link != NULL);
     *link = key->next;
     index->count--;
 }

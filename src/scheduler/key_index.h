@@ -1,22 +1,22 @@
 /*
- * The keys of a shard: which task is pending and which is running under each.
+ * The keys of a shard: which task is pending and which is running with each key.
  *
- * A hash table that grows by a bucket at a time, so that no call has to rehash a
- * million keys under the lock:
+ * This is a hash table that grows by one bucket at a time, so that no call has to rehash a million
+ * keys while it holds the lock:
  *
  *      buckets   0 . . . . split . . . . level | new . . . .
  *                |--------|                    |-----------|
- *                already split in two: bit `level` of the hash tells which
+ *                these are split in two: the bit of value `level` of the hash says which half
  *
- * Each insertion that finds more keys than buckets splits the next bucket. When
- * all are split, `level` doubles. The buckets lie in segments, each as large as all
- * before it, which never move.
+ * Each insertion that finds as many keys as buckets splits the next bucket. When all buckets are
+ * split, `level` doubles. The buckets lie in segments, which never move; each is as large as all
+ * segments before it together.
  *
  * Source: W. Litwin, "Linear hashing: a new tool for file and table addressing",
  * VLDB 1980.
  *
- * Guarded by the shard's lock. Nothing here allocates: keys and segments are made
- * without the lock.
+ * The lock of the shard guards the index. Functions on the index do not allocate: keys and segments
+ * are made and released without the lock.
  */
 #ifndef ELAPSE__KEY_INDEX_H
 #define ELAPSE__KEY_INDEX_H
@@ -28,7 +28,7 @@ struct elapse__key {
     struct elapse__key *next; /* in the bucket */
     uint64_t hash;
     struct elapse__task *pending; /* PENDING, WAITING, QUEUED, or RUNNING and `runs_again` */
-    struct elapse__task *running; /* RUNNING */
+    struct elapse__task *running; /* RUNNING or FINISHING */
     size_t bytes;
     unsigned char data[];
 };
@@ -39,7 +39,7 @@ struct elapse__key_bucket {
 
 enum {
     ELAPSE__FIRST_BUCKETS = 64,
-    ELAPSE__KEY_SEGMENTS = 26, /* 2^31 buckets: more than there can be tasks */
+    ELAPSE__KEY_SEGMENTS = 26, /* together 2^31 buckets: more than there can be tasks */
 };
 
 struct elapse__key_index {
@@ -51,39 +51,43 @@ struct elapse__key_index {
 };
 
 void elapse__key_index_init(struct elapse__key_index *index);
+
+/* Releases all segments. Requires no lock: no thread uses the index any more. */
 void elapse__key_index_free(struct elapse__key_index *index, const struct elapse_allocator *memory);
 
-/* NULL if there is no memory. */
+/* Makes a key that is not in the index. Returns NULL if there is no memory. */
 struct elapse__key *elapse__key_make(const void *data, size_t bytes, uint64_t hash,
                                      const struct elapse_allocator *memory);
 void elapse__key_release(struct elapse__key *key, const struct elapse_allocator *memory);
 
-/* How many buckets the segment has that the next insertion will want; 0: it wants
- * none. It can do without, then the buckets get longer. */
+/* Returns how many buckets the segment has that the next insertion needs to grow the index; 0: it
+ * needs no segment. Without it the insertion works as well, but buckets get longer. */
 size_t elapse__key_index_segment_needed(const struct elapse__key_index *index);
 
-/* NULL if there is no memory. */
+/* Makes a segment of empty buckets. Returns NULL if there is no memory. */
 struct elapse__key_bucket *elapse__key_segment_make(size_t buckets,
                                                     const struct elapse_allocator *memory);
 
-/* Takes the segment of so many buckets in. False if there is one already: it is the caller's
- * to release, with elapse__release. */
+/* Gives the index a segment of so many buckets. Returns false if the index has that segment
+ * already: then the caller must release this one with elapse__release. */
 bool elapse__key_index_grow(struct elapse__key_index *index, struct elapse__key_bucket *segment,
                             size_t buckets);
 
 /*
- * For those who are about to find many keys: asks for the bucket of this hash, and, when that
- * has come, for the first key in it. All buckets first and then all first keys: so the cache
- * misses of a batch overlap.
+ * If you are about to find many keys, prefetch the buckets of all of them, and then the first key
+ * in each bucket: so the cache misses of a batch overlap.
  */
 void elapse__key_index_prefetch_bucket(const struct elapse__key_index *index, uint64_t hash);
 void elapse__key_index_prefetch_key(const struct elapse__key_index *index, uint64_t hash);
 
+/* Returns the key of these bytes, or NULL if it is not in the index. */
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash);
 
-/* Inserts a key that is not there. */
+/* Inserts a key. Requires that it is not in the index. */
 void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__key *key);
+
+/* Takes a key out, without releasing it. Requires that it is in the index. */
 void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key);
 
 /* For a check of all keys: returns the bucket of a hash, and the first key in a bucket; NULL if it

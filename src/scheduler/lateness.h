@@ -1,12 +1,15 @@
 /*
- * Buckets of lateness: below 8 ns one for each nanosecond, above 8 for each
- * doubling.
+ * The buckets of the histogram of lateness: one for each nanosecond below 8 ns, and above that
+ * eight for each doubling.
  */
 #ifndef ELAPSE__LATENESS_H
 #define ELAPSE__LATENESS_H
 
 #include <elapse/scheduler.h>
 
+#include "../base/assert.h"
+
+/* Returns the bucket that counts this lateness. */
 static inline unsigned elapse__lateness_bucket(uint64_t lateness_ns)
 {
     if (lateness_ns < 8)
@@ -15,11 +18,12 @@ static inline unsigned elapse__lateness_bucket(uint64_t lateness_ns)
     return (highest - 2) * 8 + (unsigned)(lateness_ns >> (highest - 3) & 7);
 }
 
-/* The greatest lateness that belongs into the bucket. */
+/* Returns the greatest lateness that the bucket counts. */
 static inline uint64_t elapse__lateness_greatest_ns(unsigned bucket)
 {
     if (bucket < 8)
         return bucket;
+    ELAPSE__ASSERT_THAT(bucket, <, ELAPSE_LATENESS_BUCKETS);
     unsigned shift = bucket / 8 - 1;
     return ((UINT64_C(8) + bucket % 8 + 1) << shift) - 1;
 }

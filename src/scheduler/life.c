@@ -31,7 +31,7 @@ void elapse_scheduler_options_init_sized(struct elapse_scheduler_options *option
     memset(options, 0, options_bytes);
     options->struct_bytes = options_bytes;
     if (options_bytes != sizeof *options)
-        return; /* new says so */
+        return; /* elapse_scheduler_new will return an error */
     options->tick_ns = tick_default_ns;
     options->workers = WORKERS_DEFAULT;
     options->queue_tasks = QUEUE_DEFAULT;
@@ -45,7 +45,7 @@ static unsigned default_shards(enum elapse_clock clock)
     return processors < SHARDS_DEFAULT_MAX ? processors : SHARDS_DEFAULT_MAX;
 }
 
-/* Checks the options and puts values where defaults were asked for. */
+/* Checks the options, and replaces defaults by values. */
 static enum elapse_error complete(struct elapse_scheduler_options *options)
 {
     struct elapse_allocator *allocator = &options->allocator;
@@ -69,9 +69,11 @@ static enum elapse_error complete(struct elapse_scheduler_options *options)
 
 /* ---- new and free ---- */
 
+/* Releases the shards, of which `made` were made. */
 static void release_shards(struct elapse_scheduler *scheduler, unsigned made)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT_THAT(made, <=, scheduler->options.shards);
     for (unsigned i = 0; i < made; i++)
         elapse__shard_free(&scheduler->shards[i], memory);
     elapse__release(memory, scheduler->shards,
@@ -82,6 +84,8 @@ static enum elapse_error make_shards(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
     uint64_t tick = elapse__now(scheduler).monotonic;
+    ELAPSE__ASSERT_THAT(options->shards, >=, 1);
+    ELAPSE__ASSERT_THAT(options->shards, <=, SHARDS_MAX);
     scheduler->shards = elapse__allocate(&options->allocator, _Alignof(struct elapse__shard),
                                          options->shards * sizeof *scheduler->shards);
     if (scheduler->shards == NULL)
@@ -114,7 +118,7 @@ static void free_step_lock(struct elapse_scheduler *scheduler)
     elapse__lock_free(&scheduler->step_lock);
 }
 
-/* Makes locks, queue, sleeper; undoes what it made if it fails. */
+/* Makes the queue, the locks and the sleeper. If it fails, it undoes what it made. */
 static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
@@ -135,7 +139,7 @@ static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
     return ELAPSE_ERROR_SYSTEM;
 }
 
-/* Makes what the scheduler consists of; undoes what it made if it fails. */
+/* Makes all parts of the scheduler. If it fails, it undoes what it made. */
 static enum elapse_error make_everything(struct elapse_scheduler *scheduler)
 {
     const struct elapse_scheduler_options *options = &scheduler->options;
@@ -197,7 +201,7 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
     enum elapse_error error = elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
         return error;
-    /* The allocator lives in what is released last. */
+    /* A copy, because the scheduler holds the allocator and is released by it. */
     const struct elapse_allocator memory = scheduler->options.allocator;
     elapse__pull_free(scheduler);
     elapse__sleeper_free(&scheduler->sleeper);
@@ -212,8 +216,10 @@ enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler)
 
 /* ---- start ---- */
 
+/* Opens the sleeper and starts the threads. If it fails, it undoes what it did. */
 static bool make_threads(struct elapse_scheduler *scheduler)
 {
+    ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), ==, ELAPSE__LIFE_STARTING);
     if (!elapse__sleeper_open(&scheduler->sleeper, elapse__system_clock(scheduler)))
         return false;
     if (scheduler->options.pull && elapse__pull_start(scheduler))

@@ -1,13 +1,13 @@
 /*
- * The time: by the scheduler's two clocks or, where time is manual, as step and
- * elapse_scheduler_set_wall_clock say.
+ * The time by the two clocks. If time is manual, step and elapse_scheduler_set_wall_clock set it.
  */
 #ifndef ELAPSE__NOW_H
 #define ELAPSE__NOW_H
 
 #include "scheduler.h"
 
-/* Returns the monotonic clock that the scheduler uses where time is not manual. */
+/* Returns the system's clock that the scheduler takes as its monotonic clock. Means nothing if time
+ * is manual. */
 enum elapse__os_clock elapse__system_clock(const struct elapse_scheduler *scheduler);
 
 /* Returns the time by the wall clock or by the monotonic clock. */

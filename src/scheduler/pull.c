@@ -1,24 +1,25 @@
 /*
- * Pull mode: threads that take what is due.
+ * Pull mode: threads of the user take due tasks.
  *
- * Of those who wait one sleeps until the earliest deadline, as the clock thread does elsewhere, and
- * the others wait for their turn to sleep:
+ * One of the threads that wait sleeps until the earliest deadline, as the clock thread does in the
+ * other modes. The other threads wait for their turn to sleep:
  *
- *      take:   look through the shards --- something is due ---> return it
+ *      take:   look through the shards --- a task is due ---> return it
  *                   |        ^
  *                   | none   +------------------------------------------------+
  *                   v                                                         |
- *              somebody sleeps? --- yes: wait for a turn ---------------------+
+ *              another thread sleeps? --- yes: wait for the turn -------------+
  *                   | no                                                      |
  *                   +------ sleep (sleeper.h), then give the turn away -------+
  *
- * So one thread wakes up for one deadline, and a thread that has got a task does not hold up the
- * others.
+ * So one thread wakes for one deadline, and a thread that runs a task does not delay the others.
  *
  * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
  * 2000.
  */
 #include "pull.h"
+
+#include "../base/assert.h"
 
 #include "callback.h"
 #include "due_search.h"
@@ -58,9 +59,9 @@ static bool is_closing(const struct elapse_scheduler *scheduler)
     return atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_CLOSING;
 }
 
-/* As before a sleep, but for whoever waits by the descriptor. Not while a thread sleeps: it would
- * be robbed of its alarm; nor when closing has begun, which leaves the alarm readable as soon as it
- * has had the lock. */
+/* Sets the alarms for a program that waits for the descriptor. Does nothing while a thread sleeps,
+ * because that thread has set the alarms and needs them; nor once close has begun, because close
+ * leaves an alarm readable. */
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
@@ -75,6 +76,7 @@ static void set_alarms(struct elapse_scheduler *scheduler)
 bool elapse__pull_start(struct elapse_scheduler *scheduler)
 {
     int descriptor;
+    ELAPSE__ASSERT(scheduler->options.pull);
     if (!elapse__sleeper_watch(&scheduler->sleeper, &descriptor))
         return false;
     atomic_store(&scheduler->descriptor, descriptor);
@@ -84,12 +86,14 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
 
 void elapse__pull_end(struct elapse_scheduler *scheduler)
 {
+    ELAPSE__ASSERT(scheduler->options.pull);
+    ELAPSE__ASSERT(is_closing(scheduler));
     elapse__sleeper_kick(&scheduler->sleeper);
     elapse__lock(&scheduler->pull_lock);
     elapse__condition_broadcast(&scheduler->pull_turn);
     while (scheduler->pull_sleeper)
         elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
-    /* From here on nobody resets it. */
+    /* No thread resets the alarms from here on. */
     elapse__sleeper_stay_readable(&scheduler->sleeper);
     elapse__unlock(&scheduler->pull_lock);
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
@@ -103,12 +107,13 @@ void elapse__pull_end(struct elapse_scheduler *scheduler)
 
 /* ---- taking ---- */
 
-/* Takes up to `capacity` tasks that are due in the shard. */
+/* Takes up to `capacity` due tasks of the shard. Returns how many. */
 static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                         struct elapse__ticks now, struct elapse_taken *taken, size_t capacity)
 {
     size_t count = 0;
     enum elapse__due due = ELAPSE__DUE_TASK;
+    ELAPSE__ASSERT_THAT(capacity, >, 0);
     elapse__shard_lock(shard);
     while (count < capacity && due != ELAPSE__DUE_NONE && !shard->closed) {
         struct elapse__task *task;
@@ -130,7 +135,8 @@ static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard
     return count;
 }
 
-/* Takes what is due now, first of all from the shard that is due first. */
+/* Takes up to `capacity` tasks that are due now, and begins with the shard whose task was due
+ * first. */
 static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
                        size_t capacity)
 {
@@ -145,6 +151,7 @@ static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *
                 atomic_load(&shard->wall_clock.wake_tick) <= earliest.wall_clock)
                 count += take_from(scheduler, shard, now, &taken[count], capacity - count);
         }
+        ELAPSE__ASSERT_THAT(count, <=, capacity);
         if (count == before && is_closing(scheduler))
             break;
     }
@@ -156,8 +163,8 @@ static uint64_t monotonic_ns(void)
     return elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 }
 
-/* Sleeps until something may be due, and until this time at most. The turn to do so has been
- * taken. */
+/* Sleeps until a task may be due, but no longer than until `until_ns`. Requires that the calling
+ * thread has the turn to sleep. */
 static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     uint64_t now_ns = monotonic_ns();
@@ -167,16 +174,18 @@ static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
                           until_ns == ELAPSE_NEVER ? ELAPSE_NEVER : timeout_ns);
 }
 
-/* Somebody else may sleep now. */
+/* Gives the turn to sleep to another thread. */
 static void give_turn_away(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
+    ELAPSE__ASSERT(scheduler->pull_sleeper);
     scheduler->pull_sleeper = false;
     elapse__condition_broadcast(&scheduler->pull_turn);
     elapse__unlock(&scheduler->pull_lock);
 }
 
-/* Waits for something that may be due: sleeping itself, or until whoever sleeps wakes up. */
+/* Waits until a task may be due: this thread sleeps itself, or waits until the thread that sleeps
+ * wakes. */
 static void wait_in_turn(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     elapse__lock(&scheduler->pull_lock);
@@ -205,7 +214,7 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
     if (!scheduler->options.pull || capacity == 0 ||
         (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
         return ELAPSE_ERROR_ARGUMENT;
-    /* By the monotonic clock; ELAPSE_NEVER: without end. */
+    /* A time by the monotonic clock; ELAPSE_NEVER: without end. */
     uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
     for (;;) {
         if (is_closing(scheduler))
@@ -250,7 +259,7 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
     struct elapse__task *task = elapse__shard_find(shard, handle);
     bool running = task != NULL && task->state == ELAPSE__TASK_RUNNING;
     if (running)
-        task->state = ELAPSE__TASK_FINISHING; /* nobody else ends it */
+        task->state = ELAPSE__TASK_FINISHING; /* no other thread finishes it */
     elapse__shard_unlock(shard);
     if (!running)
         return ELAPSE_ERROR_GONE;
@@ -261,6 +270,7 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
     bool recurs = recurrence != NULL && elapse__recurrence_next(recurrence, now_ns, &next);
     struct elapse__ended_task ended = {0};
     elapse__shard_lock(shard);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);
     task->state = ELAPSE__TASK_RUNNING;
     struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
     elapse__shard_unlock(shard);

@@ -1,20 +1,22 @@
 /*
- * Pull mode: what start and close have to do for it. The rest of it are functions of the
- * public header.
+ * Pull mode: the steps of new, start, close and free. The public header declares the other
+ * functions.
  */
 #ifndef ELAPSE__PULL_H
 #define ELAPSE__PULL_H
 
 #include "scheduler.h"
 
+/* Makes the lock of pulling. Returns false if the system has none to give. */
 bool elapse__pull_init(struct elapse_scheduler *scheduler);
 void elapse__pull_free(struct elapse_scheduler *scheduler);
 
-/* Makes the descriptor, and sets the alarms for the first time; the sleeper is open. */
+/* Makes the descriptor, and sets the alarms for the first time. Requires that the sleeper is open.
+ * Returns false if the system has no descriptor to give. */
 bool elapse__pull_start(struct elapse_scheduler *scheduler);
 
-/* Wakes all who wait in take, and waits until all that was taken is done. Nothing is scheduled any
- * more. */
+/* Wakes all threads that wait in take, and waits until all tasks that were taken are done. Requires
+ * that all shards are closed. */
 void elapse__pull_end(struct elapse_scheduler *scheduler);
 
 #endif

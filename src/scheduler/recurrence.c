@@ -1,20 +1,24 @@
 #include "recurrence.h"
 
+#include "../base/assert.h"
 #include "../cron/next.h"
 
-/* Occurrences of a cron expression are counted one by one: no further than this. */
+/* Missed occurrences of a cron expression are counted one by one, up to this number. */
 enum { MISSED_COUNTED_MAX = 10000 };
 
-/* Counted from the first deadline, for ever: a sum, never a wait plus a delay. */
+/* Occurrences are sums of the first deadline and whole periods, so they do not drift. */
 static struct elapse__occurrence next_period(const struct elapse__recurrence *recurrence,
                                              uint64_t now_ns)
 {
     const uint64_t period_ns = recurrence->period_ns;
     const uint64_t last_ns = recurrence->occurrence_ns;
+    ELAPSE__ASSERT_THAT(period_ns, >, 0);
     struct elapse__occurrence next = {.ns = elapse_deadline_after(last_ns, period_ns)};
     if (next.ns >= now_ns || recurrence->if_missed == ELAPSE_MISSED_BURST)
         return next;
+    ELAPSE__ASSERT_THAT(last_ns, <, now_ns);
     next.missed = (now_ns - 1 - last_ns) / period_ns;
+    ELAPSE__ASSERT_THAT(next.missed, >, 0);
     next.ns = recurrence->if_missed == ELAPSE_MISSED_DELAY
                   ? elapse_deadline_after(now_ns, period_ns)
                   : elapse_deadline_after(last_ns + next.missed * period_ns, period_ns);
@@ -26,7 +30,8 @@ static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t n
 {
     const struct elapse_cron *cron = &recurrence->cron;
     const enum elapse_zone zone = recurrence->zone;
-    /* After the last occurrence, whatever the wall clock says: it may have been set back. */
+    ELAPSE__ASSERT(recurrence->wall_clock);
+    /* It is after the last occurrence even if the wall clock was set back meanwhile. */
     if (!elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
         return false;
     next->missed = 0;

@@ -34,7 +34,7 @@ enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *schedule
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
-    elapse__shard_prefetch(shard, handle); /* while the clock is read */
+    elapse__shard_prefetch(shard, handle); /* it arrives while the clock is read */
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
     return reschedule(scheduler, shard, handle, elapse_deadline_after(now_ns, delay_ns));
 }

@@ -7,7 +7,7 @@
 #include "recurrence.h"
 #include "shard_run.h"
 
-/* Tasks of a shard that run before those of the next shard. */
+/* How many tasks of one shard run before the tasks of the next shard. */
 enum { RUN_AT_ONCE = 64 };
 
 struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
@@ -24,25 +24,28 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
     };
 }
 
-/* Calls the action; no lock is held. */
+/* Calls the action. Requires that no lock is held. */
 static void perform(struct elapse_scheduler *scheduler, const struct elapse__begun *begun)
 {
     struct elapse__callback callback;
     struct elapse_run run = elapse__run_of(scheduler, begun);
+    ELAPSE__ASSERT(begun->action != NULL);
     elapse__callback_enter(&callback, scheduler, begun->handle);
     begun->action(begun->context, &run);
     elapse__callback_leave(&callback);
 }
 
 /*
- * Begins a task and runs it to its end. The lock of the shard is held at the call and
- * when it returns, and not in between.
+ * Begins a QUEUED task, calls its action and finishes it. Requires the lock of the shard, which it
+ * releases and takes again.
  */
 static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                 struct elapse__task *task)
 {
     struct elapse__ended_task ended = {0};
     struct elapse__occurrence next;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
     uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
@@ -56,7 +59,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
         started.wall_clock == ELAPSE_NEVER)
         return;
     elapse__shard_unlock(shard);
-    elapse__scheduler_wake_at(scheduler, started); /* first: a destructor may take its time */
+    elapse__scheduler_wake_at(scheduler, started); /* before the destructor, which may take long */
     elapse__ended_task_dispose(scheduler, &ended);
     elapse__shard_lock(shard);
 }
@@ -64,6 +67,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    ELAPSE__ASSERT(shard != NULL);
     elapse__shard_lock(shard);
     struct elapse__task *task = elapse__shard_find(shard, handle);
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
@@ -71,12 +75,13 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle
     elapse__shard_unlock(shard);
 }
 
+/* Returns whether `*ending` is true; `ending` may be NULL. */
 static bool is_over(const _Atomic bool *ending)
 {
     return ending != NULL && atomic_load(ending);
 }
 
-/* Runs up to `most` tasks of a shard that are due at `until`. */
+/* Runs up to `most` tasks of a shard that are due at `until`. Requires that no lock is held. */
 static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                        struct elapse__ticks now, struct elapse__ticks until, size_t most,
                        const _Atomic bool *ending)
@@ -116,7 +121,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
     size_t ran = 0;
     struct elapse__ticks until;
     while (!is_over(ending)) {
-        /* An action may have set the wall clock back. */
+        /* An action may have set the wall clock back: then fewer tasks are due. */
         uint64_t wall_clock = elapse__now(scheduler).wall_clock;
         now.wall_clock = wall_clock < now.wall_clock ? wall_clock : now.wall_clock;
         struct elapse__shard *first = elapse__first_due(scheduler, now, &until);

@@ -7,20 +7,21 @@
 #include "scheduler.h"
 #include "shard_run.h"
 
-/* Returns the description that an action which has begun gets. */
+/* Returns the description of a run that the action receives. */
 struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
                                  const struct elapse__begun *begun);
 
-/* For a worker: runs the task, unless it was cancelled or moved meanwhile. */
+/* Runs the task of a handle from the work queue, unless it was cancelled or rescheduled meanwhile.
+ */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
-/* Runs what is due at `now`, shard by shard, some tasks of each in turn, until `*ending`, unless
- * that is NULL. Returns how many ran; 0: nothing is due. */
+/* Goes through the shards once and runs some of the tasks of each that are due at `now`. Stops
+ * early when `*ending` becomes true; `ending` may be NULL. Returns how many tasks ran. */
 size_t elapse__run_due(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                        const _Atomic bool *ending);
 
-/* Runs what is due at `now` by deadline across all shards, until `*ending`, unless that is NULL.
- * Returns how many ran. */
+/* Runs all tasks that are due at `now`, in the order of their deadlines across all shards. Stops
+ * early when `*ending` becomes true; `ending` may be NULL. Returns how many tasks ran. */
 size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                                 const _Atomic bool *ending);
 

@@ -46,7 +46,7 @@ static enum elapse_error schedule(struct elapse_scheduler *scheduler,
         return error;
     elapse__shard_lock(shard);
     enum elapse__admitted admitted = elapse__admission_admit(scheduler, shard, &admission, &error);
-    /* Under the lock: before the action can begin. */
+    /* The handle is written before the lock is released, and so before the action can begin. */
     if (handle != NULL && (error == ELAPSE_OK || error == ELAPSE_ERROR_KEY_PENDING))
         *handle = admission.handle;
     elapse__shard_unlock(shard);

@@ -1,15 +1,16 @@
 /*
  * Scheduling many tasks: each lock is taken once for up to 64 of them.
  */
+#include "../base/assert.h"
 #include "admission.h"
 
-/* Tasks of a batch within one holding of a lock. */
+/* How many tasks of a batch are scheduled before the lock is released. */
 enum { BATCHED_AT_ONCE = 64 };
 
-/* A task of a batch on its way. */
+/* A task of a batch that is being scheduled. */
 struct batched {
     struct elapse__admission admission;
-    struct elapse__shard *shard; /* NULL: it is done with */
+    struct elapse__shard *shard; /* NULL: this task is finished */
     enum elapse__admitted admitted;
 };
 
@@ -26,11 +27,13 @@ static void prefetch_keys(const struct elapse__shard *shard, const struct batche
     }
 }
 
-/* Admits all tasks of the shard of the first of them that has one, in their order. */
+/* Admits all tasks that are for the shard of the first one, in their order. */
 static void admit_shard(struct elapse_scheduler *scheduler, struct elapse_batch_task *tasks,
                         struct batched *batched, size_t count)
 {
     struct elapse__shard *shard = batched[0].shard;
+    ELAPSE__ASSERT(shard != NULL);
+    ELAPSE__ASSERT_THAT(count, <=, BATCHED_AT_ONCE);
     elapse__shard_lock(shard);
     prefetch_keys(shard, batched, count);
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
 /*
- * What a scheduler consists of, and which thread does what:
+ * The parts of a scheduler, and which thread does what:
  *
  *      threads of the user           clock thread               workers
  *      schedule.c, cancel.c          clock_thread.c             workers.c
@@ -10,9 +10,9 @@
  *            |                            |
  *            +----- wake_at (earlier) ----+ sleeper
  *
- * The files lie on two floors. Those below do not know this struct: shard*.c, task_table.c,
- * key_index.c, recurrence.c, sleeper.c, work_queue.c and so on. Those above do, and no two of
- * them need each other:
+ * The files lie on two floors. Files on the lower floor do not know this struct: shard*.c,
+ * task_table.c, key_index.c, recurrence.c, sleeper.c, work_queue.c and so on. Files on the upper
+ * floor do; the arrows between them point down only:
  *
  *      life.c, close.c                       new, start, free; close
  *        |        |         |       |
@@ -25,13 +25,16 @@
  *                 |
  *      due_search.c, callback.c, now.c
  *
- * Where time is manual, step stands in for the clock thread and the workers; at the end, close
- * does.
+ * If time is manual, the thread that calls step does the work of the clock thread and the workers.
+ * After the clock thread has ended, the thread that closes does.
  *
- * Locks: of a shard, of the sleeper, of the work queue, of stepping, of pulling. No thread holds
- * two at once, with one exception: the thread that sets the alarms in pull mode holds the lock of
- * pulling and then that of the sleeper. No thread calls the user's code or the system while it
- * holds a lock, with one exception: the sleeper sets its alarms under its own lock.
+ * Locks: one for each shard, and one each for the sleeper, the work queue, stepping and pulling. No
+ * thread holds two at once, with one exception: in pull mode a thread that holds the lock of
+ * pulling may take the lock of the sleeper. Builds with assertions test this: see lock.h.
+ *
+ * No thread calls the user's code while it holds a lock; that includes the allocator. Only these
+ * calls of the system are made with a lock held: reading a clock, setting and resetting alarms, and
+ * the calls that locks and conditions themselves make.
  */
 #ifndef ELAPSE__SCHEDULER_H
 #define ELAPSE__SCHEDULER_H
@@ -63,7 +66,7 @@ enum elapse__life {
 
 struct elapse_scheduler {
     /* These never change after new. */
-    struct elapse_scheduler_options options; /* no value is left to default */
+    struct elapse_scheduler_options options; /* defaults are replaced by values */
     struct elapse__hash_secret hash_secret;
     struct elapse__shard *shards;      /* options.shards of them */
     struct elapse__os_thread *workers; /* room for options.workers */
@@ -71,22 +74,21 @@ struct elapse_scheduler {
     _Atomic int life;                      /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
     _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
-    _Atomic bool clock_ending; /* the clock thread, or a thread that steps, must leave */
-    _Atomic uint64_t pending;  /* of all shards; counted only where there is a limit */
-    _Atomic uint64_t refused_threads;
-    _Atomic uint64_t held_back;    /* times that the queue was found full */
-    _Atomic unsigned worker_count; /* workers made; only the thread that puts into the queue, or
-                                      start or close in its place, changes it */
+    _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
+    _Atomic uint64_t pending;         /* of all shards; counted only if there is a limit */
+    _Atomic uint64_t refused_threads; /* workers that the system refused to start */
+    _Atomic uint64_t held_back;       /* how often the work queue was full */
+    _Atomic unsigned worker_count; /* workers that were made; changed only by the thread that puts
+                                      handles into the queue, and by start and close */
     struct elapse__os_thread clock_thread; /* while STARTED */
-    unsigned next_shard;                   /* delivery begins with it; used by one thread */
+    unsigned next_shard;                   /* delivery goes on with it; one thread uses it */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
     bool stepping;                      /* guarded by step_lock: a thread is inside step */
     struct elapse__lock pull_lock;
-    struct elapse__condition pull_turn; /* no thread sleeps for those that wait in take, or the
-                                           scheduler is closing */
-    bool pull_sleeper;                  /* guarded by pull_lock: one of those that wait sleeps */
-    _Atomic int descriptor;             /* readable when an alarm is; or NO_DESCRIPTOR */
+    struct elapse__condition pull_turn; /* `pull_sleeper` became false, or close has begun */
+    bool pull_sleeper;                  /* guarded by pull_lock: a thread in take sleeps for all */
+    _Atomic int descriptor;             /* readable while an alarm is; or NO_DESCRIPTOR */
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;
 };
@@ -109,15 +111,17 @@ static inline struct elapse__shard *elapse__shard_of_handle(struct elapse_schedu
     return handle.shard < scheduler->options.shards ? &scheduler->shards[handle.shard] : NULL;
 }
 
-/* Goes from one stage of life to another, in one atomic step. Returns false if the scheduler was
- * not in the first. */
+/* Changes the stage of life in one atomic step. Returns false if the scheduler was not at the stage
+ * `from`. */
 static inline bool elapse__change_life(struct elapse_scheduler *scheduler, enum elapse__life from,
                                        enum elapse__life to)
 {
+    ELAPSE__ASSERT_THAT(from, <, to);
     int expected = (int)from;
     return atomic_compare_exchange_strong(&scheduler->life, &expected, (int)to);
 }
 
+/* Returns the present tick by both clocks. */
 static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *scheduler)
 {
     const uint64_t tick_ns = scheduler->options.tick_ns;
@@ -127,11 +131,12 @@ static inline struct elapse__ticks elapse__now(const struct elapse_scheduler *sc
     };
 }
 
-/* Wakes the clock thread if `ticks` precede its alarm. Requires that the lock of the shard in which
- * the timer was started has been released. */
+/* Wakes the clock thread if `ticks` precede its alarms. Requires that no lock is held: the lock of
+ * the shard in which the timer was started must have been released. */
 static inline void elapse__scheduler_wake_at(struct elapse_scheduler *scheduler,
                                              struct elapse__ticks ticks)
 {
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     elapse__sleeper_wake_at(&scheduler->sleeper, ticks);
 }
 

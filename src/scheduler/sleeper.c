@@ -2,6 +2,8 @@
 
 #include <elapse/timer.h>
 
+#include "../base/assert.h"
+
 static void init_alarm(struct elapse__alarm *alarm)
 {
     alarm->os.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
@@ -15,6 +17,7 @@ static bool is_open(const struct elapse__alarm *alarm)
 
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns)
 {
+    ELAPSE__ASSERT_THAT(tick_ns, >, 0);
     init_alarm(&sleeper->monotonic);
     init_alarm(&sleeper->wall_clock);
     sleeper->kicked = false;
@@ -30,6 +33,9 @@ void elapse__sleeper_free(struct elapse__sleeper *sleeper)
 
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock clock)
 {
+    ELAPSE__ASSERT_THAT(clock, !=, ELAPSE__OS_WALL_CLOCK);
+    ELAPSE__ASSERT(!is_open(&sleeper->monotonic));
+    ELAPSE__ASSERT(!is_open(&sleeper->wall_clock));
     if (elapse__os->alarm_open(&sleeper->monotonic.os, clock) == 0 &&
         elapse__os->alarm_open(&sleeper->wall_clock.os, ELAPSE__OS_WALL_CLOCK) == 0)
         return true;
@@ -40,6 +46,8 @@ bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock
 bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descriptor)
 {
     const struct elapse__os_alarm alarms[] = {sleeper->monotonic.os, sleeper->wall_clock.os};
+    ELAPSE__ASSERT(is_open(&sleeper->monotonic));
+    ELAPSE__ASSERT(is_open(&sleeper->wall_clock));
     return elapse__os->alarms_watch(alarms, 2, descriptor) == 0;
 }
 
@@ -50,7 +58,6 @@ static void close_alarm(struct elapse__alarm *alarm)
     atomic_store(&alarm->armed_tick, 0);
 }
 
-/* A kick that comes later finds no timer. */
 void elapse__sleeper_close(struct elapse__sleeper *sleeper)
 {
     elapse__lock_inner(&sleeper->lock);
@@ -59,23 +66,28 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper)
     elapse__unlock(&sleeper->lock);
 }
 
-/* With the lock held. Tick 0 is long over. */
+/* Sets the alarm; one for tick 0 goes off at once. Requires the lock. */
 static void arm(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm, uint64_t tick)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
+    ELAPSE__ASSERT(is_open(alarm));
     (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));
     atomic_store(&alarm->armed_tick, tick);
 }
 
-/* With the lock held: the alarm is to go off no later than when `tick` begins. */
+/* Sets the alarm to `tick` if that is earlier than its own. Requires the lock. */
 static void arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
                         uint64_t tick)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
     if (tick < atomic_load(&alarm->armed_tick))
         arm(sleeper, alarm, tick);
 }
 
+/* Notes that the clock thread is awake (0), or about to sleep (ELAPSE_NEVER). */
 static void set_armed(struct elapse__sleeper *sleeper, uint64_t tick)
 {
+    ELAPSE__ASSERT(tick == 0 || tick == ELAPSE_NEVER);
     elapse__lock_inner(&sleeper->lock);
     atomic_store(&sleeper->monotonic.armed_tick, tick);
     atomic_store(&sleeper->wall_clock.armed_tick, tick);
@@ -89,11 +101,14 @@ void elapse__sleeper_prepare(struct elapse__sleeper *sleeper)
 
 void elapse__sleeper_reset(struct elapse__sleeper *sleeper)
 {
+    ELAPSE__ASSERT(is_open(&sleeper->monotonic));
+    ELAPSE__ASSERT(is_open(&sleeper->wall_clock));
     elapse__os->alarm_reset(&sleeper->monotonic.os);
     elapse__os->alarm_reset(&sleeper->wall_clock.os);
 }
 
-/* With the lock held, after prepare: somebody may have armed them for earlier ticks since. */
+/* Sets both alarms, unless another thread has set them to earlier ticks since prepare. Requires the
+ * lock. */
 static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
     arm_earlier(sleeper, &sleeper->monotonic, until.monotonic);
@@ -105,13 +120,14 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
 {
     const struct elapse__os_alarm alarms[] = {sleeper->monotonic.os, sleeper->wall_clock.os};
     elapse__lock_inner(&sleeper->lock);
+    ELAPSE__ASSERT(is_open(&sleeper->monotonic));
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
     if (!kicked)
         arm_both(sleeper, until);
     elapse__unlock(&sleeper->lock);
     if (!kicked) {
-        /* Should it fail, or a signal end it, the next round comes early. */
+        /* If it fails, or a signal ends it, the clock thread only wakes early. */
         (void)elapse__os->alarms_wait(alarms, 2, timeout_ns);
         elapse__sleeper_reset(sleeper);
     }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "../base/assert.h"
 #include "lateness.h"
 
 void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
@@ -38,7 +39,7 @@ uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistic
         total += statistics->lateness[bucket];
     if (total == 0)
         return 0;
-    /* At least one action, so that quantile 0 is the least late. */
+    /* `seen` must be above 0, so that quantile 0 is the least lateness that was counted. */
     double wanted = quantile * (double)total;
     uint64_t seen = 0;
     for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++) {
@@ -47,5 +48,6 @@ uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistic
         if (seen > 0 && (double)seen >= wanted)
             return greatest < statistics->lateness_max_ns ? greatest : statistics->lateness_max_ns;
     }
+    ELAPSE__ASSERT_THAT(seen, ==, total);
     return statistics->lateness_max_ns;
 }

@@ -21,19 +21,21 @@ static enum elapse_error begin_step(struct elapse_scheduler *scheduler)
 static void end_step(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->step_lock);
+    ELAPSE__ASSERT(scheduler->stepping);
     scheduler->stepping = false;
     elapse__condition_broadcast(&scheduler->step_over);
     elapse__unlock(&scheduler->step_lock);
 }
 
-/* The wall clock goes along. */
+/* Moves both clocks forward, so that the monotonic clock stands at `now_ns`. */
 static void go_on_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
 {
-    uint64_t before_ns = atomic_load(&scheduler->manual_now_ns); /* nobody else writes it */
+    ELAPSE__ASSERT_THAT(scheduler->options.clock, ==, ELAPSE_CLOCK_MANUAL);
+    uint64_t before_ns = atomic_load(&scheduler->manual_now_ns); /* only this thread writes it */
     if (now_ns <= before_ns)
         return;
     atomic_store(&scheduler->manual_now_ns, now_ns);
-    /* Another thread may set it at the same time. */
+    /* Another thread may set the wall clock at the same time. */
     uint64_t wall_clock_ns = atomic_load(&scheduler->manual_wall_clock_ns);
     while (!atomic_compare_exchange_weak(&scheduler->manual_wall_clock_ns, &wall_clock_ns,
                                          elapse_deadline_after(wall_clock_ns, now_ns - before_ns)))
@@ -52,7 +54,7 @@ enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint
         return error;
     go_on_to(scheduler, now_ns);
     size_t count = 0;
-    if (!scheduler->options.pull) /* there nothing is run: what is due can be taken */
+    if (!scheduler->options.pull) /* in pull mode due tasks are taken, and not run here */
         count =
             elapse__run_due_in_order(scheduler, elapse__now(scheduler), &scheduler->clock_ending);
     if (ran != NULL)
@@ -61,7 +63,6 @@ enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint
     return ELAPSE_OK;
 }
 
-/* Where time is manual, a thread that steps is what the clock thread is elsewhere. */
 void elapse__step_wait(struct elapse_scheduler *scheduler)
 {
     atomic_store(&scheduler->clock_ending, true);

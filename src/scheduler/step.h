@@ -6,7 +6,7 @@
 
 #include "scheduler.h"
 
-/* Asks a thread that is inside step to leave, and waits until it has. Used by close. */
+/* Tells a thread that is inside step to leave, and waits until it has left. Used by close. */
 void elapse__step_wait(struct elapse_scheduler *scheduler);
 
 #endif

@@ -42,8 +42,6 @@
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
 
-#include "../base/assert.h"
-
 /* No handle names a task that is FREE or UNLINKING. */
 enum elapse__task_state {
     ELAPSE__TASK_FREE,
@@ -104,14 +102,12 @@ static inline bool elapse__is_running(const struct elapse__task *task)
  * what it had besides its 64 bytes is released then. */
 static inline struct elapse__recurrence *elapse__recurrence_of(const struct elapse__task *task)
 {
-    ELAPSE__ASSERT_THAT(task->state, !=, ELAPSE__TASK_UNLINKING);
     return task->extra == NULL ? NULL : task->extra->recurrence;
 }
 
 /* Returns NULL if the task has no key. Requires that the task has not ended. */
 static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)
 {
-    ELAPSE__ASSERT_THAT(task->state, !=, ELAPSE__TASK_UNLINKING);
     return task->extra == NULL ? NULL : task->extra->key;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+/* Records that the first array has. */
 enum { FIRST_CAPACITY = 16 };
 
 void elapse__task_table_init(struct elapse__task_table *table)
@@ -53,6 +54,7 @@ uint32_t elapse__task_table_capacity_needed(const struct elapse__task_table *tab
 bool elapse__task_room_make(struct elapse__task_room *room, uint32_t capacity,
                             const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(capacity, <=, ELAPSE__BLOCKS_MAX);
     *room = (struct elapse__task_room){0};
     room->tasks = elapse__allocate(memory, ELAPSE__LINE_BYTES, ELAPSE__BLOCK_BYTES);
     if (room->tasks == NULL)
@@ -79,13 +81,14 @@ void elapse__task_room_release(struct elapse__task_room *room,
     *room = (struct elapse__task_room){0};
 }
 
-/* Exchanges the records for more, if these are more. */
+/* Puts the new array of records in the place of the old one, if it is larger. */
 static void exchange_blocks(struct elapse__task_table *table, struct elapse__task_room *room)
 {
     struct elapse__task_blocks *few = blocks_of(table);
     struct elapse__task_blocks *more = room->blocks;
     if (few != NULL && more->capacity <= few->capacity)
         return;
+    ELAPSE__ASSERT_THAT(table->block_count, <=, more->capacity);
     for (uint32_t number = 0; few != NULL && number < table->block_count; number++)
         more->at[number] = few->at[number];
     more->outgrown = few;
@@ -98,18 +101,21 @@ void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__ta
     if (room->blocks != NULL)
         exchange_blocks(table, room);
 
-    /* Another thread may have been here in between: then a block more than needed is
-     * made, unless there is no record for it. */
+    ELAPSE__ASSERT(room->tasks != NULL);
+    /* Another thread may have made room meanwhile. This block is taken in all the same, unless
+     * there is no record for it. */
     uint32_t number = table->given_back;
     if (number != ELAPSE__NO_BLOCK) {
         table->given_back = elapse__task_block(table, number)->next;
     } else if (table->block_count < blocks_of(table)->capacity) {
         number = table->block_count++;
+        ELAPSE__ASSERT_THAT(number, <, ELAPSE__BLOCKS_MAX);
         elapse__task_block(table, number)->generation = 1;
     } else {
         return;
     }
     struct elapse__task_block *block = elapse__task_block(table, number);
+    ELAPSE__ASSERT(elapse__block_tasks(block) == NULL);
     atomic_store_explicit(&block->tasks, room->tasks, memory_order_relaxed);
     block->free = NULL;
     block->used = 0;
@@ -128,6 +134,7 @@ struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table,
     struct elapse__task *tasks = elapse__block_tasks(block);
     if (tasks == NULL || block->used > 0)
         return NULL;
+    ELAPSE__ASSERT(elapse__block_has_room(block));
     elapse__unlist_block(table, number);
     atomic_store_explicit(&block->tasks, NULL, memory_order_relaxed);
     block->fresh = 0;

@@ -1,19 +1,19 @@
 /*
- * The tasks of a shard, by index and generation: what a handle names.
+ * The tasks of a shard. A handle names a task by index and generation.
  *
  *      index     |  block number  |  10 bits: place in the block  |
  *
- *      blocks    [0]  [1]  [2] ...           records, kept for ever
+ *      blocks    [0]  [1]  [2] ...           records, kept until the end
  *                 |         |
  *                 v         v
  *             1024 tasks  1024 tasks         64 KiB each, given back when empty
  *
- * A generation is never used twice with one index: a block that is given back leaves
- * in its record the first generation that its successor may use, and an index that
- * has used up its 2^32 - 1 is not used again.
+ * A generation is never used twice with one index. When a block is given back, its record keeps the
+ * first generation that its successor may use. An index that has used all 2^32 - 1 generations is
+ * not used again.
  *
- * Guarded by the shard's lock. Nothing here allocates: a block comes from outside,
- * made without the lock (see elapse__task_blocks).
+ * The lock of the shard guards the table. Functions on the table do not allocate: a block and
+ * records are made without the lock (see elapse__task_room) and then taken in.
  */
 #ifndef ELAPSE__TASK_TABLE_H
 #define ELAPSE__TASK_TABLE_H
@@ -34,16 +34,16 @@ enum {
 
 struct elapse__task_block {
     _Atomic(struct elapse__task *) tasks; /* NULL: given back */
-    struct elapse__task *free;            /* those that were used and are FREE */
-    uint32_t used;                        /* tasks that cannot be taken */
-    uint32_t fresh;                       /* from this place on they were never used */
-    uint32_t generation; /* none of its tasks will use one below this for the first time */
-    uint32_t next;       /* in the list of those with room, or of those given back */
-    uint32_t previous;   /* in the list of those with room */
+    struct elapse__task *free;            /* list of tasks that were used and are FREE */
+    uint32_t used;                        /* tasks that were taken, or have no generation left */
+    uint32_t fresh;                       /* places from this one on were never used */
+    uint32_t generation; /* tasks at places that were never used begin with this one */
+    uint32_t next;       /* in the list of blocks with room, or of blocks given back */
+    uint32_t previous;   /* in the list of blocks with room */
 };
 
-/* The records. When they become too few, larger ones take their place; the outgrown
- * ones stay until the end, for those who prefetch. */
+/* The records. When they become too few, a larger array takes their place. The outgrown array stays
+ * until the end, because a thread that prefetches may still read it. */
 struct elapse__task_blocks {
     struct elapse__task_blocks *outgrown;
     uint32_t capacity;
@@ -57,44 +57,45 @@ struct elapse__task_table {
     uint32_t given_back;                          /* list: records without tasks */
 };
 
-/* What the table asks for when it is full; made and released without the lock. */
+/* Memory for a table that is full; it is made and released without the lock. */
 struct elapse__task_room {
     struct elapse__task *tasks;
-    struct elapse__task_blocks *blocks; /* NULL: the records there are suffice */
+    struct elapse__task_blocks *blocks; /* NULL: the table has records enough */
 };
 
 void elapse__task_table_init(struct elapse__task_table *table);
 
-/* Releases all memory. For the end: no lock is needed any more. */
+/* Releases all memory. Requires no lock: no thread uses the table any more. */
 void elapse__task_table_free(struct elapse__task_table *table,
                              const struct elapse_allocator *memory);
 
+/* Returns whether a task can be taken. */
 static inline bool elapse__task_table_has_room(const struct elapse__task_table *table)
 {
     return table->with_room != ELAPSE__NO_BLOCK;
 }
 
-/* The records to ask for with the next block; 0: those there are suffice.
+/* Returns how many records must be made with the next block; 0: the table has enough.
  * UINT32_MAX: there can be no further block. */
 uint32_t elapse__task_table_capacity_needed(const struct elapse__task_table *table);
 
-/* Makes the room. The capacity is what was asked for. False if there is no memory;
- * nothing is allocated then. */
+/* Makes a block and as many records as elapse__task_table_capacity_needed has returned. Returns
+ * false if there is no memory; nothing is allocated then. */
 bool elapse__task_room_make(struct elapse__task_room *room, uint32_t block_capacity,
                             const struct elapse_allocator *memory);
 
-/* Takes the room in, or what of it is still of use; what is left over is for
- * elapse__task_room_release. */
+/* Takes the block and the records in, if they are still needed. The caller must release the rest
+ * with elapse__task_room_release. */
 void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__task_room *room);
 
 void elapse__task_room_release(struct elapse__task_room *room,
                                const struct elapse_allocator *memory);
 
-/* Takes the tasks of the block of this number out of the table, if it has some and all are FREE,
- * and returns them, ELAPSE__BLOCK_BYTES; NULL otherwise. */
+/* Takes the memory of this block out of the table if all its tasks are FREE. Returns that memory,
+ * ELAPSE__BLOCK_BYTES; NULL if a task is in use, or there is no such block. */
 struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table, uint32_t number);
 
-/* With the lock held, as everything here but for prefetching. */
+/* Returns a record. */
 static inline struct elapse__task_block *elapse__task_block(const struct elapse__task_table *table,
                                                             uint32_t number)
 {
@@ -106,10 +107,11 @@ static inline struct elapse__task *elapse__block_tasks(const struct elapse__task
     return atomic_load_explicit(&block->tasks, memory_order_relaxed);
 }
 
-/* Puts a block on the list of those with room, and takes it off. Private. */
+/* Puts a block into the list of blocks with room. */
 static inline void elapse__list_block(struct elapse__task_table *table, uint32_t number)
 {
     struct elapse__task_block *block = elapse__task_block(table, number);
+    ELAPSE__ASSERT_THAT(table->with_room, !=, number);
     block->next = table->with_room;
     block->previous = ELAPSE__NO_BLOCK;
     if (block->next != ELAPSE__NO_BLOCK)
@@ -117,9 +119,11 @@ static inline void elapse__list_block(struct elapse__task_table *table, uint32_t
     table->with_room = number;
 }
 
+/* Takes a block out of the list of blocks with room. */
 static inline void elapse__unlist_block(struct elapse__task_table *table, uint32_t number)
 {
     struct elapse__task_block *block = elapse__task_block(table, number);
+    ELAPSE__ASSERT((block->previous == ELAPSE__NO_BLOCK) == (table->with_room == number));
     if (block->next != ELAPSE__NO_BLOCK)
         elapse__task_block(table, block->next)->previous = block->previous;
     if (block->previous != ELAPSE__NO_BLOCK)
@@ -128,19 +132,22 @@ static inline void elapse__unlist_block(struct elapse__task_table *table, uint32
         table->with_room = block->next;
 }
 
+/* Returns whether a task of the block can be taken. */
 static inline bool elapse__block_has_room(const struct elapse__task_block *block)
 {
-    /* Places never used begin with the block's generation, and there is none after the last. */
+    /* Tasks at places that were never used begin with the generation of the block, which must not
+     * be the last one. */
     return block->free != NULL ||
            (block->fresh < ELAPSE__BLOCK_TASKS && block->generation < UINT32_MAX);
 }
 
-/* A task out of a table that has room, FREE still, index and generation set. Here, as
- * giving is, because every schedule and every cancel does it. */
+/* Takes a task out of a table that has room, and returns it. It is still FREE; its index and
+ * generation are set. This and give are inline because every schedule and every cancel calls one.
+ */
 static inline struct elapse__task *elapse__task_table_take(struct elapse__task_table *table)
 {
     uint32_t number = table->with_room;
-    ELAPSE__ASSERT(number != ELAPSE__NO_BLOCK);
+    ELAPSE__ASSERT_THAT(number, <, table->block_count);
     struct elapse__task_block *block = elapse__task_block(table, number);
     struct elapse__task *task = block->free;
     ELAPSE__ASSERT(task == NULL || task->state == ELAPSE__TASK_FREE);
@@ -155,27 +162,34 @@ static inline struct elapse__task *elapse__task_table_take(struct elapse__task_t
         block->fresh++;
     }
     block->used++;
+    ELAPSE__ASSERT_THAT(block->used, <=, block->fresh);
+    ELAPSE__ASSERT_THAT(task->generation, >, 0);
+    ELAPSE__ASSERT_THAT(task->generation, <, UINT32_MAX);
     if (!elapse__block_has_room(block))
         elapse__unlist_block(table, number);
     return task;
 }
 
-/* Makes all handles to a task stale. */
+/* Makes all handles of a task stale. */
 static inline void elapse__task_revoke(struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->generation, <, UINT32_MAX);
     task->generation++;
 }
 
-/* Makes a task FREE that was revoked. */
+/* Makes a task FREE. Requires that it was revoked. */
 static inline void elapse__task_table_give(struct elapse__task_table *table,
                                            struct elapse__task *task)
 {
     uint32_t number = (uint32_t)task->index >> ELAPSE__BLOCK_BITS;
     struct elapse__task_block *block = elapse__task_block(table, number);
-    ELAPSE__ASSERT(task->state != ELAPSE__TASK_FREE && block->used > 0);
+    ELAPSE__ASSERT_THAT(number, <, table->block_count);
+    ELAPSE__ASSERT_THAT(task->state, !=, ELAPSE__TASK_FREE);
+    ELAPSE__ASSERT_THAT(block->used, >, 0);
     task->state = ELAPSE__TASK_FREE;
     if (task->generation == UINT32_MAX) {
-        /* The last: nobody has it, and nobody ever will, nor a place never used. */
+        /* The last generation is never used, so this place is not used again. Nor are the places of
+         * the block that were never used: they would begin with the last generation. */
         bool listed = elapse__block_has_room(block);
         block->generation = UINT32_MAX;
         if (listed && !elapse__block_has_room(block))
@@ -191,7 +205,7 @@ static inline void elapse__task_table_give(struct elapse__task_table *table,
     block->used--;
 }
 
-/* The task at this index, in use or FREE; NULL if it was never in use. */
+/* Returns the task at this index, in use or FREE; NULL if the place was never used. */
 static inline struct elapse__task *elapse__task_table_at(const struct elapse__task_table *table,
                                                          uint32_t index)
 {
@@ -204,10 +218,10 @@ static inline struct elapse__task *elapse__task_table_at(const struct elapse__ta
 }
 
 /*
- * Asks for the task at this index before the lock is taken: the cache miss then passes
- * while the lock is waited for, which makes a cancel of a random task a third faster
- * (docs/decisions/0006-scheduler.md). Without the lock the answer may be out of date,
- * or the block just given back: only speed depends on it.
+ * Prefetches the task at this index. Call it before the lock is taken: the cache miss then passes
+ * during the wait for the lock, which makes a cancel of a random task a third faster
+ * (docs/decisions/0006-scheduler.md). Without the lock the address may be out of date, and the
+ * block may have been given back meanwhile; a prefetch of a wrong address does no harm.
  */
 static inline void elapse__task_table_prefetch(const struct elapse__task_table *table,
                                                uint32_t index)
@@ -222,7 +236,7 @@ static inline void elapse__task_table_prefetch(const struct elapse__task_table *
     __builtin_prefetch((const void *)(tasks + place), 1);
 }
 
-/* The task that these numbers name; NULL if it is gone. */
+/* Returns the task of this index and generation; NULL if it has ended. */
 static inline struct elapse__task *elapse__task_table_find(const struct elapse__task_table *table,
                                                            uint32_t index, uint32_t generation)
 {

@@ -1,6 +1,7 @@
 /*
- * Giving memory back after a burst.
+ * Giving memory back: blocks of tasks that are empty after a burst.
  */
+#include "../base/assert.h"
 #include "scheduler.h"
 #include "shard_steps.h"
 
@@ -14,6 +15,7 @@ size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler)
             elapse__shard_lock(shard);
             elapse__shard_unlink_all(shard);
             struct elapse__task *tasks = elapse__task_table_shrink(&shard->tasks, block);
+            ELAPSE__ASSERT(tasks == NULL || block < shard->tasks.block_count);
             more = block < shard->tasks.block_count;
             elapse__shard_unlock(shard);
             elapse__release(&scheduler->options.allocator, tasks, ELAPSE__BLOCK_BYTES);

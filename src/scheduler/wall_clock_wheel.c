@@ -16,9 +16,11 @@ struct elapse_wheel *elapse__wall_clock_wheel_make(uint64_t now_tick,
     return NULL;
 }
 
-/* As the last of the chain. Its timer is idle. */
+/* Appends the task to the chain. Requires that its timer is idle. */
 static void chain(struct elapse__wall_clock_wheel *wall_clock, struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+    ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     task->extra->recurrence->unplaced = true;
     task->when.next = NULL;
     if (wall_clock->first == NULL)
@@ -28,9 +30,11 @@ static void chain(struct elapse__wall_clock_wheel *wall_clock, struct elapse__ta
     wall_clock->last = task;
 }
 
+/* Takes the first task out of the chain. Requires that there is one. */
 static struct elapse__task *unchain(struct elapse__wall_clock_wheel *wall_clock)
 {
     struct elapse__task *task = wall_clock->first;
+    ELAPSE__ASSERT(task != NULL);
     wall_clock->first = task->when.next;
     elapse_timer_init(&task->when.timer);
     return task;
@@ -39,8 +43,10 @@ static struct elapse__task *unchain(struct elapse__wall_clock_wheel *wall_clock)
 void elapse__wall_clock_wheel_start(struct elapse__wall_clock_wheel *wall_clock,
                                     struct elapse__task *task, uint64_t tick)
 {
+    ELAPSE__ASSERT(wall_clock->wheel != NULL);
+    ELAPSE__ASSERT(task->extra->recurrence->wall_clock);
     if (wall_clock->stage == ELAPSE__WALL_CLOCK_PLACING)
-        chain(wall_clock, task); /* behind those that were started before */
+        chain(wall_clock, task); /* it must stay behind the timers that were started before */
     else
         elapse_wheel_start(wall_clock->wheel, &task->when.timer, tick);
     if (tick < atomic_load_explicit(&wall_clock->wake_tick, memory_order_relaxed))
@@ -65,6 +71,8 @@ static void place_task(struct elapse__wall_clock_wheel *wall_clock, struct elaps
                        uint64_t tick_ns)
 {
     struct elapse__recurrence *recurrence = task->extra->recurrence;
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+    ELAPSE__ASSERT(recurrence->unplaced);
     recurrence->unplaced = false;
     elapse_wheel_start(wall_clock->wheel, &task->when.timer,
                        elapse__tick_of_deadline(recurrence->occurrence_ns, tick_ns));
@@ -75,6 +83,8 @@ bool elapse__wall_clock_wheel_follow(struct elapse__wall_clock_wheel *wall_clock
                                      struct elapse__task_table *tasks)
 {
     struct elapse_wheel *wheel = wall_clock->wheel;
+    ELAPSE__ASSERT(wheel != NULL);
+    ELAPSE__ASSERT_THAT(most, >, 0);
     if (wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY) {
         if (now_tick >= elapse_wheel_now(wheel))
             return true;
@@ -86,7 +96,7 @@ bool elapse__wall_clock_wheel_follow(struct elapse__wall_clock_wheel *wall_clock
         if (elapse_wheel_count(wheel) > 0)
             return false;
         enum elapse_error error = elapse_wheel_init(wheel, now_tick);
-        ELAPSE__ASSERT(error == ELAPSE_OK); /* it could be made before */
+        ELAPSE__ASSERT_THAT(error, ==, ELAPSE_OK); /* the same wheel was made before */
         (void)error;
         wall_clock->stage = ELAPSE__WALL_CLOCK_PLACING;
     }

@@ -1,19 +1,22 @@
 /*
- * The wheel of a shard for wall-clock times. It is like the other one, but that its time can be set
- * back, which a wheel's cannot. Then it is built anew, some timers at a time, so that the lock is
- * not held for long:
+ * The wheel of a shard for wall-clock times. The wall clock can be set back, but the time of a
+ * wheel cannot. So when the wall clock was set back, the wheel is built anew, some timers at a
+ * time, which keeps each holding of the lock short:
  *
- *      STEADY --- the time is before the wheel's ---> COLLECTING
- *        ^                                                | all timers are out of the wheel
- *        |                                                v
- *        +------- all are in again ------------------ PLACING (a new wheel of this time)
+ *      STEADY --- the wall clock is behind the wheel ---> COLLECTING
+ *        ^                                                    | all timers are out of the wheel
+ *        |                                                    v
+ *        +------- all timers are in the wheel again ------ PLACING (the wheel is made anew)
  *
- * In between timers wait in a chain, marked `unplaced`. Nothing is due meanwhile: take_due first
- * finishes this. A task that is cancelled in the chain stays there, UNLINKING.
+ * Timers that are in no wheel meanwhile are in a chain, and their tasks are marked `unplaced`. No
+ * task is taken until the wheel is STEADY again. A task that is cancelled while it is in the chain
+ * stays there, UNLINKING.
  *
- * Between the moment that the wall clock is set back and this, the wheel takes new deadlines that
- * it thinks have passed for its own time. So what is placed is the task's own occurrence, never
- * what the wheel has kept; and `wake_tick` is lowered to the former.
+ * Some time may pass after the wall clock was set back and before the wheel is built anew. A new
+ * deadline in between may have passed by the time of the wheel, and not by the wall clock. The
+ * wheel then keeps its own time in place of the deadline. So each timer is placed by the occurrence
+ * of its task, not by the deadline that the wheel has kept; and `wake_tick` is lowered to the tick
+ * of that occurrence.
  */
 #ifndef ELAPSE__WALL_CLOCK_WHEEL_H
 #define ELAPSE__WALL_CLOCK_WHEEL_H
@@ -31,25 +34,26 @@ enum elapse__wall_clock_stage {
     ELAPSE__WALL_CLOCK_PLACING,
 };
 
-/* Guarded by the shard's lock, but for reading wake_tick. */
+/* The lock of the shard guards all of it; wake_tick may be read without the lock. */
 struct elapse__wall_clock_wheel {
-    _Atomic uint64_t wake_tick; /* as a shard's */
+    _Atomic uint64_t wake_tick; /* no timer of this wheel is due before this tick */
     struct elapse_wheel *wheel; /* NULL: no task of the shard has had a wall-clock time yet */
     enum elapse__wall_clock_stage stage;
     struct elapse__task *first; /* of the chain, by when.next; NULL: it is empty */
     struct elapse__task *last;
 };
 
-/* A wheel to be taken in, made without the lock; NULL if there is no memory. */
+/* Makes a wheel. Requires that no lock is held. Returns NULL if there is no memory. */
 struct elapse_wheel *elapse__wall_clock_wheel_make(uint64_t now_tick,
                                                    const struct elapse_allocator *memory);
 
-/* Starts the timer of a task that has a wall-clock time. There is a wheel. */
+/* Starts the timer of a task that has a wall-clock time. Requires that there is a wheel. */
 void elapse__wall_clock_wheel_start(struct elapse__wall_clock_wheel *wall_clock,
                                     struct elapse__task *task, uint64_t tick);
 
-/* Moves up to `most` timers towards being STEADY at `now_tick`. Returns true when it is. Tasks that
- * were cancelled in the chain go back to `tasks`. */
+/* Builds the wheel anew if the wall clock, at `now_tick`, is behind it; moves up to `most` timers.
+ * Returns true when the wheel is STEADY and not ahead of the wall clock. Gives tasks that were
+ * cancelled in the chain back to `tasks`. */
 bool elapse__wall_clock_wheel_follow(struct elapse__wall_clock_wheel *wall_clock, uint64_t now_tick,
                                      uint64_t tick_ns, unsigned most,
                                      struct elapse__task_table *tasks);

@@ -2,13 +2,14 @@
 
 #include <stdio.h>
 
+#include "../base/assert.h"
 #include "callback.h"
 #include "run.h"
 
-/* What the system allows, and "elapse-work-" with any number. */
+/* The longest name that the system allows, and space for "elapse-work-" with any number. */
 enum { NAME_BYTES = 16, NUMBERED_BYTES = 24 };
 
-/* What a new thread gets from its maker. The thread releases it. */
+/* What a new thread receives from the thread that makes it. The new thread releases it. */
 struct thread_start {
     struct elapse_scheduler *scheduler;
     void *(*main)(void *scheduler);
@@ -18,6 +19,7 @@ struct thread_start {
 static void *thread_main(void *argument)
 {
     struct thread_start *start = argument;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
     struct elapse_scheduler *scheduler = start->scheduler;
     void *(*main)(void *) = start->main;
     const struct elapse_scheduler_options *options = &scheduler->options;
@@ -55,11 +57,13 @@ static void *worker_main(void *argument)
     struct elapse_scheduler *scheduler = argument;
     struct elapse_handle handle;
     bool busy = false;
+    ELAPSE__ASSERT_THAT(scheduler->options.workers, >, 0);
     bool kick;
     while (elapse__work_queue_take(&scheduler->queue, &busy, &handle, &kick)) {
         if (kick)
             elapse__sleeper_kick(&scheduler->sleeper);
         elapse__run_queued(scheduler, handle);
+        ELAPSE__ASSERT_NO_LOCK_HELD();
     }
     return NULL;
 }
@@ -67,11 +71,12 @@ static void *worker_main(void *argument)
 bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count)
 {
     unsigned made = atomic_load(&scheduler->worker_count);
+    ELAPSE__ASSERT_THAT(made, <=, scheduler->options.workers);
     for (; count > 0 && made < scheduler->options.workers; count--) {
         char name[NUMBERED_BYTES];
         (void)snprintf(name, sizeof name, "elapse-work-%u", made);
         elapse__work_queue_count_worker(&scheduler->queue, true);
-        /* Before it runs, so that no action sees fewer workers than there are. */
+        /* The count comes first, so that no action sees fewer workers than there are. */
         atomic_store(&scheduler->worker_count, made + 1);
         if (!elapse__thread_make(scheduler, &scheduler->workers[made], name, worker_main)) {
             atomic_store(&scheduler->worker_count, made);
@@ -87,6 +92,7 @@ bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count)
 void elapse__workers_end(struct elapse_scheduler *scheduler)
 {
     unsigned made = atomic_load(&scheduler->worker_count);
+    ELAPSE__ASSERT_THAT(made, <=, scheduler->options.workers);
     elapse__work_queue_end(&scheduler->queue, true);
     for (unsigned i = 0; i < made; i++) {
         elapse__os_thread_join(&scheduler->workers[i]);

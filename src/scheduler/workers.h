@@ -1,5 +1,5 @@
 /*
- * Threads: the workers, and how any thread of a scheduler is made.
+ * Making and ending threads: the workers, and the clock thread.
  */
 #ifndef ELAPSE__WORKERS_H
 #define ELAPSE__WORKERS_H
@@ -7,8 +7,8 @@
 #include "scheduler.h"
 
 /* Makes a thread of this name (at most 15 characters) that runs `main(scheduler)`. All signals are
- * blocked in it: they are for the user's threads. Returns false if there is no memory or the
- * system refuses the thread. */
+ * blocked in it, so that the user's threads receive them. Returns false if there is no memory or
+ * the system refuses the thread. */
 bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_thread *thread,
                          const char *name, void *(*main)(void *scheduler));
 
@@ -16,7 +16,8 @@ bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_t
  * queue may call it. Returns false if the system refused one; the others stay. */
 bool elapse__workers_make(struct elapse_scheduler *scheduler, unsigned count);
 
-/* Ends all workers and waits for them. They finish the actions that they run. */
+/* Tells all workers to leave, and waits until they have left. They finish the actions that they
+ * run. */
 void elapse__workers_end(struct elapse_scheduler *scheduler);
 
 #endif

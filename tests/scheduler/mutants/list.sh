@@ -42,8 +42,8 @@ mutant no_relock_after_a_destructor src/scheduler/run.c \
     '    elapse__ended_task_dispose(scheduler, &ended);'
 mutant no_relock_when_done src/scheduler/pull.c \
     '    elapse__shard_lock(shard);
-    task->state = ELAPSE__TASK_RUNNING;' \
-    '    task->state = ELAPSE__TASK_RUNNING;'
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);' \
+    '    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);'
 mutant action_under_the_lock src/scheduler/run.c \
     '    elapse__shard_unlock(shard);
     perform(scheduler, &begun);' \
