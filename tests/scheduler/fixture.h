@@ -105,10 +105,10 @@ void empty_log(void);
 
 /* ---- real time ---- */
 
-/* Waits until so many runs are in the log; fails the test after half a minute. */
+/* Waits until `count` runs are in the log. Fails the test after half a minute. */
 void wait_for_runs(size_t count);
 
-/* Likewise for any other condition. */
+/* Waits until met(context) is true. Fails the test after half a minute. */
 void wait_until(bool (*met)(void *context), void *context);
 
 void sleep_ns(uint64_t duration_ns);

@@ -35,12 +35,12 @@ struct kind {
     bool cascades;
     /* The ranges of occupied slots do not overlap. */
     bool disjoint_slots;
-    /* What lies out of reach is looked at again and again, each time at the cost of a move. */
+    /* Timers out of reach are visited again and again, each time at the cost of a move. */
     bool parks;
-    /* All deadlines share one slot, save those that are due or never will be. */
+    /* All timers share one slot, except those that are due, or armed for ELAPSE_NEVER. */
     bool one_slot;
-    /* The most moves for each start, and those more for each start that puts a
-     * timer off (promise 6); 0: no bound. */
+    /* The most moves for each start, and how many more for each start that postpones a
+     * timer (promise 6); 0: no bound. */
     uint64_t moves_per_start;
     uint64_t moves_per_postponement;
 };

@@ -55,7 +55,7 @@ bool trial_apply(struct trial *trial, const struct operation *operation);
 /* Follows next until nothing will ever be due. */
 bool trial_run_to_end(struct trial *trial);
 
-/* Runs it to the end, inspects it, and clears what is left. */
+/* Runs the trial to its end, inspects the structure, and clears it. */
 bool trial_finish(struct trial *trial);
 
 #endif

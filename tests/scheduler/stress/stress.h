@@ -96,7 +96,7 @@ struct record {
 
 enum phase {
     PHASE_BUSY,
-    PHASE_REST, /* nobody begins anything; what is due runs */
+    PHASE_REST, /* no thread begins an operation; due tasks run */
     PHASE_END,
 };
 
@@ -246,13 +246,13 @@ void accounts_check(struct round *round, const struct elapse_statistics *statist
 
 struct takers;
 
-/* Makes the threads that take. The round is started. */
+/* Starts the threads that take. Requires that the scheduler of the round is started. */
 struct takers *takers_begin(struct round *round);
 
-/* Waits until all have been told that it is closed. */
+/* Waits until each of them got ELAPSE_ERROR_CLOSED. */
 void takers_end(struct takers *takers);
 
-/* While it is neither started nor closed, or closed, nobody gets anything. */
+/* Checks that no take gets a task. Requires that the scheduler is not started yet, or closed. */
 void takers_expect_nothing(const struct round *round, enum elapse_error error);
 
 /* ---- round.c ---- */
