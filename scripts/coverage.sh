@@ -19,7 +19,7 @@ llvm-profdata merge -o "$merged" "$profiles"/*.profraw
 rm -rf "$exports"
 mkdir "$exports"
 find build/coverage/tests -path '*/CMakeFiles' -prune -o -type f -executable \
-    -regex '.*/\(unit\|model\|exhaustive\)/[^/]*' -print |
+    -path '*/tests/structures/*' -print |
     while IFS= read -r program; do
         llvm-cov export -instr-profile "$merged" "$program" >"$exports/${program##*/}.json"
     done

@@ -111,6 +111,7 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
 {
     const char *next = bytes;
 
+    ELAPSE__ASSERT(count == 0 || bytes != NULL);
     while (count > 0) {
         ssize_t written = write(file, next, count);
         if (written < 0 && errno != EINTR)
@@ -172,8 +173,7 @@ int elapse__os_create_beside(const char *path, char *name, int *file)
     _Static_assert(sizeof suffix - 1 == ELAPSE__OS_SUFFIX_BYTES, "the suffix has the room it says");
     size_t length = strlen(path);
 
-    memcpy(name, path, length);
-    memcpy(name + length, suffix, sizeof suffix);
+    (void)snprintf(name, length + sizeof suffix, "%s%s", path, suffix);
     int error = store_file(mkostemp(name, O_CLOEXEC), file);
     if (error != 0)
         return error;
@@ -301,6 +301,7 @@ enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *
 {
     struct signalfd_siginfo taken;
 
+    ELAPSE__ASSERT(signals->file >= 0);
     if (read(signals->file, &taken, sizeof taken) != (ssize_t)sizeof taken)
         return ELAPSE__OS_NO_SIGNAL;
     for (unsigned i = ELAPSE__OS_NO_SIGNAL + 1; i < SIGNAL_COUNT; i++) {
@@ -352,6 +353,7 @@ int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t tim
         .tv_nsec = (long)(timeout_ns % NANOSECONDS_A_SECOND),
     };
 
+    ELAPSE__ASSERT(count > 0);
     ELAPSE__ASSERT(count <= WATCHES_MAX);
     for (size_t i = 0; i < count; i++)
         files[i] = (struct pollfd){watches[i].file, watches[i].for_data ? POLLIN : 0, 0};
@@ -437,6 +439,7 @@ static int wait_for_end(pid_t process, struct elapse__os_end *end)
         if (errno != EINTR)
             return errno;
     }
+    ELAPSE__ASSERT(WIFSIGNALED(status) || WIFEXITED(status));
     end->by_signal = WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
     return 0;
@@ -445,6 +448,7 @@ static int wait_for_end(pid_t process, struct elapse__os_end *end)
 /* Opens where the program reads its input, and where this one writes it; -1 if it is empty. */
 static int open_input(const struct elapse__os_program *program, int ends[2])
 {
+    ELAPSE__ASSERT(program->input_bytes == 0 || program->input != NULL);
     ends[1] = -1;
     if (program->input_bytes == 0)
         return elapse__os_open_to_read("/dev/null", &ends[0]);
@@ -465,6 +469,8 @@ int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_e
     int input[2];
     pid_t process;
 
+    ELAPSE__ASSERT(program->environment != NULL);
+    ELAPSE__ASSERT(program->output >= 0);
     /* If the parent has left this signal ignored, there is no exit status to wait for. */
     (void)signal(SIGCHLD, SIG_DFL);
     int error = open_input(program, input);
@@ -526,6 +532,7 @@ static void *background_main(void *context)
 int elapse__os_background_start(struct elapse__os_background **background, void (*main)(void *),
                                 void *argument)
 {
+    ELAPSE__ASSERT(main != NULL);
     *background = malloc(sizeof **background);
     if (*background == NULL)
         return ENOMEM;

@@ -127,8 +127,8 @@ static void collect_all(const struct collection *collection)
 /* Takes over the right to close from whoever has it; OK: this thread closes. */
 static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool *started)
 {
-    *started = elapse__live_on(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING);
-    if (*started || elapse__live_on(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING))
+    *started = elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING);
+    if (*started || elapse__change_life(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING))
         return ELAPSE_OK;
     bool closed = atomic_load(&scheduler->life) == (int)ELAPSE__LIFE_CLOSED;
     return closed ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_BUSY;

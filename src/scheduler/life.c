@@ -229,7 +229,7 @@ static bool make_threads(struct elapse_scheduler *scheduler)
 
 enum elapse_error elapse_scheduler_start(struct elapse_scheduler *scheduler)
 {
-    if (!elapse__live_on(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_STARTING)) {
+    if (!elapse__change_life(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_STARTING)) {
         int life = atomic_load(&scheduler->life);
         if (life == (int)ELAPSE__LIFE_STARTED)
             return ELAPSE_OK;

@@ -111,8 +111,8 @@ static inline struct elapse__shard *elapse__shard_of_handle(struct elapse_schedu
 
 /* Goes from one stage of life to another, in one atomic step. Returns false if the scheduler was
  * not in the first. */
-static inline bool elapse__live_on(struct elapse_scheduler *scheduler, enum elapse__life from,
-                                   enum elapse__life to)
+static inline bool elapse__change_life(struct elapse_scheduler *scheduler, enum elapse__life from,
+                                       enum elapse__life to)
 {
     int expected = (int)from;
     return atomic_compare_exchange_strong(&scheduler->life, &expected, (int)to);

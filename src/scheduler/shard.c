@@ -5,6 +5,7 @@
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
                         uint64_t tick_ns)
 {
+    ELAPSE__ASSERT_THAT(tick_ns, >, 0);
     *shard = (struct elapse__shard){.number = number, .tick_ns = tick_ns};
     elapse__task_table_init(&shard->tasks);
     elapse__key_index_init(&shard->keys);
@@ -23,6 +24,8 @@ bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t n
 
 void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocator *memory)
 {
+    ELAPSE__ASSERT_THAT(shard->running, ==, 0);
+    ELAPSE__ASSERT_THAT(shard->pending, ==, 0);
     elapse__task_table_free(&shard->tasks, memory);
     elapse__key_index_free(&shard->keys, memory);
     elapse__release(memory, shard->wall_clock.wheel, sizeof *shard->wall_clock.wheel);
@@ -32,6 +35,7 @@ void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocat
 
 bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     elapse__shard_check_at_release(shard);
     if (until_ns != ELAPSE_NEVER)
         return elapse__condition_wait_until(&shard->ended, &shard->lock, until_ns);
@@ -41,5 +45,7 @@ bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_n
 
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(handle.shard, ==, shard->number);
     return elapse__task_table_find(&shard->tasks, handle.index, handle.generation);
 }

@@ -1,8 +1,8 @@
 /*
  * A shard: a lock, and what the lock guards: two wheels, the tasks in them, their keys, counts.
  *
- * What happens to a task is in the files beside this one. Each function there is called with the
- * lock held; it neither allocates nor calls code of the user.
+ * The files beside this one change tasks. Each function there requires the lock; it neither
+ * allocates memory nor calls the user's code.
  *
  *      shard_schedule.h   a new task
  *      shard_change.h     a task is rescheduled or cancelled
@@ -36,10 +36,11 @@ struct elapse__shard {
     _Atomic uint64_t wake_tick;
 
     /* The lock guards everything from here on. */
-    bool closed;      /* nothing is scheduled any more */
+    bool closed;      /* no task is scheduled any more */
     uint64_t pending; /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
     uint64_t running; /* tasks RUNNING or FINISHING */
-    struct elapse__condition ended; /* a task that was `waited` for has ended; once closed: any */
+    struct elapse__condition
+        ended; /* a task that was `waited` for has ended; once closed: any task */
     struct elapse__task_table tasks;
     struct elapse__task *unlinking[ELAPSE__UNLINKING_MAX]; /* a ring; NULL: an empty place */
     unsigned oldest_unlinking;                             /* the place that is emptied next */
@@ -57,18 +58,19 @@ struct elapse__shard {
     /* These never change. */
     uint64_t tick_ns;
     uint32_t number;
-    uint64_t pending_max;             /* 0: no limit */
-    _Atomic uint64_t *pending_of_all; /* counted only where there is a limit */
+    uint64_t pending_max;             /* of all shards together; 0: no limit */
+    _Atomic uint64_t *pending_of_all; /* of all shards; counted only if there is a limit */
 };
 
-/* The task's deadline is by the wall clock. */
+/* Returns whether the deadline of the task is a wall-clock time. */
 static inline bool elapse__by_wall_clock(const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     return recurrence != NULL && recurrence->wall_clock;
 }
 
-/* Returns false if the system has no lock to give; nothing is left then. */
+/* Makes a shard without tasks. Returns false if the system has no lock to give; nothing is left to
+ * free then. */
 bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t now_tick,
                         uint64_t tick_ns);
 void elapse__shard_free(struct elapse__shard *shard, const struct elapse_allocator *memory);
@@ -98,13 +100,15 @@ static inline void elapse__shard_unlock(struct elapse__shard *shard)
     elapse__unlock(&shard->lock);
 }
 
+/* Returns the handle of a task. */
 static inline struct elapse_handle elapse__handle_of(const struct elapse__shard *shard,
                                                      const struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
     return (struct elapse_handle){task->index, task->generation, shard->number};
 }
 
-/* Returns the task that the handle names; NULL if it is gone. */
+/* Returns the task that the handle names; NULL if it has ended. Requires the lock. */
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle);
 
 /* Waits until a task that was `waited` for has ended, or any task once the shard is closed, but no
@@ -112,7 +116,7 @@ struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elap
  * early. Returns false when that time has come. Releases the lock meanwhile. */
 bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns);
 
-/* Prefetches the cache line of the task. It needs no lock. */
+/* Prefetches the cache line of the task. Requires no lock. */
 static inline void elapse__shard_prefetch(const struct elapse__shard *shard,
                                           struct elapse_handle handle)
 {

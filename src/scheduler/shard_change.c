@@ -8,6 +8,9 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
 {
     struct elapse__key *key = elapse__key_of(task);
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    ELAPSE__ASSERT(elapse__is_running(task));
+    ELAPSE__ASSERT(key == NULL || key->running == task);
+    /* Another task was scheduled with its key meanwhile. */
     bool superseded = key != NULL && key->pending != NULL && key->pending != task;
     if (task->cancelled || superseded)
         return ELAPSE_ERROR_GONE;
@@ -18,6 +21,7 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
         if (key != NULL)
             key->pending = task;
     }
+    ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     task->when.next_run_tick = tick;
     if (recurrence != NULL) {
         recurrence->moved = true;
@@ -31,6 +35,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
 {
     *started = false;
     struct elapse__task *task = elapse__shard_find(shard, handle);
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (shard->closed)
         return ELAPSE_ERROR_CLOSED;
     if (task == NULL)
@@ -44,6 +49,7 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     } else {
         elapse__shard_note_moved(task, deadline_ns);
         elapse__shard_start_timer(shard, task, tick);
+        ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
         *started = true;
     }
     shard->rescheduled++;
@@ -59,8 +65,10 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
     if (elapse__is_running(task)) {
         elapse__shard_cancel_next_run(shard, task);
         task->cancelled = true;
+        ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
         return ELAPSE_CANCEL_RUNNING;
     }
+    ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     shard->removed++;
     elapse__shard_remove(shard, task, ended);
     return ELAPSE_CANCEL_REMOVED;

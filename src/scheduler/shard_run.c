@@ -4,13 +4,15 @@
 #include "lateness.h"
 #include "shard_steps.h"
 
-/* Timers moved in the wheel within one holding of the lock: some 50 microseconds. */
+/* How many timers may be moved in the wheel before the lock is released: some 50 microseconds. */
 enum { MOVES_AT_ONCE = 1024 };
 
-/* The wheel takes a deadline that has passed for now. For a task with a key, which may
- * become due more than once, it is noted what was meant. */
+/* A wheel takes a deadline that has passed as its present time. A WAITING task is started again
+ * when it is its turn, with a deadline that has passed, so its own deadline is noted. */
 static void note_deadline(struct elapse__task *task)
 {
+    ELAPSE__ASSERT(task->extra != NULL);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_WAITING);
     if (task->extra->noted_tick == 0)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
 }
@@ -20,6 +22,7 @@ uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
     if (task->runs_again && !elapse__shard_recurs(task))
         tick = task->when.next_run_tick;
     else if (recurrence != NULL)
@@ -32,14 +35,17 @@ uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
-    /* A wheel that the wall clock was set back from does not know when its tasks are due. */
+    /* Once the wall clock was set back, the wheel is ahead of it and does not know when its tasks
+     * are due. */
     if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
         now.wall_clock >= elapse_wheel_now(wall_clock->wheel))
         atomic_store(&shard->wall_clock.wake_tick, elapse_wheel_next(wall_clock->wheel));
 }
 
-/* Takes the next due task out of one of the wheels: QUEUED, or WAITING and the next one. */
+/* Takes the next due task out of one of the wheels: it becomes QUEUED. Tasks whose key is in use
+ * become WAITING, and the search goes on. */
 static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_wheel *wheel,
                                     struct elapse__task **taken)
 {
@@ -55,6 +61,8 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
             continue;
         }
         struct elapse__key *key = elapse__key_of(task);
+        ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+        ELAPSE__ASSERT(key == NULL || key->pending == task);
         if (key == NULL || key->running == NULL) {
             task->state = ELAPSE__TASK_QUEUED;
             *taken = task;
@@ -69,6 +77,8 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elap
                                         struct elapse__ticks until, struct elapse__task **taken)
 {
     struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(until.monotonic, <=, now.monotonic);
     elapse_wheel_advance(&shard->wheel, until.monotonic);
     enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
     if (due == ELAPSE__DUE_NONE && wall_clock->wheel != NULL && until.wall_clock != ELAPSE_NEVER) {
@@ -83,11 +93,13 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elap
     return due;
 }
 
-/* A task that recurs stays pending while it runs: it is to run again, unless it is
- * cancelled or moved meanwhile. */
+/* A task that recurs stays pending while it runs: it runs again, unless it is cancelled
+ * meanwhile. */
 static void expect_recurrence(struct elapse__task *task)
 {
     struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_RUNNING);
+    ELAPSE__ASSERT(key == NULL || key->pending == NULL);
     task->runs_again = true;
     if (key != NULL)
         key->pending = task;
@@ -95,6 +107,7 @@ static void expect_recurrence(struct elapse__task *task)
 
 static void count_lateness(struct elapse__shard *shard, uint64_t lateness_ns)
 {
+    ELAPSE__ASSERT_THAT(elapse__lateness_bucket(lateness_ns), <, ELAPSE_LATENESS_BUCKETS);
     shard->lateness[elapse__lateness_bucket(lateness_ns)]++;
     if (lateness_ns > shard->lateness_max_ns)
         shard->lateness_max_ns = lateness_ns;
@@ -106,9 +119,13 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     uint64_t intended_ns = elapse__shard_deadline_ns(shard, task);
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct elapse__key *key = elapse__key_of(task);
-    ELAPSE__ASSERT(task->state == ELAPSE__TASK_QUEUED);
-    ELAPSE__ASSERT(key == NULL || (key->pending == task && key->running == NULL));
-    /* Only the wall clock can have been set back since the task became due. */
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
+    ELAPSE__ASSERT(key == NULL || key->pending == task);
+    ELAPSE__ASSERT(key == NULL || key->running == NULL);
+    ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
+    ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
+    /* Since the task became due, the wall clock may have been set back; the other clock may not. */
     ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task));
     if (actual_ns < intended_ns)
         actual_ns = intended_ns;
@@ -142,11 +159,12 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     };
 }
 
-/* WAITING -> PENDING. It is due. */
+/* WAITING -> PENDING, with its deadline, which has passed. */
 static void start_waiting(struct elapse__shard *shard, struct elapse__task *task,
                           struct elapse__ticks *started)
 {
     uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_WAITING);
     elapse__shard_start_timer(shard, task, tick);
     if (elapse__by_wall_clock(task))
         started->wall_clock = tick;
@@ -161,9 +179,12 @@ static void start_next_run(struct elapse__shard *shard, struct elapse__task *tas
 {
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     uint64_t tick = task->when.next_run_tick;
+    ELAPSE__ASSERT(task->runs_again);
+    ELAPSE__ASSERT(!task->cancelled);
     task->runs_again = false;
     elapse_timer_init(&task->when.timer);
     if (elapse__shard_recurs(task)) {
+        ELAPSE__ASSERT(next_occurrence != NULL);
         recurrence->occurrence_ns = next_occurrence->ns;
         recurrence->missed = next_occurrence->missed;
         tick = elapse__tick_of_deadline(next_occurrence->ns, shard->tick_ns);
@@ -183,7 +204,9 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
 {
     struct elapse__ticks started = {ELAPSE_NEVER, ELAPSE_NEVER};
     struct elapse__key *key = elapse__key_of(task);
-    ELAPSE__ASSERT(task->state == ELAPSE__TASK_RUNNING && shard->running > 0);
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_RUNNING);
+    ELAPSE__ASSERT_THAT(shard->running, >, 0);
     ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
     if (task->runs_again && elapse__shard_recurs(task) && next_occurrence == NULL)

@@ -4,14 +4,16 @@
 #include "shard_steps.h"
 
 /*
- * Makes way for a new task under a key that has a pending one. The key stays in the
- * index, with nothing pending; the new task takes the old one's place in the count, so
- * that it cannot be refused now.
+ * Ends the pending task of a key, or its next run, because a new task replaces it. The key stays in
+ * the index, for a moment without a pending task. `pending` stays as it is: the new task counts in
+ * place of the old one, so that the limit cannot refuse it.
  */
 static void replace(struct elapse__shard *shard, struct elapse__key *key,
                     struct elapse__ended_task *ended)
 {
     struct elapse__task *old = key->pending;
+    ELAPSE__ASSERT(old != NULL);
+    ELAPSE__ASSERT(elapse__key_of(old) == key);
     key->pending = NULL;
     shard->replaced++;
     if (elapse__is_running(old)) {
@@ -21,11 +23,12 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
     elapse__shard_end(shard, old, ended);
 }
 
-/* What becomes of a task whose key has a pending one already. */
+/* Decides about a task whose key already has a pending task. */
 static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct elapse__key *key,
                                           struct elapse__admission *admission,
                                           enum elapse_error *error)
 {
+    ELAPSE__ASSERT(key->pending != NULL);
     switch (admission->task->if_key_pending) {
     case ELAPSE_KEY_KEEP:
         admission->handle = elapse__handle_of(shard, key->pending);
@@ -41,7 +44,8 @@ static enum elapse__admitted admit_beside(struct elapse__shard *shard, struct el
     return ELAPSE__ADMITTED;
 }
 
-/* Gives the task that is admitted its key, of which it is the pending one. */
+/* Makes the task the pending one of its key. `key`: the key in the index; NULL if the key is new.
+ */
 static void take_key(struct elapse__shard *shard, struct elapse__admission *admission,
                      struct elapse__key *key, struct elapse__task *task)
 {
@@ -50,24 +54,29 @@ static void take_key(struct elapse__shard *shard, struct elapse__admission *admi
         admission->key = NULL;
         elapse__key_index_insert(&shard->keys, key);
     }
+    ELAPSE__ASSERT(key->pending == NULL);
+    ELAPSE__ASSERT(task->extra != NULL);
     key->pending = task;
     task->extra->key = key;
 }
 
 static bool may_admit(const struct elapse__shard *shard, enum elapse_error *error)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (shard->closed)
         *error = ELAPSE_ERROR_CLOSED;
     return !shard->closed;
 }
 
-/* A task out of the table, which has room; its timer is still to be started. It has been
- * counted as pending. */
+/* Takes a task out of the table and fills it in; the caller starts its timer. Requires that the
+ * table has room, and that the task was counted as pending. */
 static struct elapse__task *take_task(struct elapse__shard *shard,
                                       const struct elapse_task *described,
                                       struct elapse__task_extra *extra)
 {
     struct elapse__task *task = elapse__task_table_take(&shard->tasks);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FREE);
+    ELAPSE__ASSERT_THAT(shard->pending, >, 0);
     task->action = described->action;
     task->context = described->context;
     task->extra = extra;
@@ -79,6 +88,7 @@ static struct elapse__task *take_task(struct elapse__shard *shard,
     return task;
 }
 
+/* Returns the tick in the window of the slack that makes tasks share ticks (coalescing). */
 static uint64_t chosen_tick(const struct elapse__shard *shard, uint64_t tick, uint64_t latest_tick)
 {
     if (latest_tick <= tick)
@@ -92,6 +102,8 @@ enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
 {
     const struct elapse_task *described = admission->task;
     struct elapse__key *key = NULL;
+    ELAPSE__ASSERT((admission->key != NULL) == (described->key != NULL));
+    ELAPSE__ASSERT(admission->plain == (admission->extra == NULL));
     if (!may_admit(shard, error))
         return ELAPSE__ADMIT_REFUSED;
     if (!elapse__task_table_has_room(&shard->tasks))

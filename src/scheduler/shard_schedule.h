@@ -1,43 +1,44 @@
 /*
- * A new task comes into a shard. The functions are called with the shard's lock held.
+ * Putting a new task into a shard. The functions require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_SCHEDULE_H
 #define ELAPSE__SHARD_SCHEDULE_H
 
 #include "shard_steps.h"
 
-/* A task about to be scheduled, with everything that had to be made without the lock. */
+/* A task that is about to be scheduled, with the memory that was allocated for it without the lock.
+ */
 struct elapse__admission {
     const struct elapse_task *task;
-    bool plain;           /* nothing was made for it but the task itself */
+    bool plain;           /* it needs no memory besides its place in the task table */
     bool wall_clock;      /* `tick` is by the wall clock; the shard needs a wheel for that */
-    uint64_t tick;        /* out: the one chosen, where there is slack */
-    uint64_t latest_tick; /* not above `tick`: there is no slack */
+    uint64_t tick;        /* in and out: where there is slack, the tick that was chosen */
+    uint64_t latest_tick; /* if not greater than `tick`, there is no slack */
     uint64_t key_hash;
-    struct elapse__task_extra *extra;   /* NULL, or for the task; taken if it is admitted */
-    struct elapse__key *key;            /* NULL, or for the index; taken if the key is new */
+    struct elapse__task_extra *extra;   /* or NULL; becomes NULL if the task is admitted */
+    struct elapse__key *key;            /* or NULL; becomes NULL if it goes into the index */
     struct elapse_handle handle;        /* out */
     struct elapse__ended_task replaced; /* out: of the task that was replaced */
 };
 
-/* The same for a task that needs nothing but its 64 bytes. Most tasks are so, and to leave out
- * what they do not need takes a tenth off the cost of scheduling one. */
+/* The same for a plain task. Most tasks are plain, and to leave out the other fields makes
+ * scheduling one a tenth cheaper. */
 struct elapse__plain_admission {
     const struct elapse_task *task;
-    uint64_t tick; /* as above */
+    uint64_t tick; /* in and out, as above */
     uint64_t latest_tick;
     struct elapse_handle handle; /* out */
 };
 
 enum elapse__admitted {
     ELAPSE__ADMITTED,
-    ELAPSE__ADMIT_KEPT,                /* by KEY_KEEP: the new task has ended */
+    ELAPSE__ADMIT_KEPT,                /* KEY_KEEP: the pending task was kept, the new one ends */
     ELAPSE__ADMIT_REFUSED,             /* `error` says why */
     ELAPSE__ADMIT_NO_ROOM,             /* the task table must grow first; nothing has changed */
     ELAPSE__ADMIT_NO_WALL_CLOCK_WHEEL, /* the shard needs such a wheel first; nothing has changed */
 };
 
-/* Schedules the task. After the lock the caller wakes the clock thread. */
+/* Schedules the task. The caller must wake the clock thread after it has released the lock. */
 enum elapse__admitted elapse__shard_admit(struct elapse__shard *shard,
                                           struct elapse__admission *admission,
                                           enum elapse_error *error);

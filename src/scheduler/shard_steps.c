@@ -7,7 +7,6 @@
 
 /* ---- counts ---- */
 
-/* Counts a task as pending; false if that would be more than the limit. */
 bool elapse__shard_count_pending(struct elapse__shard *shard)
 {
     if (shard->pending_max != 0 &&
@@ -16,12 +15,15 @@ bool elapse__shard_count_pending(struct elapse__shard *shard)
         return false;
     }
     shard->pending++;
+    ELAPSE__ASSERT(shard->pending_max == 0 || shard->pending <= shard->pending_max);
     return true;
 }
 
 void elapse__shard_uncount_pending(struct elapse__shard *shard)
 {
-    ELAPSE__ASSERT(shard->pending > 0);
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(shard->pending, >, 0);
+    ELAPSE__ASSERT(shard->pending_max == 0 || atomic_load(shard->pending_of_all) > 0);
     if (shard->pending_max != 0)
         atomic_fetch_sub(shard->pending_of_all, 1);
     shard->pending--;
@@ -29,11 +31,10 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard)
 
 /* ---- into the wheel and out of it ---- */
 
-/* Puts the task's timer into its wheel. Whoever lowers wake_tick has to see that the
- * clock thread wakes up in time; see sleeper.h for the order of these accesses. */
 void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task *task,
                                uint64_t tick)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     task->state = ELAPSE__TASK_PENDING;
     if (elapse__by_wall_clock(task)) {
         elapse__wall_clock_wheel_start(&shard->wall_clock, task, tick);
@@ -44,45 +45,49 @@ void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task 
         atomic_store(&shard->wake_tick, tick);
 }
 
-/* UNLINKING -> FREE. */
+/* UNLINKING -> FREE. Does nothing if `task` is NULL. */
 static void unlink_task(struct elapse__shard *shard, struct elapse__task *task)
 {
     if (task == NULL)
         return;
-    ELAPSE__ASSERT(task->state == ELAPSE__TASK_UNLINKING);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_UNLINKING);
+    ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer));
     (void)elapse_wheel_stop(&shard->wheel, &task->when.timer);
     elapse__task_table_give(&shard->tasks, task);
 }
 
 /*
- * PENDING -> UNLINKING. A cancel of a random task is three cache misses: the task, and
- * its two neighbours in the wheel, which are written to. For the neighbours nobody has
- * to wait: they are asked for here, and the timer is taken out when the eighth next
- * task leaves (docs/decisions/0006-scheduler.md).
+ * PENDING -> UNLINKING. To cancel a random task costs three cache misses: the task, and its two
+ * neighbours in the wheel, which are written to. There is no need to wait for the neighbours: they
+ * are prefetched here, and the timer is unlinked when the eighth next task becomes UNLINKING
+ * (docs/decisions/0006-scheduler.md).
  */
 static void unlink_later(struct elapse__shard *shard, struct elapse__task *task)
 {
-    ELAPSE__ASSERT(task->state == ELAPSE__TASK_PENDING);
-    struct elapse__task **seat = &shard->unlinking[shard->oldest_unlinking];
-    struct elapse__task *oldest = *seat;
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+    ELAPSE__ASSERT_THAT(shard->oldest_unlinking, <, ELAPSE__UNLINKING_MAX);
+    struct elapse__task **place = &shard->unlinking[shard->oldest_unlinking];
+    struct elapse__task *oldest = *place;
     task->state = ELAPSE__TASK_UNLINKING;
     elapse_wheel_prefetch_stop(&task->when.timer);
-    *seat = task;
+    *place = task;
     shard->oldest_unlinking = (shard->oldest_unlinking + 1) % ELAPSE__UNLINKING_MAX;
     unlink_task(shard, oldest);
 }
 
 void elapse__shard_unlink_all(struct elapse__shard *shard)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
         unlink_task(shard, shard->unlinking[i]);
         shard->unlinking[i] = NULL;
     }
 }
 
-/* The timer of a task that is UNLINKING has become due, and is out of the wheel. */
 void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task *task)
 {
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_UNLINKING);
+    ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     for (unsigned i = 0; i < ELAPSE__UNLINKING_MAX; i++) {
         if (shard->unlinking[i] == task)
             shard->unlinking[i] = NULL;
@@ -90,8 +95,8 @@ void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task 
     elapse__task_table_give(&shard->tasks, task);
 }
 
-/* PENDING -> FREE for a task with a wall-clock time; or UNLINKING, if it is in the chain of a wheel
- * that is being set. */
+/* PENDING -> FREE for a task with a wall-clock time. If it is in the chain of wall_clock_wheel.h,
+ * it becomes UNLINKING and stays there. */
 static void unlink_by_wall_clock(struct elapse__shard *shard, struct elapse__task *task,
                                  bool unplaced)
 {
@@ -99,26 +104,29 @@ static void unlink_by_wall_clock(struct elapse__shard *shard, struct elapse__tas
         task->state = ELAPSE__TASK_UNLINKING;
         return;
     }
+    ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer));
     (void)elapse_wheel_stop(shard->wall_clock.wheel, &task->when.timer);
     elapse__task_table_give(&shard->tasks, task);
 }
 
 /* ---- the end of a task ---- */
 
-/* A key that names no task any more leaves the index. */
 void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ended_task *ended)
 {
     if (key->pending != NULL || key->running != NULL)
         return;
+    ELAPSE__ASSERT(ended->key == NULL);
     elapse__key_index_remove(&shard->keys, key);
     ended->key = key;
 }
 
-/* Ends a task that is under no key. */
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
                        struct elapse__ended_task *ended)
 {
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
+    ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     if (task->extra != NULL) {
         ended->destroy = task->extra->destroy;
         ended->extra = task->extra;
@@ -138,6 +146,8 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
                           struct elapse__ended_task *ended)
 {
     struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(!elapse__is_running(task));
+    ELAPSE__ASSERT(key == NULL || key->pending == task);
     elapse__shard_uncount_pending(shard);
     if (key != NULL) {
         key->pending = NULL;
@@ -146,12 +156,13 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
     elapse__shard_end(shard, task, ended);
 }
 
-/* A task that runs is not to run again, even if it was rescheduled. */
 void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__task *task)
 {
     struct elapse__key *key = elapse__key_of(task);
+    ELAPSE__ASSERT(elapse__is_running(task));
     if (!task->runs_again)
         return;
+    ELAPSE__ASSERT(key == NULL || key->pending == task);
     task->runs_again = false;
     elapse__shard_uncount_pending(shard);
     if (key != NULL)
@@ -160,8 +171,6 @@ void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__t
 
 /* ---- deadlines ---- */
 
-/* A task gets another deadline: what was noted of the one before is void, and periods are
- * counted from the new one. */
 void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns)
 {
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
@@ -173,8 +182,6 @@ void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns)
     }
 }
 
-/* When its action has returned the task goes on to its next occurrence, and not to
- * a deadline that it was moved to meanwhile. */
 bool elapse__shard_recurs(const struct elapse__task *task)
 {
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);

@@ -1,22 +1,26 @@
 /*
- * Steps that several changes of a task's state share. They are called with the shard's lock held.
+ * Steps that several changes of a task's state share. They require the lock of the shard.
  */
 #ifndef ELAPSE__SHARD_STEPS_H
 #define ELAPSE__SHARD_STEPS_H
 
 #include "shard.h"
 
-/* What a task leaves behind when it ends. It is released after the lock: see callback.h. */
+/* What a task leaves behind when it ends. elapse__ended_task_dispose in callback.h releases it,
+ * without the lock. */
 struct elapse__ended_task {
     elapse_destroy_function *destroy; /* NULL: nothing to destroy */
     void *context;
     struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
-    struct elapse__key *key; /* a key that names no task any more */
+    struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
 };
 
-/* Counts a task as pending. Returns false if that would be more than the limit. */
+/* Counts a task as pending. Returns false, and does not count it, if that would exceed the limit.
+ */
 bool elapse__shard_count_pending(struct elapse__shard *shard);
+
+/* Counts a task as not pending any more. */
 void elapse__shard_uncount_pending(struct elapse__shard *shard);
 
 /* Puts the task's timer into its wheel: the task is PENDING. The caller wakes the clock thread
@@ -24,11 +28,13 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard);
 void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task *task,
                                uint64_t tick);
 
-/* UNLINKING -> FREE, for one task whose timer was popped, and for all. */
+/* UNLINKING -> FREE, for a task whose timer was popped. */
 void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task *task);
+
+/* UNLINKING -> FREE, for all tasks of the unlinking ring. */
 void elapse__shard_unlink_all(struct elapse__shard *shard);
 
-/* Takes a key that names no task any more out of the index, for `ended`. */
+/* Moves a key from the index to `ended` if it names no task any more. */
 void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ended_task *ended);
 

@@ -115,7 +115,7 @@ void elapse__task_table_grow(struct elapse__task_table *table, struct elapse__ta
     block->used = 0;
     block->fresh = 0;
     room->tasks = NULL;
-    elapse__enlist(table, number);
+    elapse__list_block(table, number);
 }
 
 /* ---- shrinking ---- */
@@ -128,7 +128,7 @@ struct elapse__task *elapse__task_table_shrink(struct elapse__task_table *table,
     struct elapse__task *tasks = elapse__block_tasks(block);
     if (tasks == NULL || block->used > 0)
         return NULL;
-    elapse__strike_off(table, number);
+    elapse__unlist_block(table, number);
     atomic_store_explicit(&block->tasks, NULL, memory_order_relaxed);
     block->fresh = 0;
     block->next = table->given_back;

@@ -107,7 +107,7 @@ static inline struct elapse__task *elapse__block_tasks(const struct elapse__task
 }
 
 /* Puts a block on the list of those with room, and takes it off. Private. */
-static inline void elapse__enlist(struct elapse__task_table *table, uint32_t number)
+static inline void elapse__list_block(struct elapse__task_table *table, uint32_t number)
 {
     struct elapse__task_block *block = elapse__task_block(table, number);
     block->next = table->with_room;
@@ -117,7 +117,7 @@ static inline void elapse__enlist(struct elapse__task_table *table, uint32_t num
     table->with_room = number;
 }
 
-static inline void elapse__strike_off(struct elapse__task_table *table, uint32_t number)
+static inline void elapse__unlist_block(struct elapse__task_table *table, uint32_t number)
 {
     struct elapse__task_block *block = elapse__task_block(table, number);
     if (block->next != ELAPSE__NO_BLOCK)
@@ -156,7 +156,7 @@ static inline struct elapse__task *elapse__task_table_take(struct elapse__task_t
     }
     block->used++;
     if (!elapse__block_has_room(block))
-        elapse__strike_off(table, number);
+        elapse__unlist_block(table, number);
     return task;
 }
 
@@ -179,13 +179,13 @@ static inline void elapse__task_table_give(struct elapse__task_table *table,
         bool listed = elapse__block_has_room(block);
         block->generation = UINT32_MAX;
         if (listed && !elapse__block_has_room(block))
-            elapse__strike_off(table, number);
+            elapse__unlist_block(table, number);
         return;
     }
     if (task->generation > block->generation)
         block->generation = task->generation;
     if (!elapse__block_has_room(block))
-        elapse__enlist(table, number);
+        elapse__list_block(table, number);
     task->when.next = block->free;
     block->free = task;
     block->used--;

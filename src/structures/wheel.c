@@ -126,8 +126,9 @@ static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
     ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
     ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
-    elapse__bitmap_clear(wheel->occupied, slot);
-    if (wheel->occupied[slot / 64] == 0)
+    uint64_t *word = &wheel->occupied[slot / 64];
+    *word &= ~(UINT64_C(1) << slot % 64);
+    if (*word == 0)
         wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);
     if (slot == wheel->cascading)
         wheel->cascading = 0;

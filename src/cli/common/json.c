@@ -70,7 +70,7 @@ static struct piece piece_at(const char *text, size_t length)
 char *json_write_string(char *out, const char *text, size_t length)
 {
     const char *end = text + length;
-    const char *begin = out;
+    char *begin = out;
 
     *out++ = '"';
     while (text < end) {
@@ -84,6 +84,7 @@ char *json_write_string(char *out, const char *text, size_t length)
         }
     }
     *out++ = '"';
-    ELAPSE__ASSERT((size_t)(out - begin) <= JSON_STRING_ROOM(length));
-    return out;
+    size_t written = (size_t)(out - begin);
+    ELAPSE__ASSERT(written <= JSON_STRING_ROOM(length));
+    return begin + written;
 }

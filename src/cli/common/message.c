@@ -20,6 +20,7 @@ void message_set_command(const char *command)
 
 const char *message_command(void)
 {
+    ELAPSE__ASSERT(command_words[0] != '\0');
     return command_words;
 }
 

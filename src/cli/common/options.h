@@ -22,10 +22,10 @@ enum option_kind {
 
 struct command_option {
     const char *name;  /* without the dashes */
-    char letter;       /* the short form of the option, or 0 */
     const char *value; /* what the help calls its value; NULL if it takes none */
     const char *help;  /* one or two sentences, broken into lines where it is printed */
     enum option_kind kind;
+    char letter; /* the short form of the option, or 0 */
 
     /* Where the value goes: the one that belongs to `kind`. */
     bool *flag;

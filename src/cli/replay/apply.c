@@ -16,6 +16,7 @@ enum { FIRST_CAPACITY = 1024 };
 /* Keeps the first fault, which may have caused the later ones. */
 static void set_fault(struct replay *replay, const char *fault)
 {
+    ELAPSE__ASSERT(fault != NULL);
     if (replay->fault == NULL)
         replay->fault = fault;
 }
@@ -43,6 +44,8 @@ static void grow(struct replay *replay)
     size_t bytes = replay->structure->storage_bytes(replay->shape, replay->capacity * 2);
     void *storage = allocate(bytes);
 
+    ELAPSE__ASSERT(replay->begun);
+    ELAPSE__ASSERT(bytes > 0);
     if (replay->structure->move_storage(replay->instance, storage, bytes) != ELAPSE_OK) {
         free(storage);
         set_fault(replay, "it refused larger storage");
@@ -60,6 +63,7 @@ static void count_slot(const struct elapse_slot *slot, void *context)
     struct replay_figures *figures = context;
     unsigned level = slot->level < REPLAY_LEVELS ? slot->level : REPLAY_LEVELS - 1;
 
+    ELAPSE__ASSERT(slot->count > 0);
     figures->level_slots[level]++;
     figures->level_timers[level] += slot->count;
     if (level >= figures->levels)
@@ -71,6 +75,7 @@ static void take_occupancy(struct replay *replay)
     struct replay_figures *figures = &replay->figures;
     uint64_t begin_ns = elapse__os_monotonic_ns();
 
+    ELAPSE__ASSERT(replay->begun);
     memset(figures->level_timers, 0, sizeof figures->level_timers);
     memset(figures->level_slots, 0, sizeof figures->level_slots);
     figures->levels = 0;
@@ -91,6 +96,7 @@ static void note_peak(struct replay *replay)
     struct replay_figures *figures = &replay->figures;
     uint64_t taken = figures->occupancy_pending;
 
+    ELAPSE__ASSERT(figures->pending > 0);
     if (figures->pending <= figures->peak_pending)
         return;
     figures->peak_pending = figures->pending;
@@ -133,6 +139,7 @@ static void check_fired(struct replay *replay, struct record *record)
 {
     struct replay_figures *figures = &replay->figures;
 
+    ELAPSE__ASSERT(replay->begun);
     if (!record->armed) {
         set_fault(replay, "it popped a timer that was not pending");
         return;
@@ -158,6 +165,7 @@ static void wake_up(struct replay *replay, uint64_t at_tick)
 {
     struct elapse_timer *timer;
 
+    ELAPSE__ASSERT(replay->fault == NULL);
     if (at_tick > replay->now_tick)
         replay->now_tick = at_tick;
     replay->structure->advance(replay->instance, at_tick);
@@ -176,6 +184,7 @@ static void run_until(struct replay *replay, uint64_t time_tick)
 {
     uint64_t next_tick = replay->structure->next(replay->instance);
 
+    ELAPSE__ASSERT(time_tick >= replay->now_tick);
     while (next_tick <= time_tick && replay->fault == NULL) {
         wake_up(replay, next_tick);
         next_tick = replay->structure->next(replay->instance);
@@ -191,6 +200,7 @@ static void arm(struct replay *replay, const struct replay_step *step)
     struct record *record = step->record;
     enum elapse_error error;
 
+    ELAPSE__ASSERT(step->kind != TRACE_CANCEL);
     if (!record->armed) {
         /* Only a record that fired early, and is restarted, is in the list of the ended ones. */
         replay_collect_digest(replay, record);
@@ -243,6 +253,7 @@ static void apply_step(struct replay *replay, const struct replay_step *step)
 
 void replay_apply_batch(struct replay *replay)
 {
+    ELAPSE__ASSERT(replay->step_count <= REPLAY_BATCH_OPERATIONS);
     replay->occupancy_ns = 0;
     uint64_t begin_ns = elapse__os_monotonic_ns();
     for (size_t i = 0; i < replay->step_count && replay->fault == NULL; i++)
@@ -257,6 +268,7 @@ static bool check_pending(struct elapse_timer *timer, void *context)
     struct replay *replay = context;
     const struct record *record = (const struct record *)timer;
 
+    ELAPSE__ASSERT(timer != NULL);
     if (replay->now_tick > record->deadline_tick &&
         replay->now_tick - record->deadline_tick > replay->figures.late_ticks_max)
         replay->figures.late_ticks_max = replay->now_tick - record->deadline_tick;
@@ -268,6 +280,7 @@ void replay_apply_end(struct replay *replay)
     struct replay_figures *figures = &replay->figures;
     const struct elapse_structure *structure = replay->structure;
 
+    ELAPSE__ASSERT(replay->begun);
     if (replay->occupancy_below > 0)
         take_occupancy(replay);
     if (structure->count(replay->instance) != figures->pending)

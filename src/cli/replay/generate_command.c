@@ -40,6 +40,7 @@ struct orders {
 /* Returns when an order arrives: evenly over the burst, and the last one just after it. */
 static uint64_t arrival_us(const struct orders *orders, uint32_t order)
 {
+    ELAPSE__ASSERT(order < orders->count);
     return order + 1 == orders->count ? BURST_US + 1 : order * BURST_US / orders->count;
 }
 
@@ -52,6 +53,7 @@ static void draw_payments(const struct orders *orders, uint64_t *payments, uint3
     struct random random = {orders->seed};
     uint32_t drawn = 0;
 
+    ELAPSE__ASSERT(paid <= orders->count);
     for (uint32_t order = 0; drawn < paid; order++) {
         bool is_last = order + 1 == orders->count;
         uint64_t delay_us = TIMEOUT_US - 1;
@@ -102,6 +104,9 @@ static enum exit_status generate_orders(const struct orders *orders)
     uint32_t paid = (uint32_t)(orders->count * orders->paid_percent / 100);
     uint64_t *payments = allocate((paid + 1) * sizeof *payments);
 
+    ELAPSE__ASSERT(orders->count >= 1);
+    ELAPSE__ASSERT(orders->count <= ORDERS_MAX);
+    ELAPSE__ASSERT(orders->paid_percent <= 100);
     draw_payments(orders, payments, paid);
     write_orders(orders, payments, paid);
     free(payments);

@@ -25,6 +25,7 @@ static int run_gnuplot(const struct buffer *script, int picture, struct elapse__
     size_t count;
     char **environment = environment_without(locale_name, 1, 1, &count);
 
+    ELAPSE__ASSERT(picture >= 0);
     environment[count] = locale;
     environment[count + 1] = NULL;
     const struct elapse__os_program program = {
@@ -53,6 +54,7 @@ static bool has_succeeded(const struct elapse__os_end *end)
 
 static bool ends_with_tag(const char *text, size_t length, const char *tag)
 {
+    ELAPSE__ASSERT(tag[strlen(tag) - 1] == '>');
     while (length > 0 && text[length - 1] != '>')
         length--;
     size_t tag_length = strlen(tag);
@@ -128,6 +130,8 @@ static int copy_picture(int picture, int target)
     size_t got;
     int error;
 
+    ELAPSE__ASSERT(picture >= 0);
+    ELAPSE__ASSERT(target >= 0);
     do {
         error = elapse__os_read_at(picture, offset, bytes, sizeof bytes, &got);
         if (error == 0)

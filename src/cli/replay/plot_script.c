@@ -108,6 +108,7 @@ static uint64_t find_bins(const struct samples *samples, unsigned *first, unsign
 {
     uint64_t most = 0;
 
+    ELAPSE__ASSERT(samples->intervals <= SAMPLES_INTERVALS_MAX);
     *first = SAMPLES_BINS;
     *end = 0;
     for (unsigned bin = 0; bin < SAMPLES_BINS; bin++) {
@@ -136,6 +137,7 @@ static void add_delay_marks(struct buffer *script, double low, double high)
     };
     const char *separator = "";
 
+    ELAPSE__ASSERT(low < high);
     buffer_add_text(script, "set xtics (");
     for (size_t i = 0; i < sizeof marks / sizeof marks[0]; i++) {
         if (marks[i].bin < low || marks[i].bin > high)
@@ -177,6 +179,7 @@ static void add_delays(struct buffer *script, const struct samples *samples)
 void plot_script_add(struct buffer *script, const struct report *report,
                      const struct samples *samples)
 {
+    ELAPSE__ASSERT(report->figures != NULL);
     add_head(script, report);
     add_pending(script, samples, report->figures->peak_pending);
     add_delays(script, samples);

@@ -12,6 +12,7 @@ struct record *record_find(const struct record_table *table, const char *key, si
 {
     struct record *found;
 
+    ELAPSE__ASSERT(length > 0);
     HASH_FIND(hh, table->first, key, length, found);
     return found;
 }
@@ -36,6 +37,7 @@ struct record *record_new(struct record_table *table, struct record *older, cons
 
 void record_forget(struct record_table *table, struct record *record)
 {
+    ELAPSE__ASSERT(!record->is_latest || table->first != NULL);
     if (record->is_latest)
         HASH_DEL(table->first, record);
     record->is_latest = false;

@@ -48,6 +48,7 @@ const char *replay_fault(const struct replay *replay)
 
 static uint64_t divide_up(uint64_t dividend, uint64_t divisor)
 {
+    ELAPSE__ASSERT(divisor > 0);
     return dividend / divisor + (dividend % divisor != 0);
 }
 
@@ -59,6 +60,7 @@ static struct record *resolve(struct replay *replay, struct trace_reader *reader
     struct record *record = record_find(&replay->table, operation->key, operation->key_length);
     bool pending = record != NULL && record->trace_deadline_us > operation->time_us;
 
+    ELAPSE__ASSERT(operation->key_length > 0);
     if (operation->kind == TRACE_START) {
         if (pending) {
             trace_fault(reader, "start of the key %s, which is pending until %" PRIu64,
@@ -82,6 +84,7 @@ static struct record *resolve(struct replay *replay, struct trace_reader *reader
 
 static enum trace_result read_batch(struct replay *replay, struct trace_reader *reader)
 {
+    ELAPSE__ASSERT(replay->tick_us > 0);
     replay->step_count = 0;
     while (replay->step_count < REPLAY_BATCH_OPERATIONS) {
         struct trace_operation operation;

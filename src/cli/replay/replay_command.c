@@ -73,6 +73,7 @@ static enum exit_status check_lateness(const struct report *report)
 {
     const struct replay_figures *figures = report->figures;
 
+    ELAPSE__ASSERT(report->figures != NULL);
     if (figures->early > 0)
         print_error("%s: %" PRIu64 " timers fired early", report->trace, figures->early);
     if (figures->late_ticks_max > 0)
@@ -84,6 +85,7 @@ static enum exit_status check_lateness(const struct report *report)
 static enum exit_status print_report(const struct report *report,
                                      const struct replay_options *options, struct samples *samples)
 {
+    ELAPSE__ASSERT((options->plot != NULL) == (samples != NULL));
     if (options->json)
         report_json(report);
     else

@@ -44,6 +44,8 @@ void report_text(const struct report *report)
     char *trace = allocate(trace_bytes);
     char rest[64];
 
+    ELAPSE__ASSERT(report->tick_us > 0);
+    ELAPSE__ASSERT(report->figures != NULL);
     memcpy(trace, report->trace, trace_bytes);
     mask_control_characters(trace);
     output_add_format("%-12s %s\n", "trace", trace);
@@ -94,6 +96,8 @@ void report_json(const struct report *report)
         {"wakeups", figures->wakeups}, {"moves", figures->moves},
     };
 
+    ELAPSE__ASSERT(report->tick_us > 0);
+    ELAPSE__ASSERT(report->figures != NULL);
     output_add_text("{\"trace\":");
     print_json_string(report->trace);
     output_add_text(",\"structure\":");

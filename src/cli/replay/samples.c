@@ -19,6 +19,7 @@ static void halve(struct samples *samples)
 {
     size_t half = SAMPLES_INTERVALS_MAX / 2;
 
+    ELAPSE__ASSERT(samples->intervals <= SAMPLES_INTERVALS_MAX);
     for (size_t i = 0; i < half; i++) {
         size_t left = 2 * i;
         size_t right = left + 1;
@@ -37,6 +38,7 @@ static void halve(struct samples *samples)
 
 void samples_add_pending(struct samples *samples, uint64_t time_us, uint64_t pending)
 {
+    ELAPSE__ASSERT(!samples->begun || time_us >= samples->last_us);
     if (!samples->begun) {
         samples->begun = true;
         samples->first_us = time_us;
@@ -67,6 +69,7 @@ void samples_add_delay(struct samples *samples, uint64_t delay_us)
 
 void samples_finish(struct samples *samples)
 {
+    ELAPSE__ASSERT(samples->intervals <= SAMPLES_INTERVALS_MAX);
     for (size_t i = 1; i < samples->intervals; i++) {
         if (!samples->seen[i]) {
             samples->most[i] = samples->last[i - 1];

@@ -21,6 +21,7 @@ struct field {
 
 void trace_reader_init(struct trace_reader *reader, trace_read_function *read, void *context)
 {
+    ELAPSE__ASSERT(read != NULL);
     reader->line = 0;
     reader->error[0] = '\0';
     reader->time_us = 0;
@@ -77,6 +78,7 @@ static enum trace_result next_line(struct trace_reader *reader, struct field *li
 {
     const char *newline;
 
+    ELAPSE__ASSERT(reader->begin <= reader->end);
     reader->line++;
     for (;;) {
         size_t available = reader->end - reader->begin;
@@ -112,6 +114,7 @@ static enum trace_result read_header(struct trace_reader *reader)
     struct field line;
     enum trace_result result = next_line(reader, &line);
 
+    ELAPSE__ASSERT(reader->line == 1);
     if (result == TRACE_END)
         return trace_fault(reader, "the trace is empty; its first line must be '%s'", header);
     if (result == TRACE_ERROR)
@@ -193,6 +196,7 @@ static enum trace_result parse_kind(struct trace_reader *reader, struct field fi
 static enum trace_result parse_delay(struct trace_reader *reader, struct field field,
                                      struct trace_operation *operation)
 {
+    ELAPSE__ASSERT(operation->time_us <= TRACE_TIME_US_MAX);
     operation->delay_us = 0;
     operation->deadline_us = operation->time_us;
     if (operation->kind == TRACE_CANCEL && field.length == 0)

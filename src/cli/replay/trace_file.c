@@ -81,6 +81,7 @@ bool trace_file_rest_is_damaged(struct trace_file *file)
     char buffer[16384];
     int got;
 
+    ELAPSE__ASSERT(file->stream != NULL);
     if (file->status.bytes == 0 || file->failed || gzdirect(file->stream))
         return false;
     do
@@ -93,6 +94,7 @@ bool trace_file_rest_is_damaged(struct trace_file *file)
 
 double trace_file_progress(const struct trace_file *file)
 {
+    ELAPSE__ASSERT(file->stream != NULL);
     if (file->status.bytes == 0)
         return -1;
     z_off_t offset = gzoffset(file->stream);
@@ -101,5 +103,6 @@ double trace_file_progress(const struct trace_file *file)
 
 void trace_file_close(struct trace_file *file)
 {
+    ELAPSE__ASSERT(file->stream != NULL);
     gzclose(file->stream);
 }

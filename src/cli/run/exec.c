@@ -41,6 +41,7 @@ static char *write_variable(char *out, const char *name, const char *text, size_
 {
     size_t name_length = strlen(name);
 
+    ELAPSE__ASSERT(name[strlen(name) - 1] == '=');
     memcpy(out, name, name_length);
     out += name_length;
     memcpy(out, text, length);
@@ -73,6 +74,7 @@ static char **environment_new(const struct run_timer *timer, const struct elapse
     struct run_times times = run_times_of(run, firing);
     size_t inherited = 0;
 
+    ELAPSE__ASSERT(run->environment != NULL);
     while (run->environment[inherited] != NULL)
         inherited++;
     size_t pointers = inherited + NAME_COUNT + 1;
@@ -103,6 +105,7 @@ static bool report_failure(const struct run_timer *timer, const struct elapse__o
     const char *program = timer->run->options->program[0];
     struct quoted key = quote_text(timer->text, timer->key_bytes);
 
+    ELAPSE__ASSERT(end->number >= 0);
     if (end->by_signal)
         print_error("%s: %s was ended by signal %d (%s)", key.text, program, end->number,
                     elapse__os_signal_text(end->number));

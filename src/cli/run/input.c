@@ -37,6 +37,7 @@ int run_input_open(struct run_input *input, const char *path)
 
 void run_input_close(struct run_input *input)
 {
+    ELAPSE__ASSERT(input->file >= 0);
     if (input->file != ELAPSE__OS_INPUT)
         (void)elapse__os_close(input->file);
     free(input->buffer);
@@ -68,6 +69,8 @@ static enum run_input_next next_of_rest(struct run_input *input, const char **te
     bool is_last = input->ended && bytes > 0;
     bool is_too_long = bytes > RUN_LINE_BYTES_MAX + 1;
 
+    ELAPSE__ASSERT(input->begin <= input->end);
+    ELAPSE__ASSERT(input->scanned <= input->end);
     input->scanned = input->end;
     if (!input->skipping && !is_last && !is_too_long)
         return RUN_INPUT_NONE;

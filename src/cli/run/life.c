@@ -40,6 +40,7 @@ static void wake_for_failed_output(void *context)
 
 static void bad_line(struct life *life, const struct run_line_fault *fault)
 {
+    ELAPSE__ASSERT(fault->text[0] != '\0');
     print_error("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
     life->run->bad_lines++;
     if (life->run->options->strict) {
@@ -53,6 +54,7 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
     struct run_line line;
     struct run_line_fault fault;
 
+    ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (!run_line_parse(&line, text, length, &fault)) {
         bad_line(life, &fault);
         return;
@@ -68,6 +70,7 @@ static void take_input(struct life *life)
     size_t length;
     int error = run_input_fill(&life->input);
 
+    ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (error != 0) {
         print_error("%s: %s", life->run->input_name, elapse__os_error_text(error));
         life->status = STATUS_USAGE;
@@ -107,6 +110,7 @@ static void take_signal(struct life *life)
 
 static void take_wake(struct life *life)
 {
+    ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (!elapse__os_event_reset(life->run->wake_event))
         return;
     if (life->run->options->program == NULL && run_writer_failed(&life->run->writer))
@@ -126,6 +130,7 @@ static void live(struct life *life)
         [OUTPUT] = {.file = prints ? ELAPSE__OS_OUTPUT : -1},
     };
 
+    ELAPSE__ASSERT(life->end == END_NOT_YET);
     while (life->end == END_NOT_YET) {
         if (elapse__os_wait(watches, WATCH_COUNT, ELAPSE__OS_FOREVER) != 0)
             continue;

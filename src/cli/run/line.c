@@ -29,6 +29,7 @@ struct word {
 __attribute__((format(printf, 2, 3))) static bool fail(struct run_line_fault *fault,
                                                        const char *format, ...)
 {
+    ELAPSE__ASSERT(format[0] != '\0');
     va_list arguments;
 
     va_start(arguments, format);
@@ -49,6 +50,7 @@ static bool is_blank(char c)
 
 static void skip_blanks(struct rest *rest)
 {
+    ELAPSE__ASSERT(rest->at <= rest->end);
     while (rest->at < rest->end && is_blank(*rest->at))
         rest->at++;
 }
@@ -135,6 +137,7 @@ static bool read_cron(struct rest *rest, struct elapse_cron *cron, struct run_li
     char expression[ELAPSE_CRON_LENGTH_MAX + 2];
     struct elapse_cron_fault wrong;
 
+    ELAPSE__ASSERT(rest->at <= rest->end);
     skip_blanks(rest);
     if (rest->at == rest->end || *rest->at != '"')
         return fail(fault, "a cron expression between double quotes is missing");
@@ -204,6 +207,7 @@ enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
 static bool read_verb(struct word word, enum run_line_kind *kind, struct run_line_fault *fault)
 {
+    ELAPSE__ASSERT(word.length > 0);
     for (size_t i = 0; i < VERB_COUNT; i++) {
         if (word.length == verbs[i].length && memcmp(word.text, verbs[i].name, word.length) == 0) {
             *kind = verbs[i].kind;

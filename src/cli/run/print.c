@@ -14,10 +14,9 @@ enum { FRAME_ROOM = 256 };
 
 static char *write_text(char *out, const char *text)
 {
-    size_t length = strlen(text);
-
-    memcpy(out, text, length);
-    return out + length;
+    while (*text != '\0')
+        *out++ = *text++;
+    return out;
 }
 
 static char *write_number(char *out, uint64_t number)
@@ -52,6 +51,8 @@ void run_print(void *context, const struct elapse_run *firing)
     char *line = run_writer_reserve(&run->writer, room);
     char *out = line;
 
+    ELAPSE__ASSERT(run->options->program == NULL);
+    ELAPSE__ASSERT(timer->key_bytes >= 1);
     out = write_text(out, "{\"key\":");
     out = json_write_string(out, timer->text, timer->key_bytes);
     out = write_text(out, ",\"due\":");

@@ -19,6 +19,7 @@ struct run_times run_times_of(const struct run *run, const struct elapse_run *fi
 
 void run_wake(const struct run *run)
 {
+    ELAPSE__ASSERT(run->wake_event >= 0);
     elapse__os_event_set(run->wake_event);
 }
 

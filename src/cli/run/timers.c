@@ -20,6 +20,7 @@ static void end_timer(void *context)
     struct run_timer *timer = context;
     struct run *run = timer->run;
 
+    ELAPSE__ASSERT(timer->key_bytes >= 1);
     free(timer);
     run_close_one(run);
 }
@@ -41,6 +42,7 @@ static struct run_timer *timer_new(struct run *run, const struct run_line *line)
 /* Reports and ends a timer that could not be scheduled. */
 static void give_up(struct run *run, void *timer, uint64_t line_number, enum elapse_error error)
 {
+    ELAPSE__ASSERT(error != ELAPSE_OK);
     print_error("%s: line %" PRIu64 ": cannot be scheduled: %s", run->input_name, line_number,
                 elapse_error_text(error));
     atomic_fetch_add(&run->failures, 1);
@@ -51,6 +53,7 @@ void run_apply_rest(struct run *run)
 {
     struct run_batch *batch = &run->batch;
 
+    ELAPSE__ASSERT(batch->count <= RUN_BATCH_TASKS);
     if (elapse_task_schedule_batch(run->scheduler, batch->tasks, batch->count) != ELAPSE_OK) {
         for (size_t i = 0; i < batch->count; i++) {
             const struct elapse_batch_task *failed = &batch->tasks[i];
@@ -70,6 +73,7 @@ static void apply_later(struct run *run, const struct elapse_task *task,
     ELAPSE__ASSERT(batch->count < RUN_BATCH_TASKS);
     struct elapse_batch_task *added = &batch->tasks[batch->count];
 
+    ELAPSE__ASSERT(task->key_bytes >= 1);
     *added = (struct elapse_batch_task){
         .task = *task,
         .deadline_ns = elapse_deadline_after(now_ns, line->duration_ns),
@@ -91,6 +95,7 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
 {
     enum elapse_error error;
 
+    ELAPSE__ASSERT(line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON);
     run_apply_rest(run);
     if (line->kind == RUN_LINE_AT) {
         error = elapse_task_schedule_at_wall_clock(run->scheduler, task, line->unix_ns, NULL);
@@ -108,6 +113,7 @@ static void cancel(struct run *run, const struct run_line *line)
 {
     struct elapse_handle handle;
 
+    ELAPSE__ASSERT(line->kind == RUN_LINE_CANCEL);
     run_apply_rest(run);
     /* The timer may fire between the two calls. Then there is nothing left to cancel, as if the
      * line had come a moment later. The scheduler counts those that it removes. */

@@ -37,6 +37,7 @@ static bool read_digits(struct reader *reader, int count, int *number)
 {
     int value = 0;
 
+    ELAPSE__ASSERT(count > 0);
     for (; count > 0; count--) {
         if (reader->at == reader->end || *reader->at < '0' || *reader->at > '9')
             return false;
@@ -61,6 +62,8 @@ static int month_length(int year, int month)
     static const int lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 
+    ELAPSE__ASSERT(month >= 1);
+    ELAPSE__ASSERT(month <= 12);
     return lengths[month - 1] + (month == 2 && is_leap);
 }
 
@@ -126,6 +129,8 @@ enum { DAYS_IN_400_YEARS = 146097, DAYS_TO_1970 = 719468, SECONDS_A_DAY = 86400 
 /* The days of a year before a month; March is month 0. */
 static int days_before_month(int month)
 {
+    ELAPSE__ASSERT(month >= 0);
+    ELAPSE__ASSERT(month <= 11);
     return (153 * month + 2) / 5;
 }
 
@@ -201,6 +206,7 @@ const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns)
 
 static char *write_digits(char *out, unsigned number, int count)
 {
+    ELAPSE__ASSERT(count > 0);
     for (int i = count - 1; i >= 0; i--) {
         out[i] = (char)('0' + number % 10);
         number /= 10;
@@ -213,7 +219,7 @@ void timestamp_write(char *out, uint64_t unix_ns)
     uint64_t unix_s = unix_ns / 1000000000;
     unsigned second = (unsigned)(unix_s % SECONDS_A_DAY);
     struct date_and_time date = date_of((int)(unix_s / SECONDS_A_DAY));
-    const char *begin = out;
+    const char *end = out + TIMESTAMP_BYTES;
 
     out = write_digits(out, (unsigned)date.year, 4);
     *out++ = '-';
@@ -229,5 +235,6 @@ void timestamp_write(char *out, uint64_t unix_ns)
     *out++ = '.';
     out = write_digits(out, (unsigned)(unix_ns % 1000000000 / 1000), 6);
     *out = 'Z';
-    ELAPSE__ASSERT(out + 1 - begin == TIMESTAMP_BYTES);
+    ELAPSE__ASSERT(out + 1 == end);
+    (void)end; /* used by assertions alone */
 }

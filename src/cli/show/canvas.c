@@ -102,6 +102,7 @@ void canvas_begin(struct show_canvas *canvas, const struct show_look *look)
 
 static void change_style(struct show_canvas *canvas, enum show_style style)
 {
+    ELAPSE__ASSERT(style <= STYLE_FIRED);
     if (!canvas->look.has_colour || style == canvas->style)
         return;
     if (canvas->style != STYLE_PLAIN)
@@ -115,6 +116,7 @@ static void wrap_line(struct show_canvas *canvas, size_t columns)
 {
     unsigned indent = canvas->indent;
 
+    ELAPSE__ASSERT(columns > 0);
     if (columns <= canvas->look.columns && indent + columns > canvas->look.columns)
         indent = canvas->look.columns - (unsigned)columns;
     change_style(canvas, STYLE_PLAIN);
@@ -147,6 +149,7 @@ static size_t piece_length(const struct show_canvas *canvas, const char *text)
     size_t word = strcspn(text, " ");
     size_t half = strcspn(text, ", ") + 1;
 
+    ELAPSE__ASSERT(*text != ' ');
     if (word <= canvas->look.columns)
         return word;
     if (half < word && half <= canvas->look.columns)
@@ -165,7 +168,7 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
     va_end(arguments);
     ELAPSE__ASSERT(total >= 0);
     ELAPSE__ASSERT((size_t)total < sizeof text);
-    (void)total;
+    (void)total; /* used by assertions alone */
 
     for (const char *rest = text; *rest != '\0';) {
         size_t blanks = strspn(rest, " ");
@@ -183,6 +186,7 @@ void canvas_text(struct show_canvas *canvas, enum show_style style, const char *
 
 void canvas_glyph(struct show_canvas *canvas, enum show_style style, enum show_glyph glyph)
 {
+    ELAPSE__ASSERT(glyph <= GLYPH_BOTTOM_RIGHT);
     begin_piece(canvas, style, 1);
     buffer_add_text(&canvas->text,
                     canvas->look.is_unicode ? unicode_glyphs[glyph] : ascii_glyphs[glyph]);
@@ -205,6 +209,7 @@ unsigned canvas_room(const struct show_canvas *canvas)
 bool canvas_list_next(struct show_canvas *canvas, const char *separator, bool is_last,
                       unsigned part_columns)
 {
+    ELAPSE__ASSERT(part_columns > 0);
     /* Room for " ..." must be left behind each part but the last. */
     unsigned needed = part_columns + (is_last ? 0 : 4);
 

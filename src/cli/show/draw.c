@@ -36,6 +36,7 @@ static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
 {
     size_t label_length = strlen(label);
 
+    ELAPSE__ASSERT(cells > 0);
     canvas_move_to(canvas, STRIP_LEFT);
     canvas_glyph(canvas, STYLE_FAINT, is_upper ? GLYPH_TOP_LEFT : GLYPH_BOTTOM_LEFT);
     for (unsigned cell = 0; cell < cells; cell++) {
@@ -60,6 +61,7 @@ static struct show_phrase pointer_label(const struct show_level *drawn, unsigned
     struct show_phrase label = {" now "};
     uint64_t first = now - now % drawn->slot_ticks;
 
+    ELAPSE__ASSERT(drawn->slot_ticks > 0);
     if (level > 0 && is_occupied)
         snprintf(label.text, sizeof label.text, " now; nothing in this slot is due yet ");
     else if (level > 0)
@@ -75,6 +77,7 @@ static void draw_upper_edge(struct show_canvas *canvas, unsigned cells, unsigned
     bool fits_right = pointer_cell + 1 + length <= cells;
     bool fits_left = length <= pointer_cell;
 
+    ELAPSE__ASSERT(pointer_cell < cells);
     if (!fits_right && !fits_left && strcmp(label, " now ") != 0)
         draw_upper_edge(canvas, cells, pointer_cell, " now ");
     else if (fits_right)
@@ -124,6 +127,7 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
     unsigned pointer = show_slot_at(drawn, snapshot->now);
     bool is_pointer_occupied = false;
 
+    ELAPSE__ASSERT(level < geometry->level_count);
     for (size_t i = 0; i < slot_count; i++)
         is_pointer_occupied |= slots[i].slot == pointer;
     draw_upper_edge(canvas, cells, pointer % cells,
@@ -160,6 +164,7 @@ static void draw_heading(struct show_canvas *canvas, const struct show_geometry 
     const struct show_level *drawn = &geometry->levels[level];
     size_t timers = 0;
 
+    ELAPSE__ASSERT(level < geometry->level_count);
     for (size_t i = 0; i < slot_count; i++)
         timers += slots[i].count;
     canvas_text(canvas, STYLE_STRONG, "level %u", level);
@@ -182,6 +187,7 @@ static struct show_phrase deadline_text(const struct show_wheel *show,
     struct show_phrase phrase = {"never"};
     uint64_t rounds = show_rounds_left(&show->geometry, snapshot->now, deadline);
 
+    ELAPSE__ASSERT(timers > 0);
     if (deadline != ELAPSE_NEVER)
         snprintf(phrase.text, sizeof phrase.text, "%" PRIu64, deadline);
     size_t length = strlen(phrase.text);
@@ -222,6 +228,7 @@ static void list_slots(struct show_canvas *canvas, const struct show_wheel *show
     int range_columns = 0;
     int amount_columns = 0;
 
+    ELAPSE__ASSERT(slot_count > 0);
     for (size_t i = 0; i < slot_count && i < listed; i++) {
         int columns = (int)strlen(range_text(slots[i].first_tick, slots[i].last_tick).text);
         range_columns = columns > range_columns ? columns : range_columns;
@@ -279,6 +286,7 @@ static void list_slots_briefly(struct show_canvas *canvas, const struct show_whe
 {
     bool has_room = true;
 
+    ELAPSE__ASSERT(slot_count > 0);
     canvas_move_to(canvas, STRIP_LEFT);
     for (size_t i = 0; i < slot_count && has_room; i++)
         has_room =
@@ -350,6 +358,7 @@ static unsigned draw_empty_levels_from(struct show_canvas *canvas, const struct 
     const struct elapse_slot *slots;
     unsigned level = first + 1;
 
+    ELAPSE__ASSERT(first < limit);
     while (level < limit && show_slots_of_level(snapshot, level, &slots) == 0)
         level++;
     draw_empty_levels(canvas, &show->geometry, first, level - 1, snapshot->now);
@@ -411,6 +420,7 @@ void draw_wheel_briefly(struct show_canvas *canvas, const struct show_wheel *sho
     unsigned level = 0;
     unsigned left_out = 0;
 
+    ELAPSE__ASSERT(level_limit <= show->geometry.level_count);
     draw_title(canvas, show, snapshot);
     while (level < level_limit) {
         size_t slot_count = show_slots_of_level(snapshot, level, &slots);

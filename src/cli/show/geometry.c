@@ -66,6 +66,8 @@ static enum elapse_error learn_wheel(struct show_geometry *geometry,
 /* Returns how many ticks the slots of a level cover together; UINT64_MAX if all. */
 static uint64_t level_ticks(const struct show_level *level)
 {
+    ELAPSE__ASSERT(level->slot_count > 0);
+    ELAPSE__ASSERT(level->slot_ticks > 0);
     if (level->slot_ticks > UINT64_MAX / level->slot_count)
         return UINT64_MAX;
     return level->slot_ticks * level->slot_count;
@@ -75,6 +77,7 @@ static void learn_dials(struct show_geometry *geometry, const struct elapse_shap
 {
     uint64_t slot_ticks = 1;
 
+    ELAPSE__ASSERT(shape->levels > 0);
     while (geometry->level_count < shape->levels ||
            (shape->growth != NULL && slot_ticks < UINT64_MAX)) {
         size_t listed =
@@ -120,6 +123,7 @@ static struct show_range level_of_wheel_covers(const struct show_geometry *geome
 {
     struct show_range covered = show_level_span(&geometry->levels[level], now);
 
+    ELAPSE__ASSERT(geometry->design == SHOW_WHEEL);
     if (level == 0) {
         covered.first = now;
         return covered;
@@ -144,6 +148,7 @@ static struct show_range dial_spans(const struct show_level *level, uint64_t now
 struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
                                     uint64_t now)
 {
+    ELAPSE__ASSERT(level < geometry->level_count);
     if (geometry->design == SHOW_WHEEL)
         return level_of_wheel_covers(geometry, level, now);
     struct show_range covered = dial_spans(&geometry->levels[level], now);
@@ -173,6 +178,8 @@ struct show_place show_place_in_dials(const struct show_geometry *geometry, uint
 {
     unsigned level = show_dial_for(geometry, since, deadline);
 
+    ELAPSE__ASSERT(geometry->design == SHOW_DIALS);
+    ELAPSE__ASSERT(since <= now);
     while (level > 0 && level < geometry->level_count) {
         uint64_t first = deadline - deadline % geometry->levels[level].slot_ticks;
         if (first > now)

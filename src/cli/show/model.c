@@ -34,6 +34,7 @@ static enum elapse_error start_timers(struct show_wheel *show, const uint64_t *d
 {
     enum elapse_error error = ELAPSE_OK;
 
+    ELAPSE__ASSERT(count > 0);
     show->timer_count = count;
     show->timers = allocate((count + 1) * sizeof *show->timers);
     for (size_t i = 0; i < count && error == ELAPSE_OK; i++) {
@@ -66,6 +67,7 @@ struct show_wheel *show_wheel_new(const struct structure_choice *choice, uint64_
 {
     struct show_wheel *show = allocate(sizeof *show);
 
+    ELAPSE__ASSERT(count > 0);
     *show =
         (struct show_wheel){.choice = choice, .structure = choice->structure, .started_at = now};
     qsort(deadlines, count, sizeof *deadlines, compare_numbers);
@@ -96,6 +98,7 @@ void show_wheel_advance(struct show_wheel *show, uint64_t now,
 {
     struct elapse_timer *timer;
 
+    ELAPSE__ASSERT(now <= ELAPSE_TIME_MAX);
     show->structure->advance(show->instance, now);
     while ((timer = show->structure->pop(show->instance)) != NULL) {
         if (fired != NULL)
@@ -124,6 +127,7 @@ static size_t find_place(const struct show_snapshot *snapshot, struct show_place
     size_t begin = 0;
     size_t end = snapshot->slot_count;
 
+    ELAPSE__ASSERT(snapshot->slot_count <= snapshot->slot_capacity);
     while (begin < end) {
         size_t middle = begin + (end - begin) / 2;
         const struct elapse_slot *slot = &snapshot->slots[middle];
@@ -146,6 +150,7 @@ static void place_in_wheel(struct show_snapshot *snapshot, const struct show_whe
 {
     size_t slot = 0;
 
+    ELAPSE__ASSERT(show->geometry.design == SHOW_WHEEL);
     for (size_t i = 0; i < show->timer_count; i++) {
         uint64_t deadline = show->timers[i].deadline;
         while (slot < snapshot->slot_count && snapshot->slots[slot].last_tick < deadline)
@@ -162,6 +167,7 @@ static void place_in_dials(struct show_snapshot *snapshot, const struct show_whe
     uint64_t top_ticks = geometry->levels[geometry->level_count - 1].slot_ticks;
     uint64_t visit = show->started_at;
 
+    ELAPSE__ASSERT(show->geometry.design == SHOW_DIALS);
     for (size_t i = 0; i < show->timer_count; i++) {
         uint64_t deadline = show->timers[i].deadline;
         struct show_place place = {geometry->level_count, 1};
@@ -190,6 +196,7 @@ static void move_beyond_ring(struct show_snapshot *snapshot, const struct show_l
 
 static void place_in_hashed(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
+    ELAPSE__ASSERT(show->geometry.design == SHOW_HASHED);
     for (size_t i = 0; i < show->timer_count; i++) {
         uint64_t deadline = show->timers[i].deadline;
         const struct show_level *ring = &show->geometry.levels[0];
@@ -284,6 +291,7 @@ struct show_deadlines show_deadlines_in(const struct show_wheel *show,
                                         const struct show_snapshot *snapshot,
                                         const struct elapse_slot *slot)
 {
+    ELAPSE__ASSERT(slot->count > 0);
     return (struct show_deadlines){show, snapshot, slot, first_timer_from(show, slot->least),
                                    slot->count};
 }

@@ -34,6 +34,7 @@ struct path {
 
 static const struct show_timer *followed(const struct path *path)
 {
+    ELAPSE__ASSERT(path->show->timer_count == 1);
     return &path->show->timers[0];
 }
 
@@ -48,6 +49,7 @@ static void draw_visit(struct path *path)
     uint64_t rounds =
         show_rounds_left(&path->show->geometry, path->snapshot.now, followed(path)->deadline);
 
+    ELAPSE__ASSERT(path->wake_ups > 0);
     if (path->wake_ups > VISITS_SHOWN)
         return;
     draw_tick(path);
@@ -88,6 +90,8 @@ static void draw_firing(struct path *path)
 {
     uint64_t late = path->snapshot.now - followed(path)->deadline;
 
+    ELAPSE__ASSERT(path->snapshot.now >= followed(path)->deadline);
+    ELAPSE__ASSERT(path->stops > 0);
     draw_tick(path);
     canvas_text(&path->canvas, STYLE_FIRED, " fires,");
     if (late == 0)

@@ -14,6 +14,7 @@ struct show_phrase amount_of(uint64_t number, const char *noun)
 {
     struct show_phrase amount;
 
+    ELAPSE__ASSERT(noun[0] != '\0');
     snprintf(amount.text, sizeof amount.text, "%" PRIu64 " %s%s", number, noun,
              number == 1 ? "" : "s");
     return amount;

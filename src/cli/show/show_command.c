@@ -147,6 +147,7 @@ static uint64_t random_delay(struct random *random)
 {
     uint64_t most_significant = UINT64_C(1) << random_below(random, RANDOM_DELAY_BITS);
 
+    ELAPSE__ASSERT(random != NULL);
     return most_significant | (random_next(random) & (most_significant - 1));
 }
 
@@ -197,6 +198,7 @@ static enum exit_status show_picture(const struct show_request *request,
     struct show_canvas canvas;
     struct show_snapshot snapshot = {.now = 0};
 
+    ELAPSE__ASSERT(!request->path);
     show_snapshot_take(&snapshot, show);
     canvas_begin(&canvas, look);
     draw_wheel(&canvas, show, &snapshot, request->all_slots);
@@ -212,6 +214,7 @@ static enum exit_status show_paths(const struct show_request *request, const str
     enum exit_status status = STATUS_OK;
     struct show_canvas canvas;
 
+    ELAPSE__ASSERT(request->path);
     for (size_t i = 0; i < request->count && status == STATUS_OK; i++) {
         status = show_path(look, &request->choice, request->now, request->deadlines[i]);
         output_add_text("\n");

@@ -67,6 +67,7 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
 {
     const struct elapse_slot *previous = NULL;
 
+    ELAPSE__ASSERT(player->step > 0);
     canvas_text(canvas, STYLE_FIRED, "  fires       ");
     for (size_t i = 0; i < player->fired_count; i++) {
         char text[160];
@@ -97,6 +98,7 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
     const struct show_wheel *show = player->show;
     const char *separator = NULL;
 
+    ELAPSE__ASSERT(player->step > 0);
     canvas_text(canvas, STYLE_TIMER, "  cascades    ");
     for (size_t i = 0; i < show->timer_count; i++) {
         char text[96];
@@ -168,6 +170,7 @@ static void draw_fitting_picture(struct player *player, struct show_canvas *canv
     unsigned limit = player->show->geometry.level_count;
     bool is_whole = true;
 
+    ELAPSE__ASSERT(player->look.is_animated);
     draw_picture(player, canvas, limit, true);
     while (!fits_window(player, canvas) && limit > 0) {
         canvas_free(canvas);
@@ -230,6 +233,7 @@ static void show_cursor(void)
 /* Ends or stops the program as the signal would have done. Returns when it is continued. */
 static void obey(struct player *player, enum elapse__os_signal signal)
 {
+    ELAPSE__ASSERT(signal != ELAPSE__OS_WINDOW_SIZE);
     show_cursor();
     elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
     elapse__os_signal_raise(signal);
@@ -240,6 +244,7 @@ static void obey(struct player *player, enum elapse__os_signal signal)
 /* Draws the picture again, in a window whose contents and size are unknown. */
 static enum exit_status redraw(struct player *player)
 {
+    ELAPSE__ASSERT(player->look.is_animated);
     show_look_measure(&player->look);
     output_add_text("\033[H");
     player->lines_drawn = 0;
@@ -302,6 +307,7 @@ static void print_end(const struct player *player)
     const struct show_snapshot *now = &player->now;
     struct show_canvas canvas;
 
+    ELAPSE__ASSERT(now->pending <= player->show->timer_count);
     canvas_begin(&canvas, &player->look);
     canvas_text(&canvas, STYLE_STRONG, "After %s:",
                 amount_of(player->step, player->steps.every_ticks == 0 ? "wake-up" : "step").text);
@@ -334,6 +340,7 @@ static enum exit_status play_on_terminal(struct player *player)
 {
     int error = elapse__os_signals_open(&player->signals, TAKEN_SIGNALS);
 
+    ELAPSE__ASSERT(player->look.is_animated);
     if (error != 0) {
         print_error("cannot take signals: %s", elapse__os_error_text(error));
         return STATUS_FAILED;

@@ -86,13 +86,13 @@ mutant due_one_tick_late include/elapse/wheel.h \
 # ---- the wheel: occupancy, least, wake ----
 
 mutant bit_not_cleared src/structures/wheel.c \
-    'elapse__bitmap_clear(wheel->occupied, slot);' \
+    '*word &= ~(UINT64_C(1) << slot % 64);' \
     ''
 mutant word_bit_not_cleared src/structures/wheel.c \
     'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
     ';'
 mutant word_bit_cleared_too_soon src/structures/wheel.c \
-    '    if (wheel->occupied[slot / 64] == 0)
+    '    if (*word == 0)
 ' \
     ''
 mutant least_not_lowered_by_start src/structures/wheel.c \

@@ -137,6 +137,6 @@ mutant wake_tick_is_not_lowered src/scheduler/shard_steps.c \
     ''
 mutant block_with_room_is_not_listed src/scheduler/task_table.h \
     '    if (!elapse__block_has_room(block))
-        elapse__enlist(table, number);
+        elapse__list_block(table, number);
     task->when.next' \
     '    task->when.next'
