@@ -25,7 +25,7 @@ static inline double ns_each(uint64_t began, uint64_t ended, uint64_t operations
 }
 
 /* splitmix64, by Sebastiano Vigna: one addition and a mix, so that the generator
- * costs little beside what is measured. */
+ * costs little beside the operations that are measured. */
 struct generator {
     uint64_t state;
 };

@@ -30,7 +30,7 @@ static const char usage_text[] =
     "  --plots DIRECTORY   draw them as SVG files in this directory, with gnuplot\n"
     "  --help              print this\n"
     "\n"
-    "Lists are separated by commas. bench/README.md says what is measured.\n";
+    "Lists are separated by commas. bench/README.md describes the workloads.\n";
 
 static _Noreturn void __attribute__((format(printf, 1, 2))) refuse(const char *format, ...)
 {

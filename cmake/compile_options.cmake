@@ -1,5 +1,5 @@
-# elapse_compile_options: what every target of the project is compiled with.
-# Nothing of it reaches those who link with the library.
+# elapse_compile_options: the options with which every target of the project is compiled.
+# Targets that link with the library do not get them.
 set(ELAPSE_C_STANDARD 11 CACHE STRING "The C standard: 11 or later")
 set(CMAKE_C_STANDARD ${ELAPSE_C_STANDARD})
 set(CMAKE_C_STANDARD_REQUIRED ON)

@@ -14,7 +14,7 @@
  *   to the program.
  * - deliver(): take, work, done. Until it is done, the message counts as running, and closing
  *   waits for it.
- * - close_queue(): the program owns again what is handed back. Nothing is destroyed.
+ * - close_queue(): the program owns the messages that are handed back. Nothing is destroyed.
  */
 #include <inttypes.h>
 #include <stdatomic.h>

@@ -1,4 +1,4 @@
-"""The contenders of the race: who there is, where their programs are, and how one is run."""
+"""The contenders of the race: their names, where their programs are, and how one is run."""
 
 import os
 import signal
@@ -119,7 +119,7 @@ def parse_figures(out):
         except ValueError:
             tab = ""
         if not tab:
-            raise Failure(f"printed what is no figure: {line[:60]!r}")
+            raise Failure(f"printed a line that is no figure: {line[:60]!r}")
         figures.setdefault(metric, []).append(value)
     return figures
 

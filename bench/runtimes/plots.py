@@ -5,8 +5,8 @@ import subprocess
 
 from report import count_text, number_text, processor, system
 
-# The colours of Okabe and Ito, which most people with a colour deficiency can tell apart; the
-# dashes tell those apart who share one.
+# The colours of Okabe and Ito, which most people with a colour deficiency can tell apart. If
+# two contenders share a colour, one has dashes.
 LINES = {
     "elapse": "lc rgb '#0072b2' lw 3",
     "libuv": "lc rgb '#d55e00' lw 2",
@@ -172,8 +172,8 @@ def restart_plot(results, directory):
 
 
 def later_than(histogram):
-    """(microseconds, share of the timers at least so late), from 1 us on, which is where the
-    axis begins; the last point is where the curve has come down to less than a timer."""
+    """Returns pairs: microseconds, and the share of the timers that were at least so late. The
+    first is at 1 us, where the axis begins, and the last where the curve is below one timer."""
     total = sum(count for _, count in histogram)
     left = total
     points = []

@@ -94,7 +94,7 @@ def parse_arguments(arguments):
 
 
 def say(text):
-    """Says what is running, for people who watch."""
+    """Shows which run is under way, if standard error is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 

@@ -13,7 +13,7 @@ import unittest
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = ""
 
-# Figures that a contender made for the test prints, unless it is told others.
+# The figures that a contender made for the test prints, unless a test gives it others.
 FIGURES = {
     "S1": {"schedule_ns": 100, "cascaded_ns": 100},
     "S2": {"cancel_ns": 50, "cascaded_ns": 50, "unlinks": 1},
@@ -128,7 +128,7 @@ class Race(unittest.TestCase):
             self.assertEqual(file.read().split(),
                              ["elapse", "libuv", "libuv", "elapse", "elapse", "libuv"])
 
-    def test_failure_is_told_and_gives_status_1(self):
+    def test_a_failure_is_reported_and_gives_status_1(self):
         make_contender(self.build, "elapse", printing("S6"))
         for script in ("echo 'count is wrong' >&2; exit 1", "echo nonsense",
                        "printf 'other\\t1\\n'"):
@@ -153,7 +153,7 @@ class Race(unittest.TestCase):
         self.assertEqual(done.returncode, 0)
         self.assertRegex(done.stdout, r"libuv +cannot +one thread only")
 
-    def test_what_is_missing_is_named(self):
+    def test_a_missing_contender_is_named(self):
         make_contender(self.build, "elapse", printing("S6"))
         done = self.race("S6")
         self.assertEqual(done.returncode, 0)

@@ -1,12 +1,12 @@
-"""What is measured, in which unit, and what came of it."""
+"""The figures of each workload, their units, and their summaries."""
 
 import statistics
 from collections import namedtuple
 
 from contenders import NOTES
 
-# A figure: what the program calls it, what the table does, its unit, its unit in that of the
-# program. Where per_5_s is set the figure grows with --seconds and is given for 5 s.
+# A figure: its name in the program's output, its name in the table, its unit, and that unit in the
+# program's. If per_5_s is set, the figure grows with --seconds, and the table gives it for 5 s.
 Figure = namedtuple("Figure", "metric label unit scale per_5_s", defaults=(1, False))
 
 # A workload with one number of threads. `marks` are the metrics that become notes.

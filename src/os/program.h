@@ -140,7 +140,7 @@ enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *
 void elapse__os_signals_release(const struct elapse__os_signals *signals, unsigned set);
 void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned set);
 
-/* Ends the taking. What is held back stays so. */
+/* Stops taking signals. The signals that are held back stay so. */
 void elapse__os_signals_close(struct elapse__os_signals *signals);
 
 /* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops it until it is

@@ -128,6 +128,7 @@ static void check_pending(const struct elapse__shard *shard, const struct elapse
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     bool unplaced = recurrence != NULL && recurrence->unplaced;
     if (elapse__by_wall_clock(task)) {
+        ELAPSE__ASSERT(recurrence != NULL);
         const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
         uint64_t tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
         ELAPSE__ASSERT(wall_clock->wheel != NULL);

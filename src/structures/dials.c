@@ -63,7 +63,7 @@
  *     0 is one tick wide, a slot of another level is as wide as the level below. A level
  *     spans its slots, or UINT64_MAX where that is more than 2^64 - 1.
  *
- * Who changes what:
+ * The functions, and what each changes:
  *     start, stop   idle <-> a ring; a slot's bit; wake, downwards
  *     follow_clock  pointer, as far as nothing has to be cascaded; wake
  *     find_due      pointer, wake: goes on to the next tick with work to do

@@ -50,7 +50,7 @@
  *  9. `pointer_slot` is the pointer's slot. Unless a jump of more than a turn is under way,
  *     `jump_origin` is the pointer, and no slot is unvisited.
  *
- * Who changes what:
+ * The functions, and what each changes:
  *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
  *     stop, pop    a ring -> idle
  *     take_aside   the ring of a slot -> aside

@@ -22,7 +22,7 @@
  *  4. No entry comes before its parent: by deadline, then by arming number.
  *  5. Every arming number is less than `sequence`.
  *
- * Who changes what:
+ * The functions, and what each changes:
  *     sift_up, sift_down   move one entry to where 4 holds, and keep 3
  *     start                the last index -> its place; or one place -> another
  *     remove_at            fills the gap with the last entry (stop, pop)

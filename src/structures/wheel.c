@@ -47,7 +47,7 @@
  *  8. `cascading` is 0, or it is an occupied slot above level 0 whose digit equals the
  *     pointer's, as an exception to 5; `wake` is then not after the clock.
  *
- * Who changes what:
+ * The functions, and what each changes:
  *     start        idle -> a ring; or only the deadline (postponing)
  *     stop         a ring -> idle
  *     pop_due      a ring -> idle; wake, when the timer was the last of its slot

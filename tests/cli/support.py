@@ -42,7 +42,7 @@ def trace_text(*lines):
 
 
 class ProgramTest(unittest.TestCase):
-    """A test case with a directory, a program to run, and what is asked of both."""
+    """A test case with a directory and a program to run in it."""
 
     maxDiff = None
 

@@ -263,7 +263,7 @@ static void spawn(void *context, const struct elapse_run *run)
     spawner->error = elapse_task_schedule_batch(run->scheduler, spawner->batch, 100);
 }
 
-static void from_inside_an_action_what_is_due_runs_in_the_same_step(void **state)
+static void due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step(void **state)
 {
     static struct spawner spawner;
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
@@ -351,7 +351,7 @@ int main(void)
         cmocka_unit_test(the_limit_refuses_each_on_its_own),
         cmocka_unit_test(a_closed_scheduler_refuses_all),
         cmocka_unit_test(past_and_far_deadlines_mix),
-        cmocka_unit_test(from_inside_an_action_what_is_due_runs_in_the_same_step),
+        cmocka_unit_test(due_tasks_of_a_batch_from_inside_an_action_run_in_the_same_step),
         cmocka_unit_test(batches_of_many_threads_all_run_once_and_never_early),
     };
 

@@ -400,7 +400,7 @@ static void a_due_task_that_waits_for_a_worker_is_removed(void **state)
     }
 }
 
-static void due_tasks_beyond_the_queue_are_removed_likewise(void **state)
+static void due_tasks_beyond_the_queue_are_removed_too(void **state)
 {
     enum { TASKS = 50 };
     static struct gate gate;
@@ -758,7 +758,7 @@ int main(void)
         cmocka_unit_test(an_action_that_cancels_itself_runs_no_more),
         cmocka_unit_test(a_destructor_may_cancel),
         cmocka_unit_test(a_due_task_that_waits_for_a_worker_is_removed),
-        cmocka_unit_test(due_tasks_beyond_the_queue_are_removed_likewise),
+        cmocka_unit_test(due_tasks_beyond_the_queue_are_removed_too),
         cmocka_unit_test(a_running_task_is_said_to_run_and_the_cancel_sticks),
         cmocka_unit_test(waiting_gives_up_at_its_time_out),
         cmocka_unit_test(waiting_for_a_pending_task_does_not_wait),

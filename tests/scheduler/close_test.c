@@ -26,7 +26,7 @@ static struct elapse_statistics statistics_of(struct elapse_scheduler *scheduler
     return statistics;
 }
 
-/* ---- what is handed back ---- */
+/* ---- tasks handed back ---- */
 
 enum { BACK_MAX = 5000 };
 
@@ -248,7 +248,7 @@ static void functions_may_be_called_while_a_task_is_handed_back(void **state)
     scheduler_end(scheduler);
 }
 
-/* ---- running what is due ---- */
+/* ---- running due tasks ---- */
 
 struct again {
     atomic_size_t begun;
@@ -513,7 +513,7 @@ static void many_due_tasks_run_at_closing_whatever_the_workers(void **state)
 
 /* ---- several at once ---- */
 
-static void of_closing_threads_one_closes_and_the_others_are_told(void **state)
+static void one_of_several_closing_threads_closes(void **state)
 {
     enum { THREADS = 4, ROUNDS = 50 };
 
@@ -714,7 +714,7 @@ int main(void)
         cmocka_unit_test(a_due_task_whose_key_is_running_runs_at_closing),
         cmocka_unit_test(a_running_task_rescheduled_before_the_close_ends_by_it),
         cmocka_unit_test(many_due_tasks_run_at_closing_whatever_the_workers),
-        cmocka_unit_test(of_closing_threads_one_closes_and_the_others_are_told),
+        cmocka_unit_test(one_of_several_closing_threads_closes),
         cmocka_unit_test(a_close_during_a_close_is_answered_busy),
         cmocka_unit_test(a_cancel_that_waits_is_answered_while_closing),
         cmocka_unit_test(a_close_waits_for_the_action_that_another_thread_steps),

@@ -358,7 +358,7 @@ static void set_during_a_run(void **state)
 }
 
 /* However the clock is set, each occurrence runs at most once, in order, and not before its
- * time; and what is left out is counted. */
+ * time; and the missed ones are counted. */
 static void set_at_random_the_oracle_agrees(void **state)
 {
     static const char *const expressions[] = {"*/5 * * * * *", "*/3 * * * *", "7 1-23/2 * * *",
@@ -408,7 +408,7 @@ static void set_at_random_the_oracle_agrees(void **state)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refused tasks ---- */
 
 static void expect_refused(struct elapse_scheduler *scheduler, const struct elapse_task *task)
 {

@@ -300,7 +300,7 @@ static void a_context_lives_until_the_last_of_its_runs(void **state)
     assert_int_equal(busy.destroyed, 1);
 }
 
-static void put_off(struct busy *busy, const struct elapse_run *run)
+static void postpone(struct busy *busy, const struct elapse_run *run)
 {
     busy->rescheduled =
         elapse_task_reschedule_after(run->scheduler, run->handle, 9 * ELAPSE_SECOND_NS);
@@ -309,8 +309,8 @@ static void put_off(struct busy *busy, const struct elapse_run *run)
 static void a_rescheduled_context_is_destroyed_by_cancel_or_close(void **state)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
-    struct busy cancelled = {.deed = put_off};
-    struct busy dropped = {.deed = put_off};
+    struct busy cancelled = {.deed = postpone};
+    struct busy dropped = {.deed = postpone};
     struct elapse_task task = busy_task(&cancelled);
     struct elapse_handle handle = schedule_at(scheduler, &task, 5);
 

@@ -1,13 +1,13 @@
 /*
- * What the tests of the scheduler share: tasks that write down their runs and their
- * ends, a scheduler on manual time, one with workers, and an action that can be held.
+ * Functions that the tests of the scheduler share: tasks that log their runs and their ends,
+ * schedulers on manual time and with workers, and an action that a test can hold.
  *
- * A task is named by a number below TASKS_MAX, which its context stands for; in small
- * tests that is a letter, so that "abc" says which tasks ran, in this order. There is
- * one log, emptied whenever a scheduler is made here.
+ * The name of a task is a number below TASKS_MAX, and its context stands for that number. In small
+ * tests it is a letter, so that "abc" says which tasks ran, in this order. There is one log. Each
+ * function here that makes a scheduler empties it.
  *
- * Actions only write down: a failed assertion leaves by longjmp, which an action must
- * not do.
+ * Actions only log, and assert nothing: a failed assertion calls longjmp, which must not leave an
+ * action.
  */
 #ifndef ELAPSE_TESTS_FIXTURE_H
 #define ELAPSE_TESTS_FIXTURE_H
@@ -30,38 +30,37 @@ enum { TASKS_MAX = 1 << 17 };
 
 /* ---- schedulers ---- */
 
-/* Options of a scheduler on manual time. */
+/* Returns the options of a scheduler on manual time. */
 struct elapse_scheduler_options manual_options(uint64_t tick_ns, unsigned shards);
 
-/* Makes one, not started, and empties the log. Fails the test if that fails. */
+/* Makes a scheduler without starting it, and empties the log. Fails the test on an error. */
 struct elapse_scheduler *scheduler_new(const struct elapse_scheduler_options *options);
 
-/* On manual time. */
+/* Makes a scheduler on manual time. */
 struct elapse_scheduler *manual_new(uint64_t tick_ns, unsigned shards);
 
-/* On the real clock, started, with so many workers and one shard. */
+/* Makes and starts a scheduler on the real clock, with one shard. */
 struct elapse_scheduler *started_new(unsigned workers);
 
-/* Closes (DROP) if that was not done, and frees. */
+/* Closes the scheduler with DROP if it is not closed yet, and frees it. */
 void scheduler_end(struct elapse_scheduler *scheduler);
 
 /* ---- tasks ---- */
 
-/* What stands for a task as its context, and back. */
+/* The context that stands for a number, and the number of a context. */
 void *name_of(size_t number);
 size_t number_of(const void *context);
 
-/* A task that writes down when it runs; one that writes down its end too; and one
- * that does both and has a key. */
+/* A task that logs its runs, one that also logs its end, and one that logs both and has a key. */
 struct elapse_task task_named(size_t number);
 struct elapse_task task_with_end(size_t number);
 struct elapse_task task_with_key(size_t number, const char *key, enum elapse_key_policy policy);
 
-/* The action and the destructor of those, for tasks of another kind. */
+/* Their action and their destructor, for tasks of another kind. */
 void write_run(void *context, const struct elapse_run *run);
 void write_end(void *context);
 
-/* Schedule; fail the test if the scheduler refuses. */
+/* Schedule a task and return its handle. Fail the test if the scheduler refuses. */
 struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
                                  uint64_t deadline_ns);
 struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
@@ -70,7 +69,7 @@ struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
 bool same_handle(struct elapse_handle one, struct elapse_handle other);
 bool zero_handle(struct elapse_handle handle);
 
-/* Pending tasks, as the statistics have it. */
+/* Returns the number of pending tasks, from the statistics. */
 uint64_t pending_tasks(struct elapse_scheduler *scheduler);
 
 /* ---- what has run ---- */
@@ -81,44 +80,43 @@ struct run_record {
     pthread_t thread;
 };
 
-/* How many runs are in the log; the one with this index. */
+/* Return the number of runs in the log, and one of them. */
 size_t runs(void);
 struct run_record run_at(uint64_t index);
 
-/* Steps to a time; how many actions ran. Fails the test if the scheduler refuses. */
+/* Steps to a time. Returns how many actions ran. Fails the test if the scheduler refuses. */
 size_t step(struct elapse_scheduler *scheduler, uint64_t now_ns);
 
-/* Fails the test unless exactly the tasks of these letters ran, in this order, since
- * the log was emptied or last expected. */
+/* Fails the test unless exactly the tasks of these letters ran, in this order, since the log was
+ * emptied or this function was last called. */
 void expect_runs(const char *letters);
 
-/* As step and expect_runs. */
+/* Calls step, and then expect_runs. */
 void expect_step(struct elapse_scheduler *scheduler, uint64_t now_ns, const char *letters);
 
-/* How often this task has ended; on which thread last. */
+/* Return how often this task has ended, and on which thread the last time. */
 size_t ends_of(size_t number);
 pthread_t end_thread_of(size_t number);
-/* How often any has. */
+/* Returns how often any task has ended. */
 size_t ends(void);
 
 void empty_log(void);
 
 /* ---- real time ---- */
 
-/* Waits until so many runs are in the log; fails the test after half a minute. */
+/* Waits until `count` runs are in the log. Fails the test after half a minute. */
 void wait_for_runs(size_t count);
 
-/* Likewise for any other condition. */
+/* Waits until met(context) is true. Fails the test after half a minute. */
 void wait_until(bool (*met)(void *context), void *context);
 
 void sleep_ns(uint64_t duration_ns);
 
-/* An action that holds its worker; its context is a gate: it raises `entered`
- * and waits for `open`. Let a gate be static: after a failed test its action may still
- * stand there. */
+/* The context of `hold`, an action that holds its worker: it adds 1 to `entered` and waits for
+ * `open`. Gates should be static, because the action may still wait after a failed test. */
 struct gate {
-    atomic_uint entered; /* how many actions have come to it */
-    atomic_uint left;    /* how many have returned */
+    atomic_uint entered; /* actions that have begun */
+    atomic_uint left;    /* actions that have returned */
     atomic_bool open;
 };
 

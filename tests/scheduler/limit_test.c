@@ -1,5 +1,5 @@
 /*
- * The limit on pending tasks, and the options: what is accepted, what is refused.
+ * The limit on pending tasks, and which options are accepted and which refused.
  */
 #include "aligned_memory.h"
 #include "fixture.h"

@@ -302,7 +302,7 @@ static bool was_handed_back(char name, uint64_t deadline_ns)
     return false;
 }
 
-static void a_close_that_would_run_what_is_due_is_refused(void **state)
+static void a_close_that_would_run_due_tasks_is_refused(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
 
@@ -455,7 +455,7 @@ int main(void)
         cmocka_unit_test(a_periodic_task_goes_on_when_it_is_done),
         cmocka_unit_test(a_burst_is_handed_out_run_by_run),
         cmocka_unit_test(after_each_counts_from_done),
-        cmocka_unit_test(a_close_that_would_run_what_is_due_is_refused),
+        cmocka_unit_test(a_close_that_would_run_due_tasks_is_refused),
         cmocka_unit_test(a_closed_one_hands_out_nothing),
         cmocka_unit_test(closing_waits_for_taken_tasks),
     };

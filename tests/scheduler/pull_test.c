@@ -1,6 +1,6 @@
 /*
- * Pull mode, on manual time: what is due is taken and done, one by one or many at once; what
- * is counted, and which calls are refused.
+ * Pull mode, on manual time: due tasks are taken and done, one by one or many at once; the
+ * statistics; and which calls are refused.
  */
 #include "fixture.h"
 #include "pulling.h"
@@ -11,7 +11,7 @@ static const struct elapse_handle no_handle = {0, 0, 0};
 
 /* ---- taking ---- */
 
-static void a_taken_task_is_told_what_its_action_would_be(void **state)
+static void a_taken_task_has_the_run_that_its_action_would_get(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle handle = add(scheduler, 'a', 5 * TICK_NS - 1);
@@ -131,7 +131,7 @@ static void the_order_holds_for_many(void **state)
     scheduler_end(scheduler);
 }
 
-static void what_is_scheduled_between_two_takes_takes_its_place(void **state)
+static void a_task_scheduled_between_two_takes_is_taken_in_its_order(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_taken first;
@@ -164,7 +164,7 @@ static void a_task_due_at_once_needs_no_step(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_task_put_off_or_cancelled_when_due_is_not_handed_out(void **state)
+static void a_task_postponed_or_cancelled_when_due_is_not_handed_out(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
@@ -177,7 +177,7 @@ static void a_task_put_off_or_cancelled_when_due_is_not_handed_out(void **state)
     go_to(scheduler, TICK_NS);
     taken = take(scheduler, 'a');
     done(scheduler, &taken);
-    /* However the scheduler keeps what is due: b is pending until it is taken. */
+    /* Although b is due, it is pending until it is taken. */
     assert_int_equal(elapse_task_cancel(scheduler, a), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel(scheduler, b), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends_of('b'), 1);
@@ -195,7 +195,7 @@ static void a_task_put_off_or_cancelled_when_due_is_not_handed_out(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_batch_takes_what_is_due_up_to_its_capacity(void **state)
+static void a_batch_takes_due_tasks_up_to_its_capacity(void **state)
 {
     enum { TASKS = 2500, CAPACITY = 1000 };
     static struct elapse_taken taken[CAPACITY];
@@ -323,7 +323,7 @@ static void a_wall_clock_time_is_taken_too(void **state)
 
 /* ---- done ---- */
 
-static void done_answers_gone_for_what_is_not_taken(void **state)
+static void done_answers_gone_for_a_task_that_is_not_taken(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_handle a = add(scheduler, 'a', TICK_NS);
@@ -584,19 +584,19 @@ static void manual_time_has_no_descriptor_and_needs_no_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_taken_task_is_told_what_its_action_would_be),
+        cmocka_unit_test(a_taken_task_has_the_run_that_its_action_would_get),
         cmocka_unit_test(nothing_is_handed_out_early),
         cmocka_unit_test(manual_time_never_waits),
         cmocka_unit_test(tasks_come_by_deadline_and_then_in_the_order_of_scheduling),
         cmocka_unit_test(the_order_holds_for_many),
-        cmocka_unit_test(what_is_scheduled_between_two_takes_takes_its_place),
+        cmocka_unit_test(a_task_scheduled_between_two_takes_is_taken_in_its_order),
         cmocka_unit_test(a_task_due_at_once_needs_no_step),
-        cmocka_unit_test(a_task_put_off_or_cancelled_when_due_is_not_handed_out),
-        cmocka_unit_test(a_batch_takes_what_is_due_up_to_its_capacity),
+        cmocka_unit_test(a_task_postponed_or_cancelled_when_due_is_not_handed_out),
+        cmocka_unit_test(a_batch_takes_due_tasks_up_to_its_capacity),
         cmocka_unit_test(tasks_of_all_shards_are_taken),
         cmocka_unit_test(an_action_may_be_null_in_pull_mode_alone),
         cmocka_unit_test(a_wall_clock_time_is_taken_too),
-        cmocka_unit_test(done_answers_gone_for_what_is_not_taken),
+        cmocka_unit_test(done_answers_gone_for_a_task_that_is_not_taken),
         cmocka_unit_test(tasks_may_be_done_in_any_order),
         cmocka_unit_test(another_thread_may_end_what_was_taken),
         cmocka_unit_test(a_destructor_may_use_the_scheduler_but_not_close_it),

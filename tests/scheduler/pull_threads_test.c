@@ -58,7 +58,7 @@ static struct queue {
     atomic_size_t taken;
     atomic_uint early;
     atomic_uint strange; /* answers that no take may give, and failing calls */
-    atomic_uint closed;  /* takers that were told so */
+    atomic_uint closed;  /* takers that got ELAPSE_ERROR_CLOSED */
     atomic_uint idle;    /* times that a take found nothing */
 } queue;
 
@@ -257,7 +257,7 @@ static void eight_threads_take_each_item_once_from_several_shards(void **state)
     share_a_queue(4, ELAPSE_NEVER, 300 * ELAPSE_MILLISECOND_NS, ELAPSE_CLOSE_HAND_BACK);
 }
 
-/* Whoever sleeps for the others gives up all the time. */
+/* The time-out of the thread that waits for the first deadline ends again and again. */
 static void short_time_outs_lose_no_item(void **state)
 {
     (void)state;
@@ -294,8 +294,9 @@ static void an_earlier_item_is_taken_while_all_sleep(void **state)
     scheduler_end(queue.scheduler);
 }
 
-/* One that the takers sleep for is moved, and one is due since its key is free. */
-static void a_reschedule_and_a_done_wake_who_waits(void **state)
+/* The takers sleep. A reschedule makes one task due; a done frees the key of another that is due.
+ */
+static void a_reschedule_and_a_done_wake_waiting_takers(void **state)
 {
     struct elapse_task task = {.key = "k", .key_bytes = 1, .context = name_of(1)};
     struct elapse_taken taken;
@@ -341,7 +342,7 @@ static void *ask_without_waiting(void *context)
     return NULL;
 }
 
-static void all_who_wait_are_told_that_it_is_closed(void **state)
+static void a_close_ends_all_waiting_takes(void **state)
 {
     enum { ROUNDS = 200 };
 
@@ -421,7 +422,7 @@ static void a_take_waits_as_long_as_its_time_out(void **state)
     assert_int_equal(ends(), 5);
 }
 
-static void time_outs_of_all_who_wait_are_kept(void **state)
+static void all_waiting_takes_end_at_their_time_outs(void **state)
 {
     unsigned idle = 5 * TAKERS;
 
@@ -735,11 +736,11 @@ int main(void)
         cmocka_unit_test(short_time_outs_lose_no_item),
         cmocka_unit_test(items_due_at_once_are_all_taken),
         cmocka_unit_test(an_earlier_item_is_taken_while_all_sleep),
-        cmocka_unit_test(a_reschedule_and_a_done_wake_who_waits),
-        cmocka_unit_test(all_who_wait_are_told_that_it_is_closed),
+        cmocka_unit_test(a_reschedule_and_a_done_wake_waiting_takers),
+        cmocka_unit_test(a_close_ends_all_waiting_takes),
         cmocka_unit_test(a_close_comes_between_asking),
         cmocka_unit_test(a_take_waits_as_long_as_its_time_out),
-        cmocka_unit_test(time_outs_of_all_who_wait_are_kept),
+        cmocka_unit_test(all_waiting_takes_end_at_their_time_outs),
         cmocka_unit_test(the_descriptor_says_when_to_take),
         cmocka_unit_test(the_descriptor_stays_readable_until_nothing_is_due),
         cmocka_unit_test(closing_wakes_event_loops),

@@ -1,5 +1,5 @@
 /*
- * What the tests of pull mode on manual time share.
+ * Functions that the tests of pull mode on manual time share.
  */
 #ifndef ELAPSE_TESTS_PULLING_H
 #define ELAPSE_TESTS_PULLING_H
@@ -35,7 +35,7 @@ static inline void expect_nothing(struct elapse_scheduler *scheduler)
     assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
 }
 
-/* Takes one, which must be this one. */
+/* Takes a task. Fails the test if it is not the task of this name. */
 static inline struct elapse_taken take(struct elapse_scheduler *scheduler, char name)
 {
     struct elapse_taken taken;
@@ -53,7 +53,8 @@ static inline void done(struct elapse_scheduler *scheduler, const struct elapse_
     assert_int_equal(elapse_task_done(scheduler, taken->run.handle), ELAPSE_OK);
 }
 
-/* Takes all that is due, each done before the next is taken. */
+/* Takes all due tasks, each done before the next is taken. Fails the test unless they are exactly
+ * the tasks of these letters, in this order. */
 static inline void expect_taken(struct elapse_scheduler *scheduler, const char *letters)
 {
     for (; *letters != '\0'; letters++) {

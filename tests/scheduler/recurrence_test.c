@@ -173,7 +173,7 @@ static void delay_counts_from_the_return(void **state)
     expect_step(scheduler, T(41), "");
     expect_step(scheduler, T(42), "a");
     expect_run(1, 2, T(42), T(42), 2);
-    /* What is late by less than a period has missed nothing. */
+    /* A run that is late by less than a period has missed nothing. */
     expect_step(scheduler, T(57), "a");
     expect_step(scheduler, T(62), "a");
     expect_run(3, 4, T(62), T(62), 0);
@@ -200,7 +200,7 @@ static void late_by_less_than_a_period_nothing_is_missed(void **state)
     }
 }
 
-/* What is due exactly now has not passed: it runs, in the same step. */
+/* An occurrence that is due exactly now has not passed: it runs, in the same step. */
 static void an_occurrence_due_exactly_now_is_not_missed(void **state)
 {
     static const enum elapse_missed policies[] = {ELAPSE_MISSED_SKIP, ELAPSE_MISSED_BURST,
@@ -294,7 +294,7 @@ static void after_each_counts_from_the_return(void **state)
     scheduler_end(scheduler);
 }
 
-/* ---- what is refused, and the end of time ---- */
+/* ---- refused periods, and the end of time ---- */
 
 static void unusable_periods_are_refused(void **state)
 {

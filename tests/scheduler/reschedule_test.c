@@ -328,17 +328,17 @@ static void moved_again_it_can_be_cancelled(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_due_task_of_the_same_tick_is_put_off_by_an_earlier_one(void **state)
+static void a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one(void **state)
 {
     struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
     struct mover mover = {.delay_ns = 10 * TICK_NS, .moves_left = 1};
     struct elapse_task task = {.action = move, .context = &mover};
-    struct elapse_task put_off = task_with_end('p');
+    struct elapse_task postponed = task_with_end('p');
     struct elapse_task last = task_with_end('z');
 
     (void)state;
     (void)schedule_at(scheduler, &task, 5 * TICK_NS);
-    mover.moved = schedule_at(scheduler, &put_off, 5 * TICK_NS);
+    mover.moved = schedule_at(scheduler, &postponed, 5 * TICK_NS);
     (void)schedule_at(scheduler, &last, 5 * TICK_NS);
     expect_step(scheduler, 5 * TICK_NS, "mz");
     assert_int_equal(mover.error, ELAPSE_OK);
@@ -551,7 +551,7 @@ int main(void)
         cmocka_unit_test(the_end_comes_only_after_the_last_run),
         cmocka_unit_test(with_delay_0_it_runs_again_in_the_same_step),
         cmocka_unit_test(moved_again_it_can_be_cancelled),
-        cmocka_unit_test(a_due_task_of_the_same_tick_is_put_off_by_an_earlier_one),
+        cmocka_unit_test(a_due_task_of_the_same_tick_is_postponed_by_an_earlier_one),
         cmocka_unit_test(a_due_task_that_waits_for_a_worker_is_moved),
         cmocka_unit_test(a_queued_task_moved_by_little_is_not_early),
         cmocka_unit_test(a_running_task_waits_for_its_action_to_end),

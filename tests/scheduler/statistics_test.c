@@ -336,7 +336,7 @@ static struct elapse_scheduler *late_new(const uint64_t *lateness_ns, size_t cou
     return scheduler;
 }
 
-static void one_lateness_is_told_exactly(void **state)
+static void a_single_lateness_is_exact(void **state)
 {
     static const double quantiles[] = {0, 0.001, 0.5, 0.999, 1};
 
@@ -457,7 +457,7 @@ int main(void)
         cmocka_unit_test(counts_balance_with_workers_at_rest),
         cmocka_unit_test(tasks_that_a_full_queue_holds_back_are_counted),
         cmocka_unit_test(a_queue_that_is_just_full_holds_nothing_back),
-        cmocka_unit_test(one_lateness_is_told_exactly),
+        cmocka_unit_test(a_single_lateness_is_exact),
         cmocka_unit_test(quantiles_are_right_to_an_eighth),
         cmocka_unit_test(a_few_late_ones_do_not_move_the_median),
         cmocka_unit_test(lateness_goes_by_the_tick),

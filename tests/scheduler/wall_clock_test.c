@@ -300,7 +300,7 @@ static void set_the_clock(void *context, const struct elapse_run *run)
     (void)elapse_scheduler_set_wall_clock(run->scheduler, set_inside_ns);
 }
 
-/* What is due by the time that was, and no longer, is not run. */
+/* A task that was due before the clock was set back, and no longer is, does not run. */
 static void set_back_in_an_action_nothing_is_early(void **state)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 1);
@@ -337,7 +337,7 @@ static void set_forward_in_an_action_what_it_passes_runs(void **state)
     scheduler_end(scheduler);
 }
 
-/* ---- what is refused ---- */
+/* ---- refused tasks ---- */
 
 static void slack_periods_and_nonsense_are_refused(void **state)
 {
@@ -487,7 +487,7 @@ static void closing_hands_it_back_with_a_wall_clock_time(void **state)
     scheduler_end(scheduler);
 }
 
-static void closing_runs_what_is_due_by_the_wall_clock(void **state)
+static void closing_runs_tasks_that_are_due_by_the_wall_clock(void **state)
 {
     struct elapse_scheduler *scheduler = wall_new(WALL_NS, 2);
 
@@ -514,7 +514,7 @@ struct entry {
     unsigned seen_runs;
     bool wall_clock;
     bool pending;
-    bool strange; /* it was told something wrong */
+    bool strange; /* its action got a wrong elapse_run */
 };
 
 static struct entry list[LIST];
@@ -599,7 +599,7 @@ static void list_step(struct elapse_scheduler *scheduler, uint64_t now_ns)
     assert_int_equal(pending_tasks(scheduler), pending);
 }
 
-/* Never later than what is first due. */
+/* Checks that next is not later than the first deadline. */
 static void list_next(struct elapse_scheduler *scheduler)
 {
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
@@ -695,7 +695,7 @@ int main(void)
         cmocka_unit_test(it_counts_among_pending_max),
         cmocka_unit_test(keys_are_shared_with_ordinary_tasks),
         cmocka_unit_test(closing_hands_it_back_with_a_wall_clock_time),
-        cmocka_unit_test(closing_runs_what_is_due_by_the_wall_clock),
+        cmocka_unit_test(closing_runs_tasks_that_are_due_by_the_wall_clock),
         cmocka_unit_test(back_and_forth_it_is_as_a_plain_list_says),
     };
 

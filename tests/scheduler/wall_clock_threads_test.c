@@ -1,6 +1,6 @@
 /*
- * Calendar times while several threads are about: beside steps and a wall clock that is
- * set, and on the real one.
+ * Wall-clock times while several threads use the scheduler: with steps and a wall clock that the
+ * test sets, and on the real one.
  */
 #define _POSIX_C_SOURCE 200809L
 

@@ -1,6 +1,6 @@
 /*
- * Workers, on the real clock: who runs what, how many there are, and what their
- * threads are like. Nothing here depends on how long something takes.
+ * Workers, on the real clock: which thread runs which action, how many threads there are, and
+ * their attributes. Nothing here depends on how long something takes.
  */
 #define _GNU_SOURCE /* the name and the attributes of a thread */
 
@@ -133,7 +133,7 @@ static bool all_asleep(void *scheduler)
     return none_running(scheduler) && threads.asleep == threads.count;
 }
 
-/* ---- who runs what ---- */
+/* ---- which thread runs which action ---- */
 
 static void a_slow_action_delays_no_other_while_a_worker_is_free(void **state)
 {
@@ -511,7 +511,7 @@ static void a_held_task_that_is_rescheduled_runs_after_it_has_ended(void **state
     (void)state;
     wait_entered(&gate, 1);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 0), ELAPSE_OK);
-    /* What is due later has run: the rescheduled one would have begun as well. */
+    /* A task due later has run, so the rescheduled one would have begun by now. */
     schedule_after(scheduler, &other, 3 * TICK_NS);
     wait_for_runs(1);
     assert_int_equal(atomic_load(&gate.entered), 1);

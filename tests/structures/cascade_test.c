@@ -1,6 +1,6 @@
 /*
  * Promise 6: cascade does the moving in bounded steps, resumes where it left off, and
- * changes nothing about what is popped.
+ * changes nothing in which timers are popped.
  */
 #include "subject.h"
 

@@ -199,7 +199,7 @@ static void for_each_in_mid_visit_reaches_all_and_ends_anywhere(void **state)
     }
 }
 
-static void what_is_aside_can_all_be_stopped(void **state)
+static void all_timers_aside_can_be_stopped(void **state)
 {
     struct opened opened;
     struct elapse_timer timers[3] = {{.place = 0}};
@@ -220,7 +220,7 @@ static void what_is_aside_can_all_be_stopped(void **state)
 
 /* A slot of level 1, one of level 2 and a visit, all at tick 1200, each with a timer for
  * 1205: the newest is the one of the finest level. */
-static void what_begins_at_one_tick_comes_down_in_order(void **state)
+static void slots_that_begin_at_one_tick_cascade_in_order(void **state)
 {
     struct opened opened;
     struct elapse_timer timers[4] = {{.place = 0}};
@@ -412,8 +412,8 @@ int main(void)
         cmocka_unit_test(a_stopped_parked_timer_costs_one_spurious_visit),
         cmocka_unit_test(a_visit_in_steps_keeps_the_order_of_arming),
         cmocka_unit_test(for_each_in_mid_visit_reaches_all_and_ends_anywhere),
-        cmocka_unit_test(what_is_aside_can_all_be_stopped),
-        cmocka_unit_test(what_begins_at_one_tick_comes_down_in_order),
+        cmocka_unit_test(all_timers_aside_can_be_stopped),
+        cmocka_unit_test(slots_that_begin_at_one_tick_cascade_in_order),
         cmocka_unit_test(a_level_is_made_when_a_deadline_needs_it),
         cmocka_unit_test(grown_levels_have_the_slots_of_the_last_one_listed),
         cmocka_unit_test(two_slots_grow_to_sixty_four_levels),

@@ -340,7 +340,7 @@ static void expect_no_shape(const struct elapse_shape *shape)
                      ELAPSE_ERROR_ARGUMENT);
 }
 
-static void what_is_not_a_shape_is_refused(void **state)
+static void wrong_shapes_are_refused(void **state)
 {
     static const uint32_t least[] = {2, 2};
     static const uint32_t one[] = {2, 1};
@@ -406,7 +406,7 @@ int main(void)
         cmocka_unit_test(levels_may_be_more_than_time_needs),
         cmocka_unit_test(a_header_of_another_version_is_refused),
         cmocka_unit_test(storage_that_is_missing_misplaced_or_small_is_refused),
-        cmocka_unit_test(what_is_not_a_shape_is_refused),
+        cmocka_unit_test(wrong_shapes_are_refused),
     };
 
     return cmocka_run_group_tests_name("dials", tests, NULL, NULL);

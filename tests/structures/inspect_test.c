@@ -266,7 +266,7 @@ static void dump_of_a_timer_postponed_to_never_after_its_first_deadline(void **s
     }
 }
 
-static void remaining_is_what_is_left(void **state)
+static void remaining_is_the_time_to_the_deadline(void **state)
 {
     struct elapse_timer timer = {0};
     struct subject *subject = subject_new(100);
@@ -320,7 +320,7 @@ int main(void)
         cmocka_unit_test(dump_describes_each_pending_timer_once_in_its_range),
         cmocka_unit_test(dump_of_timers_armed_for_never),
         cmocka_unit_test(dump_of_a_timer_postponed_to_never_after_its_first_deadline),
-        cmocka_unit_test(remaining_is_what_is_left),
+        cmocka_unit_test(remaining_is_the_time_to_the_deadline),
         cmocka_unit_test(count_follows_every_change),
     };
     int failures = 0;

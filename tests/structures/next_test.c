@@ -136,7 +136,7 @@ static void promise_10_after_a_stop_it_is_early_or_exact(void **state)
     subject_free(subject);
 }
 
-static void promise_10_after_putting_off_it_is_early_or_exact(void **state)
+static void promise_10_after_a_postponement_it_is_early_or_exact(void **state)
 {
     static const uint64_t later[] = {3001, 3500, 20000, UINT64_C(1) << 45, ELAPSE_NEVER};
 
@@ -206,7 +206,7 @@ int main(void)
         cmocka_unit_test(promise_10_following_it_visits_each_deadline_once),
         cmocka_unit_test(promise_10_a_lone_far_timer_costs_one_wake_up),
         cmocka_unit_test(promise_10_after_a_stop_it_is_early_or_exact),
-        cmocka_unit_test(promise_10_after_putting_off_it_is_early_or_exact),
+        cmocka_unit_test(promise_10_after_a_postponement_it_is_early_or_exact),
         cmocka_unit_test(promise_10_a_move_to_an_earlier_deadline_is_seen_at_once),
         cmocka_unit_test(promise_10_an_idle_time_out_postponed_for_ever_costs_few_wake_ups),
     };

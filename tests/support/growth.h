@@ -1,6 +1,6 @@
 /*
- * Where growing structures under test have their memory from: an allocator that can be told to
- * refuse, and that knows what has not been given back.
+ * The allocator of growing structures under test. It refuses requests if a test wants that, and it
+ * counts the pieces of memory that are not given back.
  */
 #ifndef ELAPSE_TESTS_GROWTH_H
 #define ELAPSE_TESTS_GROWTH_H
@@ -15,10 +15,10 @@ extern const struct elapse_allocator growth_allocator;
 /* Refuses every request after the next `requests`; SIZE_MAX: none. */
 void growth_limit(size_t requests);
 
-/* How many requests were refused so far. */
+/* Returns how many requests were refused so far. */
 uint64_t growth_refused(void);
 
-/* How many pieces of memory are not given back yet. */
+/* Returns how many pieces of memory are not given back yet. */
 size_t growth_outstanding(void);
 
 #endif

@@ -338,7 +338,7 @@ static bool apply_follow_next(struct trial *trial)
     trial->spurious_wake_ups += asleep && popped == 0;
     bool may_be_early = trial->kind->next == NEXT_EARLY || trial->kind->next == NEXT_A_TURN_AHEAD;
     if (!may_be_early && trial->spurious_wake_ups > trial->disturbances)
-        return fail(trial, "more empty wake-ups than timers stopped or moved");
+        return fail(trial, "more spurious wake-ups than timers stopped or moved");
     return true;
 }
 
@@ -400,7 +400,7 @@ bool trial_run_to_end(struct trial *trial)
     const struct operation follow = {.kind = OPERATION_FOLLOW_NEXT};
     const struct operation pop_all = {.kind = OPERATION_POP_ALL};
 
-    /* Each step pops something or is an empty wake-up, and those are bounded. */
+    /* Each step pops a timer or is a spurious wake-up, and the number of those is bounded. */
     while (trial->structure->next(trial->instance) != ELAPSE_NEVER) {
         struct operation jump = {.kind = OPERATION_ADVANCE};
 

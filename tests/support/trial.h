@@ -1,7 +1,7 @@
 /*
- * A trial: one structure, run in step with the oracle. Each operation is done on
- * both, and whatever the structure answers is held against the promises. Timers that
- * are not pending are released, so that no trial goes by without promise 12.
+ * A trial: one structure, run in step with the oracle. Each operation is done on both, and each
+ * answer of the structure is checked against the promises. Timers that are not pending are
+ * released, so that every trial checks promise 12.
  */
 #ifndef ELAPSE_TESTS_TRIAL_H
 #define ELAPSE_TESTS_TRIAL_H
@@ -20,7 +20,7 @@ struct trial_options {
     const struct kind *kind;
     uint64_t origin;
     size_t timers;   /* up to ORACLE_CAPACITY */
-    size_t capacity; /* of the storage at first; it doubles when it is full */
+    size_t capacity; /* of the storage at first. When the storage is full, it doubles */
 };
 
 struct trial {
@@ -41,21 +41,21 @@ struct trial {
     uint64_t disturbances;
     uint64_t spurious_wake_ups;
     char failure[200];    /* what went wrong; empty: nothing */
-    struct oracle oracle; /* last: the entries behind count mean nothing */
+    struct oracle oracle; /* the last member: its entries beyond `count` have no meaning */
 };
 
-/* Makes a trial of a fresh structure. Ends the program when memory is short. */
+/* Makes a trial of a fresh structure. Ends the program if there is no memory. */
 void trial_open(struct trial *trial, const struct trial_options *options);
 
 void trial_close(struct trial *trial);
 
-/* Does one operation. False: the structure broke a promise; `failure` says how. */
+/* Does one operation. Returns false if the structure broke a promise; `failure` says how. */
 bool trial_apply(struct trial *trial, const struct operation *operation);
 
-/* Follows next until nothing will ever be due. */
+/* Follows next until it is ELAPSE_NEVER. Returns false if the structure broke a promise. */
 bool trial_run_to_end(struct trial *trial);
 
-/* Runs it to the end, inspects it, and clears what is left. */
+/* Runs the trial to its end, inspects the structure, and clears it. */
 bool trial_finish(struct trial *trial);
 
 #endif

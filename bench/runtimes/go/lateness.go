@@ -43,7 +43,7 @@ func reportLateness(latenessNs []int64, file string) error {
 }
 
 // The lower bound of the bucket of so many microseconds: each has its own below 16 in magnitude,
-// and each power of two has 16 above. What is early is rounded away from 0.
+// and each power of two has 16 above. An early time is rounded away from 0.
 func bucketUs(latenessUs int64) int64 {
 	if latenessUs < 0 {
 		width := bucketWidth(-latenessUs)
@@ -59,7 +59,7 @@ func bucketWidth(magnitudeUs int64) int64 {
 	return 1 << (bits.Len64(uint64(magnitudeUs)) - 5)
 }
 
-// Division that rounds down, so that what is early by less than a microsecond is seen to be.
+// Division that rounds down, so that a timer that is early by less than a microsecond counts as early.
 func floorUs(ns int64) int64 {
 	us := ns / 1000
 	if ns%1000 < 0 {

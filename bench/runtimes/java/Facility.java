@@ -31,6 +31,6 @@ interface Facility {
      */
     boolean unlinks();
 
-    /** Ends the threads of the facility and drops what is pending. */
+    /** Ends the threads of the facility and drops the pending timers. */
     void close() throws InterruptedException;
 }

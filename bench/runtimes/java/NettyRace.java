@@ -31,7 +31,7 @@ import java.util.concurrent.locks.LockSupport;
 final class NettyRace implements Facility {
     private static final long LEAST_TICK_US = 1000;
     private static final long PATIENCE_NS = 300_000_000_000L;
-    private static final long LOOK_NS = 50_000; /* between two looks at what is pending */
+    private static final long LOOK_NS = 50_000; /* between two counts of the pending timers */
 
     private final HashedWheelTimer timer;
 

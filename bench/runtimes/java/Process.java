@@ -63,9 +63,10 @@ final class Process {
 
     /**
      * Measures what the process uses from its creation until it is stopped. Reading /proc takes
-     * time itself, and that time is left out: the calling thread's time is taken from its own
-     * clock, which is read last at the beginning and first at the end, and the switches are read
-     * next to it. (The JVM knows the time of the process only in hundredths of a second.)
+     * time itself, and that time is left out: the time of the calling thread comes from the
+     * thread's processor clock, which is read last at the beginning and first at the end, and the
+     * switches are read next to it. (The JVM knows the time of the process only in hundredths of a
+     * second.)
      */
     static final class Usage {
         private final Path self = Path.of("/proc/thread-self").toRealPath().getFileName();

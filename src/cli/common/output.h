@@ -1,6 +1,6 @@
 /*
- * Standard output. What is added is kept in memory, and written in large pieces or when
- * output_finish is called. An error in between is remembered until then.
+ * Standard output. Text that is added stays in memory until there is a large piece of it, or until
+ * output_finish is called, and is then written. output_finish also reports an earlier error.
  */
 #ifndef ELAPSE_CLI_COMMON_OUTPUT_H
 #define ELAPSE_CLI_COMMON_OUTPUT_H

@@ -67,7 +67,7 @@ static int month_length(int year, int month)
     return lengths[month - 1] + (month == 2 && is_leap);
 }
 
-/* Returns whether the calendar has this date, and the day this time. */
+/* Returns whether there is such a date, and such a time of day. */
 static bool exists(const struct date_and_time *time)
 {
     return time->month >= 1 && time->month <= 12 && time->day >= 1 &&
@@ -118,11 +118,11 @@ static const char *read_zone(struct reader *reader, int *east_s)
     return NULL;
 }
 
-/* ---- the calendar ---- */
+/* ---- dates and days ---- */
 
 /*
- * Years are counted from March here, so that a leap day is the last of its year. 400 years have
- * 146097 days, whichever they are. Day 0 is 0000-03-01, and 1970-01-01 is day 719468.
+ * Years are counted from March here, so that a leap day is the last of its year. Any 400 years in a
+ * row have 146097 days. Day 0 is 0000-03-01, and 1970-01-01 is day 719468.
  */
 enum { DAYS_IN_400_YEARS = 146097, DAYS_TO_1970 = 719468, SECONDS_A_DAY = 86400 };
 

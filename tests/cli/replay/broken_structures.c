@@ -1,6 +1,6 @@
 /*
- * The structures of the program elapse-broken: the heap, each time with one promise
- * broken, in the place of those of the library. What is broken is the name.
+ * The structures of the program elapse-broken, in the place of those of the library. Each is the
+ * heap with one broken promise, after which it is named.
  */
 #include <string.h>
 
@@ -120,7 +120,7 @@ static void dump_sound(const void *instance, elapse_dump_function *describe, voi
     elapse_heap_dump(instance, describe, context);
 }
 
-/* A structure named after what is not sound in it, as far as a replay uses it. */
+/* A structure named after the promise that it breaks. It has the functions that a replay calls. */
 #define BROKEN(NAME, INIT, START, NEXT)                                                   \
     {                                                                                     \
         .name = (NAME), .instance_bytes = sizeof(struct elapse_heap), .is_bounded = true, \

@@ -14,8 +14,8 @@ PROGRAM = os.environ.get("ELAPSE_BROKEN_PROGRAM", "elapse-broken")
 
 
 class Broken(support.ProgramTest):
-    """What is wrong is told on standard error, with the status of a failure; a build with
-    sanitizers also finds what a fault leaks."""
+    """The replay reports the broken promise on standard error and exits with the status of a
+    failure. A build with sanitizers also checks that it leaks no memory then."""
 
     def setUp(self):
         super().setUp()

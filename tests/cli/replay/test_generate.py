@@ -77,7 +77,7 @@ class Orders(support.ProgramTest):
         seeds = ("0", "2", "12345678901234567890", "18446744073709551615")
         self.assertEqual(len({default, *(self.generate(*few, "--seed", seed) for seed in seeds)}),
                          1 + len(seeds))
-        # Seeds change who pays and when, not who orders.
+        # A seed changes which orders are paid, and when, but not the orders.
         self.assertEqual(self.generate(*few, "--paid", "0", "--seed", "7"),
                          self.generate(*few, "--paid", "0"))
 
@@ -143,7 +143,7 @@ class Options(support.ProgramTest):
 
 
 class Output(support.ProgramTest):
-    """An output that does not take what is written."""
+    """Standard output to which nothing can be written."""
 
     def test_a_reader_that_goes_away(self):
         for restore_signals in (True, False):

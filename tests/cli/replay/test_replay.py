@@ -360,7 +360,7 @@ class Ticks(support.ProgramTest):
                 self.assertIn(f"\ntick         {shown}\n",
                               self.succeed("replay", f"--tick={text}", "trace.csv"))
 
-    def test_what_is_no_tick(self):
+    def test_wrong_ticks(self):
         for text, words in (
                 ("", "empty"), ("0", "unit is missing"), ("1", "unit is missing"),
                 ("-1", "negative"), ("-1s", "negative"), ("0s", "positive"), ("0.0us", "positive"),
@@ -438,7 +438,7 @@ class Options(support.ProgramTest):
 
 
 class Output(support.ProgramTest):
-    """An output that does not take what is written."""
+    """Standard output to which nothing can be written."""
 
     def setUp(self):
         super().setUp()
@@ -549,7 +549,7 @@ class Plots(support.ProgramTest):
             outcome = self.run_program("replay", "--plot", place, "trace.csv")
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
             self.assertRegex(outcome.errors, rf"\Aelapse replay: {re.escape(place)}: .*\n\Z")
-            # It is told before the replay.
+            # The error is reported before the replay begins.
             self.assertEqual(outcome.output, "")
         self.assertEqual(self.files(), ["trace.csv"])
 

@@ -82,7 +82,7 @@ class Lines(support.ProgramTest):
         self.assert_bad_line("10,start,a\0b,5,", "NUL", r"10,start,a\x00b,5,")
         self.assert_bad_line("10,start,a,5,\0", "NUL")
         self.assert_bad_line("\0", "NUL")
-        # What is shown of a line cannot reach the terminal as it is.
+        # The message escapes the characters that would control a terminal.
         self.assert_bad_trace(trace_text("\x1b[31mred"), 2, r"'\x1b[31mred'")
         self.assert_bad_trace(HEADER.encode() + b"10,\xff\xfe,a,5,\n", 2, r"'\xff\xfe'")
 
@@ -182,7 +182,7 @@ class Sequences(support.ProgramTest):
         self.assert_bad_trace(trace_text(f"{TIME_US_MAX},start,a,0,", "0,start,b,5,"), 3,
                               "time goes backwards", str(TIME_US_MAX))
 
-    def test_the_first_fault_is_told(self):
+    def test_the_first_fault_is_reported(self):
         faults = ("10,start,a,5", "5,start,b,1,", "10,stop,a,5,", "10,restart,never,5,",
                   "10,start,good,5,", "10,start,,5,", "x,start,a,5,", "10,start,a\0,5,",
                   "y" * (LINE_BYTES_MAX + 1))
@@ -263,7 +263,7 @@ class Files(support.ProgramTest):
                     self.assertEqual((outcome.status, outcome.output), (2, ""), outcome)
                     self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: .+\n\Z")
 
-    def test_a_bad_line_in_damaged_gzip_data_is_told_with_the_damage(self):
+    def test_a_bad_line_in_damaged_gzip_data_is_reported_with_the_damage(self):
         # More than is read at once, so that the line comes before the damage.
         text = trace_text("0,start,a,5,", "1,start,a,x,", *map(str, range(400000)))
         good = gzip.compress(text.encode(), mtime=0)
@@ -278,7 +278,7 @@ class Files(support.ProgramTest):
     def test_an_empty_name(self):
         self.assert_fault(self.run_program("replay", ""), "''", None, "No such file")
 
-    def test_damage_behind_the_last_line_is_told_as_damage(self):
+    def test_damage_behind_the_last_line_is_reported_as_damage(self):
         data = bytearray(self.compressed(10))
         data[-8] ^= 1
         self.write("bad.csv", bytes(data))

@@ -28,7 +28,7 @@ class RunTest(support.ProgramTest):
     """Runs elapse run."""
 
     def fire(self, *lines, arguments=()):
-        """What fires, when all is well."""
+        """Returns the timers that fire. Requires that the program succeeds."""
         text = "".join(line + "\n" for line in lines)
         return firings(self.succeed("run", *arguments, stdin=text))
 
@@ -36,7 +36,7 @@ class RunTest(support.ProgramTest):
         return [firing["key"] for firing in self.fire(*lines)]
 
     def begin(self, *arguments, **options):
-        """Starts the program, to be talked to; it is ended when the test ends."""
+        """Starts the program and returns it. It is killed when the test ends."""
         def reset():
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
@@ -55,7 +55,7 @@ class RunTest(support.ProgramTest):
         process.stdin.flush()
 
     def finish(self, process):
-        """What is left of output and errors, once the program has ended."""
+        """Waits for the program to end. Returns the rest of its output, and of its errors."""
         output, errors = process.communicate(timeout=100)
         return output.decode(), errors.decode()
 

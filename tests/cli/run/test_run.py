@@ -81,7 +81,7 @@ class Lines(RunTest):
                 self.assertEqual(json.loads(process.stdout.readline())["key"], first)
                 process.kill()
 
-    def test_what_is_ignored(self):
+    def test_ignored_lines(self):
         self.assertEqual(self.fire("", "   ", "\t", "# in 1ms a", "  # in 1ms b", "#", "#\x00"), [])
 
     def test_an_empty_input(self):
@@ -151,7 +151,7 @@ class Keys(RunTest):
         self.assertEqual(self.counts(errors)["replaced"], 0)
 
     def test_many_at_random(self):
-        """A hundred thousand lines against a dictionary: what is left fires, once and in order."""
+        """A hundred thousand lines against a dictionary: its timers fire, once and in order."""
         seed = random.randrange(2**32)
         with self.subTest(seed=seed):
             choose = random.Random(seed)

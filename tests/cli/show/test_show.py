@@ -1,6 +1,6 @@
-"""elapse show: the pictures, the ways down, the steps, and what is refused.
+"""elapse show: the pictures, the ways down, the steps, and the errors.
 
-Where a timer must be is known by hand: level 0 has 128 slots of one tick, the
+The expected places of the timers are worked out by hand: level 0 has 128 slots of one tick, the
 levels above 64 slots each, of 128 ticks, 8192 ticks, 524288 ticks and so on.
 """
 import fcntl
@@ -48,7 +48,7 @@ def slots(text):
 
 class ShowTest(ProgramTest):
     def shown(self, *arguments, columns=80):
-        """What is shown in a pipe, where all is plain ASCII."""
+        """Returns the output to a pipe, which must be plain ASCII."""
         environment = {"LC_ALL": "C.UTF-8", "TERM": "xterm", "COLUMNS": str(columns)}
         output = self.succeed("show", *map(str, arguments), env=environment)
         self.assertTrue(output.isascii())
@@ -269,7 +269,7 @@ class Path(ShowTest):
 
 class Step(ShowTest):
     def frames(self, *arguments, columns=80):
-        """The pictures without the last line: (tick, fired, came down, cells)."""
+        """The pictures without the last line: (tick, fired, cascaded, cells)."""
         frames = []
         for part in self.shown("--step", *arguments, columns=columns).split("\n\n")[:-1]:
             tick = int(re.match(r"-- (?:start|wake-up \d+|step \d+), tick (\d+) --\n", part)[1])
@@ -295,7 +295,7 @@ class Step(ShowTest):
         self.assertTrue(self.shown("--step", 3, 300).endswith(
             "\nAfter 2 wake-ups: 2 fired, 0 still pending, 0 moves\n"))
 
-    def test_every_goes_by_ticks_and_says_what_is_late(self):
+    def test_every_goes_by_ticks_and_names_late_timers(self):
         self.assertEqual([frame[:3] for frame in self.frames("--every", 100, 200, 250)], [
             (0, None, None),
             (100, "nothing", "nothing"),
@@ -441,7 +441,7 @@ class Terminal(unittest.TestCase):
                              **options)
         return output.partition("\x1b[J")[0].replace("\x1b[K", "").replace("\r", "")
 
-    def test_what_is_left_out_of_a_low_window_is_told(self):
+    def test_a_low_window_says_how_many_levels_it_leaves_out(self):
         timers = (5, 200, 9000, 600000, 40000000)
         for rows, levels, last in [(24, [0, 1, 2], "2 levels more: make the window taller"),
                                    (28, [0, 1, 2, 3], "1 level more: make the window taller"),
@@ -456,7 +456,7 @@ class Terminal(unittest.TestCase):
         self.assertTrue(self.first_picture(rows=24).endswith(LEGEND))
         self.assertNotIn("A cell is a slot", self.first_picture(rows=20))
 
-    def test_a_window_too_small_for_any_picture_is_told(self):
+    def test_a_window_too_small_for_any_picture_says_so(self):
         self.assertIn("Too low\n", self.first_picture(rows=2))
         self.assertIn("Too narrow\n", self.first_picture(columns=19))
 
@@ -486,7 +486,7 @@ class Terminal(unittest.TestCase):
 
 
 class Refused(ProgramTest):
-    def test_a_wrong_command_line_is_told(self):
+    def test_a_wrong_command_line_is_reported(self):
         for arguments, message in [
                 (["x"], "a timer is a delay in ticks, or @ and a tick, not 'x'"),
                 (["@"], "@ takes a tick, not ''"),
@@ -531,7 +531,7 @@ class Refused(ProgramTest):
             self.assertNotEqual(process.wait(timeout=60), 0)
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
-    def test_output_that_cannot_be_written_is_told(self):
+    def test_output_that_cannot_be_written_is_reported(self):
         with open("/dev/full", "wb") as full:
             outcome = self.run_program("show", stdout=full)
         self.assertEqual(outcome.status, STATUS_FAILED, outcome)

@@ -32,7 +32,7 @@ class Dials(ShowTest):
         self.assertEqual(strips(output), {0: ".1........"})
         self.assertEqual(slots(output), {(11, 11): (1, 1, "11")})
 
-    def test_a_timer_of_15_comes_down_at_10_and_fires_5_later(self):
+    def test_a_timer_of_15_cascades_at_10_and_fires_5_later(self):
         self.assertEqual(slots(self.shown("--slots", "10,10,10", 15)), {(10, 19): (1, 1, "15")})
         self.assertEqual(way(self.shown("--path", "--slots", "10,10,10", 15)), [
             (0, "starts on level 1, slot 1 [10,19]"),
@@ -76,7 +76,7 @@ class Dials(ShowTest):
         self.assertIn("parked   3 timers   past what the levels cover: due 20, 21, 40", output)
         self.assertIn("never due   1 timer", output)
 
-    def test_steps_tell_what_comes_down_from_where(self):
+    def test_steps_name_the_timers_that_cascade_and_their_levels(self):
         output = self.shown("--step", "--slots", "4,4", 5, 20, 21, 40)
         steps = re.findall(r"^-- wake-up \d, tick (\d+) --\n  fires +(.*)\n  cascades +(.*)$",
                            output, re.M)
@@ -144,7 +144,7 @@ class Hashed(ShowTest):
         self.assertEqual(stops[-2][1], "and so on")
         self.assertEqual(stops[-1], (1000, "fires, on time: after 100 wake-ups and 99 moves"))
 
-    def test_what_is_in_no_slot(self):
+    def test_timers_in_no_slot(self):
         output = self.shown("--structure", "hashed:10", 0, 5, "18446744073709551615")
         self.assertIn("due now   1 timer", output)
         self.assertIn("never due   1 timer", output)
@@ -162,7 +162,7 @@ class Chosen(ShowTest):
         self.assertEqual(self.shown("--slots", "60,60,24,30", 5),
                          self.shown("--structure", "dials", 5))
 
-    def test_what_cannot_be_chosen_is_told(self):
+    def test_a_wrong_structure_is_reported(self):
         for arguments, message in [
                 (["--structure", "whee"], "there is no structure 'whee'"),
                 (["--structure", "heap"], "the heap has no slots to draw"),

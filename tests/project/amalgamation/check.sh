@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The two files of `./dev amalgamate`: the same from run to run, self-contained, without
-# a warning from any compiler that is here, usable from C++, and the structures alone
-# freestanding. Faults in the sources are told by place.
+# Checks the two files of `./dev amalgamate`. They are the same from run to run and self-contained,
+# every compiler that is installed compiles them without a warning, C++ can use them, and the
+# structures alone are freestanding. A fault in the sources is reported with its file and line.
 #
 # Usage: check.sh SOURCE_DIR SCRATCH_DIR
 set -euo pipefail
@@ -10,8 +10,8 @@ source_dir=$1
 scratch_dir=$2
 # shellcheck source=tests/structures/freestanding/symbols.sh
 source "$source_dir/tests/structures/freestanding/symbols.sh"
-# Beyond what users are promised: what several files, each right by itself, could hide
-# from each other as one.
+# More warnings than users are promised to be spared: they find clashes between files that are right
+# one by one.
 warnings=(-Wall -Wextra -Wpedantic -Wredundant-decls -Wshadow -Werror)
 
 rm -rf "$scratch_dir"

@@ -191,7 +191,7 @@ static void two_actions_that_wait_for_each_other(void **state)
 /* ---- one worker ---- */
 
 struct errand {
-    sem_t done;        /* for who waits for the errand */
+    sem_t done;        /* for the thread that waits for the errand */
     sem_t at_end;      /* for the test */
     atomic_int waited; /* errno of the wait; 0: it was done */
 };

@@ -23,7 +23,7 @@ for level in -O0 -O2; do
 done
 readelf -d take-shared | grep -q 'NEEDED.*libelapse' || fail "take-shared does not ask for the library"
 
-# Who links with the shared library needs none of what it needs itself.
+# A program that links with the shared library need not name the libraries that that one needs.
 [[ " ${static[*]} " == *" -pthread "* ]] || fail "--static does not name -pthread: ${static[*]}"
 [[ " ${shared[*]} " != *" -pthread "* ]] || fail "-pthread is asked for: ${shared[*]}"
 

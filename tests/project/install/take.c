@@ -1,6 +1,6 @@
 /*
- * A program of somebody who has taken the library: wheel, heap and scheduler, each through
- * its inline functions too, and the version when it runs. Prints that version.
+ * A program that uses an installed library: the wheel, the heap and the scheduler, with their
+ * inline functions. Prints the version of the library with which it runs.
  */
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void count(void *context, const struct elapse_run *run)
     ++*(int *)context;
 }
 
-/* With threads: closing runs what is due, and waits for it. */
+/* With threads: closing runs the due task, and waits for it. */
 static int scheduler_runs(void)
 {
     struct elapse_scheduler_options options;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# find_package refuses a version with another ABI, and one that is newer than what is there.
+# find_package refuses a version with another ABI, and one newer than the installed version.
 set -euo pipefail
 # shellcheck source=tests/project/install/support.sh
 source "$(dirname "${BASH_SOURCE[0]}")/support.sh"

@@ -1,5 +1,5 @@
 /*
- * Pull mode, while something fails: what is due is taken on the one thread there is, waiting in
+ * Pull mode, while something fails. The one thread of the program takes the due tasks, and waits in
  * take or by the descriptor.
  */
 #include "scenario.h"

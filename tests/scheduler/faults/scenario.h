@@ -1,6 +1,6 @@
 /*
- * What a user does with a scheduler, from new to free, while something fails: and what
- * must hold all the same.
+ * What a user does with a scheduler, from new to free, while something fails; and checks of what
+ * must hold even so.
  */
 #ifndef ELAPSE_TESTS_SCENARIO_H
 #define ELAPSE_TESTS_SCENARIO_H
@@ -15,7 +15,7 @@ struct scenario {
     bool onward;   /* all that follows the first failure fails too */
     bool memory;   /* it is memory that fails */
     bool thread;   /* it is the start of a thread that fails */
-    unsigned turn; /* what is done in turns: how it is closed */
+    unsigned turn; /* the number of the scenario: it chooses the way of closing */
 };
 
 enum { THINGS = 2000 };

@@ -133,8 +133,8 @@ static void random_operations_go_as_with_an_array(void **state)
     operate(13, 12, 0);
 }
 
-/* Twenty keys have each hash, so it is their bytes that tell. */
-static void keys_of_one_hash_are_told_apart(void **state)
+/* Each hash belongs to twenty keys, so only their bytes distinguish them. */
+static void keys_of_one_hash_are_distinguished(void **state)
 {
     (void)state;
     operate(14, 10, 3);
@@ -275,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_operations_go_as_with_an_array),
-        cmocka_unit_test(keys_of_one_hash_are_told_apart),
+        cmocka_unit_test(keys_of_one_hash_are_distinguished),
         cmocka_unit_test(it_splits_a_bucket_at_a_time_through_several_segments),
         cmocka_unit_test(without_memory_its_buckets_get_longer),
         cmocka_unit_test(a_segment_that_is_there_already_is_refused),

@@ -30,7 +30,7 @@ static void check(uint64_t time_ns, uint64_t tick_ns)
     /* The last one that has begun. */
     assert_true((wide)begun * tick_ns <= time_ns);
     assert_true((wide)(begun + 1) * tick_ns > time_ns);
-    /* So what is due at `due` is not early, and from the deadline on by less than a tick late. */
+    /* So a timer that fires at `due` is not early, and less than a tick late. */
     assert_int_equal(due - begun, time_ns % tick_ns == 0 ? 0 : 1);
     assert_true(due < ELAPSE_NEVER);
 }

@@ -56,7 +56,7 @@ static void publish(struct round *round, struct record *record)
 
 /* ---- scheduling ---- */
 
-/* A task on its way: what is told to the scheduler, and what it stands on. */
+/* A task that is to be scheduled, and the memory to which it points. */
 struct draft {
     struct elapse_task task;
     char key[16];
@@ -124,7 +124,7 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
         draft->task.key = draft->key;
         draft->task.key_bytes = key_bytes_of(key, draft->key);
         draft->task.if_key_pending = (enum elapse_key_policy)random_below(source, 3);
-        /* What is kept away is known by its destructor alone. */
+        /* Only the destructor shows that a task was kept away. */
         if (!record->has_destructor && draft->task.if_key_pending == ELAPSE_KEY_KEEP)
             draft->task.if_key_pending = ELAPSE_KEY_REPLACE;
     }
@@ -134,7 +134,8 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
     draw_recurrence(draft, record, source);
 }
 
-/* A replaced task with a plain key cannot be told from one that waits, so it must not be far. */
+/* The checks cannot distinguish a replaced task with a plain key from a waiting one, so it must not
+ * be far. */
 static uint64_t no_further(const struct record *record, uint64_t time_ns, uint64_t least_ns)
 {
     return record->key >= KEYS && time_ns >= far_ns + least_ns ? least_ns : time_ns;
@@ -258,7 +259,7 @@ static void schedule_batch(struct round *round, struct random_source *source)
     }
     struct record *records = &round->records[first];
     for (size_t i = 0; i < wanted; i++) {
-        /* Each key once, so that what is destroyed in this call was kept away. */
+        /* Each key occurs once, so a task that this call destroys was kept away. */
         int key = random_one_in(source, 3) ? (first_key + (int)i) % KEYS : -1;
         draft_draw(&drafts[i], &records[i], source, key);
         records[i].handle_known_first = false;
@@ -475,7 +476,7 @@ static void look(struct round *round, struct random_source *source)
 void cancel_own(struct record *record, struct elapse_handle handle)
 {
     struct elapse_scheduler *scheduler = record->round->scheduler;
-    bool pull = record->round->takers > 0; /* then who has taken it is a thread like any other */
+    bool pull = record->round->takers > 0; /* then no action runs: a thread has taken the task */
     enum elapse_cancel answer =
         elapse_task_cancel_wait(scheduler, handle, pull ? ELAPSE_MICROSECOND_NS : ELAPSE_NEVER);
     must(answer == (pull ? ELAPSE_CANCEL_RUNNING : ELAPSE_CANCEL_SELF), record->round, record,

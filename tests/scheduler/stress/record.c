@@ -145,8 +145,7 @@ static void check_time(struct record *record, const struct elapse_run *run)
 static void check_number(struct record *record, const struct elapse_run *run, uint32_t runs)
 {
     struct round *round = record->round;
-    must(run->wall_clock == record->wall_clock, round, record,
-         "was told the time of another clock");
+    must(run->wall_clock == record->wall_clock, round, record, "got the time of another clock");
     if (record->recurrence == ELAPSE_RECUR_NEVER) {
         must(run->missed == 0, round, record, "missed what it never had");
         return;

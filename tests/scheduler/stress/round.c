@@ -151,7 +151,7 @@ static void round_live(struct round *round)
     struct random_source *source = random_of_thread(round);
     pthread_t threads[THREADS_MAX];
     unsigned others = round->configuration->threads - 1;
-    bool closes_at_rest = false; /* then nothing but closing wakes whoever sleeps */
+    bool closes_at_rest = false; /* then only closing wakes the sleeping takers */
     for (unsigned i = 0; i < others; i++)
         must(pthread_create(&threads[i], NULL, go_on, round) == 0, round, NULL, "no thread");
     for (uint64_t i = 0; i < round->operations_each; i++)

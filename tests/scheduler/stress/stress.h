@@ -1,9 +1,9 @@
 /*
- * The stress test: threads that do everything at once with a scheduler on the real clock,
- * and a record for each task, by which every one of them is accounted for.
+ * The stress test: threads that call everything at once on a scheduler with the real clock. Each
+ * task has a record, from which the test checks at the end that no task was lost.
  *
- * A record is the context of one task. It outlives the task: records are the round's,
- * so that what comes too late is seen, not read out of freed memory.
+ * A record is the context of one task. It belongs to the round and outlives the task, so that a
+ * call that comes too late is detected, and does not read freed memory.
  *
  *      main.c        options, rounds until the time is up, summary
  *      round.c       one scheduler: new, start, threads, rest, close, free
@@ -26,29 +26,29 @@
 #include "random.h"
 
 enum {
-    RECORDS = 12000,  /* tasks of a round, at most */
-    KEYS = 300,       /* keys that are looked up; their tasks have destructors */
-    PLAIN_KEYS = 100, /* keys of tasks without destructors; never looked up */
-    HISTORY = 8,      /* deadlines that a task is given, at most */
-    LOCKS = 256,      /* guard the histories */
-    BATCH = 100,      /* more than is done within one holding of a lock */
+    RECORDS = 12000,  /* the most tasks of a round */
+    KEYS = 300,       /* keys that are looked up. Their tasks have destructors */
+    PLAIN_KEYS = 100, /* keys of tasks without destructors. They are never looked up */
+    HISTORY = 8,      /* the most deadlines that a task is given */
+    LOCKS = 256,      /* they guard the histories */
+    BATCH = 100,      /* more tasks than the scheduler handles under one lock */
     THREADS_MAX = 64,
 };
 
-/* Beyond the end of any round: a task with such a deadline only ends by being taken out. */
+/* Beyond the end of any round: a task with such a deadline ends only by a cancel, a replacement or
+ * closing. */
 static const uint64_t far_ns = 1000 * ELAPSE_SECOND_NS;
 
-/* A deadline that was asked for. With `after`, and with slack, all that is known is between
- * what it lies. */
+/* A deadline that was asked for. If a delay or slack was given, only its bounds are known. */
 struct asked {
     uint64_t low_ns;
     uint64_t high_ns;       /* the end of the tick that the latest one falls into */
-    uint64_t asked_ns;      /* when the call that asked had returned */
-    uint64_t superseded_ns; /* when the call that asked for another had; NEVER: it has not */
+    uint64_t asked_ns;      /* when the call returned that asked for it */
+    uint64_t superseded_ns; /* when the call returned that asked for another; NEVER: none has */
     bool rescheduled;       /* it is not the first one */
 };
 
-/* How a task ended, as its destructor was able to see. */
+/* How a task ended, as far as its destructor can know. */
 enum end {
     END_NONE,
     END_RAN,
@@ -96,11 +96,11 @@ struct record {
 
 enum phase {
     PHASE_BUSY,
-    PHASE_REST, /* nobody begins anything; what is due runs */
+    PHASE_REST, /* no thread begins an operation; due tasks run */
     PHASE_END,
 };
 
-/* How many threads take, where the rounds draw that themselves: none in most of them. */
+/* The value of `takers` if each round draws how many threads take. Most rounds draw none. */
 enum { TAKERS_DRAWN = -1 };
 
 struct configuration {
@@ -133,8 +133,8 @@ struct round {
     uint64_t pending_max;
     enum elapse_close how;
     unsigned takers; /* 0: it is not in pull mode */
-    bool starts;     /* it is started before the threads are made */
-    bool has_cron;   /* something comes due each second */
+    bool starts;     /* the scheduler is started before the threads are made */
+    bool has_cron;   /* a task comes due each second */
     _Atomic bool started;
     uint64_t begun_ns;
     uint64_t begun_wall_clock_ns;
@@ -159,7 +159,7 @@ struct round {
     _Atomic uint64_t recurring_runs; /* of these runs, those of tasks that recur */
 };
 
-/* The call that this thread is inside of, which tells a destructor why it is called. */
+/* The call in which this thread is. A destructor reads from it why it is called. */
 enum call {
     CALL_SCHEDULE,
     CALL_BATCH,
@@ -170,7 +170,7 @@ enum call {
 struct frame {
     struct frame *outer;
     enum call call;
-    const struct record *first; /* SCHEDULE, BATCH: of these */
+    const struct record *first; /* SCHEDULE, BATCH: the first of `count` records to be scheduled */
     size_t count;
     struct record *destroyed; /* the last one destroyed in this call */
     unsigned destructions;
@@ -178,7 +178,7 @@ struct frame {
 
 /* ---- main.c ---- */
 
-/* Says what is wrong and how to see it again, and ends the process. */
+/* Prints what is wrong and how to repeat the run, and ends the process. */
 _Noreturn void fault(const struct round *round, const struct record *record, const char *what);
 
 static inline void must(bool good, const struct round *round, const struct record *record,
@@ -201,22 +201,23 @@ struct record *record_take(struct round *round);
 void record_lock(struct record *record);
 void record_unlock(struct record *record);
 
-/* What lies between `low_ns` and `high_ns`, rounded up to a tick. */
+/* Returns a deadline that lies between `low_ns` and `high_ns`, and that the scheduler rounds up to
+ * a tick. */
 struct asked asked_between(const struct round *round, uint64_t low_ns, uint64_t high_ns);
 
-/* From here on no run of it may begin: a cancel has returned, and said that it is running. */
+/* Notes that no further run may begin: a cancel has returned with RUNNING. */
 void record_runs_no_more(struct record *record);
 
-/* The deadline in force; NEVER if that is what was asked for. */
+/* Returns the deadline in force, which may be NEVER. */
 const struct asked *record_in_force(const struct record *record);
 
 void record_action(void *context, const struct elapse_run *run);
 
-/* What record_action does, one after the other: in pull mode time goes by in between. */
+/* The two parts of record_action. In pull mode time passes between them. */
 void record_begin(struct record *record, const struct elapse_run *run);
 void record_work(struct record *record, const struct elapse_run *run);
 
-/* Ends a run that was taken, on whichever thread; `handle` is that of the run. */
+/* Ends a run that was taken, on any thread. `handle` is that of the run. */
 void record_done(struct record *record, struct elapse_handle handle);
 
 void record_destroy(void *context);
@@ -225,18 +226,19 @@ size_t key_bytes_of(int key, char bytes[16]);
 
 /* ---- operations.c ---- */
 
-/* One operation, or one batch. `inside`: called from an action or a destructor. */
+/* Does one operation, or one batch. `inside`: called from an action or a destructor. */
 void operate(struct round *round, struct random_source *source, bool inside);
 
-/* What an action may do with its own task. */
+/* Does something at random that an action may do with its own task. */
 void operate_on_own(struct record *record, struct random_source *source);
 
-/* The action's own task, by the handle that its run has told, is to end. */
+/* Cancels the action's own task, by the handle of its run, and checks the answers. */
 void cancel_own(struct record *record, struct elapse_handle handle);
 
 /* ---- accounts.c ---- */
 
-/* Tasks that only a cancel, a replacement or closing can end, once all is at rest. */
+/* Returns the number of tasks that only a cancel, a replacement or closing can end. Requires that
+ * all threads rest. */
 uint64_t accounts_far(const struct round *round);
 
 /* Checks all records, and the statistics against them. */
@@ -246,13 +248,13 @@ void accounts_check(struct round *round, const struct elapse_statistics *statist
 
 struct takers;
 
-/* Makes the threads that take. The round is started. */
+/* Starts the threads that take. Requires that the scheduler of the round is started. */
 struct takers *takers_begin(struct round *round);
 
-/* Waits until all have been told that it is closed. */
+/* Waits until each of them got ELAPSE_ERROR_CLOSED. */
 void takers_end(struct takers *takers);
 
-/* While it is neither started nor closed, or closed, nobody gets anything. */
+/* Checks that no take gets a task. Requires that the scheduler is not started yet, or closed. */
 void takers_expect_nothing(const struct round *round, enum elapse_error error);
 
 /* ---- round.c ---- */

@@ -1,11 +1,11 @@
 /*
- * Pull mode: threads that take, and do with what they get what workers do elsewhere. Some of it
- * they leave to another thread to end, later and in any order, so that tasks are taken and not done
- * while everything else goes on.
+ * Pull mode: threads that take tasks, and run them as workers do elsewhere. They leave some of the
+ * tasks to another thread, which ends them later and in any order, so that tasks are taken and not
+ * done while everything else goes on.
  *
- * How they wait is the round's: in take, each as long as it likes; by the descriptor, without an
- * end, so that a wake-up that is missing is missed; or now this way and now that. The last is
- * allowed, but nobody may count on the descriptor then.
+ * Each round chooses how they wait: in take, with any time-out; by the descriptor, without a
+ * time-out, so that a wake-up that does not come stops the round; or by either, at random. The last
+ * is allowed, but then no thread may rely on the descriptor.
  */
 #include "stress.h"
 
@@ -58,9 +58,9 @@ static void nap(struct random_source *source)
     (void)nanosleep(&nap, NULL);
 }
 
-/* ---- what is left undone ---- */
+/* ---- tasks taken and not done ---- */
 
-/* Leaves it to the finisher; false if that has enough to do. */
+/* Leaves the task to the finisher. Returns false if that has enough to do. */
 static bool leave_undone(struct takers *takers, struct undone undone)
 {
     (void)pthread_mutex_lock(&takers->lock);

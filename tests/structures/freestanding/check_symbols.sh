@@ -18,6 +18,6 @@ for source in "$source_dir"/src/structures/*.c; do
     "$compiler" -std=c11 -ffreestanding -O2 -Wall -Wextra -Werror -I "$source_dir/include" \
         -c "$source" -o "$scratch_dir/$(basename "$source" .c).o"
 done
-# One relocatable object: what is still undefined in it comes from outside.
+# One relocatable object: the symbols that are still undefined in it come from outside.
 "$compiler" -nostdlib -r "$scratch_dir"/*.o -o "$scratch_dir/structures.o"
 needs_nothing_foreign "$scratch_dir/structures.o"

@@ -102,7 +102,7 @@ static int compare_ticks(const void *one, const void *other)
     return (first > second) - (first < second);
 }
 
-/* Advances, finds out what is due by then, and holds next against the least. */
+/* Advances, collects the deadlines that are due by then, and compares next with the least. */
 static bool advance(struct large *large)
 {
     uint64_t distance = random_of_bits(&large->source, 22) % ELAPSE_TIME_MAX;
