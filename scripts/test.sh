@@ -18,7 +18,8 @@ all_steps()
     step 30 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
     step 50 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
     step 100 'coverage: every branch of the structures' scripts/coverage.sh
-    step 170 'mutants: each planted fault is found' tests/project/mutants/run
+    step 170 'mutants: each fault planted in the structures is found' tests/project/mutants/run
+    step 60 'mutants: each fault planted in the scheduler is found' tests/scheduler/mutants/run
 }
 
 mode=all

@@ -28,7 +28,7 @@ static void close_shards(struct elapse_scheduler *scheduler)
 
 /* Runs all tasks that are due now, and those that wait for their key. Requires that the clock
  * thread has left and all shards are closed; this thread does the work of the clock thread. */
-static void run_what_is_due(struct elapse_scheduler *scheduler)
+static void run_due_tasks(struct elapse_scheduler *scheduler)
 {
     struct elapse__ticks now = elapse__now(scheduler);
     if (atomic_load(&scheduler->worker_count) == 0) {
@@ -154,7 +154,7 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     if (has_threads)
         elapse__clock_thread_end(scheduler);
     if (how == ELAPSE_CLOSE_RUN_DUE)
-        run_what_is_due(scheduler);
+        run_due_tasks(scheduler);
     if (has_threads)
         elapse__workers_end(scheduler);
     collect_all(collection);

@@ -1,5 +1,5 @@
 /*
- * Manual time: elapse_scheduler_step runs what is due on the calling thread.
+ * Manual time: elapse_scheduler_step runs all due tasks on the calling thread.
  */
 #ifndef ELAPSE__STEP_H
 #define ELAPSE__STEP_H
