@@ -1,0 +1,268 @@
+/*
+ * No due task waits behind others for ever: tasks by the wall clock run beside tasks by the
+ * monotonic clock that never leave a moment in between, and the other way round.
+ *
+ * The load never ends by itself: whenever one of its tasks runs, further ones are due already.
+ * Time stands still except that each of these runs moves it by a tick, so nothing depends on how
+ * long something takes. After TURNS_MAX turns the load ends, so that a scheduler that is not fair
+ * fails the test and does not hang it.
+ */
+#include "../support/fake_os.h"
+#include "fixture.h"
+#include "wall_clock.h"
+
+enum { TURNS_MAX = 10000, LOAD_TASKS = 200, VICTIMS = 8 };
+
+/* What the actions write down. They assert nothing. */
+static struct {
+    atomic_uint turns;         /* runs of the load */
+    atomic_uint victims;       /* tasks beside it that have run */
+    atomic_uint turns_at_last; /* turns when the last of these ran for the first time */
+    atomic_uint refused;       /* what an action asked for and did not get */
+    atomic_bool has_run[VICTIMS];
+} noted;
+
+static void note_nothing(void)
+{
+    memset(&noted, 0, sizeof noted);
+}
+
+static void note_victim(size_t number)
+{
+    if (atomic_exchange(&noted.has_run[number], true))
+        return;
+    atomic_store(&noted.turns_at_last, atomic_load(&noted.turns));
+    atomic_fetch_add(&noted.victims, 1);
+}
+
+static void run_victim(void *context, const struct elapse_run *run)
+{
+    (void)run;
+    note_victim(number_of(context));
+}
+
+/* Waits for the tasks beside the load. It ends by itself, so they run even if nobody is fair. */
+static bool all_victims_ran(void *count)
+{
+    return atomic_load(&noted.victims) == *(unsigned *)count;
+}
+
+static void expect_fairness(unsigned victims)
+{
+    assert_int_equal(atomic_load(&noted.victims), victims);
+    assert_int_equal(atomic_load(&noted.refused), 0);
+    assert_in_range(atomic_load(&noted.turns_at_last), 0, TURNS_MAX - 1);
+}
+
+static struct elapse_task victim(size_t number)
+{
+    static const char keys[VICTIMS] = "01234567";
+
+    /* A key of its own, so that they are spread over the shards. */
+    return (struct elapse_task){
+        .action = run_victim, .context = name_of(number), .key = &keys[number], .key_bytes = 1};
+}
+
+/* One that is due at once, and one that recurs by a cron expression. */
+static void schedule_victims_by_wall_clock(struct elapse_scheduler *scheduler)
+{
+    struct elapse_task task = victim(0);
+    struct elapse_cron every_second;
+    struct elapse_cron_fault fault;
+
+    assert_int_equal(elapse_task_schedule_at_wall_clock(
+                         scheduler, &task, elapse_scheduler_wall_clock_ns(scheduler), NULL),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&every_second, "* * * * * *", &fault), ELAPSE_OK);
+    task = victim(1);
+    task.recurrence = ELAPSE_RECUR_CRON;
+    task.cron = &every_second;
+    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, NULL), ELAPSE_OK);
+}
+
+enum { VICTIMS_BY_WALL_CLOCK = 2 };
+
+/* ---- one step on manual time ---- */
+
+/* Schedules its like for the present. */
+static void go_on_by_monotonic_clock(void *context, const struct elapse_run *run)
+{
+    struct elapse_task task = {.action = go_on_by_monotonic_clock, .context = context};
+
+    if (atomic_fetch_add(&noted.turns, 1) + 1 < TURNS_MAX &&
+        elapse_task_schedule_at(run->scheduler, &task, run->actual_ns, NULL) != ELAPSE_OK)
+        atomic_fetch_add(&noted.refused, 1);
+}
+
+static void go_on_by_wall_clock(void *context, const struct elapse_run *run)
+{
+    struct elapse_task task = {.action = go_on_by_wall_clock, .context = context};
+
+    if (atomic_fetch_add(&noted.turns, 1) + 1 < TURNS_MAX &&
+        elapse_task_schedule_at_wall_clock(run->scheduler, &task, run->actual_ns, NULL) !=
+            ELAPSE_OK)
+        atomic_fetch_add(&noted.refused, 1);
+}
+
+static void a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end(void **state)
+{
+    static const unsigned shards[] = {1, 4};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shards / sizeof *shards; i++) {
+        struct elapse_scheduler *scheduler = wall_new(WALL_NS, shards[i]);
+        struct elapse_task load = {.action = go_on_by_monotonic_clock};
+
+        note_nothing();
+        (void)schedule_at(scheduler, &load, T(1));
+        for (size_t number = 0; number < VICTIMS; number++) {
+            struct elapse_task task = victim(number);
+
+            (void)schedule_by_wall_clock(scheduler, &task, WALL_NS + T(1));
+        }
+        (void)step(scheduler, T(1));
+        expect_fairness(VICTIMS);
+        scheduler_end(scheduler);
+    }
+}
+
+static void a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end(void **state)
+{
+    static const unsigned shards[] = {1, 4};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof shards / sizeof *shards; i++) {
+        struct elapse_scheduler *scheduler = wall_new(WALL_NS, shards[i]);
+        struct elapse_task load = {.action = go_on_by_wall_clock};
+
+        note_nothing();
+        (void)schedule_by_wall_clock(scheduler, &load, WALL_NS + T(1));
+        for (size_t number = 0; number < VICTIMS; number++) {
+            struct elapse_task task = victim(number);
+
+            (void)schedule_at(scheduler, &task, T(1));
+        }
+        (void)step(scheduler, T(1));
+        expect_fairness(VICTIMS);
+        scheduler_end(scheduler);
+    }
+}
+
+/* ---- threads ---- */
+
+/* A task that takes a tick of time. Many of these, each every tick, are always late. */
+static void take_a_tick(void *context, const struct elapse_run *run)
+{
+    (void)context;
+    (void)run;
+    if (atomic_fetch_add(&noted.turns, 1) + 1 < TURNS_MAX)
+        fake_os_advance(TICK_NS);
+}
+
+static void schedule_load(struct elapse_scheduler *scheduler)
+{
+    for (unsigned i = 0; i < LOAD_TASKS; i++) {
+        struct elapse_task task = {
+            .action = take_a_tick, .recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
+
+        (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS);
+    }
+}
+
+static struct elapse_scheduler *fake_new(unsigned workers)
+{
+    struct elapse_scheduler_options options;
+
+    note_nothing();
+    fake_os_begin();
+    elapse_scheduler_options_init(&options);
+    options.workers = workers;
+    options.shards = 1;
+    options.queue_tasks = 4;
+    return scheduler_new(&options);
+}
+
+static void expect_wall_clock_tasks_to_run(unsigned workers)
+{
+    unsigned victims = VICTIMS_BY_WALL_CLOCK;
+    struct elapse_scheduler *scheduler = fake_new(workers);
+
+    schedule_load(scheduler);
+    schedule_victims_by_wall_clock(scheduler);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    /* Should nobody be fair, the cron task's second has passed when the load ends. */
+    wait_until(all_victims_ran, &victims);
+    scheduler_end(scheduler);
+    fake_os_end();
+    expect_fairness(victims);
+}
+
+static void wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_workers(void **state)
+{
+    (void)state;
+    expect_wall_clock_tasks_to_run(1);
+    expect_wall_clock_tasks_to_run(3);
+}
+
+static void wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread(void **state)
+{
+    (void)state;
+    expect_wall_clock_tasks_to_run(0);
+}
+
+/* ---- pull mode ---- */
+
+/* Takes and ends as many as are given out at a time, while time goes on a tick with each. */
+static void expect_wall_clock_tasks_to_be_taken(size_t capacity)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
+    struct elapse_scheduler *scheduler;
+    struct elapse_taken taken[LOAD_TASKS];
+
+    note_nothing();
+    options.pull = true;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    for (unsigned i = 0; i < LOAD_TASKS; i++) {
+        struct elapse_task task = {.recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
+
+        (void)schedule_at(scheduler, &task, 0);
+    }
+    schedule_victims_by_wall_clock(scheduler);
+    while (atomic_load(&noted.victims) < VICTIMS_BY_WALL_CLOCK &&
+           atomic_load(&noted.turns) < TURNS_MAX) {
+        size_t count;
+
+        assert_int_equal(elapse_task_take_batch(scheduler, 0, taken, capacity, &count), ELAPSE_OK);
+        for (size_t i = 0; i < count; i++) {
+            uint64_t turns = atomic_fetch_add(&noted.turns, 1) + 1;
+
+            assert_int_equal(step(scheduler, T(turns)), 0);
+            if (taken[i].action != NULL)
+                taken[i].action(taken[i].context, &taken[i].run);
+            assert_int_equal(elapse_task_done(scheduler, taken[i].run.handle), ELAPSE_OK);
+        }
+    }
+    expect_fairness(VICTIMS_BY_WALL_CLOCK);
+    scheduler_end(scheduler);
+}
+
+static void wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due(void **state)
+{
+    (void)state;
+    expect_wall_clock_tasks_to_be_taken(1);
+    expect_wall_clock_tasks_to_be_taken(16);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_step_runs_wall_clock_tasks_beside_monotonic_ones_without_end),
+        cmocka_unit_test(a_step_runs_monotonic_tasks_beside_wall_clock_ones_without_end),
+        cmocka_unit_test(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_workers),
+        cmocka_unit_test(wall_clock_tasks_run_beside_monotonic_ones_that_saturate_the_clock_thread),
+        cmocka_unit_test(wall_clock_tasks_are_taken_beside_monotonic_ones_that_are_always_due),
+    };
+
+    return cmocka_run_group_tests_name("fairness", tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/*
+ * Order, with one worker and one shard: by deadline, also for a task that was moved while it
+ * waited for the worker. Its old place in the queue counts no more.
+ *
+ * The worker is held by an action while the queue fills. Time is the test's, and each part of it
+ * has been handled before the test goes on.
+ */
+#include "../support/fake_os.h"
+#include "fixture.h"
+
+#define AT(ticks) (FAKE_MONOTONIC_NS + (uint64_t)(ticks)*TICK_NS)
+
+static struct elapse_scheduler *held_new(struct gate *gate)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+    struct elapse_task task = task_at_gate(gate);
+
+    fake_os_begin();
+    elapse_scheduler_options_init(&options);
+    options.workers = 1;
+    options.shards = 1;
+    options.queue_tasks = 16;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    (void)schedule_at(scheduler, &task, AT(0));
+    wait_entered(gate, 1);
+    return scheduler;
+}
+
+static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, uint64_t deadline_ns)
+{
+    struct elapse_task task = task_named((size_t)name);
+
+    return schedule_at(scheduler, &task, deadline_ns);
+}
+
+/* Goes to this time; what is due by then is in the queue when it returns. */
+static void queue_until(uint64_t now_ns)
+{
+    fake_os_advance(now_ns - fake_os_now_ns(ELAPSE__OS_MONOTONIC));
+    fake_os_wait_settled();
+}
+
+static void move(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                 uint64_t deadline_ns)
+{
+    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, deadline_ns), ELAPSE_OK);
+}
+
+static void release_and_expect(struct elapse_scheduler *scheduler, struct gate *gate,
+                               const char *letters)
+{
+    open_gate(gate);
+    wait_for_runs(strlen(letters));
+    assert_int_equal(pending_tasks(scheduler), 0);
+    scheduler_end(scheduler);
+    fake_os_end();
+    expect_runs(letters);
+}
+
+static void a_queued_task_that_is_moved_runs_in_its_new_place(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = held_new(&gate);
+    struct elapse_handle a = add(scheduler, 'a', AT(30));
+
+    (void)state;
+    (void)add(scheduler, 'b', AT(40));
+    (void)add(scheduler, 'c', AT(50));
+    queue_until(AT(60));
+    move(scheduler, a, AT(80));
+    queue_until(AT(90));
+    release_and_expect(scheduler, &gate, "bca");
+}
+
+static void a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = held_new(&gate);
+    struct elapse_handle a = add(scheduler, 'a', AT(10));
+
+    (void)state;
+    (void)add(scheduler, 'b', AT(20));
+    queue_until(AT(25));
+    move(scheduler, a, AT(30));
+    (void)add(scheduler, 'c', AT(40));
+    queue_until(AT(45));
+    move(scheduler, a, AT(50));
+    (void)add(scheduler, 'd', AT(60));
+    queue_until(AT(65));
+    move(scheduler, a, AT(70));
+    queue_until(AT(75));
+    release_and_expect(scheduler, &gate, "bcda");
+}
+
+static void queued_tasks_that_are_moved_past_each_other_exchange_places(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = held_new(&gate);
+    struct elapse_handle a = add(scheduler, 'a', AT(10));
+    struct elapse_handle b = add(scheduler, 'b', AT(11));
+    struct elapse_handle c = add(scheduler, 'c', AT(12));
+
+    (void)state;
+    queue_until(AT(20));
+    move(scheduler, a, AT(32));
+    move(scheduler, b, AT(31));
+    move(scheduler, c, AT(30));
+    queue_until(AT(40));
+    release_and_expect(scheduler, &gate, "cba");
+}
+
+/* Its old place is passed over while it waits in the wheel. */
+static void a_queued_task_that_is_moved_does_not_run_before_its_new_deadline(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = held_new(&gate);
+    struct elapse_handle a = add(scheduler, 'a', AT(30));
+
+    (void)state;
+    (void)add(scheduler, 'b', AT(40));
+    queue_until(AT(50));
+    move(scheduler, a, AT(80));
+    open_gate(&gate);
+    wait_for_runs(1);
+    expect_runs("b");
+    queue_until(AT(79));
+    assert_int_equal(runs(), 1);
+    queue_until(AT(80));
+    wait_for_runs(2);
+    expect_runs("a");
+    assert_int_equal(run_at(1).run.intended_ns, AT(80));
+    scheduler_end(scheduler);
+    fake_os_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queued_task_that_is_moved_runs_in_its_new_place),
+        cmocka_unit_test(a_queued_task_that_is_moved_again_and_again_runs_in_its_last_place),
+        cmocka_unit_test(queued_tasks_that_are_moved_past_each_other_exchange_places),
+        cmocka_unit_test(a_queued_task_that_is_moved_does_not_run_before_its_new_deadline),
+    };
+
+    return cmocka_run_group_tests_name("order", tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/*
+ * The limit of pending tasks refuses no task below it, also when another thread is being refused
+ * at that moment.
+ *
+ *      one shard, at the limit               another shard
+ *
+ *      schedule: first access to the count
+ *                                            cancel: removed, one below the limit
+ *                                            schedule: there is room
+ *      refused, or the place is taken
+ *
+ * shard_steps.c is compiled here once more, with a call in place of each atomic access to the
+ * count, so that the other shard's part happens right behind any chosen one.
+ */
+#include <stdatomic.h>
+#include <stddef.h>
+
+/* Set by the test: called after the access number `interrupt_at`, once. */
+static void (*interrupt)(void);
+static unsigned interrupt_at;
+
+static void count_access(void)
+{
+    void (*call)(void) = interrupt;
+
+    if (call != NULL && --interrupt_at == 0) {
+        interrupt = NULL;
+        call();
+    }
+}
+
+static inline unsigned long long interrupted(unsigned long long value)
+{
+    count_access();
+    return value;
+}
+
+#undef atomic_load
+#undef atomic_fetch_add
+#undef atomic_fetch_sub
+#undef atomic_compare_exchange_weak
+#undef atomic_compare_exchange_strong
+#define atomic_load(object) interrupted(atomic_load_explicit(object, memory_order_seq_cst))
+#define atomic_fetch_add(object, operand) \
+    interrupted(atomic_fetch_add_explicit(object, operand, memory_order_seq_cst))
+#define atomic_fetch_sub(object, operand) \
+    interrupted(atomic_fetch_sub_explicit(object, operand, memory_order_seq_cst))
+#define atomic_compare_exchange_weak(object, expected, desired)                  \
+    interrupted(atomic_compare_exchange_weak_explicit(object, expected, desired, \
+                                                      memory_order_seq_cst, memory_order_seq_cst))
+#define atomic_compare_exchange_strong(object, expected, desired) \
+    interrupted(atomic_compare_exchange_strong_explicit(          \
+        object, expected, desired, memory_order_seq_cst, memory_order_seq_cst))
+
+#include "../../src/scheduler/shard_steps.c" // NOLINT(bugprone-suspicious-include)
+
+#include "fixture.h"
+
+enum { LIMIT = 2, ACCESSES = 4 };
+
+/* The tasks that other threads schedule and cancel, and what they were answered. */
+static struct {
+    struct elapse_scheduler *scheduler;
+    struct elapse_handle cancelled; /* zeros: none is */
+    struct elapse_task task;        /* to be scheduled */
+    enum elapse_error error;
+    enum elapse_cancel answer;
+    unsigned interruptions;
+} other;
+
+static void cancel_and_schedule(void)
+{
+    static const struct elapse_handle none = {0, 0, 0};
+
+    other.interruptions++;
+    if (!same_handle(other.cancelled, none))
+        other.answer = elapse_task_cancel(other.scheduler, other.cancelled);
+    other.error = elapse_task_schedule_at(other.scheduler, &other.task, TICK_NS, NULL);
+}
+
+static struct elapse_scheduler *limited_new(void)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 2);
+
+    options.pending_max = LIMIT;
+    return scheduler_new(&options);
+}
+
+/* A task with a key of its own, in this shard. */
+static struct elapse_task task_in(struct elapse_scheduler *scheduler, uint32_t shard)
+{
+    static char keys[26];
+    static size_t used;
+
+    for (;;) {
+        char *key = &keys[used++ % sizeof keys];
+        struct elapse_task task = task_named('a');
+
+        *key = (char)('a' + (key - keys));
+        task.key = key;
+        task.key_bytes = 1;
+        struct elapse_handle handle = schedule_at(scheduler, &task, TICK_NS);
+
+        assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
+        if (handle.shard == shard)
+            return task;
+    }
+}
+
+/* A schedule in the first shard; the other thread goes to work behind its access `at`. */
+static enum elapse_error schedule_interrupted(struct elapse_scheduler *scheduler,
+                                              const struct elapse_task *task, unsigned at)
+{
+    interrupt_at = at;
+    interrupt = cancel_and_schedule;
+    enum elapse_error error = elapse_task_schedule_at(scheduler, task, TICK_NS, NULL);
+
+    interrupt = NULL;
+    return error;
+}
+
+static void another_thread_that_is_refused_takes_no_room(void **state)
+{
+    unsigned interruptions = 0;
+
+    (void)state;
+    for (unsigned at = 1; at <= ACCESSES; at++) {
+        struct elapse_scheduler *scheduler = limited_new();
+        struct elapse_task first = task_in(scheduler, 0);
+        struct elapse_task refused = task_in(scheduler, 0);
+        struct elapse_task removed = task_in(scheduler, 1);
+
+        memset(&other, 0, sizeof other);
+        other.scheduler = scheduler;
+        other.task = task_in(scheduler, 1);
+        (void)schedule_at(scheduler, &first, TICK_NS);
+        other.cancelled = schedule_at(scheduler, &removed, TICK_NS);
+        enum elapse_error error = schedule_interrupted(scheduler, &refused, at);
+
+        if (other.interruptions > 0) {
+            assert_int_equal(other.answer, ELAPSE_CANCEL_REMOVED);
+            /* There was one place: one of the two has got it. */
+            assert_true(error == ELAPSE_OK || other.error == ELAPSE_OK);
+            assert_true(error == ELAPSE_ERROR_LIMIT || other.error == ELAPSE_ERROR_LIMIT);
+        }
+        assert_int_equal(pending_tasks(scheduler), LIMIT);
+        interruptions += other.interruptions;
+        scheduler_end(scheduler);
+    }
+    assert_true(interruptions > 0); /* or the count is kept elsewhere, and this tests nothing */
+}
+
+static void the_last_place_goes_to_one_of_two_threads(void **state)
+{
+    unsigned interruptions = 0;
+
+    (void)state;
+    for (unsigned at = 1; at <= ACCESSES; at++) {
+        struct elapse_scheduler *scheduler = limited_new();
+        struct elapse_task first = task_in(scheduler, 0);
+        struct elapse_task second = task_in(scheduler, 0);
+
+        memset(&other, 0, sizeof other);
+        other.scheduler = scheduler;
+        other.task = task_in(scheduler, 1);
+        (void)schedule_at(scheduler, &first, TICK_NS);
+        enum elapse_error error = schedule_interrupted(scheduler, &second, at);
+
+        if (other.interruptions > 0)
+            assert_int_equal((error == ELAPSE_OK) + (other.error == ELAPSE_OK), 1);
+        else
+            assert_int_equal(error, ELAPSE_OK);
+        assert_int_equal(pending_tasks(scheduler), LIMIT);
+        interruptions += other.interruptions;
+        scheduler_end(scheduler);
+    }
+    assert_true(interruptions > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_thread_that_is_refused_takes_no_room),
+        cmocka_unit_test(the_last_place_goes_to_one_of_two_threads),
+    };
+
+    return cmocka_run_group_tests_name("pending_limit", tests, NULL, NULL);
+}

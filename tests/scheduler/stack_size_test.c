@@ -1,0 +1,53 @@
+/*
+ * A stack that no thread can be made with is refused by new, and not found out by start.
+ */
+#include "fixture.h"
+
+static enum elapse_error new_with_stack(size_t stack_bytes)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+
+    elapse_scheduler_options_init(&options);
+    options.stack_bytes = stack_bytes;
+    enum elapse_error error = elapse_scheduler_new(&options, &scheduler);
+
+    assert_int_equal(scheduler != NULL, error == ELAPSE_OK);
+    if (error == ELAPSE_OK) {
+        assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+        scheduler_end(scheduler);
+    }
+    return error;
+}
+
+static void new_takes_stacks_that_threads_can_have(void **state)
+{
+    (void)state;
+    assert_int_equal(new_with_stack(0), ELAPSE_OK);
+    assert_int_equal(new_with_stack(1 << 20), ELAPSE_OK);
+}
+
+static void new_refuses_a_stack_that_is_too_small(void **state)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+
+    (void)state;
+    elapse_scheduler_options_init(&options);
+    options.stack_bytes = 1;
+    assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
+    assert_null(scheduler);
+    options.stack_bytes = 1024;
+    assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
+    assert_null(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(new_takes_stacks_that_threads_can_have),
+        cmocka_unit_test(new_refuses_a_stack_that_is_too_small),
+    };
+
+    return cmocka_run_group_tests_name("stack_size", tests, NULL, NULL);
+}

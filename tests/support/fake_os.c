@@ -1,0 +1,401 @@
+#include "fake_os.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { ALARMS_MAX = 64, CLOCKS = 3, FIRST_DESCRIPTOR = 1 << 20 };
+
+/* Like a timerfd: it becomes readable once, and stays so until it is reset or set again. */
+struct fake_alarm {
+    bool open;
+    bool cancel_on_set; /* it has been set before, and goes by the wall clock */
+    bool gone_off;
+    enum elapse__os_clock clock;
+    uint64_t when_ns;    /* ELAPSE__OS_NEVER: it does not go off */
+    uint64_t clock_sets; /* how often the wall clock had been set when it was looked at last */
+};
+
+/* A thread in alarms_wait, in a list on the stacks of these threads. */
+struct waiter {
+    const struct elapse__os_alarm *alarms;
+    size_t count;
+    uint64_t until_ns;
+    struct waiter *next;
+};
+
+/* One life of the fake, from begin to begin. A thread that was left behind by a failed test stays
+ * in the life that it knows. */
+struct life {
+    uint64_t now_ns[CLOCKS];
+    uint64_t readings[CLOCKS];
+    uint64_t clock_sets;
+    struct fake_alarm alarms[ALARMS_MAX];
+    struct waiter *waiters;
+    uint64_t refused[FAKE_OS_CALLS];
+    uint64_t counts[FAKE_OS_CALLS];
+    unsigned running_threads;
+};
+
+/* What a thread of this life runs. */
+struct start {
+    struct life *life;
+    void *(*main)(void *argument);
+    void *argument;
+};
+
+struct hook {
+    void (*call)(void *context);
+    void *context;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* a clock, an alarm, or the waiters */
+static struct life *current;
+static _Thread_local struct life *own_life; /* of a thread that thread_start made */
+static _Thread_local struct hook hooks[CLOCKS];
+
+static struct life *enter(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    return own_life != NULL ? own_life : current;
+}
+
+static void leave(bool something_changed)
+{
+    if (something_changed)
+        (void)pthread_cond_broadcast(&changed);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Counts a call. Returns whether it is refused. */
+static bool count_call(struct life *life, enum fake_os_call call)
+{
+    life->counts[call]++;
+    if (life->refused[call] == 0)
+        return false;
+    if (life->refused[call] != FAKE_OS_ALL)
+        life->refused[call]--;
+    return true;
+}
+
+/* ---- alarms ---- */
+
+static struct fake_alarm *alarm_of(struct life *life, const struct elapse__os_alarm *alarm)
+{
+    int index = alarm->descriptor - FIRST_DESCRIPTOR;
+    if (index < 0 || index >= ALARMS_MAX || !life->alarms[index].open)
+        abort(); /* the library uses an alarm that is not open */
+    return &life->alarms[index];
+}
+
+static bool clock_was_set(const struct life *life, const struct fake_alarm *alarm)
+{
+    return alarm->clock == ELAPSE__OS_WALL_CLOCK && alarm->clock_sets != life->clock_sets;
+}
+
+static void let_go_off(struct life *life)
+{
+    for (int i = 0; i < ALARMS_MAX; i++) {
+        struct fake_alarm *alarm = &life->alarms[i];
+        if (alarm->open && alarm->when_ns != ELAPSE__OS_NEVER &&
+            alarm->when_ns <= life->now_ns[alarm->clock]) {
+            alarm->gone_off = true;
+            alarm->when_ns = ELAPSE__OS_NEVER;
+        }
+    }
+}
+
+/* Returns whether the wait is over. */
+static bool is_over(struct life *life, const struct waiter *waiter)
+{
+    for (size_t i = 0; i < waiter->count; i++) {
+        const struct fake_alarm *alarm = alarm_of(life, &waiter->alarms[i]);
+        if (alarm->gone_off || (alarm->cancel_on_set && clock_was_set(life, alarm)))
+            return true;
+    }
+    return waiter->until_ns <= life->now_ns[ELAPSE__OS_MONOTONIC];
+}
+
+static int alarm_open(struct elapse__os_alarm *made, enum elapse__os_clock clock)
+{
+    struct life *life = enter();
+    int index = 0;
+    while (index < ALARMS_MAX && life->alarms[index].open)
+        index++;
+    bool refused = count_call(life, FAKE_OS_ALARM_OPEN) || index == ALARMS_MAX;
+    if (!refused) {
+        life->alarms[index] = (struct fake_alarm){
+            .open = true,
+            .clock = clock,
+            .when_ns = ELAPSE__OS_NEVER,
+            .clock_sets = life->clock_sets,
+        };
+        *made = (struct elapse__os_alarm){.descriptor = FIRST_DESCRIPTOR + index, .clock = clock};
+    }
+    leave(false);
+    return refused ? EMFILE : 0;
+}
+
+static void alarm_close(struct elapse__os_alarm *alarm)
+{
+    struct life *life = enter();
+    alarm_of(life, alarm)->open = false;
+    alarm->descriptor = ELAPSE__OS_NO_DESCRIPTOR;
+    leave(false);
+}
+
+/* When the wall clock was set since the last look at the alarm, Linux answers ECANCELED, and sets
+ * it all the same. */
+static int alarm_set(const struct elapse__os_alarm *set, uint64_t when_ns)
+{
+    struct life *life = enter();
+    struct fake_alarm *alarm = alarm_of(life, set);
+    int error = 0;
+    if (count_call(life, FAKE_OS_ALARM_SET)) {
+        error = EPERM;
+    } else {
+        alarm->cancel_on_set = alarm->clock == ELAPSE__OS_WALL_CLOCK;
+        alarm->gone_off = false;
+        alarm->when_ns = when_ns;
+        if (when_ns <= INT64_MAX && clock_was_set(life, alarm)) {
+            alarm->clock_sets = life->clock_sets;
+            error = ECANCELED;
+        }
+        let_go_off(life);
+    }
+    leave(true);
+    return error;
+}
+
+static void alarm_reset(const struct elapse__os_alarm *reset)
+{
+    struct life *life = enter();
+    struct fake_alarm *alarm = alarm_of(life, reset);
+    alarm->gone_off = false;
+    alarm->clock_sets = life->clock_sets;
+    leave(false);
+}
+
+static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint64_t timeout_ns)
+{
+    struct life *life = enter();
+    uint64_t now_ns = life->now_ns[ELAPSE__OS_MONOTONIC];
+    struct waiter waiter = {
+        .alarms = alarms,
+        .count = count,
+        .until_ns = timeout_ns > UINT64_MAX - now_ns ? UINT64_MAX : now_ns + timeout_ns,
+        .next = life->waiters,
+    };
+    life->waiters = &waiter;
+    (void)pthread_cond_broadcast(&changed);
+    while (!is_over(life, &waiter))
+        (void)pthread_cond_wait(&changed, &lock);
+    struct waiter **place = &life->waiters;
+    while (*place != &waiter)
+        place = &(*place)->next;
+    *place = waiter.next;
+    leave(true);
+    return 0;
+}
+
+/* ---- clocks and threads ---- */
+
+static uint64_t clock_ns(enum elapse__os_clock clock)
+{
+    struct hook hook = hooks[clock];
+    struct life *life = enter();
+    uint64_t now_ns = life->now_ns[clock];
+    life->readings[clock]++;
+    leave(false);
+    hooks[clock] = (struct hook){0};
+    if (hook.call != NULL)
+        hook.call(hook.context);
+    return now_ns;
+}
+
+static void *thread_main(void *argument)
+{
+    struct start start = *(struct start *)argument;
+    free(argument);
+    own_life = start.life;
+    void *result = start.main(start.argument);
+    (void)pthread_mutex_lock(&lock);
+    start.life->running_threads--;
+    (void)pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static int thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
+                        void *(*main)(void *argument), void *argument)
+{
+    struct start *start = malloc(sizeof *start);
+    if (start == NULL)
+        abort();
+    struct life *life = enter();
+    bool refused = count_call(life, FAKE_OS_THREAD_START);
+    life->running_threads += !refused;
+    leave(false);
+    *start = (struct start){life, main, argument};
+    int error = EAGAIN;
+    if (!refused)
+        error = elapse__os_linux.thread_start(thread, stack_bytes, thread_main, start);
+    if (error != 0) {
+        (void)enter();
+        life->running_threads -= !refused;
+        leave(false);
+        free(start);
+    }
+    return error;
+}
+
+/* A test that needs the descriptor of pull mode needs the system as it is. */
+static int alarms_watch(const struct elapse__os_alarm *alarms, size_t count, int *descriptor)
+{
+    (void)alarms;
+    (void)count;
+    *descriptor = FIRST_DESCRIPTOR + ALARMS_MAX;
+    return 0;
+}
+
+static void descriptor_close(int descriptor)
+{
+    if (descriptor != FIRST_DESCRIPTOR + ALARMS_MAX)
+        abort(); /* the library closes what it has not opened */
+}
+
+/* ---- for the test ---- */
+
+void fake_os_begin(void)
+{
+    static struct elapse__os fake;
+    struct life *life = calloc(1, sizeof *life);
+    if (life == NULL)
+        abort();
+    life->now_ns[ELAPSE__OS_MONOTONIC] = FAKE_MONOTONIC_NS;
+    life->now_ns[ELAPSE__OS_BOOTTIME] = FAKE_MONOTONIC_NS;
+    life->now_ns[ELAPSE__OS_WALL_CLOCK] = FAKE_WALL_CLOCK_NS;
+    (void)pthread_mutex_lock(&lock);
+    current = life; /* one that a failed test has left stays for its threads */
+    (void)pthread_mutex_unlock(&lock);
+
+    fake = elapse__os_linux;
+    fake.clock_ns = clock_ns;
+    fake.thread_start = thread_start;
+    fake.alarm_open = alarm_open;
+    fake.alarm_close = alarm_close;
+    fake.alarm_set = alarm_set;
+    fake.alarm_reset = alarm_reset;
+    fake.alarms_wait = alarms_wait;
+    fake.alarms_watch = alarms_watch;
+    fake.descriptor_close = descriptor_close;
+    elapse__os = &fake;
+}
+
+void fake_os_end(void)
+{
+    elapse__os = &elapse__os_linux;
+    (void)pthread_mutex_lock(&lock);
+    free(current);
+    current = NULL;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+uint64_t fake_os_now_ns(enum elapse__os_clock clock)
+{
+    const struct life *life = enter();
+    uint64_t now_ns = life->now_ns[clock];
+    leave(false);
+    return now_ns;
+}
+
+void fake_os_advance(uint64_t duration_ns)
+{
+    struct life *life = enter();
+    for (int i = 0; i < CLOCKS; i++)
+        life->now_ns[i] += duration_ns;
+    let_go_off(life);
+    leave(true);
+}
+
+void fake_os_set_wall_clock(uint64_t unix_ns)
+{
+    struct life *life = enter();
+    life->now_ns[ELAPSE__OS_WALL_CLOCK] = unix_ns;
+    life->clock_sets++;
+    let_go_off(life);
+    leave(true);
+}
+
+void fake_os_refuse(enum fake_os_call call, uint64_t count)
+{
+    struct life *life = enter();
+    life->refused[call] = count;
+    leave(false);
+}
+
+uint64_t fake_os_count(enum fake_os_call call)
+{
+    const struct life *life = enter();
+    uint64_t count = life->counts[call];
+    leave(false);
+    return count;
+}
+
+unsigned fake_os_open_alarms(void)
+{
+    const struct life *life = enter();
+    unsigned open = 0;
+    for (int i = 0; i < ALARMS_MAX; i++)
+        open += life->alarms[i].open;
+    leave(false);
+    return open;
+}
+
+unsigned fake_os_running_threads(void)
+{
+    const struct life *life = enter();
+    unsigned running = life->running_threads;
+    leave(false);
+    return running;
+}
+
+uint64_t fake_os_readings(enum elapse__os_clock clock)
+{
+    const struct life *life = enter();
+    uint64_t readings = life->readings[clock];
+    leave(false);
+    return readings;
+}
+
+void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *context),
+                             void *context)
+{
+    hooks[clock] = (struct hook){hook, context};
+}
+
+/* The lock is held. */
+static bool is_settled(struct life *life)
+{
+    for (const struct waiter *waiter = life->waiters; waiter != NULL; waiter = waiter->next) {
+        if (is_over(life, waiter))
+            return false;
+    }
+    return life->waiters != NULL;
+}
+
+bool fake_os_is_settled(void)
+{
+    struct life *life = enter();
+    bool settled = is_settled(life);
+    leave(false);
+    return settled;
+}
+
+void fake_os_wait_settled(void)
+{
+    struct life *life = enter();
+    while (!is_settled(life))
+        (void)pthread_cond_wait(&changed, &lock);
+    leave(false);
+}

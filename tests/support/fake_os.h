@@ -1,0 +1,76 @@
+/*
+ * A system that a test controls, in place of the table of src/os/os.h: clocks that move only when
+ * the test moves them, alarms that go off by those clocks, calls that are refused on demand, and
+ * counts of calls. Locks, conditions and threads are real.
+ *
+ *      test                              scheduler
+ *      fake_os_begin()
+ *      new, start                   -->  clock thread: alarm_set, alarms_wait (blocks)
+ *      fake_os_advance(5 ms)        -->  the alarm goes off, alarms_wait returns
+ *      fake_os_wait_settled()       <--  everything due has been handled; it waits again
+ *
+ * A wait for a condition with a time-out does not go through the table: it ends by the real clock.
+ * The fake monotonic clock is ahead of that by decades, so that such a wait never times out.
+ */
+#ifndef ELAPSE_TESTS_FAKE_OS_H
+#define ELAPSE_TESTS_FAKE_OS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../src/os/os.h"
+
+/* Where the clocks stand at the beginning. Both are whole milliseconds. */
+#define FAKE_MONOTONIC_NS  UINT64_C(1000000000000000000)
+#define FAKE_WALL_CLOCK_NS UINT64_C(1893456000000000000) /* the beginning of 2030 */
+
+/* Calls that are counted and can be refused. */
+enum fake_os_call {
+    FAKE_OS_THREAD_START,
+    FAKE_OS_ALARM_OPEN,
+    FAKE_OS_ALARM_SET,
+    FAKE_OS_CALLS,
+};
+
+/* Refuse this many calls: all that are to come. */
+#define FAKE_OS_ALL UINT64_MAX
+
+/* Puts the fake in place of the system, with fresh clocks and counts. Threads of a scheduler that
+ * a failed test has left behind stay where they are. */
+void fake_os_begin(void);
+
+/* Puts the system back. Requires that no scheduler is left. */
+void fake_os_end(void);
+
+uint64_t fake_os_now_ns(enum elapse__os_clock clock);
+
+/* Moves all clocks forward, or sets the wall clock alone. Alarms go off by it. */
+void fake_os_advance(uint64_t duration_ns);
+void fake_os_set_wall_clock(uint64_t unix_ns);
+
+/* Makes the next `count` calls fail; 0: none. */
+void fake_os_refuse(enum fake_os_call call, uint64_t count);
+
+/* Returns how many calls there have been, those that were refused included. */
+uint64_t fake_os_count(enum fake_os_call call);
+
+/* Returns how many alarms are open, and how many threads made by thread_start have not returned. */
+unsigned fake_os_open_alarms(void);
+unsigned fake_os_running_threads(void);
+
+/* Returns how often the clock has been read, by any thread. */
+uint64_t fake_os_readings(enum elapse__os_clock clock);
+
+/* Calls hook(context) when the calling thread reads this clock for the next time, after the time
+ * has been read and before the reading is returned: what the hook does happens in between. */
+void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *context),
+                             void *context);
+
+/* Returns whether at least one thread is in alarms_wait, and each of them stays there until the
+ * test moves a clock or some thread sets an alarm. */
+bool fake_os_is_settled(void);
+
+/* Waits until that is so, for as long as it takes. */
+void fake_os_wait_settled(void);
+
+#endif
