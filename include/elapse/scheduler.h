@@ -31,6 +31,8 @@
  * - No code of the user, be it an action, a destructor or a hook, is called while a lock of the
  *   scheduler is held.
  * - No polling: while nothing is due, no thread of the scheduler wakes up.
+ * - No due task waits behind later ones for ever: tasks by the wall clock and by the monotonic
+ * clock take turns.
  * - Order: tasks that one thread schedules, or that lie in one key's shard, begin by deadline tick
  *   and then in the order of scheduling, if there is one worker or none. There is no order across
  *   workers, nor across shards.
@@ -112,7 +114,8 @@ struct elapse_scheduler_options {
     /* Most pending tasks; 0: no limit but memory. A shard holds at most 67,108,864 tasks, pending
      * and running. */
     uint64_t pending_max;
-    /* Stack of each thread; 0 takes the system's default. */
+    /* Stack of each thread; 0 takes the system's default. A size that no thread can be made with is
+     * refused with ARGUMENT. */
     size_t stack_bytes;
     /* NULL, or called first on each thread that the scheduler makes, with the name of that thread:
      * to set priorities or processors, or for tracing. */
@@ -203,9 +206,9 @@ elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how
 ELAPSE_API enum elapse_error elapse_scheduler_free(struct elapse_scheduler *scheduler);
 
 /*
- * Gives blocks that hold no task back to the allocator. Returns how many bytes. Other threads may
- * go on calling the scheduler meanwhile. Cannot fail.
- * Cost: O(tasks that there is memory for), a lock for each block.
+ * Gives blocks that hold no task, and parts of the key index that hold no key, back to the
+ * allocator. Returns how many bytes. Other threads may go on calling the scheduler meanwhile.
+ * Cannot fail. Cost: O(tasks and keys that there is memory for), a lock for each block.
  */
 ELAPSE_API size_t elapse_scheduler_trim(struct elapse_scheduler *scheduler);
 
@@ -228,9 +231,9 @@ ELAPSE_API uint64_t elapse_scheduler_next_ns(struct elapse_scheduler *scheduler)
 
 /*
  * Manual time: sets the time to `now_ns` (an earlier time is ignored) and runs everything that is
- * due on the calling thread, until nothing is: by deadline, first the tasks by the monotonic clock,
- * then those by the wall clock. A task that is scheduled meanwhile and is due runs too. Unless
- * `ran` is NULL, stores there how many actions ran. A new manual clock stands at 0.
+ * due on the calling thread, until nothing is: by deadline on each of the two clocks; while tasks
+ * are due by both, the clocks take turns. A task that is scheduled meanwhile and is due runs too.
+ * Unless `ran` is NULL, stores there how many actions ran. A new manual clock stands at 0.
  *
  * The time jumps: actions see `now_ns`, however long ago they were due, and a period that lies
  * between was missed. To go through time deadline by deadline:

@@ -99,7 +99,8 @@ typedef void elapse_destroy_function(void *context);
 
 /* What to do when a task is scheduled with a key under which another task is pending. */
 enum elapse_key_policy {
-    /* The pending task is removed, and the new one takes its place (an upsert). */
+    /* The pending task is removed, and the new one takes its place (an upsert). A running task that
+     * was to run again does not. */
     ELAPSE_KEY_REPLACE = 0,
     /* The pending task stays, and the call stores its handle. The new task ends at once: its
      * context is destroyed. */
@@ -160,8 +161,10 @@ struct elapse_task {
      * scheduler. */
     elapse_destroy_function *destroy;
     /* Any bytes; they are copied. Under one key at most one task of a scheduler is pending, and at
-     * most one runs. NULL and 0: no key. While an action runs, the next task with its key is not
-     * due. A running task that has been rescheduled is the pending one of its key. */
+     * most one runs. NULL and 0: no key. While an action runs, and until the destructor of an
+     * ended task has returned, the next task with the key does not begin: a resource that belongs
+     * to the key has one user at a time. A running task that has been rescheduled is the pending
+     * one of its key. */
     const void *key;
     size_t key_bytes;
     /* How much later than its deadline the task may come due if that saves a wake-up (coalescing).

@@ -122,6 +122,16 @@ static int thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
     return error;
 }
 
+bool elapse__os_stack_is_usable(size_t stack_bytes)
+{
+    pthread_attr_t attributes;
+    if (pthread_attr_init(&attributes) != 0)
+        return true; /* making the thread tells */
+    bool usable = pthread_attr_setstacksize(&attributes, stack_bytes) == 0;
+    (void)pthread_attr_destroy(&attributes);
+    return usable;
+}
+
 void elapse__os_thread_join(const struct elapse__os_thread *thread)
 {
     int error = pthread_join(thread->thread, NULL);
@@ -183,7 +193,10 @@ static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
      * cannot express stays at zeros. */
     if (when_ns <= INT64_MAX)
         setting.it_value = timespec_of(when_ns == 0 ? 1 : when_ns);
-    return timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0 ? 0 : errno;
+    if (timerfd_settime(alarm->descriptor, flags, &setting, NULL) == 0)
+        return 0;
+    /* The wall clock was set since the last look at the alarm. It is set all the same. */
+    return errno == ECANCELED ? 0 : errno;
 }
 
 static void alarm_reset(const struct elapse__os_alarm *alarm)

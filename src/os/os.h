@@ -93,6 +93,9 @@ extern const struct elapse__os elapse__os_linux;
  * thread uses the library while it is changed. */
 extern const struct elapse__os *elapse__os;
 
+/* Returns whether threads can be made with a stack of this size. */
+bool elapse__os_stack_is_usable(size_t stack_bytes);
+
 /* Waits until the thread has returned from its main. */
 void elapse__os_thread_join(const struct elapse__os_thread *thread);
 

@@ -26,7 +26,7 @@ void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_fu
 
 /* Releases the memory that an ended task leaves behind, then destroys its context. Requires that
  * no lock is held. */
-void elapse__ended_task_dispose(const struct elapse_scheduler *scheduler,
+void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
                                 const struct elapse__ended_task *ended);
 
 /* Returns whether this scheduler has called the user's code on this thread, and it has not

@@ -2,19 +2,24 @@
 
 #include "../base/assert.h"
 #include "due_search.h"
+#include "now.h"
 #include "run.h"
 #include "shard_run.h"
 #include "workers.h"
 
 /* How many tasks are taken out of a shard before its lock is released. */
-enum { TAKEN_AT_ONCE = 64 };
+enum { TAKEN_AT_ONCE = 64, WORKERS_MADE_AT_ONCE = 8 };
+
+/* How long to wait before a worker that the system refused is tried again. */
+static const uint64_t retry_least_ns = ELAPSE_MILLISECOND_NS;
+static const uint64_t retry_most_ns = ELAPSE_SECOND_NS;
 
 /* Moves up to TAKEN_AT_ONCE due tasks of a shard into the queue. Returns false if the queue is
  * full. */
 static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                          struct elapse__ticks now)
 {
-    struct elapse_handle handles[TAKEN_AT_ONCE];
+    struct elapse__queued queued[TAKEN_AT_ONCE];
     unsigned count = 0;
     unsigned room = elapse__work_queue_room(&scheduler->queue);
     if (room == 0)
@@ -24,15 +29,19 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
 
     struct elapse__task *task;
     elapse__shard_lock(shard);
-    while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK)
-        handles[count++] = elapse__handle_of(shard, task);
+    now = elapse__now_in_shard(scheduler, shard, now);
+    while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK) {
+        queued[count++] = (struct elapse__queued){
+            .handle = elapse__handle_of(shard, task),
+            .number = task->when.queue_number,
+        };
+    }
     ELAPSE__ASSERT_THAT(count, <=, room);
     elapse__shard_note_next(shard, now); /* perhaps the last due task was just taken */
     elapse__shard_unlock(shard);
-    if (count > 0) {
-        unsigned without_worker = elapse__work_queue_put(&scheduler->queue, handles, count);
-        elapse__workers_make(scheduler, without_worker);
-    }
+    /* One worker for the first of them is made at once; make_missing_workers makes the others. */
+    if (count > 0 && elapse__work_queue_put(&scheduler->queue, queued, count) > 0)
+        (void)elapse__workers_make(scheduler, 1);
     return true;
 }
 
@@ -56,32 +65,69 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
     return true;
 }
 
+/* ---- workers ---- */
+
+/* What the clock thread does about queued tasks that no worker is there for. */
+enum staffing {
+    ENOUGH_WORKERS, /* or as many as are allowed */
+    MORE_TO_MAKE,   /* some were made: look for due tasks, then make more */
+    REFUSED,        /* the system refused one: try again after a while */
+};
+
+/* Makes a few of the workers that are missing. A thousand would hold up due tasks for 15 ms. */
+static enum staffing make_missing_workers(struct elapse_scheduler *scheduler)
+{
+    unsigned missing = elapse__work_queue_without_worker(&scheduler->queue);
+    if (missing == 0 || atomic_load(&scheduler->worker_count) == scheduler->options.workers)
+        return ENOUGH_WORKERS;
+    unsigned some = missing < WORKERS_MADE_AT_ONCE ? missing : WORKERS_MADE_AT_ONCE;
+    if (!elapse__workers_make(scheduler, some))
+        return REFUSED;
+    return some < missing ? MORE_TO_MAKE : ENOUGH_WORKERS;
+}
+
+/* ---- the thread ---- */
+
 /* Sleeps until a task may be due or, if the queue is full, until a worker kicks because there is
- * room again. */
-static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full)
+ * room again; but no longer than `timeout_ns`. */
+static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full,
+                               uint64_t timeout_ns)
 {
     elapse__sleeper_prepare(&scheduler->sleeper);
     const struct elapse__ticks never = {ELAPSE_NEVER, ELAPSE_NEVER};
     elapse__sleeper_sleep(&scheduler->sleeper,
-                          queue_full ? never : elapse__earliest_wakes(scheduler), ELAPSE_NEVER);
+                          queue_full ? never : elapse__earliest_wakes(scheduler), timeout_ns);
+}
+
+/* Delivers due tasks to the workers, then sleeps. `*retry_ns`: how long to wait before a refused
+ * worker is tried again; it doubles with each refusal. */
+static void deliver_and_sleep(struct elapse_scheduler *scheduler, struct elapse__ticks now,
+                              uint64_t *retry_ns)
+{
+    bool queue_full = !elapse__deliver(scheduler, now);
+    enum staffing staffing = make_missing_workers(scheduler);
+    if (staffing == MORE_TO_MAKE)
+        return;
+    if (queue_full)
+        atomic_fetch_add(&scheduler->held_back, 1);
+    sleep_until_needed(scheduler, queue_full, staffing == REFUSED ? *retry_ns : ELAPSE_NEVER);
+    if (staffing != REFUSED)
+        *retry_ns = retry_least_ns;
+    else if (*retry_ns < retry_most_ns)
+        *retry_ns *= 2;
 }
 
 static void *clock_main(void *argument)
 {
     struct elapse_scheduler *scheduler = argument;
+    uint64_t retry_ns = retry_least_ns;
     elapse__os_wake_exactly();
     while (!atomic_load(&scheduler->clock_ending)) {
         struct elapse__ticks now = elapse__now(scheduler);
-        bool queue_full = false;
-        if (scheduler->options.workers == 0) {
-            if (elapse__run_due(scheduler, now, &scheduler->clock_ending) > 0)
-                continue;
-        } else {
-            queue_full = !elapse__deliver(scheduler, now);
-        }
-        if (queue_full)
-            atomic_fetch_add(&scheduler->held_back, 1);
-        sleep_until_needed(scheduler, queue_full);
+        if (scheduler->options.workers > 0)
+            deliver_and_sleep(scheduler, now, &retry_ns);
+        else if (elapse__run_due(scheduler, now, &scheduler->clock_ending) == 0)
+            sleep_until_needed(scheduler, false, ELAPSE_NEVER);
     }
     return NULL;
 }

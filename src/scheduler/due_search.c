@@ -36,26 +36,27 @@ bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct el
     return earliest.monotonic <= now.monotonic || earliest.wall_clock <= now.wall_clock;
 }
 
-struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler,
+struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until)
 {
     struct elapse__ticks least = {ELAPSE_NEVER, ELAPSE_NEVER};
-    struct elapse__shard *first = NULL;
-    struct elapse__shard *first_by_wall_clock = NULL;
+    struct elapse__shard *monotonic = NULL;
+    struct elapse__shard *wall_clock = NULL;
     /* Each wake_tick is read once, because other threads may lower it meanwhile. */
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__ticks wakes = wakes_of(&scheduler->shards[i]);
         if (wakes.monotonic <= now.monotonic && wakes.monotonic < least.monotonic) {
             least.monotonic = wakes.monotonic;
-            first = &scheduler->shards[i];
+            monotonic = &scheduler->shards[i];
         }
         if (wakes.wall_clock <= now.wall_clock && wakes.wall_clock < least.wall_clock) {
             least.wall_clock = wakes.wall_clock;
-            first_by_wall_clock = &scheduler->shards[i];
+            wall_clock = &scheduler->shards[i];
         }
     }
-    *until = first != NULL ? (struct elapse__ticks){least.monotonic, ELAPSE_NEVER}
-                           : (struct elapse__ticks){now.monotonic, least.wall_clock};
-    ELAPSE__ASSERT_THAT(until->monotonic, <=, now.monotonic);
-    return first != NULL ? first : first_by_wall_clock;
+    bool by_wall_clock = wall_clock != NULL && (monotonic == NULL || scheduler->wall_clock_first);
+    scheduler->wall_clock_first = !by_wall_clock;
+    *until = by_wall_clock ? (struct elapse__ticks){ELAPSE_NEVER, least.wall_clock}
+                           : (struct elapse__ticks){least.monotonic, ELAPSE_NEVER};
+    return by_wall_clock ? wall_clock : monotonic;
 }

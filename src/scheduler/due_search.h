@@ -15,10 +15,12 @@ bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks 
 /* Returns whether a task of any shard may be due. */
 bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct elapse__ticks now);
 
-/* Returns the shard that has the task with the earliest deadline of all that are due by the
- * monotonic clock, or else by the wall clock; NULL if no task is due. `*until` is that deadline:
- * only tasks that are due then may be taken, because another shard may have the next one. */
-struct elapse__shard *elapse__first_due(const struct elapse_scheduler *scheduler,
+/* Returns the shard whose next task has the least deadline of all that are due by one of the two
+ * clocks; NULL if none is due. If tasks are due by both clocks, the clocks take turns. `*until`:
+ * the shard may go on to this deadline by that clock and no further, or it would go on with its
+ * next task while another shard has an earlier one. Only the thread that runs tasks in order may
+ * call it. */
+struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until);
 
 #endif

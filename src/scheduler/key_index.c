@@ -152,6 +152,51 @@ static void split_next(struct elapse__key_index *index)
         __builtin_prefetch(bucket_at(index, index->split + SPLITS_AHEAD)->first);
 }
 
+/* Moves the keys of the last bucket back to the one that it was split from. Requires that there are
+ * more buckets than at first. */
+static void join_last(struct elapse__key_index *index)
+{
+    ELAPSE__ASSERT_THAT(index->level + index->split, >, ELAPSE__FIRST_BUCKETS);
+    if (index->split == 0) {
+        index->level /= 2;
+        index->split = index->level;
+    }
+    index->split--;
+    struct elapse__key_bucket *from = bucket_at(index, index->level + index->split);
+    struct elapse__key **to = &bucket_at(index, index->split)->first;
+    while (*to != NULL)
+        to = &(*to)->next;
+    *to = from->first;
+    from->first = NULL;
+}
+
+bool elapse__key_index_join(struct elapse__key_index *index, unsigned most)
+{
+    for (; index->level + index->split > ELAPSE__FIRST_BUCKETS; most--) {
+        if (index->count >= index->level + index->split)
+            break;
+        if (most == 0)
+            return false;
+        join_last(index);
+    }
+    return true;
+}
+
+struct elapse__key_bucket *elapse__key_index_take_segment(struct elapse__key_index *index,
+                                                          size_t *buckets)
+{
+    for (unsigned number = ELAPSE__KEY_SEGMENTS - 1; number > 0; number--) {
+        struct elapse__key_bucket *segment = index->segments[number];
+        /* The first bucket of a segment has the number of buckets in the segment. */
+        if (segment == NULL || segment_buckets(number) < index->level + index->split)
+            continue;
+        index->segments[number] = NULL;
+        *buckets = segment_buckets(number);
+        return segment;
+    }
+    return NULL;
+}
+
 /* ---- keys ---- */
 
 void elapse__key_index_prefetch_bucket(const struct elapse__key_index *index, uint64_t hash)

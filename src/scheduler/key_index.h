@@ -29,9 +29,16 @@ struct elapse__key {
     uint64_t hash;
     struct elapse__task *pending; /* PENDING, WAITING, QUEUED, or RUNNING and `runs_again` */
     struct elapse__task *running; /* RUNNING or FINISHING */
+    unsigned destroying; /* contexts of ended tasks with this key that are being destroyed now */
     size_t bytes;
     unsigned char data[];
 };
+
+/* A task with this key may not begin: another one runs, or a context of one is being destroyed. */
+static inline bool elapse__key_is_in_use(const struct elapse__key *key)
+{
+    return key->running != NULL || key->destroying > 0;
+}
 
 struct elapse__key_bucket {
     struct elapse__key *first;
@@ -83,6 +90,15 @@ void elapse__key_index_prefetch_key(const struct elapse__key_index *index, uint6
 /* Returns the key of these bytes, or NULL if it is not in the index. */
 struct elapse__key *elapse__key_index_find(const struct elapse__key_index *index, const void *data,
                                            size_t bytes, uint64_t hash);
+
+/* Joins up to `most` buckets with those that they were split from, while there are more buckets
+ * than keys. Returns true when there is nothing more to join. */
+bool elapse__key_index_join(struct elapse__key_index *index, unsigned most);
+
+/* Takes out a segment without buckets in use, and stores in `*buckets` how many it has. The caller
+ * releases it. Returns NULL if there is none. */
+struct elapse__key_bucket *elapse__key_index_take_segment(struct elapse__key_index *index,
+                                                          size_t *buckets);
 
 /* Inserts a key. Requires that it is not in the index. */
 void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__key *key);

@@ -13,12 +13,13 @@ bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_
     struct elapse__shard *shard = elapse__shard_of_key(scheduler, hash);
     elapse__shard_lock(shard);
     const struct elapse__key *found = elapse__key_index_find(&shard->keys, key, key_bytes, hash);
-    if (found != NULL) {
-        const struct elapse__task *task = found->pending != NULL ? found->pending : found->running;
+    const struct elapse__task *task = NULL;
+    if (found != NULL) /* a key that only a destructor still uses has neither */
+        task = found->pending != NULL ? found->pending : found->running;
+    if (task != NULL)
         *handle = elapse__handle_of(shard, task);
-    }
     elapse__shard_unlock(shard);
-    return found != NULL;
+    return task != NULL;
 }
 
 enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,

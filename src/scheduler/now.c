@@ -58,3 +58,14 @@ uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_cl
     return wall_clock ? elapse_scheduler_wall_clock_ns(scheduler)
                       : elapse_scheduler_now_ns(scheduler);
 }
+
+struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *scheduler,
+                                          const struct elapse__shard *shard,
+                                          struct elapse__ticks now)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    if (shard->wall_clock.wheel != NULL)
+        now.wall_clock = elapse__tick_of_now(elapse_scheduler_wall_clock_ns(scheduler),
+                                             scheduler->options.tick_ns);
+    return now;
+}

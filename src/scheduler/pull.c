@@ -1,18 +1,21 @@
 /*
  * Pull mode: threads of the user take due tasks.
  *
- * One of the threads that wait sleeps until the earliest deadline, as the clock thread does in the
- * other modes. The other threads wait for their turn to sleep:
+ * One of the threads that wait has the turn: it sleeps until the earliest deadline, as the clock
+ * thread does in the other modes. The other threads wait for the turn:
  *
- *      take:   look through the shards --- a task is due ---> return it
- *                   |        ^
- *                   | none   +------------------------------------------------+
- *                   v                                                         |
- *              another thread sleeps? --- yes: wait for the turn -------------+
- *                   | no                                                      |
- *                   +------ sleep (sleeper.h), then give the turn away -------+
+ *      take:   look through the shards --- a task is due ---> pass the turn on, if this thread
+ *                   |        ^                                has it, and return the task
+ *                   | none   +------------------------------------------+
+ *                   v                                                   |
+ *              this thread has the turn? --- yes: sleep (sleeper.h) ----+
+ *                   | no                                                |
+ *                   v                                                   |
+ *              wait for the turn ---------------------------------------+
  *
- * So one thread wakes for one deadline, and a thread that runs a task does not delay the others.
+ * A thread keeps the turn while it looks, and passes it on to one other thread when it leaves, with
+ * a task or without. So one deadline wakes one thread, which wakes the next; and a thread that runs
+ * a task does not delay the others.
  *
  * Source: D. C. Schmidt et al., "Leader/Followers", in Pattern-Oriented Software Architecture 2,
  * 2000.
@@ -65,7 +68,7 @@ static bool is_closing(const struct elapse_scheduler *scheduler)
 static void set_alarms(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
-    if (!scheduler->pull_sleeper && !is_closing(scheduler)) {
+    if (!scheduler->pull_turn_taken && !is_closing(scheduler)) {
         elapse__sleeper_reset(&scheduler->sleeper);
         elapse__sleeper_prepare(&scheduler->sleeper);
         elapse__sleeper_set(&scheduler->sleeper, elapse__earliest_wakes(scheduler));
@@ -91,7 +94,7 @@ void elapse__pull_end(struct elapse_scheduler *scheduler)
     elapse__sleeper_kick(&scheduler->sleeper);
     elapse__lock(&scheduler->pull_lock);
     elapse__condition_broadcast(&scheduler->pull_turn);
-    while (scheduler->pull_sleeper)
+    while (scheduler->pull_turn_taken)
         elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
     /* No thread resets the alarms from here on. */
     elapse__sleeper_stay_readable(&scheduler->sleeper);
@@ -117,6 +120,7 @@ static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard
     elapse__shard_lock(shard);
     while (count < capacity && due != ELAPSE__DUE_NONE && !shard->closed) {
         struct elapse__task *task;
+        now = elapse__now_in_shard(scheduler, shard, now);
         due = elapse__shard_take_due(shard, now, now, &task);
         if (due == ELAPSE__DUE_TASK) {
             uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
@@ -164,7 +168,7 @@ static uint64_t monotonic_ns(void)
 }
 
 /* Sleeps until a task may be due, but no longer than until `until_ns`. Requires that the calling
- * thread has the turn to sleep. */
+ * thread has the turn. */
 static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
     uint64_t now_ns = monotonic_ns();
@@ -174,48 +178,51 @@ static void sleep_for_all(struct elapse_scheduler *scheduler, uint64_t until_ns)
                           until_ns == ELAPSE_NEVER ? ELAPSE_NEVER : timeout_ns);
 }
 
-/* Gives the turn to sleep to another thread. */
-static void give_turn_away(struct elapse_scheduler *scheduler)
+/* Passes the turn on to one of the threads that wait for it. The thread that woke up for a deadline
+ * does so as soon as it has a task, so one deadline wakes one thread, and that one wakes the next.
+ */
+static void pass_turn_on(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->pull_lock);
-    ELAPSE__ASSERT(scheduler->pull_sleeper);
-    scheduler->pull_sleeper = false;
-    elapse__condition_broadcast(&scheduler->pull_turn);
+    ELAPSE__ASSERT(scheduler->pull_turn_taken);
+    scheduler->pull_turn_taken = false;
+    if (is_closing(scheduler))
+        elapse__condition_broadcast(&scheduler->pull_turn);
+    else
+        elapse__condition_signal(&scheduler->pull_turn);
     elapse__unlock(&scheduler->pull_lock);
 }
 
-/* Waits until a task may be due: this thread sleeps itself, or waits until the thread that sleeps
- * wakes. */
-static void wait_in_turn(struct elapse_scheduler *scheduler, uint64_t until_ns)
+/* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
+ * whether the calling thread has the turn; `*waited`: not at once. Also at the end of its time a
+ * thread takes a turn that is free, because it may be the one that was woken for it; it passes the
+ * turn on when it leaves. */
+static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
 {
+    bool in_time = true;
+    *waited = false;
     elapse__lock(&scheduler->pull_lock);
-    bool sleeps = !scheduler->pull_sleeper && !is_closing(scheduler);
-    if (sleeps) {
-        scheduler->pull_sleeper = true;
-    } else if (!is_closing(scheduler)) {
+    while (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {
+        *waited = true;
         if (until_ns == ELAPSE_NEVER)
             elapse__condition_wait(&scheduler->pull_turn, &scheduler->pull_lock);
         else
-            (void)elapse__condition_wait_until(&scheduler->pull_turn, &scheduler->pull_lock,
-                                               until_ns);
+            in_time = elapse__condition_wait_until(&scheduler->pull_turn, &scheduler->pull_lock,
+                                                   until_ns);
     }
+    bool has_turn = !scheduler->pull_turn_taken && !is_closing(scheduler);
+    if (has_turn)
+        scheduler->pull_turn_taken = true;
     elapse__unlock(&scheduler->pull_lock);
-    if (sleeps) {
-        sleep_for_all(scheduler, until_ns);
-        give_turn_away(scheduler);
-    }
+    return has_turn;
 }
 
-enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
-                                         struct elapse_taken *taken, size_t capacity, size_t *count)
+/* Looks for due tasks, and waits for them until `until_ns`. `*has_turn`: the calling thread has the
+ * turn to sleep for all; it keeps the turn while it looks. */
+static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64_t until_ns,
+                                      struct elapse_taken *taken, size_t capacity, size_t *count,
+                                      bool *has_turn)
 {
-    bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
-    *count = 0;
-    if (!scheduler->options.pull || capacity == 0 ||
-        (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
-        return ELAPSE_ERROR_ARGUMENT;
-    /* A time by the monotonic clock; ELAPSE_NEVER: without end. */
-    uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
     for (;;) {
         if (is_closing(scheduler))
             return ELAPSE_ERROR_CLOSED;
@@ -224,14 +231,35 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
             return ELAPSE_OK;
         if (is_closing(scheduler))
             return ELAPSE_ERROR_CLOSED;
-        if (manual)
+        if (scheduler->options.clock == ELAPSE_CLOCK_MANUAL)
             return ELAPSE_ERROR_NOTHING_DUE;
-        if (timeout_ns == 0)
+        if (until_ns == 0)
             set_alarms(scheduler);
         if (until_ns != ELAPSE_NEVER && monotonic_ns() >= until_ns)
             return ELAPSE_ERROR_NOTHING_DUE;
-        wait_in_turn(scheduler, until_ns);
+        bool waited = false;
+        if (!*has_turn)
+            *has_turn = wait_for_turn(scheduler, until_ns, &waited);
+        if (*has_turn && !waited) /* else look again: further tasks may be due */
+            sleep_for_all(scheduler, until_ns);
     }
+}
+
+enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
+                                         struct elapse_taken *taken, size_t capacity, size_t *count)
+{
+    bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
+    bool has_turn = false;
+    *count = 0;
+    if (!scheduler->options.pull || capacity == 0 ||
+        (!manual && atomic_load(&scheduler->life) < (int)ELAPSE__LIFE_STARTED))
+        return ELAPSE_ERROR_ARGUMENT;
+    /* A time by the monotonic clock; ELAPSE_NEVER: without end. */
+    uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
+    enum elapse_error error = take_or_wait(scheduler, until_ns, taken, capacity, count, &has_turn);
+    if (has_turn)
+        pass_turn_on(scheduler);
+    return error;
 }
 
 enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler, uint64_t timeout_ns,

@@ -64,13 +64,16 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     elapse__shard_lock(shard);
 }
 
-void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued)
 {
-    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, queued.handle);
     ELAPSE__ASSERT(shard != NULL);
     elapse__shard_lock(shard);
-    struct elapse__task *task = elapse__shard_find(shard, handle);
-    if (task != NULL && task->state == ELAPSE__TASK_QUEUED)
+    struct elapse__task *task = elapse__shard_find(shard, queued.handle);
+    /* A task that was moved while it was queued has an older place as well, which does not count.
+     */
+    if (task != NULL && task->state == ELAPSE__TASK_QUEUED &&
+        task->when.queue_number == queued.number)
         run(scheduler, shard, task);
     elapse__shard_unlock(shard);
 }
@@ -91,6 +94,9 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
     elapse__shard_lock(shard);
     do {
         struct elapse__task *task;
+        now = elapse__now_in_shard(scheduler, shard, now);
+        if (until.wall_clock != ELAPSE_NEVER && until.wall_clock > now.wall_clock)
+            until.wall_clock = now.wall_clock; /* it was set back */
         due = elapse__shard_take_due(shard, now, until, &task);
         if (due == ELAPSE__DUE_TASK) {
             run(scheduler, shard, task);

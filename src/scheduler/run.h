@@ -13,7 +13,7 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
 
 /* Runs the task of a handle from the work queue, unless it was cancelled or rescheduled meanwhile.
  */
-void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse_handle handle);
+void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued);
 
 /* Goes through the shards once and runs some of the tasks of each that are due at `now`. Stops
  * early when `*ending` becomes true; `ending` may be NULL. Returns how many tasks ran. */

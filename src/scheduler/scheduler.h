@@ -81,13 +81,15 @@ struct elapse_scheduler {
     _Atomic unsigned worker_count; /* workers that were made; changed only by the thread that puts
                                       handles into the queue, and by start and close */
     struct elapse__os_thread clock_thread; /* while STARTED */
-    unsigned next_shard;                   /* delivery goes on with it; one thread uses it */
+    bool wall_clock_first; /* the next task run in order is one by the wall clock; used by one
+                              thread */
+    unsigned next_shard;   /* delivery goes on with it; one thread uses it */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
     bool stepping;                      /* guarded by step_lock: a thread is inside step */
     struct elapse__lock pull_lock;
-    struct elapse__condition pull_turn; /* `pull_sleeper` became false, or close has begun */
-    bool pull_sleeper;                  /* guarded by pull_lock: a thread in take sleeps for all */
+    struct elapse__condition pull_turn; /* `pull_turn_taken` became false, or close has begun */
+    bool pull_turn_taken;               /* guarded by pull_lock: a thread in take sleeps for all */
     _Atomic int descriptor;             /* readable while an alarm is; or NO_DESCRIPTOR */
     struct elapse__sleeper sleeper;
     struct elapse__work_queue queue;

@@ -36,9 +36,10 @@ struct elapse__shard {
     _Atomic uint64_t wake_tick;
 
     /* The lock guards everything from here on. */
-    bool closed;      /* no task is scheduled any more */
-    uint64_t pending; /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
-    uint64_t running; /* tasks RUNNING or FINISHING */
+    bool wall_clock_first; /* the next search for a due task begins with that wheel */
+    bool closed;           /* no task is scheduled any more */
+    uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
+    uint64_t running;      /* tasks RUNNING or FINISHING */
     struct elapse__condition
         ended; /* a task that was `waited` for has ended; once closed: any task */
     struct elapse__task_table tasks;
@@ -47,6 +48,8 @@ struct elapse__shard {
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
+    uint64_t destroying;   /* keys in use by destructors, each as often as it is */
+    uint32_t queue_number; /* that the last task got that became QUEUED */
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];

@@ -63,8 +63,9 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
         struct elapse__key *key = elapse__key_of(task);
         ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
         ELAPSE__ASSERT(key == NULL || key->pending == task);
-        if (key == NULL || key->running == NULL) {
+        if (key == NULL || !elapse__key_is_in_use(key)) {
             task->state = ELAPSE__TASK_QUEUED;
+            task->when.queue_number = ++shard->queue_number;
             *taken = task;
             return ELAPSE__DUE_TASK;
         }
@@ -73,21 +74,44 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
     }
 }
 
+static enum elapse__due take_by_monotonic(struct elapse__shard *shard, struct elapse__ticks until,
+                                          struct elapse__task **taken)
+{
+    if (until.monotonic == ELAPSE_NEVER)
+        return ELAPSE__DUE_NONE;
+    elapse_wheel_advance(&shard->wheel, until.monotonic);
+    return take_out_of(shard, &shard->wheel, taken);
+}
+
+static enum elapse__due take_by_wall_clock(struct elapse__shard *shard, struct elapse__ticks now,
+                                           struct elapse__ticks until, struct elapse__task **taken)
+{
+    struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    if (wall_clock->wheel == NULL || until.wall_clock == ELAPSE_NEVER)
+        return ELAPSE__DUE_NONE;
+    if (!elapse__wall_clock_wheel_follow(wall_clock, now.wall_clock, shard->tick_ns, MOVES_AT_ONCE,
+                                         &shard->tasks))
+        return ELAPSE__DUE_MORE;
+    elapse_wheel_advance(wall_clock->wheel, until.wall_clock);
+    return take_out_of(shard, wall_clock->wheel, taken);
+}
+
+/* The two wheels take turns. If one of them always came first, its tasks could keep the tasks of
+ * the other waiting for ever. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken)
 {
-    struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    ELAPSE__ASSERT_THAT(until.monotonic, <=, now.monotonic);
-    elapse_wheel_advance(&shard->wheel, until.monotonic);
-    enum elapse__due due = take_out_of(shard, &shard->wheel, taken);
-    if (due == ELAPSE__DUE_NONE && wall_clock->wheel != NULL && until.wall_clock != ELAPSE_NEVER) {
-        if (!elapse__wall_clock_wheel_follow(wall_clock, now.wall_clock, shard->tick_ns,
-                                             MOVES_AT_ONCE, &shard->tasks))
-            return ELAPSE__DUE_MORE;
-        elapse_wheel_advance(wall_clock->wheel, until.wall_clock);
-        due = take_out_of(shard, wall_clock->wheel, taken);
+    ELAPSE__ASSERT(until.monotonic <= now.monotonic || until.monotonic == ELAPSE_NEVER);
+    bool wall_clock = shard->wall_clock_first;
+    enum elapse__due due = wall_clock ? take_by_wall_clock(shard, now, until, taken)
+                                      : take_by_monotonic(shard, until, taken);
+    if (due == ELAPSE__DUE_NONE) {
+        wall_clock = !wall_clock;
+        due = wall_clock ? take_by_wall_clock(shard, now, until, taken)
+                         : take_by_monotonic(shard, until, taken);
     }
+    shard->wall_clock_first = !wall_clock;
     if (due == ELAPSE__DUE_NONE)
         elapse__shard_note_next(shard, now);
     return due;
@@ -122,7 +146,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
     ELAPSE__ASSERT(key == NULL || key->pending == task);
-    ELAPSE__ASSERT(key == NULL || key->running == NULL);
+    ELAPSE__ASSERT(key == NULL || !elapse__key_is_in_use(key));
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     /* Since the task became due, the wall clock may have been set back; the other clock may not. */
@@ -157,19 +181,6 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         .intended_ns = intended_ns,
         .actual_ns = actual_ns,
     };
-}
-
-/* WAITING -> PENDING, with its deadline, which has passed. */
-static void start_waiting(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__ticks *started)
-{
-    uint64_t tick = elapse_timer_deadline(&task->when.timer);
-    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_WAITING);
-    elapse__shard_start_timer(shard, task, tick);
-    if (elapse__by_wall_clock(task))
-        started->wall_clock = tick;
-    else
-        started->monotonic = tick;
 }
 
 /* RUNNING -> PENDING, at the tick that it was rescheduled to, or at its next occurrence. */
@@ -211,12 +222,8 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     shard->running--;
     if (task->runs_again && elapse__shard_recurs(task) && next_occurrence == NULL)
         elapse__shard_cancel_next_run(shard, task); /* there is no further occurrence */
-    if (key != NULL) {
+    if (key != NULL)
         key->running = NULL;
-        struct elapse__task *next = key->pending;
-        if (next != NULL && next->state == ELAPSE__TASK_WAITING)
-            start_waiting(shard, next, &started);
-    }
     if (task->runs_again) {
         start_next_run(shard, task, next_occurrence, &started);
         if (shard->closed)
@@ -225,8 +232,10 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     }
     if (task->waited || shard->closed)
         elapse__condition_broadcast(&shard->ended);
-    if (key != NULL)
-        elapse__shard_drop_idle_key(shard, key, ended);
     elapse__shard_end(shard, task, ended);
+    if (key != NULL) {
+        elapse__shard_start_waiting(shard, key, &started);
+        elapse__shard_drop_idle_key(shard, key, ended);
+    }
     return started;
 }

@@ -29,9 +29,10 @@ enum elapse__due {
     ELAPSE__DUE_MORE, /* not known yet, but many timers were moved: release the lock, call again */
 };
 
-/* Takes the next due task out of its wheel; it is QUEUED from now on. The time is `now`, but only
- * tasks that are due at `until`, which is no later, are taken. If until.wall_clock is ELAPSE_NEVER,
- * no task with a wall-clock time is taken. */
+/* Takes the next due task out of its wheel: the task is QUEUED from now on. The time is `now`; only
+ * tasks that are due at `until`, which is no later, are taken. ELAPSE_NEVER in `until` leaves the
+ * wheel of that clock alone. If the shard has a wheel for the wall clock, `now` must have been read
+ * with the lock held: an older reading would look like a clock that was set back. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken);
 

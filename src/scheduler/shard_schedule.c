@@ -18,6 +18,7 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
     shard->replaced++;
     if (elapse__is_running(old)) {
         old->runs_again = false;
+        old->cancelled = true; /* or a reschedule could revive it */
         return;
     }
     elapse__shard_end(shard, old, ended);

@@ -9,10 +9,14 @@
 
 bool elapse__shard_count_pending(struct elapse__shard *shard)
 {
-    if (shard->pending_max != 0 &&
-        atomic_fetch_add(shard->pending_of_all, 1) >= shard->pending_max) {
-        atomic_fetch_sub(shard->pending_of_all, 1);
-        return false;
+    if (shard->pending_max != 0) {
+        /* The count never exceeds the limit, not even for a moment, in which another thread would
+         * be refused although there is room. */
+        uint64_t pending = atomic_load(shard->pending_of_all);
+        do {
+            if (pending >= shard->pending_max)
+                return false;
+        } while (!atomic_compare_exchange_weak(shard->pending_of_all, &pending, pending + 1));
     }
     shard->pending++;
     ELAPSE__ASSERT(shard->pending_max == 0 || shard->pending <= shard->pending_max);
@@ -114,7 +118,7 @@ static void unlink_by_wall_clock(struct elapse__shard *shard, struct elapse__tas
 void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ended_task *ended)
 {
-    if (key->pending != NULL || key->running != NULL)
+    if (key->pending != NULL || elapse__key_is_in_use(key))
         return;
     ELAPSE__ASSERT(ended->key == NULL);
     elapse__key_index_remove(&shard->keys, key);
@@ -131,6 +135,12 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
         ended->destroy = task->extra->destroy;
         ended->extra = task->extra;
         ended->recurrence = task->extra->recurrence;
+    }
+    if (ended->destroy != NULL && task->extra->key != NULL) {
+        ended->held_key = task->extra->key;
+        ended->held_key->destroying++;
+        shard->destroying++;
+        ended->shard = shard;
     }
     ended->context = task->context;
     elapse__task_revoke(task);
@@ -149,11 +159,41 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
     ELAPSE__ASSERT(!elapse__is_running(task));
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     elapse__shard_uncount_pending(shard);
-    if (key != NULL) {
+    if (key != NULL)
         key->pending = NULL;
-        elapse__shard_drop_idle_key(shard, key, ended);
-    }
     elapse__shard_end(shard, task, ended);
+    if (key != NULL)
+        elapse__shard_drop_idle_key(shard, key, ended);
+}
+
+/* WAITING -> PENDING, with its deadline, which has passed. */
+void elapse__shard_start_waiting(struct elapse__shard *shard, struct elapse__key *key,
+                                 struct elapse__ticks *started)
+{
+    struct elapse__task *task = key->pending;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    if (task == NULL || task->state != ELAPSE__TASK_WAITING || elapse__key_is_in_use(key))
+        return;
+    uint64_t tick = elapse_timer_deadline(&task->when.timer);
+    elapse__shard_start_timer(shard, task, tick);
+    if (elapse__by_wall_clock(task))
+        started->wall_clock = tick;
+    else
+        started->monotonic = tick;
+}
+
+struct elapse__ticks elapse__shard_release_key(struct elapse__shard *shard, struct elapse__key *key,
+                                               struct elapse__ended_task *released)
+{
+    struct elapse__ticks started = {ELAPSE_NEVER, ELAPSE_NEVER};
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(key->destroying, >, 0);
+    ELAPSE__ASSERT_THAT(shard->destroying, >, 0);
+    key->destroying--;
+    shard->destroying--;
+    elapse__shard_start_waiting(shard, key, &started);
+    elapse__shard_drop_idle_key(shard, key, released);
+    return started;
 }
 
 void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__task *task)

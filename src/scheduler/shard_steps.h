@@ -14,6 +14,10 @@ struct elapse__ended_task {
     struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
     struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
+    /* NULL, or the key of the task, which no other task may use until the context is destroyed; and
+     * the shard of that key. */
+    struct elapse__key *held_key;
+    struct elapse__shard *shard;
 };
 
 /* Counts a task as pending. Returns false, and does not count it, if that would exceed the limit.
@@ -34,13 +38,27 @@ void elapse__shard_free_popped(struct elapse__shard *shard, struct elapse__task 
 /* UNLINKING -> FREE, for all tasks of the unlinking ring. */
 void elapse__shard_unlink_all(struct elapse__shard *shard);
 
-/* Moves a key from the index to `ended` if it names no task any more. */
+/* Moves a key from the index to `ended` if it names no task any more and is not in use. */
 void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key *key,
                                  struct elapse__ended_task *ended);
 
-/* Ends a task. Requires that no key names it. */
+/* Ends a task. If it has a key and a destructor, the key stays in use until
+ * elapse__shard_release_key, so that a resource that belongs to the key has one user at a time.
+ * Requires that no key names the task. */
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
                        struct elapse__ended_task *ended);
+
+/* Releases the key that an ended task holds, after the destructor has returned. If the next task
+ * with the key waits for it, starts its timer. Returns the ticks of that timer: the caller wakes
+ * the clock thread for them after the lock. `released`: gets the key if it names no task any more.
+ */
+struct elapse__ticks elapse__shard_release_key(struct elapse__shard *shard, struct elapse__key *key,
+                                               struct elapse__ended_task *released);
+
+/* Starts the timer of the pending task of this key if it is WAITING and the key is not in use any
+ * more. `*started`: gets the tick of the timer. */
+void elapse__shard_start_waiting(struct elapse__shard *shard, struct elapse__key *key,
+                                 struct elapse__ticks *started);
 
 /* Takes a pending task out. Requires that it is not running. */
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,

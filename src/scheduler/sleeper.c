@@ -37,7 +37,10 @@ bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock
     ELAPSE__ASSERT(!is_open(&sleeper->monotonic));
     ELAPSE__ASSERT(!is_open(&sleeper->wall_clock));
     if (elapse__os->alarm_open(&sleeper->monotonic.os, clock) == 0 &&
-        elapse__os->alarm_open(&sleeper->wall_clock.os, ELAPSE__OS_WALL_CLOCK) == 0)
+        elapse__os->alarm_open(&sleeper->wall_clock.os, ELAPSE__OS_WALL_CLOCK) == 0 &&
+        /* An alarm that cannot be set would let every deadline pass. */
+        elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
+        elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)
         return true;
     elapse__sleeper_close(sleeper);
     return false;
@@ -66,13 +69,14 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper)
     elapse__unlock(&sleeper->lock);
 }
 
-/* Sets the alarm; one for tick 0 goes off at once. Requires the lock. */
+/* Sets the alarm; one for tick 0 goes off at once. If the system refuses that, armed_tick stays as
+ * it was, so that the next thread with an earlier tick tries again. Requires the lock. */
 static void arm(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm, uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
     ELAPSE__ASSERT(is_open(alarm));
-    (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));
-    atomic_store(&alarm->armed_tick, tick);
+    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) == 0)
+        atomic_store(&alarm->armed_tick, tick);
 }
 
 /* Sets the alarm to `tick` if that is earlier than its own. Requires the lock. */
@@ -115,6 +119,19 @@ static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until
     arm_earlier(sleeper, &sleeper->wall_clock, until.wall_clock);
 }
 
+/* Returns how long to wait for an alarm that could not be set: until its time by its clock.
+ * Requires the lock. */
+static uint64_t time_without_alarm(const struct elapse__sleeper *sleeper,
+                                   const struct elapse__alarm *alarm, uint64_t tick)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
+    if (atomic_load(&alarm->armed_tick) <= tick)
+        return ELAPSE_NEVER;
+    uint64_t begins_ns = elapse__tick_begins_ns(tick, sleeper->tick_ns);
+    uint64_t now_ns = elapse__os->clock_ns(alarm->os.clock);
+    return begins_ns > now_ns ? begins_ns - now_ns : 0;
+}
+
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            uint64_t timeout_ns)
 {
@@ -123,8 +140,14 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
     ELAPSE__ASSERT(is_open(&sleeper->monotonic));
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
-    if (!kicked)
+    if (!kicked) {
         arm_both(sleeper, until);
+        uint64_t monotonic_ns = time_without_alarm(sleeper, &sleeper->monotonic, until.monotonic);
+        uint64_t wall_clock_ns =
+            time_without_alarm(sleeper, &sleeper->wall_clock, until.wall_clock);
+        timeout_ns = monotonic_ns < timeout_ns ? monotonic_ns : timeout_ns;
+        timeout_ns = wall_clock_ns < timeout_ns ? wall_clock_ns : timeout_ns;
+    }
     elapse__unlock(&sleeper->lock);
     if (!kicked) {
         /* If it fails, or a signal ends it, the clock thread only wakes early. */

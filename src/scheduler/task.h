@@ -70,6 +70,7 @@ struct elapse__task {
     union {
         struct elapse_timer timer; /* while PENDING; its deadline until finished */
         uint64_t next_run_tick;    /* while `runs_again`: the timer is idle then */
+        uint32_t queue_number;     /* while QUEUED: tells its newest place in the work queue */
         struct elapse__task *next; /* while FREE */
     } when;
     elapse_action_function *action;

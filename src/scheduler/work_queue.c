@@ -31,7 +31,7 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
     ELAPSE__ASSERT_THAT(capacity, >, 0);
     *queue = (struct elapse__work_queue){.capacity = capacity};
     queue->ring =
-        elapse__allocate(memory, _Alignof(struct elapse_handle), capacity * sizeof *queue->ring);
+        elapse__allocate(memory, _Alignof(struct elapse__queued), capacity * sizeof *queue->ring);
     if (queue->ring == NULL)
         return ELAPSE_ERROR_MEMORY;
     if (elapse__os->lock_init(&queue->lock) == 0) {
@@ -77,21 +77,34 @@ static bool must_wake(struct elapse__work_queue *queue)
     return true;
 }
 
+/* Requires the lock. */
+static unsigned without_worker(const struct elapse__work_queue *queue)
+{
+    return queue->count > queue->idle ? queue->count - queue->idle : 0;
+}
+
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
-                                const struct elapse_handle *handles, unsigned count)
+                                const struct elapse__queued *queued, unsigned count)
 {
     lock_queue(queue);
     ELAPSE__ASSERT_THAT(count, >, 0);
     ELAPSE__ASSERT_THAT(count, <=, queue->capacity - queue->count);
     for (unsigned i = 0; i < count; i++)
-        queue->ring[(queue->first + queue->count++) % queue->capacity] = handles[i];
-    unsigned waiting = queue->count;
-    unsigned idle = queue->idle;
+        queue->ring[(queue->first + queue->count++) % queue->capacity] = queued[i];
+    unsigned without = without_worker(queue);
     bool wake = must_wake(queue);
     unlock_queue(queue);
     if (wake)
         elapse__condition_signal(&queue->filled);
-    return waiting > idle ? waiting - idle : 0;
+    return without;
+}
+
+unsigned elapse__work_queue_without_worker(struct elapse__work_queue *queue)
+{
+    lock_queue(queue);
+    unsigned without = without_worker(queue);
+    unlock_queue(queue);
+    return without;
 }
 
 void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made)
@@ -106,7 +119,7 @@ void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made
 }
 
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
-                             struct elapse_handle *handle, bool *kick)
+                             struct elapse__queued *queued, bool *kick)
 {
     *kick = false;
     lock_queue(queue);
@@ -129,7 +142,7 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
     if (!queue->ending) {
         ELAPSE__ASSERT_THAT(queue->count, >, 0);
         ELAPSE__ASSERT_THAT(queue->idle, >, 0);
-        *handle = queue->ring[queue->first];
+        *queued = queue->ring[queue->first];
         queue->first = (queue->first + 1) % queue->capacity;
         queue->count--;
         queue->busy++;

@@ -18,13 +18,19 @@
 #include "../base/allocator.h"
 #include "../os/os.h"
 
+/* A task in the queue. */
+struct elapse__queued {
+    struct elapse_handle handle;
+    uint32_t number; /* what the task has as its queue_number while this place counts */
+};
+
 struct elapse__work_queue {
     struct elapse__lock lock;
     struct elapse__condition filled; /* there is a handle to take, or the queue is ending */
     struct elapse__condition quiet;  /* the queue is empty and no worker is busy */
 
-    struct elapse_handle *ring; /* `capacity` places; never changes */
-    unsigned capacity;          /* never changes */
+    struct elapse__queued *ring; /* `capacity` places; never changes */
+    unsigned capacity;           /* never changes */
 
     /* The lock guards everything from here on. */
     unsigned first;   /* the place of the handle that is taken next */
@@ -52,7 +58,10 @@ unsigned elapse__work_queue_room(struct elapse__work_queue *queue);
 /* Puts handles in. Requires at least one and no more than there are free places. Returns how many
  * more handles are queued than there are idle workers. */
 unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
-                                const struct elapse_handle *handles, unsigned count);
+                                const struct elapse__queued *queued, unsigned count);
+
+/* Returns how many more handles are queued than there are idle workers. */
+unsigned elapse__work_queue_without_worker(struct elapse__work_queue *queue);
 
 /* Counts a worker that is about to be made; not `made`: one that could not be made, or has left. */
 void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made);
@@ -61,7 +70,7 @@ void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made
  * took before. Returns false when the worker must leave. `*kick`: the worker must kick the clock
  * thread. */
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
-                             struct elapse_handle *handle, bool *kick);
+                             struct elapse__queued *queued, bool *kick);
 
 /* Waits until the queue is empty and no worker is busy. */
 void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue);

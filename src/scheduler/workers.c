@@ -55,14 +55,14 @@ bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_t
 static void *worker_main(void *argument)
 {
     struct elapse_scheduler *scheduler = argument;
-    struct elapse_handle handle;
+    struct elapse__queued queued;
     bool busy = false;
     ELAPSE__ASSERT_THAT(scheduler->options.workers, >, 0);
     bool kick;
-    while (elapse__work_queue_take(&scheduler->queue, &busy, &handle, &kick)) {
+    while (elapse__work_queue_take(&scheduler->queue, &busy, &queued, &kick)) {
         if (kick)
             elapse__sleeper_kick(&scheduler->sleeper);
-        elapse__run_queued(scheduler, handle);
+        elapse__run_queued(scheduler, queued);
         ELAPSE__ASSERT_NO_LOCK_HELD();
     }
     return NULL;

@@ -1,6 +1,6 @@
 /*
  * The system refuses to set an alarm. A scheduler whose alarms cannot be set is not started, and
- * one that has been started still runs what is due.
+ * one that has been started still runs due tasks.
  */
 #include "../support/fake_os.h"
 #include "fixture.h"
@@ -65,7 +65,7 @@ static void start_can_be_tried_again(void **state)
         (void)schedule_after(scheduler, &task, T(1));
         fake_os_refuse(FAKE_OS_ALARM_SET, 0);
         assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-        fake_os_wait_settled();
+        fake_os_wait_idle();
         fake_os_advance(T(1));
         wait_for_runs(1);
         expect_runs("a");
@@ -82,7 +82,7 @@ static void refuse_alarms(void *context, const struct elapse_run *run)
     fake_os_refuse(FAKE_OS_ALARM_SET, FAKE_OS_ALL);
 }
 
-static void what_is_due_runs_although_the_clock_thread_could_not_set_its_alarm(void **state)
+static void due_tasks_run_although_the_clock_thread_could_not_set_its_alarm(void **state)
 {
     struct elapse_scheduler *scheduler = fake_new(WITHOUT_WORKERS);
     struct elapse_task task = task_named('b');
@@ -95,19 +95,19 @@ static void what_is_due_runs_although_the_clock_thread_could_not_set_its_alarm(v
     task.action = refuse_alarms;
     (void)schedule_after(scheduler, &task, T(1));
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     fake_os_advance(T(1));
     wait_for_runs(1);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs("a");
     fake_os_advance(T(8));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs(""); /* never early */
     fake_os_advance(T(1));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs("b");
     fake_os_advance(T(10));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs("c");
     fake_os_refuse(FAKE_OS_ALARM_SET, 0);
     fake_end(scheduler);
@@ -123,15 +123,15 @@ static void an_alarm_that_was_refused_is_set_by_the_next_call(void **state)
     (void)state;
     (void)schedule_after(scheduler, &task, ELAPSE_HOUR_NS);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     fake_os_refuse(FAKE_OS_ALARM_SET, 1);
     task = task_named('a');
     (void)schedule_after(scheduler, &task, T(10));
     task = task_named('b');
     (void)schedule_after(scheduler, &task, T(20));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     fake_os_advance(T(20));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs("ab");
     fake_end(scheduler);
 }
@@ -149,7 +149,7 @@ static void a_wall_clock_that_was_set_is_no_refusal(void **state)
         elapse_task_schedule_at_wall_clock(scheduler, &task, unix_ns + ELAPSE_HOUR_NS, NULL),
         ELAPSE_OK);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     for (unsigned i = 1; i <= 10; i++) {
         fake_os_set_wall_clock(unix_ns + i * ELAPSE_MINUTE_NS);
         /* Perhaps before the clock thread has looked. */
@@ -157,13 +157,13 @@ static void a_wall_clock_that_was_set_is_no_refusal(void **state)
         assert_int_equal(elapse_task_schedule_at_wall_clock(
                              scheduler, &task, unix_ns + i * ELAPSE_MINUTE_NS + T(1), NULL),
                          ELAPSE_OK);
-        fake_os_wait_settled();
+        fake_os_wait_idle();
         fake_os_advance(T(1));
-        fake_os_wait_settled();
+        fake_os_wait_idle();
         expect_runs("b");
     }
     fake_os_set_wall_clock(unix_ns + ELAPSE_HOUR_NS);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     expect_runs("a");
     fake_end(scheduler);
 }
@@ -173,7 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(start_fails_and_leaves_nothing_behind),
         cmocka_unit_test(start_can_be_tried_again),
-        cmocka_unit_test(what_is_due_runs_although_the_clock_thread_could_not_set_its_alarm),
+        cmocka_unit_test(due_tasks_run_although_the_clock_thread_could_not_set_its_alarm),
         cmocka_unit_test(an_alarm_that_was_refused_is_set_by_the_next_call),
         cmocka_unit_test(a_wall_clock_that_was_set_is_no_refusal),
     };

@@ -35,11 +35,11 @@ static struct elapse_handle add(struct elapse_scheduler *scheduler, char name, u
     return schedule_at(scheduler, &task, deadline_ns);
 }
 
-/* Goes to this time; what is due by then is in the queue when it returns. */
+/* Goes to this time. When it returns, the tasks due by then are in the queue. */
 static void queue_until(uint64_t now_ns)
 {
     fake_os_advance(now_ns - fake_os_now_ns(ELAPSE__OS_MONOTONIC));
-    fake_os_wait_settled();
+    fake_os_wait_idle();
 }
 
 static void move(struct elapse_scheduler *scheduler, struct elapse_handle handle,

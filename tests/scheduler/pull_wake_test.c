@@ -4,7 +4,7 @@
  *
  * The clock is the test's. Between two deadlines the test waits until all threads are asleep
  * again, so that each deadline finds all of them waiting. A thread that wakes up looks at the wall
- * clock to see what is due, and so does one that comes back for more: how often that clock is read
+ * clock to find due tasks, and so does one that comes back for more: how often that clock is read
  * says how many have woken.
  */
 #include "../support/asleep.h"
@@ -84,7 +84,7 @@ static bool all_wait(void *context)
         if (atomic_load(&all->takers[i].takes) == 0)
             return false;
     }
-    return fake_os_is_settled() && threads_are_asleep(numbers, all->count);
+    return fake_os_is_idle() && threads_are_asleep(numbers, all->count);
 }
 
 static void wait_until_all_wait(struct taker *takers, size_t count)
@@ -163,7 +163,7 @@ static void one_deadline_wakes_one_thread(void **state)
             wait_until_all_wait(takers, TAKERS);
             assert_int_equal(atomic_load(&taken_tasks), k);
         }
-        /* Each call of take looks once; what is above that has woken. */
+        /* Each call of take looks once; each further look is that of a thread that has woken. */
         looks = fake_os_readings(ELAPSE__OS_WALL_CLOCK) - looks;
         takes = takes_of_all(takers) - takes;
         assert_int_equal(takes, TASKS);
@@ -172,7 +172,7 @@ static void one_deadline_wakes_one_thread(void **state)
     }
 }
 
-/* Each of these deadlines is earlier than what is waited for. */
+/* Each of these deadlines is earlier than the one that the threads wait for. */
 static void a_new_earliest_deadline_wakes_one_thread(void **state)
 {
     static struct taker takers[TAKERS];

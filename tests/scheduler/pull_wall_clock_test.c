@@ -115,7 +115,7 @@ static bool is_done_or_waits(void *context)
     return atomic_load(&other->done) || (number != 0 && threads_are_asleep(&number, 1));
 }
 
-/* Between a reading of the wall clock and what is done with it. */
+/* Runs between a reading of the wall clock and its use. */
 static void overtake(void *context)
 {
     struct other *other = context;

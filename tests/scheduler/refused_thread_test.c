@@ -37,7 +37,7 @@ static void queue_now(struct elapse_scheduler *scheduler, const struct elapse_ta
     uint64_t before = attempts();
 
     add_now(scheduler, task);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     assert_true(attempts() > before);
 }
 
@@ -46,7 +46,7 @@ static bool is_tried_again(uint64_t number)
 {
     for (unsigned second = 0; second < SECONDS_MAX && attempts() < number; second++) {
         fake_os_advance(ELAPSE_SECOND_NS);
-        fake_os_wait_settled();
+        fake_os_wait_idle();
     }
     return attempts() >= number;
 }
@@ -87,14 +87,14 @@ static void several_tasks_each_get_the_worker_that_was_refused(void **state)
     add_now(scheduler, &held);
     add_now(scheduler, &held);
     add_now(scheduler, &held);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     assert_int_equal(fake_os_running_threads(), 1 + 1);
     fake_os_refuse(FAKE_OS_THREAD_START, 0);
     assert_true(is_tried_again(attempts() + 1));
     /* From here on each of the three is made, whether in one go or one after the other. */
     for (unsigned second = 0; second < SECONDS_MAX && fake_os_running_threads() < 1 + 4; second++) {
         fake_os_advance(ELAPSE_SECOND_NS);
-        fake_os_wait_settled();
+        fake_os_wait_idle();
     }
     assert_int_equal(fake_os_running_threads(), 1 + 4); /* with the clock thread */
     wait_entered(&gate, 4);
@@ -121,17 +121,17 @@ static void trying_again_is_no_polling(void **state)
     queue_now(scheduler, &task);
     assert_true(attempts() < before + 10);
     before = attempts();
-    assert_true(fake_os_is_settled());
+    assert_true(fake_os_is_idle());
     assert_int_equal(attempts(), before);
     /* With nothing left to do, nobody tries for the sake of trying. */
     open_gate(&gate);
     wait_for_runs(1);
     fake_os_advance(ELAPSE_HOUR_NS);
-    fake_os_wait_settled();
+    fake_os_wait_idle();
     before = attempts();
     for (unsigned i = 0; i < 10; i++) {
         fake_os_advance(ELAPSE_HOUR_NS);
-        fake_os_wait_settled();
+        fake_os_wait_idle();
     }
     assert_int_equal(attempts(), before);
     scheduler_end(scheduler);

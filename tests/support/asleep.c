@@ -12,7 +12,7 @@ long thread_number(void)
     return syscall(SYS_gettid);
 }
 
-/* Adds to `switches` how often the thread has gone to sleep or has been put off its processor.
+/* Adds to `switches` how often the thread has gone to sleep or has lost its processor.
  * Returns whether it is asleep. */
 static bool look_at(long number, uint64_t *switches)
 {

@@ -94,7 +94,7 @@ static bool clock_was_set(const struct life *life, const struct fake_alarm *alar
     return alarm->clock == ELAPSE__OS_WALL_CLOCK && alarm->clock_sets != life->clock_sets;
 }
 
-static void let_go_off(struct life *life)
+static void release_waiters(struct life *life)
 {
     for (int i = 0; i < ALARMS_MAX; i++) {
         struct fake_alarm *alarm = &life->alarms[i];
@@ -162,7 +162,7 @@ static int alarm_set(const struct elapse__os_alarm *set, uint64_t when_ns)
             alarm->clock_sets = life->clock_sets;
             error = ECANCELED;
         }
-        let_go_off(life);
+        release_waiters(life);
     }
     leave(true);
     return error;
@@ -314,7 +314,7 @@ void fake_os_advance(uint64_t duration_ns)
     struct life *life = enter();
     for (int i = 0; i < CLOCKS; i++)
         life->now_ns[i] += duration_ns;
-    let_go_off(life);
+    release_waiters(life);
     leave(true);
 }
 
@@ -323,7 +323,7 @@ void fake_os_set_wall_clock(uint64_t unix_ns)
     struct life *life = enter();
     life->now_ns[ELAPSE__OS_WALL_CLOCK] = unix_ns;
     life->clock_sets++;
-    let_go_off(life);
+    release_waiters(life);
     leave(true);
 }
 
@@ -375,7 +375,7 @@ void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *con
 }
 
 /* The lock is held. */
-static bool is_settled(struct life *life)
+static bool is_idle(struct life *life)
 {
     for (const struct waiter *waiter = life->waiters; waiter != NULL; waiter = waiter->next) {
         if (is_over(life, waiter))
@@ -384,18 +384,18 @@ static bool is_settled(struct life *life)
     return life->waiters != NULL;
 }
 
-bool fake_os_is_settled(void)
+bool fake_os_is_idle(void)
 {
     struct life *life = enter();
-    bool settled = is_settled(life);
+    bool idle = is_idle(life);
     leave(false);
-    return settled;
+    return idle;
 }
 
-void fake_os_wait_settled(void)
+void fake_os_wait_idle(void)
 {
     struct life *life = enter();
-    while (!is_settled(life))
+    while (!is_idle(life))
         (void)pthread_cond_wait(&changed, &lock);
     leave(false);
 }

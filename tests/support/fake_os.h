@@ -7,7 +7,7 @@
  *      fake_os_begin()
  *      new, start                   -->  clock thread: alarm_set, alarms_wait (blocks)
  *      fake_os_advance(5 ms)        -->  the alarm goes off, alarms_wait returns
- *      fake_os_wait_settled()       <--  everything due has been handled; it waits again
+ *      fake_os_wait_idle()       <--  everything due has been handled; it waits again
  *
  * A wait for a condition with a time-out does not go through the table: it ends by the real clock.
  * The fake monotonic clock is ahead of that by decades, so that such a wait never times out.
@@ -68,9 +68,9 @@ void fake_os_at_next_reading(enum elapse__os_clock clock, void (*hook)(void *con
 
 /* Returns whether at least one thread is in alarms_wait, and each of them stays there until the
  * test moves a clock or some thread sets an alarm. */
-bool fake_os_is_settled(void);
+bool fake_os_is_idle(void);
 
 /* Waits until that is so, for as long as it takes. */
-void fake_os_wait_settled(void);
+void fake_os_wait_idle(void);
 
 #endif

@@ -125,7 +125,7 @@ mutant replaced_task_stays_to_run_again src/scheduler/shard_schedule.c \
 ' \
     ''
 mutant waiting_task_counts_as_queued src/scheduler/shard_run.c \
-    'if (key == NULL || key->running == NULL) {' \
+    'if (key == NULL || !elapse__key_is_in_use(key)) {' \
     'if (true) {'
 mutant key_forgets_its_pending_task src/scheduler/shard_schedule.c \
     '    key->pending = task;

@@ -32,20 +32,21 @@ static void end(struct fixture *fixture)
     assert_int_equal(fixture->counting.bytes, 0);
 }
 
-static struct elapse_handle handle_of(uint32_t number)
+static struct elapse__queued queued_of(uint32_t number)
 {
-    return (struct elapse_handle){number, number + 1, 0};
+    return (struct elapse__queued){.handle = {number, number + 1, 0}, .number = number + 2};
 }
 
 /* Takes a handle as a worker does that was not busy. Returns its number. */
 static uint32_t take(struct fixture *fixture, bool *busy)
 {
-    struct elapse_handle handle = {0, 0, 0};
+    struct elapse__queued queued = {{0, 0, 0}, 0};
     bool kick;
 
-    assert_true(elapse__work_queue_take(&fixture->queue, busy, &handle, &kick));
-    assert_int_equal(handle.generation, handle.index + 1);
-    return handle.index;
+    assert_true(elapse__work_queue_take(&fixture->queue, busy, &queued, &kick));
+    assert_int_equal(queued.handle.generation, queued.handle.index + 1);
+    assert_int_equal(queued.number, queued.handle.index + 2);
+    return queued.handle.index;
 }
 
 static void handles_come_out_in_the_order_they_went_in(void **state)
@@ -62,17 +63,17 @@ static void handles_come_out_in_the_order_they_went_in(void **state)
         unsigned count = round % 3 + 1;
 
         for (unsigned i = 0; i < count; i++, put++) {
-            struct elapse_handle handle = handle_of(put);
+            struct elapse__queued queued = queued_of(put);
 
             assert_int_equal(elapse__work_queue_room(&fixture.queue), 3 - i);
-            (void)elapse__work_queue_put(&fixture.queue, &handle, 1);
+            (void)elapse__work_queue_put(&fixture.queue, &queued, 1);
         }
         for (unsigned i = 0; i < count; i++, taken++)
             assert_int_equal(take(&fixture, &busy), taken);
     }
     elapse__work_queue_end(&fixture.queue, true);
-    assert_false(elapse__work_queue_take(&fixture.queue, &busy, &(struct elapse_handle){0, 0, 0},
-                                         &(bool){false}));
+    assert_false(elapse__work_queue_take(&fixture.queue, &busy,
+                                         &(struct elapse__queued){{0, 0, 0}, 0}, &(bool){false}));
     elapse__work_queue_count_worker(&fixture.queue, false);
     end(&fixture);
 }
@@ -82,14 +83,14 @@ static void handles_come_out_in_the_order_they_went_in(void **state)
 static _Noreturn void overflow(int descriptor)
 {
     static struct fixture fixture;
-    const struct elapse_handle handles[] = {handle_of(1), handle_of(2), handle_of(3)};
+    const struct elapse__queued queued[] = {queued_of(1), queued_of(2), queued_of(3)};
 
     /* A trap is to end this process, and not to fail a test in it. */
     (void)signal(SIGILL, SIG_DFL);
     (void)signal(SIGTRAP, SIG_DFL);
     (void)dup2(descriptor, STDERR_FILENO);
     begin(&fixture, 2);
-    (void)elapse__work_queue_put(&fixture.queue, handles, 3);
+    (void)elapse__work_queue_put(&fixture.queue, queued, 3);
     _exit(0);
 }
 #endif
