@@ -31,7 +31,7 @@ static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t n
     const struct elapse_cron *cron = &recurrence->cron;
     const enum elapse_zone zone = recurrence->zone;
     ELAPSE__ASSERT(recurrence->wall_clock);
-    /* It is after the last occurrence even if the wall clock was set back meanwhile. */
+    /* The next occurrence is after the last one, even if the wall clock was set back meanwhile. */
     if (!elapse__cron_next_ns(cron, zone, recurrence->occurrence_ns, &next->ns))
         return false;
     next->missed = 0;

@@ -64,8 +64,8 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
 
     while (length > 0 && digits[length - 1] == '0')
         length--;
-    /* A day is 2^16 * 5^11 * 27 ns, so a fraction of more than 16 digits is no whole number of ns.
-     */
+    /* A day is 2^16 * 5^11 * 27 ns. So no unit divided by a power of ten above 10^16 is a whole
+     * number of nanoseconds. */
     if (length > 16)
         return "the fraction is finer than a nanosecond";
     for (size_t i = 0; i < length; i++) {

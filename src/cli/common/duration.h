@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Reads `text` into `*duration_ns`. Returns NULL; or a phrase that names the error with the
- * text, and then leaves `*duration_ns` as it was. */
+/* Reads `text` into `*duration_ns` and returns NULL. If the text is no duration, returns a phrase
+ * that names the error, and leaves `*duration_ns` unchanged. */
 const char *duration_parse(const char *text, uint64_t *duration_ns);
 
 /* Room for the longest duration, 213503d23h34m33s709ms551us615ns. */

@@ -10,10 +10,10 @@
 #define JSON_STRING_ROOM(bytes) (6 * (bytes) + 2)
 
 /*
- * Writes text as a JSON string, quotes included and without a NUL. Returns where it ends. Requires
- * that `out` has room for JSON_STRING_ROOM(length). Control characters, and the line and paragraph
- * separators of Unicode, are escaped, so that it is always one line; bytes that are not UTF-8
- * become U+FFFD.
+ * Writes text to `out` as a JSON string, quotes included and without a NUL. Returns the end of the
+ * output. Requires that `out` has room for JSON_STRING_ROOM(length). Control characters, and the
+ * line and paragraph separators of Unicode, are escaped, so the output is always one line. Bytes
+ * that are not UTF-8 become U+FFFD.
  */
 char *json_write_string(char *out, const char *text, size_t length);
 
