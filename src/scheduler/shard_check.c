@@ -164,7 +164,8 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
         check_pending(shard, task, census);
     else
         ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
-    ELAPSE__ASSERT(task->state != ELAPSE__TASK_WAITING || elapse__key_is_in_use(key));
+    ELAPSE__ASSERT(task->state != ELAPSE__TASK_WAITING ||
+                   (key != NULL && elapse__key_is_in_use(key)));
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_QUEUED || other == NULL);
     census->pending++;
     census->keys += key != NULL;
