@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
@@ -36,6 +37,7 @@ static clockid_t clock_id(enum elapse__os_clock clock)
     case ELAPSE__OS_BOOTTIME:
         return CLOCK_BOOTTIME;
     case ELAPSE__OS_WALL_CLOCK:
+    case ELAPSE__OS_NO_CLOCK:
         break;
     }
     return CLOCK_REALTIME;
@@ -43,6 +45,7 @@ static clockid_t clock_id(enum elapse__os_clock clock)
 
 static uint64_t clock_ns(enum elapse__os_clock clock)
 {
+    ELAPSE__ASSERT(clock != ELAPSE__OS_NO_CLOCK);
     struct timespec now = {0};
     int failed = clock_gettime(clock_id(clock), &now);
     ELAPSE__ASSERT(failed == 0);
@@ -161,7 +164,9 @@ uint64_t elapse__os_process_number(void)
 
 static int alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_clock clock)
 {
-    int descriptor = timerfd_create(clock_id(clock), TFD_CLOEXEC | TFD_NONBLOCK);
+    int descriptor = clock == ELAPSE__OS_NO_CLOCK
+                         ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)
+                         : timerfd_create(clock_id(clock), TFD_CLOEXEC | TFD_NONBLOCK);
     if (descriptor < 0)
         return errno;
     *alarm = (struct elapse__os_alarm){.descriptor = descriptor, .clock = clock};
@@ -182,9 +187,18 @@ static void alarm_close(struct elapse__os_alarm *alarm)
     alarm->descriptor = ELAPSE__OS_NO_DESCRIPTOR;
 }
 
+static int go_off_now(int descriptor)
+{
+    const uint64_t one = 1;
+    /* EAGAIN: it has been set so often that its counter is full, and is readable. */
+    return write(descriptor, &one, sizeof one) > 0 || errno == EAGAIN ? 0 : errno;
+}
+
 static int alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
 {
     ELAPSE__ASSERT(alarm->descriptor != ELAPSE__OS_NO_DESCRIPTOR);
+    if (alarm->clock == ELAPSE__OS_NO_CLOCK)
+        return go_off_now(alarm->descriptor);
     struct itimerspec setting = {0};
     int flags = TFD_TIMER_ABSTIME;
     if (alarm->clock == ELAPSE__OS_WALL_CLOCK)

@@ -31,6 +31,7 @@ enum elapse__os_clock {
     ELAPSE__OS_MONOTONIC,  /* since some moment; stands still while the machine is suspended */
     ELAPSE__OS_BOOTTIME,   /* since some moment; goes on while the machine is suspended */
     ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; can be set, forward and back */
+    ELAPSE__OS_NO_CLOCK,   /* for alarms alone: such an alarm goes off as soon as it is set */
 };
 
 /* A descriptor that becomes readable at a time. */
@@ -71,7 +72,8 @@ struct elapse__os {
     void (*alarm_close)(struct elapse__os_alarm *alarm);
 
     /* Makes the alarm readable from `when_ns` on, in place of the time set before. An alarm by the
-     * wall clock also becomes readable when that clock is set. */
+     * wall clock also becomes readable when that clock is set. An alarm without a clock becomes
+     * readable now, and that is never refused. */
     int (*alarm_set)(const struct elapse__os_alarm *alarm, uint64_t when_ns);
 
     /* Makes the alarm unreadable until it goes off again. */

@@ -20,6 +20,7 @@ bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns)
     ELAPSE__ASSERT_THAT(tick_ns, >, 0);
     init_alarm(&sleeper->monotonic);
     init_alarm(&sleeper->wall_clock);
+    sleeper->kick.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     sleeper->kicked = false;
     sleeper->tick_ns = tick_ns;
     return elapse__os->lock_init(&sleeper->lock) == 0;
@@ -38,6 +39,7 @@ bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock
     ELAPSE__ASSERT(!is_open(&sleeper->wall_clock));
     if (elapse__os->alarm_open(&sleeper->monotonic.os, clock) == 0 &&
         elapse__os->alarm_open(&sleeper->wall_clock.os, ELAPSE__OS_WALL_CLOCK) == 0 &&
+        elapse__os->alarm_open(&sleeper->kick, ELAPSE__OS_NO_CLOCK) == 0 &&
         /* An alarm that cannot be set would let every deadline pass. */
         elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
         elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)
@@ -48,10 +50,14 @@ bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock
 
 bool elapse__sleeper_watch(const struct elapse__sleeper *sleeper, int *descriptor)
 {
-    const struct elapse__os_alarm alarms[] = {sleeper->monotonic.os, sleeper->wall_clock.os};
+    const struct elapse__os_alarm alarms[] = {
+        sleeper->monotonic.os,
+        sleeper->wall_clock.os,
+        sleeper->kick,
+    };
     ELAPSE__ASSERT(is_open(&sleeper->monotonic));
     ELAPSE__ASSERT(is_open(&sleeper->wall_clock));
-    return elapse__os->alarms_watch(alarms, 2, descriptor) == 0;
+    return elapse__os->alarms_watch(alarms, 3, descriptor) == 0;
 }
 
 static void close_alarm(struct elapse__alarm *alarm)
@@ -66,26 +72,34 @@ void elapse__sleeper_close(struct elapse__sleeper *sleeper)
     elapse__lock_inner(&sleeper->lock);
     close_alarm(&sleeper->monotonic);
     close_alarm(&sleeper->wall_clock);
+    if (sleeper->kick.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+        elapse__os->alarm_close(&sleeper->kick);
     elapse__unlock(&sleeper->lock);
 }
 
-/* Sets the alarm; one for tick 0 goes off at once. If the system refuses that, armed_tick stays as
- * it was, so that the next thread with an earlier tick tries again. Requires the lock. */
-static void arm(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm, uint64_t tick)
-{
-    ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
-    ELAPSE__ASSERT(is_open(alarm));
-    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) == 0)
-        atomic_store(&alarm->armed_tick, tick);
-}
-
-/* Sets the alarm to `tick` if that is earlier than its own. Requires the lock. */
-static void arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
+/* Sets the alarm to `tick` if that is earlier than its own. Returns false if the system refuses
+ * that; armed_tick stays as it was then. Requires the lock. */
+static bool arm_earlier(const struct elapse__sleeper *sleeper, struct elapse__alarm *alarm,
                         uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
-    if (tick < atomic_load(&alarm->armed_tick))
-        arm(sleeper, alarm, tick);
+    if (tick >= atomic_load(&alarm->armed_tick))
+        return true;
+    ELAPSE__ASSERT(is_open(alarm));
+    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) != 0)
+        return false;
+    atomic_store(&alarm->armed_tick, tick);
+    return true;
+}
+
+/* Ends the sleep of the clock thread, or makes its next sleep end at once. Requires the lock. */
+static void kick(struct elapse__sleeper *sleeper)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&sleeper->lock);
+    sleeper->kicked = true;
+    bool awake = atomic_load(&sleeper->monotonic.armed_tick) == 0;
+    if (!awake && sleeper->kick.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+        (void)elapse__os->alarm_set(&sleeper->kick, 0); /* it cannot be refused: see os.h */
 }
 
 /* Notes that the clock thread is awake (0), or about to sleep (ELAPSE_NEVER). */
@@ -109,14 +123,16 @@ void elapse__sleeper_reset(struct elapse__sleeper *sleeper)
     ELAPSE__ASSERT(is_open(&sleeper->wall_clock));
     elapse__os->alarm_reset(&sleeper->monotonic.os);
     elapse__os->alarm_reset(&sleeper->wall_clock.os);
+    elapse__os->alarm_reset(&sleeper->kick);
 }
 
-/* Sets both alarms, unless another thread has set them to earlier ticks since prepare. Requires the
- * lock. */
-static void arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
+/* Sets both alarms, unless another thread has set them to earlier ticks since prepare. Returns
+ * false if the system refuses one of them. Requires the lock. */
+static bool arm_both(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
-    arm_earlier(sleeper, &sleeper->monotonic, until.monotonic);
-    arm_earlier(sleeper, &sleeper->wall_clock, until.wall_clock);
+    bool monotonic = arm_earlier(sleeper, &sleeper->monotonic, until.monotonic);
+    bool wall_clock = arm_earlier(sleeper, &sleeper->wall_clock, until.wall_clock);
+    return monotonic && wall_clock;
 }
 
 /* Returns how long to wait for an alarm that could not be set: until its time by its clock.
@@ -135,13 +151,18 @@ static uint64_t time_without_alarm(const struct elapse__sleeper *sleeper,
 void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks until,
                            uint64_t timeout_ns)
 {
-    const struct elapse__os_alarm alarms[] = {sleeper->monotonic.os, sleeper->wall_clock.os};
+    const struct elapse__os_alarm alarms[] = {
+        sleeper->monotonic.os,
+        sleeper->wall_clock.os,
+        sleeper->kick,
+    };
     elapse__lock_inner(&sleeper->lock);
     ELAPSE__ASSERT(is_open(&sleeper->monotonic));
     bool kicked = sleeper->kicked;
     sleeper->kicked = false;
-    if (!kicked) {
-        arm_both(sleeper, until);
+    if (kicked)
+        elapse__os->alarm_reset(&sleeper->kick);
+    else if (!arm_both(sleeper, until)) {
         uint64_t monotonic_ns = time_without_alarm(sleeper, &sleeper->monotonic, until.monotonic);
         uint64_t wall_clock_ns =
             time_without_alarm(sleeper, &sleeper->wall_clock, until.wall_clock);
@@ -151,7 +172,7 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
     elapse__unlock(&sleeper->lock);
     if (!kicked) {
         /* If it fails, or a signal ends it, the clock thread only wakes early. */
-        (void)elapse__os->alarms_wait(alarms, 2, timeout_ns);
+        (void)elapse__os->alarms_wait(alarms, 3, timeout_ns);
         elapse__sleeper_reset(sleeper);
     }
     set_armed(sleeper, 0);
@@ -160,7 +181,8 @@ void elapse__sleeper_sleep(struct elapse__sleeper *sleeper, struct elapse__ticks
 void elapse__sleeper_set(struct elapse__sleeper *sleeper, struct elapse__ticks until)
 {
     elapse__lock_inner(&sleeper->lock);
-    arm_both(sleeper, until);
+    if (!arm_both(sleeper, until))
+        kick(sleeper); /* the descriptor is readable early, and the program looks again */
     elapse__unlock(&sleeper->lock);
 }
 
@@ -170,24 +192,22 @@ void elapse__sleeper_wake_at(struct elapse__sleeper *sleeper, struct elapse__tic
         ticks.wall_clock >= atomic_load(&sleeper->wall_clock.armed_tick))
         return;
     elapse__lock_inner(&sleeper->lock);
-    arm_earlier(sleeper, &sleeper->monotonic, ticks.monotonic);
-    arm_earlier(sleeper, &sleeper->wall_clock, ticks.wall_clock);
+    if (!arm_both(sleeper, ticks))
+        kick(sleeper);
     elapse__unlock(&sleeper->lock);
 }
 
 void elapse__sleeper_kick(struct elapse__sleeper *sleeper)
 {
     elapse__lock_inner(&sleeper->lock);
-    sleeper->kicked = true;
-    if (is_open(&sleeper->monotonic) && atomic_load(&sleeper->monotonic.armed_tick) != 0)
-        arm(sleeper, &sleeper->monotonic, 0);
+    kick(sleeper);
     elapse__unlock(&sleeper->lock);
 }
 
 void elapse__sleeper_stay_readable(struct elapse__sleeper *sleeper)
 {
     elapse__lock_inner(&sleeper->lock);
-    if (is_open(&sleeper->monotonic))
-        arm(sleeper, &sleeper->monotonic, 0);
+    if (sleeper->kick.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+        (void)elapse__os->alarm_set(&sleeper->kick, 0);
     elapse__unlock(&sleeper->lock);
 }

@@ -21,7 +21,11 @@
  * When the wall clock is set, its alarm goes off. The clock thread then reads the clock again.
  *
  * A kick wakes the clock thread for another reason than a deadline: there is room in the work queue
- * again, or the scheduler is closing.
+ * again, or the scheduler is closing. It has an alarm of its own, which no clock sets off.
+ *
+ * If the system refuses to set an alarm, start says so, and the scheduler is not started. If it
+ * does so later, no deadline is missed: the clock thread waits with a time-out in place of its
+ * alarm, and another thread that cannot set the alarm earlier kicks the clock thread.
  *
  * tests/scheduler/spin/ holds a model of this, which a model checker goes through.
  */
@@ -45,16 +49,17 @@ struct elapse__sleeper {
     struct elapse__lock lock;
     struct elapse__alarm monotonic;
     struct elapse__alarm wall_clock;
-    bool kicked;      /* guarded by lock; the next sleep ends at once */
-    uint64_t tick_ns; /* never changes */
+    struct elapse__os_alarm kick; /* goes off when it is set */
+    bool kicked;                  /* guarded by lock; the next sleep ends at once */
+    uint64_t tick_ns;             /* never changes */
 };
 
 /* Makes a sleeper whose alarms are closed. Returns false if the system has no lock to give. */
 bool elapse__sleeper_init(struct elapse__sleeper *sleeper, uint64_t tick_ns);
 void elapse__sleeper_free(struct elapse__sleeper *sleeper);
 
-/* Opens both alarms, one by the given monotonic clock and one by the wall clock. Returns false if
- * the system has none to give; both are closed then. */
+/* Opens the alarms: one by the given monotonic clock, one by the wall clock, and the one for kicks.
+ * Returns false if the system has none to give, or refuses to set them; all are closed then. */
 bool elapse__sleeper_open(struct elapse__sleeper *sleeper, enum elapse__os_clock clock);
 
 /* Closes the alarms that are open. A later kick does nothing. */

@@ -18,7 +18,7 @@ const char *site_name(enum site site)
 {
     static const char *const names[SITE_COUNT] = {
         "allocate",   "thread_start", "lock_init",   "condition_init", "random_bytes",
-        "alarm_open", "alarms_wait",  "alarm_reset", "alarms_watch",
+        "alarm_open", "alarm_set",    "alarms_wait", "alarm_reset",    "alarms_watch",
     };
     return site < SITE_COUNT ? names[site] : "nothing";
 }
@@ -147,6 +147,13 @@ static int failing_alarm_open(struct elapse__os_alarm *alarm, enum elapse__os_cl
     return fails(SITE_ALARM_OPEN) ? EMFILE : elapse__os_linux.alarm_open(alarm, clock);
 }
 
+/* A kick is never refused: see os.h. */
+static int failing_alarm_set(const struct elapse__os_alarm *alarm, uint64_t when_ns)
+{
+    bool can_fail = alarm->clock != ELAPSE__OS_NO_CLOCK;
+    return can_fail && fails(SITE_ALARM_SET) ? EPERM : elapse__os_linux.alarm_set(alarm, when_ns);
+}
+
 /* It returns early, as it may. */
 static int failing_alarms_wait(const struct elapse__os_alarm *alarms, size_t count,
                                uint64_t timeout_ns)
@@ -178,6 +185,7 @@ void inject_into_os(void)
     failing.condition_init = failing_condition_init;
     failing.random_bytes = failing_random_bytes;
     failing.alarm_open = failing_alarm_open;
+    failing.alarm_set = failing_alarm_set;
     failing.alarms_wait = failing_alarms_wait;
     failing.alarm_reset = failing_alarm_reset;
     failing.alarms_watch = failing_alarms_watch;
