@@ -316,6 +316,8 @@ void scenario_play(const struct scenario *scenario)
     let_all_run(&play);
     if (scenario->pull)
         pull_take_others(&play);
+    else
+        recurring_play(&play);
     (void)elapse_scheduler_trim(play.scheduler);
     schedule(&play, true, NO_KEY, false);
     let_all_run(&play);

@@ -58,4 +58,10 @@ void pull_take_all(struct play *play, uint64_t far);
  * each, and cancels the first. */
 void pull_take_others(struct play *play);
 
+/* ---- recurring.c ---- */
+
+/* Schedules tasks that recur by a period, after each run and by a cron expression, and one with a
+ * wall-clock time; lets them run, and ends them. Not in pull mode. */
+void recurring_play(struct play *play);
+
 #endif
