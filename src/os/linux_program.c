@@ -107,6 +107,14 @@ int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, si
     return 0;
 }
 
+/* Waits until a write to the file can begin, or fails. */
+static int wait_until_writable(int file)
+{
+    struct pollfd writable = {.fd = file, .events = POLLOUT};
+
+    return poll(&writable, 1, -1) < 0 && errno != EINTR ? errno : 0;
+}
+
 int elapse__os_write_all(int file, const void *bytes, size_t count)
 {
     const char *next = bytes;
@@ -114,8 +122,11 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
     ELAPSE__ASSERT(count == 0 || bytes != NULL);
     while (count > 0) {
         ssize_t written = write(file, next, count);
-        if (written < 0 && errno != EINTR)
-            return errno;
+        int error = error_of(written);
+        if (error == EAGAIN)
+            error = wait_until_writable(file);
+        if (error != 0 && error != EINTR)
+            return error;
         if (written > 0) {
             ELAPSE__ASSERT((size_t)written <= count);
             next += written;

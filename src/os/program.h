@@ -43,7 +43,8 @@ int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
 
-/* Writes all the bytes. A pipe that nobody reads any more ends the program, or fails with EPIPE:
+/* Writes all the bytes, and waits while there is no room for them, also if the file is non-blocking:
+ * another program that has the same open file can make it so. A pipe that nobody reads any more ends the program, or fails with EPIPE:
  * see elapse__os_broken_pipe_ends. */
 int elapse__os_write_all(int file, const void *bytes, size_t count);
 

@@ -163,6 +163,24 @@ class Output(RunTest):
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
         self.assertEqual(outcome.errors, "elapse run: standard output: No space left on device\n")
 
+    def test_a_non_blocking_standard_output(self):
+        """The parent may make it so; it belongs to the open file. Nothing is lost."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        name = self.write("timers", "".join(f"in 1ms k{number} {'x' * 200}\n"
+                                            for number in range(5000)))
+        with open(reading, "rb") as output:
+            process = subprocess.Popen([support.PROGRAM, "run", name], cwd=self.directory,
+                                       stdout=writing, stderr=subprocess.PIPE)
+            os.close(writing)
+            with process:
+                # The pipe holds 64 KiB, the lines are a megabyte: it is full by the time of reading.
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.3)
+                fired = firings(output.read().decode())
+                self.assertEqual((process.wait(timeout=100), process.stderr.read()), (0, b""))
+        self.assertEqual([one["key"] for one in fired], [f"k{number}" for number in range(5000)])
+
     def test_a_reader_that_is_slow(self):
         """More than any buffer on the way holds: nothing is lost."""
         process = self.begin()
