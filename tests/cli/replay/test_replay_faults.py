@@ -263,6 +263,31 @@ class Files(support.ProgramTest):
                     self.assertEqual((outcome.status, outcome.output), (2, ""), outcome)
                     self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: .+\n\Z")
 
+    def test_what_may_not_follow_a_gzip_member(self):
+        """The rest of the trace is never left out in silence: the message has the place."""
+        first = gzip.compress(trace_text("0,start,a,5,").encode(), mtime=0)
+        second = gzip.compress(b"10,start,b,5,\n20,start,c,5,\n", mtime=0)
+        for rest, offset in ((bytes([second[0] ^ 1]) + second[1:], 0),
+                             (second[:1] + bytes([second[1] ^ 1]) + second[2:], 0),
+                             (b"\0" + second, 1),
+                             (b"\0" * 300000 + second, 300000),
+                             (b"\0" * 300000 + b"x", 300000),
+                             (b"10,start,b,5,\n", 0),
+                             (b"\n", 0),
+                             (second + b"\0\0" + second, len(second) + 2)):
+            with self.subTest(rest=rest[:20], length=len(rest)):
+                self.write("bad.csv", first + rest)
+                outcome = self.run_program("replay", "--json", "bad.csv")
+                line = 5 if rest.startswith(second) else 3
+                self.assert_fault(outcome, "bad.csv", line,
+                                  f"the gzip data is damaged at byte {len(first) + offset}")
+                self.assertEqual(outcome.output, "")
+        self.write("bad.csv", first + second[:1])
+        self.assert_fault(self.run_program("replay", "bad.csv"), "bad.csv", 3, "cut short")
+        for padding in (0, 1, 511, 300000):
+            name = self.write("good.csv", first + second + b"\0" * padding)
+            self.assertEqual(self.replay(name)["operations"], 3)
+
     def test_a_bad_line_in_damaged_gzip_data_is_told_with_the_damage(self):
         # More than is read at once, so that the line comes before the damage.
         text = trace_text("0,start,a,5,", "1,start,a,x,", *map(str, range(400000)))
