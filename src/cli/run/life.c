@@ -13,7 +13,9 @@
 #include "timers.h"
 
 /* Any of these signals ends the run. */
-#define ENDING_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+#define ENDING_SIGNALS                                                           \
+    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
 /* Why a run ends. */
 enum end {
@@ -28,6 +30,7 @@ struct life {
     struct run *run;
     struct run_input input;
     enum end end;
+    enum elapse__os_signal signal; /* with END_SIGNAL: the one that ended the run */
     enum exit_status status;
 };
 
@@ -104,6 +107,7 @@ static void take_signal(struct life *life)
         return;
     }
     life->end = END_SIGNAL;
+    life->signal = signal;
     /* A second one has its usual effect, whatever the program waits for. */
     elapse__os_signals_release(signals, ENDING_SIGNALS);
 }
@@ -157,15 +161,36 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* Returns the status of a run that the signal has cost timers. */
+static enum exit_status status_of_signal(enum elapse__os_signal signal)
+{
+    if (signal == ELAPSE__OS_HANG_UP)
+        return STATUS_HUNG_UP;
+    ELAPSE__ASSERT(signal == ELAPSE__OS_INTERRUPT || signal == ELAPSE__OS_TERMINATE);
+    return signal == ELAPSE__OS_INTERRUPT ? STATUS_INTERRUPTED : STATUS_TERMINATED;
+}
+
+/* Returns the exit status. Timers that a signal has cost count most. */
+static enum exit_status status_of_end(const struct life *life, uint64_t lost)
+{
+    const struct run *run = life->run;
+
+    ELAPSE__ASSERT(life->end != END_NOT_YET);
+    if (life->end == END_SIGNAL && lost > 0)
+        return status_of_signal(life->signal);
+    bool failed =
+        life->end == END_OUTPUT || atomic_load(&run->failures) > 0 || run->bad_lines > 0;
+    return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
+}
+
 /* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
 static enum exit_status finish(struct life *life)
 {
     struct run *run = life->run;
     struct elapse_statistics statistics;
-    enum exit_status status = life->status;
 
     if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
-        status = STATUS_FAILED;
+        life->status = STATUS_FAILED;
     if (run->options->program == NULL && run_writer_finish(&run->writer) != STATUS_OK)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
@@ -177,9 +202,7 @@ static enum exit_status finish(struct life *life)
                     run->bad_lines == 1 ? "was" : "were");
     if (run->options->statistics)
         run_print_statistics(run);
-    ELAPSE__ASSERT(life->end != END_NOT_YET);
-    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0;
-    return failed && status == STATUS_OK ? STATUS_FAILED : status;
+    return status_of_end(life, statistics.dropped);
 }
 
 /* ---- the beginning ---- */

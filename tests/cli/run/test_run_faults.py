@@ -78,7 +78,7 @@ class BadLines(RunTest):
             for end in (b"\n", b"\r\n", b""):
                 with self.subTest(line=data[:60], end=end):
                     outcome = self.run_program("run", stdin=b"in 1ms a\n\n" + data + end)
-                    self.assertEqual(outcome.status, 0, outcome)
+                    self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
                     first, last = outcome.errors.splitlines()
                     self.assertTrue(first.startswith("elapse run: standard input: line 3: "), first)
                     self.assertIn(words, first)
@@ -90,7 +90,7 @@ class BadLines(RunTest):
                         b"\nin 1ms a\n" for line, _ in BAD_LINES)
         name = self.write("timers", data)
         outcome = self.run_program("run", name)
-        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
         errors = outcome.errors.splitlines()
         self.assertEqual(errors.pop(), f"elapse run: {len(BAD_LINES)} lines were bad")
         for number, (error, (_, words)) in enumerate(zip(errors, BAD_LINES, strict=True)):
@@ -198,15 +198,48 @@ class Output(RunTest):
 
 class Signals(RunTest):
     def test_it_ends_at_a_signal(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number):
                 process = self.begin()
                 self.tell(process, "in 1h a", "every 1h b", 'cron "0 0 1 1 *" c', "in 1ms d")
                 self.assertIn(b'"d"', process.stdout.readline())
                 process.send_signal(number)
                 output, errors = self.finish(process)
-                self.assertEqual((process.returncode, output), (0, ""))
+                self.assertEqual((process.returncode, output), (128 + number, ""))
                 self.assertEqual(errors, "elapse run: ended with 3 timers pending\n")
+
+    def test_a_signal_that_costs_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = self.begin()
+                self.tell(process, "in 1ms d")
+                self.assertIn(b'"d"', process.stdout.readline())
+                process.send_signal(number)
+                self.assertEqual(self.finish(process),
+                                 ("", "elapse run: ended with 0 timers pending\n"))
+                self.assertEqual(process.returncode, 0)
+
+    def test_lost_timers_count_more_than_bad_lines(self):
+        process = self.begin()
+        self.tell(process, "bad", "in 1h a", "in 1ms d")
+        self.assertIn(b'"d"', process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_a_hang_up_that_is_ignored(self):
+        """As nohup arranges it."""
+        process = subprocess.Popen(
+            [support.PROGRAM, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.stdin.write(b"in 1ms a\n")
+        process.stdin.flush()
+        self.assertIn(b'"a"', process.stdout.readline())
+        process.send_signal(signal.SIGHUP)
+        output, errors = process.communicate(b"in 1ms b\n", timeout=100)
+        self.assertIn(b'"b"', output)
+        self.assertEqual((process.returncode, errors), (0, b""))
 
     def test_a_signal_ends_it_after_the_input_too(self):
         process = self.begin("--stats")
@@ -215,7 +248,7 @@ class Signals(RunTest):
         self.assertIn(b'"d"', process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         errors = process.stderr.read().decode()
-        self.assertEqual(process.wait(timeout=100), 0)
+        self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
         self.assertIn("ended with 1 timer pending", errors)
         self.assertEqual(self.counts(errors)["pending"], 1)
 
@@ -243,7 +276,7 @@ class Signals(RunTest):
                              r"p99\.9 \d+, max \d+\n$")
         self.tell(process, "cancel a", "cancel e")
         self.assertEqual(self.finish(process), ("", "elapse run: 1 line was bad\n"))
-        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.returncode, support.STATUS_FAILED)
 
 
 if __name__ == "__main__":
