@@ -71,7 +71,7 @@ static char **environment_new(const struct run_timer *timer, const struct elapse
 {
     enum { FRAME_ROOM = 512 };
     const struct run *run = timer->run;
-    struct run_times times = run_times_of(run, firing);
+    struct run_times times = run_times_of(timer, firing);
     size_t inherited = 0;
 
     ELAPSE__ASSERT(run->environment != NULL);

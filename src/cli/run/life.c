@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "answer.h"
 #include "exec.h"
 #include "input.h"
 #include "statistics.h"
@@ -44,7 +45,7 @@ static void wake_for_failed_output(void *context)
 static void bad_line(struct life *life, const struct run_line_fault *fault)
 {
     ELAPSE__ASSERT(fault->text[0] != '\0');
-    print_error("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
+    run_report_line(life->run, life->input.number, fault->text);
     life->run->bad_lines++;
     if (life->run->options->strict) {
         life->end = END_BAD_LINE;
@@ -60,6 +61,10 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
     ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (!run_line_parse(&line, text, length, &fault)) {
         bad_line(life, &fault);
+        return;
+    }
+    if (line.kind == RUN_LINE_LIST && !life->run->options->answers) {
+        bad_line(life, &(struct run_line_fault){"list needs --answers"});
         return;
     }
     run_apply(life->run, &line, now_ns);
@@ -117,7 +122,7 @@ static void take_wake(struct life *life)
     ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (!elapse__os_event_reset(life->run->wake_event))
         return;
-    if (life->run->options->program == NULL && run_writer_failed(&life->run->writer))
+    if (run_writes(life->run) && run_writer_failed(&life->run->writer))
         life->end = END_OUTPUT;
     else if (atomic_load(&life->run->open) == 0)
         life->end = END_NOTHING_LEFT;
@@ -126,17 +131,22 @@ static void take_wake(struct life *life)
 static void live(struct life *life)
 {
     enum { INPUT, SIGNALS, WAKE, OUTPUT, WATCH_COUNT };
-    bool prints = life->run->options->program == NULL;
+    /* How often it is tried whether a slow reader has made room for answers. */
+    const uint64_t room_after_ns = 50000000;
+    bool writes = run_writes(life->run);
     struct elapse__os_watch watches[WATCH_COUNT] = {
         [INPUT] = {.file = life->input.file, .for_data = true},
         [SIGNALS] = {.file = life->run->signals.file, .for_data = true},
         [WAKE] = {.file = life->run->wake_event, .for_data = true},
-        [OUTPUT] = {.file = prints ? ELAPSE__OS_OUTPUT : -1},
+        [OUTPUT] = {.file = writes ? ELAPSE__OS_OUTPUT : -1},
     };
 
     ELAPSE__ASSERT(life->end == END_NOT_YET);
     while (life->end == END_NOT_YET) {
-        if (elapse__os_wait(watches, WATCH_COUNT, ELAPSE__OS_FOREVER) != 0)
+        bool is_full = life->run->options->answers && run_writer_is_full(&life->run->writer);
+        watches[INPUT].file = life->input.ended || is_full ? -1 : life->input.file;
+        if (elapse__os_wait(watches, WATCH_COUNT, is_full ? room_after_ns : ELAPSE__OS_FOREVER) !=
+            0)
             continue;
         if (watches[SIGNALS].ready)
             take_signal(life);
@@ -146,11 +156,8 @@ static void live(struct life *life)
             life->end = END_OUTPUT;
         else if (watches[OUTPUT].ready)
             watches[OUTPUT].file = -1;
-        if (watches[INPUT].ready && life->end == END_NOT_YET) {
+        if (watches[INPUT].ready && life->end == END_NOT_YET)
             take_input(life);
-            if (life->input.ended)
-                watches[INPUT].file = -1;
-        }
     }
 }
 
@@ -191,7 +198,7 @@ static enum exit_status finish(struct life *life)
 
     if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
         life->status = STATUS_FAILED;
-    if (run->options->program == NULL && run_writer_finish(&run->writer) != STATUS_OK)
+    if (run_writes(run) && run_writer_finish(&run->writer) != STATUS_OK)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
     if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
@@ -232,12 +239,13 @@ static int open_signals_and_output(struct life *life)
     if (error == 0)
         error = elapse__os_signals_open(&run->signals,
                                         ENDING_SIGNALS | ELAPSE__OS_BIT(ELAPSE__OS_USER));
-    if (error != 0)
-        return error;
-    if (run->options->program == NULL)
-        return run_writer_start(&run->writer, wake_for_failed_output, run);
-    run_exec_init(run);
-    return 0;
+    if (error == 0 && run->options->answers)
+        error = elapse__os_monitor_new(&run->timers_lock);
+    if (error == 0 && run_writes(run))
+        error = run_writer_start(&run->writer, wake_for_failed_output, run);
+    if (error == 0 && run->options->program != NULL)
+        run_exec_init(run);
+    return error;
 }
 
 /* Prepares all that the first line needs. Returns NULL, or the error in words. */
@@ -260,7 +268,7 @@ enum exit_status run_file(const struct run_options *options)
     struct life life = {.run = &run};
 
     ELAPSE__ASSERT(options->tick_ns > 0);
-    int error = options->program == NULL ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
+    int error = run_writes(&run) ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
     if (error != 0) {
         print_error("standard output: %s", elapse__os_error_text(error));
         return STATUS_FAILED;
@@ -280,6 +288,8 @@ enum exit_status run_file(const struct run_options *options)
     enum exit_status status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);
     run_exec_free(&run);
+    if (options->answers)
+        elapse__os_monitor_free(run.timers_lock);
     run_input_close(&life.input);
     elapse__os_signals_close(&run.signals);
     (void)elapse__os_close(run.wake_event);

@@ -201,6 +201,7 @@ static const struct {
     {"in", 2, RUN_LINE_IN},     {"cancel", 6, RUN_LINE_CANCEL},
     {"at", 2, RUN_LINE_AT},     {"every", 5, RUN_LINE_EVERY},
     {"cron", 4, RUN_LINE_CRON}, {"after-each", 10, RUN_LINE_AFTER_EACH},
+    {"list", 4, RUN_LINE_LIST},
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
@@ -214,7 +215,7 @@ static bool read_verb(struct word word, enum run_line_kind *kind, struct run_lin
             return true;
         }
     }
-    return fail(fault, "%s is none of in, at, every, after-each, cron, cancel",
+    return fail(fault, "%s is none of in, at, every, after-each, cron, cancel, list",
                 quote_text(word.text, word.length).text);
 }
 
@@ -232,6 +233,7 @@ static bool read_when(struct rest *rest, struct run_line *line, struct run_line_
     case RUN_LINE_CRON:
         return read_cron(rest, &line->cron, fault);
     case RUN_LINE_CANCEL:
+    case RUN_LINE_LIST:
     case RUN_LINE_NOTHING:
         break;
     }
@@ -255,6 +257,12 @@ bool run_line_parse(struct run_line *line, const char *text, size_t length,
         return fail(fault, "there is a NUL byte");
     if (!is_utf8(text, length))
         return fail(fault, "it is not UTF-8");
-    return read_verb(take_word(&rest), &line->kind, fault) && read_when(&rest, line, fault) &&
+    if (!read_verb(take_word(&rest), &line->kind, fault))
+        return false;
+    if (line->kind == RUN_LINE_LIST) {
+        skip_blanks(&rest);
+        return rest.at == rest.end || fail(fault, "there is more after the word list");
+    }
+    return read_when(&rest, line, fault) &&
            read_key(&rest, line, fault) && read_payload(&rest, line, fault);
 }

@@ -4,7 +4,7 @@
  *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
  *     at TIME KEY [PAYLOAD]                  cancel KEY
  *     every DURATION KEY [PAYLOAD]           # a comment
- *     after-each DURATION KEY [PAYLOAD]
+ *     after-each DURATION KEY [PAYLOAD]       list
  *
  * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
  * the key.
@@ -32,6 +32,7 @@ enum run_line_kind {
     RUN_LINE_AFTER_EACH,
     RUN_LINE_CRON,
     RUN_LINE_CANCEL,
+    RUN_LINE_LIST,
 };
 
 /* What a line says. Key and payload point into the line. */

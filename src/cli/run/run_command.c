@@ -23,6 +23,7 @@ static const char purpose[] =
     "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
     "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
     "  cancel KEY                            removes the pending timer of this key\n"
+    "  list                                  with --answers: what is pending\n"
     "  # a comment\n"
     "A timer replaces the pending timer with its key. The payload is the rest of the\n"
     "line, and may be empty.\n";
@@ -73,6 +74,11 @@ enum exit_status run_command(int argc, char **argv)
          .kind = OPTION_FLAG,
          .flag = &utc,
          .help = "read cron expressions in UTC, not in local time"},
+        {.name = "answers",
+         .kind = OPTION_FLAG,
+         .flag = &options.answers,
+         .help = "print what each cancel found, what list finds and what is wrong with a line, as "
+                 "lines of JSON"},
         {.name = "strict",
          .kind = OPTION_FLAG,
          .flag = &options.strict,

@@ -70,6 +70,22 @@ char *run_writer_reserve(struct run_writer *writer, size_t bytes)
     return buffer_reserve(&writer->waiting, bytes);
 }
 
+char *run_writer_reserve_now(struct run_writer *writer, size_t bytes)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    if (writer->failed)
+        writer->waiting.length = 0;
+    return buffer_reserve(&writer->waiting, bytes);
+}
+
+bool run_writer_is_full(struct run_writer *writer)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    bool is_full = writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed;
+    elapse__os_monitor_leave(writer->monitor);
+    return is_full;
+}
+
 void run_writer_commit(struct run_writer *writer, size_t bytes)
 {
     ELAPSE__ASSERT(bytes > 0);

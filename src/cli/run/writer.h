@@ -34,6 +34,10 @@ int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), voi
 /* Locks the writer, and returns room for `bytes` bytes. Waits while too much is to be written. */
 char *run_writer_reserve(struct run_writer *writer, size_t bytes);
 
+/* The same, but never waits. For a thread that must not, and asks run_writer_is_full before. */
+char *run_writer_reserve_now(struct run_writer *writer, size_t bytes);
+bool run_writer_is_full(struct run_writer *writer);
+
 /* Adds the first `bytes` bytes of that room to what will be written, and unlocks the writer. */
 void run_writer_commit(struct run_writer *writer, size_t bytes);
 

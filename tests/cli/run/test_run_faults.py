@@ -8,7 +8,7 @@ import support
 from run_support import RunTest, firings
 
 BAD_LINES = (
-    ("soon k p", "'soon' is none of in, at, every, after-each, cron, cancel"),
+    ("soon k p", "'soon' is none of in, at, every, after-each, cron, cancel, list"),
     ("IN 1s k", "'IN' is none"),
     ("in", "a duration is missing"),
     ("in ", "a duration is missing"),
