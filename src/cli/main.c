@@ -10,6 +10,7 @@
 #include "common/options.h"
 #include "common/output.h"
 #include "common/text.h"
+#include "cron/cron_command.h"
 #include "replay/generate_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
@@ -25,6 +26,7 @@ static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},
+    {"cron", "check a cron expression, and list its next times", cron_command},
     {"show", "draw a timing wheel, and what happens in it", show_command},
 };
 

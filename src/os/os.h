@@ -15,7 +15,7 @@
  * nanoseconds. Every function may be called by any thread.
  *
  * Work on files will be finished by completion: a call submits the work and returns, and a second
- * one collects what is finished. It joins this table as a group of its own, so that a simulated
+ * one collects the finished work. It joins this table as a group of its own, so that a simulated
  * disk can decide when, and whether, each piece of work is finished.
  */
 #ifndef ELAPSE__OS_H
@@ -29,7 +29,7 @@
 
 enum elapse__os_clock {
     ELAPSE__OS_MONOTONIC,  /* since some moment; stands still while the machine is suspended */
-    ELAPSE__OS_BOOTTIME,   /* likewise; goes on while the machine is suspended */
+    ELAPSE__OS_BOOTTIME,   /* the same, but goes on while the machine is suspended */
     ELAPSE__OS_WALL_CLOCK, /* since 1970-01-01T00:00:00Z; can be set, forward and back */
 };
 
@@ -90,6 +90,10 @@ extern const struct elapse__os elapse__os_linux;
 /* The one in use: elapse__os_linux, unless a test has put its own here. Requires that no other
  * thread uses the library while it is changed. */
 extern const struct elapse__os *elapse__os;
+
+/* Reads a file from its beginning, up to `capacity` bytes, and stores in `*count` how many there
+ * were. A file that is longer is an error (EFBIG). */
+int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t *count);
 
 /* Waits until the thread has returned from its main. */
 void elapse__os_thread_join(const struct elapse__os_thread *thread);

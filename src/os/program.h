@@ -43,9 +43,9 @@ int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
 
-/* Writes all the bytes, and waits while there is no room for them, also if the file is non-blocking:
- * another program that has the same open file can make it so. A pipe that nobody reads any more ends the program, or fails with EPIPE:
- * see elapse__os_broken_pipe_ends. */
+/* Writes all the bytes, and waits while there is no room for them, also if the file is
+ * non-blocking: another program that has the same open file can make it so. A pipe that nobody
+ * reads any more ends the program, or fails with EPIPE: see elapse__os_broken_pipe_ends. */
 int elapse__os_write_all(int file, const void *bytes, size_t count);
 
 /* Says whether a write to a pipe that nobody reads ends the program, as it does when it begins.
@@ -141,7 +141,7 @@ enum elapse__os_signal elapse__os_signals_take(const struct elapse__os_signals *
 void elapse__os_signals_release(const struct elapse__os_signals *signals, unsigned set);
 void elapse__os_signals_hold(const struct elapse__os_signals *signals, unsigned set);
 
-/* Ends the taking. What is held back stays so. */
+/* Ends the taking. The signals stay held back. */
 void elapse__os_signals_close(struct elapse__os_signals *signals);
 
 /* Has the usual effect of the signal on this program. ELAPSE__OS_SUSPEND stops it until it is

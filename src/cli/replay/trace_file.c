@@ -1,11 +1,11 @@
 /*
- * A file in the gzip format is a row of members, which zeros may pad at the end. Anything else behind
- * a member is damage:
+ * A file in the gzip format is a row of members, which zeros may pad at the end. Anything else
+ * behind a member is damage:
  *
  *     | member | member | member | 0 0 0 |
  *
- * gzread of zlib takes such damage for the end of the file. So the members are read one by one here,
- * by inflate of zlib.
+ * gzread of zlib takes such damage for the end of the file. So the members are read one by one
+ * here, by inflate of zlib.
  */
 #include "trace_file.h"
 

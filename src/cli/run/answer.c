@@ -26,7 +26,8 @@ void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse
         [ELAPSE_CANCEL_RUNNING] = "running",
         [ELAPSE_CANCEL_GONE] = "gone",
     };
-    char *text = run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(line->key_bytes));
+    char *text =
+        run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(line->key_bytes));
     char *out = text;
 
     ELAPSE__ASSERT((size_t)answer < sizeof names / sizeof names[0]);
@@ -99,8 +100,7 @@ static bool find_task(struct run *run, const struct run_timer *timer, struct ent
 
     if (!elapse_task_find(run->scheduler, timer->text, timer->key_bytes, &entry->handle))
         return false;
-    enum elapse_task_state state =
-        elapse_task_look_up(run->scheduler, entry->handle, &deadline_ns);
+    enum elapse_task_state state = elapse_task_look_up(run->scheduler, entry->handle, &deadline_ns);
     if (state == ELAPSE_TASK_GONE)
         return false;
     entry->is_running = state == ELAPSE_TASK_RUNNING;

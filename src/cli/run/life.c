@@ -185,8 +185,7 @@ static enum exit_status status_of_end(const struct life *life, uint64_t lost)
     ELAPSE__ASSERT(life->end != END_NOT_YET);
     if (life->end == END_SIGNAL && lost > 0)
         return status_of_signal(life->signal);
-    bool failed =
-        life->end == END_OUTPUT || atomic_load(&run->failures) > 0 || run->bad_lines > 0;
+    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0 || run->bad_lines > 0;
     return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
 }
 

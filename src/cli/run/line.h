@@ -5,6 +5,7 @@
  *     at TIME KEY [PAYLOAD]                  cancel KEY
  *     every DURATION KEY [PAYLOAD]           # a comment
  *     after-each DURATION KEY [PAYLOAD]       list
+ *     cron[ZONE] "EXPRESSION" KEY [PAYLOAD]
  *
  * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
  * the key.
@@ -38,10 +39,11 @@ enum run_line_kind {
 /* What a line says. Key and payload point into the line. */
 struct run_line {
     enum run_line_kind kind;
-    uint64_t duration_ns;    /* IN, EVERY, AFTER_EACH */
-    uint64_t unix_ns;        /* AT */
-    struct elapse_cron cron; /* CRON */
-    const char *key;         /* UTF-8 without blanks and NUL; not empty */
+    uint64_t duration_ns;                /* IN, EVERY, AFTER_EACH */
+    uint64_t unix_ns;                    /* AT */
+    struct elapse_cron cron;             /* CRON, bound to the zone if there is one */
+    const struct elapse_time_zone *zone; /* CRON: given in the line; NULL: none */
+    const char *key;                     /* UTF-8 without blanks and NUL; not empty */
     size_t key_bytes;
     const char *payload; /* UTF-8 without NUL; may be empty */
     size_t payload_bytes;

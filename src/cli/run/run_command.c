@@ -4,6 +4,7 @@
 #include "run_command.h"
 
 #include "../../base/assert.h"
+#include "../common/local_time.h"
 #include "../common/options.h"
 #include "../common/text.h"
 #include "life.h"
@@ -22,8 +23,9 @@ static const char purpose[] =
     "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
     "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
     "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
+    "  cron[ZONE] \"...\" KEY PAYLOAD          in a time zone such as Europe/Berlin\n"
     "  cancel KEY                            removes the pending timer of this key\n"
-    "  list                                  with --answers: what is pending\n"
+    "  list                                  with --answers: the pending timers\n"
     "  # a comment\n"
     "A timer replaces the pending timer with its key. The payload is the rest of the\n"
     "line, and may be empty.\n";
@@ -101,7 +103,7 @@ enum exit_status run_command(int argc, char **argv)
     if (!options_read(&line, argc, argv, &status))
         return status;
     status = check_options(&options, &line);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK || (!utc && !local_time_is_known(&status)))
         return status;
     if (options.workers == 0)
         options.workers = WORKERS_DEFAULT;
