@@ -218,6 +218,7 @@ static enum elapse_error start_scheduler(struct run *run)
     struct elapse_scheduler_options options;
 
     elapse_scheduler_options_init(&options);
+    options.clock = ELAPSE_CLOCK_BOOTTIME; /* delays go on while the machine is suspended */
     options.tick_ns = run->options->tick_ns;
     options.workers = run->options->program != NULL ? (unsigned)run->options->workers : 0;
     options.shards = 1; /* so that timers fire in the order of their deadlines */

@@ -91,7 +91,8 @@ static inline const char *run_timer_payload(const struct run_timer *timer)
     return timer->text + timer->key_bytes;
 }
 
-/* When a timer was due and when it fired, by the wall clock, and how late it was. */
+/* When a timer was due and when it fired, by the wall clock, and how late it was by the clock of its
+ * deadline. The wall clock may have been set meanwhile, so the three need not fit together. */
 struct run_times {
     uint64_t due_unix_ns;
     uint64_t fired_unix_ns;

@@ -1,8 +1,11 @@
 """elapse run --answers: what lines are answered; and the lateness of a time that has passed."""
 
+import datetime
 import json
 import signal
 import subprocess
+import time
+from pathlib import Path
 
 import support
 from run_support import MOMENT, RunTest
@@ -95,6 +98,26 @@ class Answers(RunTest):
             process.wait(timeout=0.3)
         output, errors = self.finish(process)
         self.assertEqual((output.count("gone"), errors, process.returncode), (count, "", 0))
+
+
+class Clocks(RunTest):
+    def test_delays_go_on_while_the_machine_is_suspended(self):
+        """The alarm that ends the sleep of the clock thread is by the boot-time clock."""
+        process = self.begin()
+        self.tell(process, "in 1h k", "in 1ms first")
+        process.stdout.readline()
+        alarms = [text for path in Path(f"/proc/{process.pid}/fdinfo").iterdir()
+                  if "clockid: " in (text := path.read_text())]
+        boot_time = f"clockid: {time.CLOCK_BOOTTIME}\n"
+        self.assertTrue(any(boot_time in text for text in alarms), alarms)
+        self.assertFalse(any("clockid: 1\n" in text for text in alarms), alarms)
+
+    def test_fired_is_the_wall_clock(self):
+        before = time.time_ns() // 1000 * 1000
+        (firing,) = self.fire("in 20ms k")
+        fired = datetime.datetime.fromisoformat(firing["fired"].replace("Z", "+00:00"))
+        self.assertLessEqual(before / 1e9, fired.timestamp() + 1e-6)
+        self.assertLessEqual(fired.timestamp(), time.time())
 
 
 class Past(RunTest):
