@@ -4,6 +4,7 @@
 #include "life.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -17,6 +18,9 @@
 #define ENDING_SIGNALS                                                           \
     (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+
+/* How long a slow reader can hold up the end after a signal. */
+#define FLUSH_NS UINT64_C(2000000000)
 
 /* Why a run ends. */
 enum end {
@@ -189,15 +193,34 @@ static enum exit_status status_of_end(const struct life *life, uint64_t lost)
     return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
 }
 
+/* Ends what may wait for long: retries, and actions that wait for a slow reader. */
+static void stop_waiting(struct life *life)
+{
+    struct run *run = life->run;
+
+    if (run->options->program != NULL)
+        run_exec_end(run);
+    if (life->end != END_SIGNAL)
+        elapse__os_signals_release(&run->signals, ENDING_SIGNALS); /* nobody takes them now */
+    else if (run_writes(run))
+        run_writer_stop_waiting(&run->writer);
+}
+
 /* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
 static enum exit_status finish(struct life *life)
 {
     struct run *run = life->run;
     struct elapse_statistics statistics;
 
+    stop_waiting(life);
     if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
         life->status = STATUS_FAILED;
-    if (run_writes(run) && run_writer_finish(&run->writer) != STATUS_OK)
+    bool is_flushed =
+        !run_writes(run) ||
+        run_writer_flush(&run->writer, life->end == END_SIGNAL ? FLUSH_NS : UINT64_MAX / 2);
+    if (!is_flushed)
+        print_error("the reader was too slow: lines that had fired are lost");
+    else if (run_writes(run) && run_writer_finish(&run->writer) != STATUS_OK)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
     if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
@@ -208,7 +231,12 @@ static enum exit_status finish(struct life *life)
                     run->bad_lines == 1 ? "was" : "were");
     if (run->options->statistics)
         run_print_statistics(run);
-    return status_of_end(life, statistics.dropped);
+    if (!is_flushed && life->status == STATUS_OK)
+        life->status = STATUS_FAILED;
+    enum exit_status status = status_of_end(life, statistics.dropped);
+    if (!is_flushed)
+        exit((int)status); /* a thread still writes: what it uses must stay */
+    return status;
 }
 
 /* ---- the beginning ---- */
@@ -244,7 +272,7 @@ static int open_signals_and_output(struct life *life)
     if (error == 0 && run_writes(run))
         error = run_writer_start(&run->writer, wake_for_failed_output, run);
     if (error == 0 && run->options->program != NULL)
-        run_exec_init(run);
+        error = run_exec_init(run);
     return error;
 }
 
@@ -287,7 +315,8 @@ enum exit_status run_file(const struct run_options *options)
     live(&life);
     enum exit_status status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);
-    run_exec_free(&run);
+    if (options->program != NULL)
+        run_exec_free(&run);
     if (options->answers)
         elapse__os_monitor_free(run.timers_lock);
     run_input_close(&life.input);

@@ -29,7 +29,11 @@ struct run_options {
     const char *file; /* "-": standard input */
     char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
-    uint64_t workers; /* 0: the default */
+    uint64_t workers;        /* 0: the default */
+    uint64_t timeout_ns;     /* of a program; 0: none */
+    uint64_t retries;        /* of a program that fails */
+    uint64_t backoff_min_ns; /* before the first retry; then it doubles */
+    uint64_t backoff_max_ns;
     bool answers;
     bool strict;
     bool statistics;
@@ -47,8 +51,10 @@ struct run {
     const struct run_options *options;
     const char *input_name; /* for messages */
     struct elapse_scheduler *scheduler;
-    struct run_writer writer;          /* if run_writes() */
-    char **environment;                /* with --exec: what each program inherits */
+    struct run_writer writer;                 /* if run_writes() */
+    char **environment;                       /* with --exec: what each program inherits */
+    struct elapse__os_monitor *retry_monitor; /* with --exec: guards `is_ending`, ends back-offs */
+    bool is_ending;
     struct elapse__os_signals signals; /* that the main thread takes */
     /* The wall-clock time less the scheduler's; both were read once, at the start. */
     uint64_t unix_offset_ns;
@@ -91,8 +97,8 @@ static inline const char *run_timer_payload(const struct run_timer *timer)
     return timer->text + timer->key_bytes;
 }
 
-/* When a timer was due and when it fired, by the wall clock, and how late it was by the clock of its
- * deadline. The wall clock may have been set meanwhile, so the three need not fit together. */
+/* When a timer was due and when it fired, by the wall clock, and how late it was by the clock of
+ * its deadline. The wall clock may have been set meanwhile, so the three need not fit together. */
 struct run_times {
     uint64_t due_unix_ns;
     uint64_t fired_unix_ns;

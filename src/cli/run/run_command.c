@@ -3,13 +3,21 @@
  */
 #include "run_command.h"
 
+#include <string.h>
+
 #include "../../base/assert.h"
+#include "../common/duration.h"
 #include "../common/local_time.h"
 #include "../common/options.h"
 #include "../common/text.h"
 #include "life.h"
 
-enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096 };
+enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
+
+#define TIMEOUT_MAX_NS         UINT64_C(31536000000000000) /* a year */
+#define BACKOFF_MAX_NS         UINT64_C(86400000000000)    /* a day */
+#define BACKOFF_MIN_DEFAULT_NS UINT64_C(1000000000)
+#define BACKOFF_MAX_DEFAULT_NS UINT64_C(60000000000)
 
 static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n";
 
@@ -40,8 +48,40 @@ static enum exit_status check_options(const struct run_options *options,
         return usage_error("there are too many files: %s", quote_string(line->arguments[1]).text);
     if (options->program != NULL && (options->program[0] == NULL || options->program[0][0] == '\0'))
         return usage_error("--exec: a program is missing");
-    if (options->program == NULL && options->workers > 0)
-        return usage_error("--workers needs --exec");
+    const char *needs_program = options->workers > 0          ? "--workers"
+                                : options->timeout_ns > 0     ? "--timeout"
+                                : options->retries > 0        ? "--retry"
+                                : options->backoff_max_ns > 0 ? "--backoff"
+                                                              : NULL;
+    if (options->program == NULL && needs_program != NULL)
+        return usage_error("%s needs --exec", needs_program);
+    if (options->retries == 0 && options->backoff_max_ns > 0)
+        return usage_error("--backoff needs --retry");
+    return STATUS_OK;
+}
+
+/* Reads MIN..MAX, or one duration for both. */
+static enum exit_status read_backoff(void *context, const char *value)
+{
+    struct run_options *options = context;
+    const char *dots = strstr(value, "..");
+    const char *most = dots != NULL ? dots + 2 : value;
+    size_t length = dots != NULL ? (size_t)(dots - value) : strlen(value);
+    char least[64];
+
+    if (length >= sizeof least)
+        return usage_error("--backoff: %s is too long", quote_string(value).text);
+    memcpy(least, value, length);
+    least[length] = '\0';
+    const char *fault = duration_parse(least, &options->backoff_min_ns);
+    if (fault == NULL)
+        fault = duration_parse(most, &options->backoff_max_ns);
+    if (fault != NULL)
+        return usage_error("--backoff: %s: %s", quote_string(value).text, fault);
+    if (options->backoff_min_ns == 0 || options->backoff_min_ns > options->backoff_max_ns ||
+        options->backoff_max_ns > BACKOFF_MAX_NS)
+        return usage_error("--backoff: %s is not MIN..MAX within 1ns..1d",
+                           quote_string(value).text);
     return STATUS_OK;
 }
 
@@ -65,6 +105,27 @@ enum exit_status run_command(int argc, char **argv)
          .least = 1,
          .most = WORKERS_MAX,
          .help = "run at most N programs at once (default 10)"},
+        {.name = "timeout",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &options.timeout_ns,
+         .least = 1,
+         .most = TIMEOUT_MAX_NS,
+         .help = "end a program that runs for longer, by SIGTERM, and by SIGKILL 5s later"},
+        {.name = "retry",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &options.retries,
+         .least = 1,
+         .most = RETRIES_MAX,
+         .help = "run a program that fails up to N times more"},
+        {.name = "backoff",
+         .value = "MIN..MAX",
+         .kind = OPTION_FUNCTION,
+         .read = read_backoff,
+         .context = &options,
+         .help = "wait MIN before the first retry, and twice as long before each next, up to MAX "
+                 "(default 1s..1m)"},
         {.name = "tick",
          .value = "DURATION",
          .kind = OPTION_DURATION,
@@ -107,6 +168,10 @@ enum exit_status run_command(int argc, char **argv)
         return status;
     if (options.workers == 0)
         options.workers = WORKERS_DEFAULT;
+    if (options.backoff_max_ns == 0) {
+        options.backoff_min_ns = BACKOFF_MIN_DEFAULT_NS;
+        options.backoff_max_ns = BACKOFF_MAX_DEFAULT_NS;
+    }
     if (utc)
         options.zone = ELAPSE_ZONE_UTC;
     if (line.argument_count > 0)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 
 import support
 from run_support import RunTest, firings
@@ -116,6 +117,13 @@ class Options(RunTest):
                 (("a", "b"), "too many files: 'b'"), (("--workers", "3"), "needs --exec"),
                 (("--workers", "0", "--exec", "true"), "'0'"),
                 (("--workers", "4097", "--exec", "true"), "'4097'"),
+                (("--timeout", "1s"), "needs --exec"), (("--retry", "1"), "needs --exec"),
+                (("--backoff", "1s"), "needs --exec"),
+                (("--backoff", "1s", "--exec", "true"), "needs --retry"),
+                (("--retry", "1", "--backoff", "2s..1s", "--exec", "true"), "'2s..1s'"),
+                (("--retry", "1", "--backoff", "0s..1s", "--exec", "true"), "'0s..1s'"),
+                (("--retry", "1", "--backoff", "1s..2d", "--exec", "true"), "'1s..2d'"),
+                (("--retry", "1", "--backoff", "1s..", "--exec", "true"), "is empty"),
                 (("--exec=true",), "--exec"), (("--nonsense",), "nonsense"), (("-x",), "x"),
                 (("--strict=1",), "--strict")):
             with self.subTest(arguments=arguments):
@@ -125,7 +133,8 @@ class Options(RunTest):
         output = self.succeed("run", "--help")
         self.assertEqual(self.succeed("help", "run"), output)
         page = (support.SOURCE_ROOT / "docs/man/elapse.1").read_text()
-        for option in ("--exec", "--workers", "--tick", "--utc", "--strict", "--stats"):
+        for option in ("--exec", "--workers", "--tick", "--utc", "--strict", "--stats",
+                       "--timeout", "--retry", "--backoff", "--answers"):
             self.assertIn(option, output)
             self.assertRegex(page, rf"(?m)^\.It Fl Fl {option[2:]}\b")
         for line in output.splitlines():
@@ -194,6 +203,29 @@ class Output(RunTest):
         self.assertEqual((process.returncode, errors), (0, ""))
         self.assertEqual([one["key"] for one in firings(output)],
                          [str(number) for number in range(200)])
+
+
+    def test_a_signal_while_the_reader_is_slow(self):
+        """It holds up the end for two seconds at most."""
+        name = self.write("timers", "".join(f"in 1ms {number} {'x' * 60000}\n"
+                                            for number in range(200)))
+        for reads in (False, True):
+            with self.subTest(reads=reads):
+                process = self.begin(name)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.3)
+                begun = time.monotonic()
+                process.send_signal(signal.SIGTERM)
+                if reads:
+                    output, errors = self.finish(process)
+                    firings(output)
+                    self.assertNotIn("too slow", errors)
+                else:
+                    errors = process.stderr.read().decode()
+                    self.assertGreater(time.monotonic() - begun, 1.9)
+                    self.assertIn("the reader was too slow: lines that had fired are lost", errors)
+                self.assertLess(time.monotonic() - begun, 30)
+                self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
 
 
 class Signals(RunTest):
