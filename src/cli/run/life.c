@@ -74,12 +74,11 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
     run_apply(life->run, &line, now_ns);
 }
 
+static void take_lines(struct life *life);
+
 /* Reads once, and takes all lines that this completes. */
 static void take_input(struct life *life)
 {
-    enum run_input_next next;
-    const char *text;
-    size_t length;
     int error = run_input_fill(&life->input);
 
     ELAPSE__ASSERT(life->end == END_NOT_YET);
@@ -87,6 +86,15 @@ static void take_input(struct life *life)
         print_error("%s: %s", life->run->input_name, elapse__os_error_text(error));
         life->status = STATUS_USAGE;
     }
+    take_lines(life);
+}
+
+static void take_lines(struct life *life)
+{
+    enum run_input_next next;
+    const char *text;
+    size_t length;
+
     uint64_t now_ns = elapse_scheduler_now_ns(life->run->scheduler);
     while (life->end == END_NOT_YET &&
            (next = run_input_next(&life->input, &text, &length)) != RUN_INPUT_NONE) {
@@ -301,7 +309,10 @@ enum exit_status run_file(const struct run_options *options)
         print_error("standard output: %s", elapse__os_error_text(error));
         return STATUS_FAILED;
     }
-    error = run_input_open(&life.input, options->file);
+    if (options->line != NULL)
+        run_input_of_line(&life.input, options->line);
+    else
+        error = run_input_open(&life.input, options->file);
     if (error != 0) {
         print_error("%s: %s", run.input_name, elapse__os_error_text(error));
         return STATUS_USAGE;
@@ -312,6 +323,8 @@ enum exit_status run_file(const struct run_options *options)
         print_error("%s", fault);
         return STATUS_FAILED;
     }
+    if (options->line != NULL)
+        take_lines(&life);
     live(&life);
     enum exit_status status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);

@@ -124,11 +124,15 @@ static bool read_period(struct word word, uint64_t *period_ns, struct run_line_f
     return true;
 }
 
-static bool read_time(struct word word, uint64_t *unix_ns, struct run_line_fault *fault)
+static bool read_time(struct word word, struct run_line *line, struct run_line_fault *fault)
 {
     if (word.length == 0)
         return fail(fault, "a time is missing");
-    const char *error = timestamp_parse(word.text, word.length, unix_ns);
+    line->unix_ns = 0;
+    line->is_local = timestamp_parse_local(word.text, word.length, &line->local);
+    if (line->is_local)
+        return true;
+    const char *error = timestamp_parse(word.text, word.length, &line->unix_ns);
     return error == NULL || fail(fault, "%s: %s", quote_text(word.text, word.length).text, error);
 }
 
@@ -253,7 +257,7 @@ static bool read_when(struct rest *rest, struct run_line *line, struct run_line_
     case RUN_LINE_AFTER_EACH:
         return read_period(take_word(rest), &line->duration_ns, fault);
     case RUN_LINE_AT:
-        return read_time(take_word(rest), &line->unix_ns, fault);
+        return read_time(take_word(rest), line, fault);
     case RUN_LINE_CRON:
         if (!read_cron(rest, &line->cron, fault))
             return false;

@@ -19,6 +19,8 @@
 
 #include <elapse/cron.h>
 
+#include "timestamp.h"
+
 enum run_line_limits {
     RUN_LINE_BYTES_MAX = 1 << 20, /* without its end */
     RUN_KEY_BYTES_MAX = 1024,
@@ -40,7 +42,9 @@ enum run_line_kind {
 struct run_line {
     enum run_line_kind kind;
     uint64_t duration_ns;                /* IN, EVERY, AFTER_EACH */
-    uint64_t unix_ns;                    /* AT */
+    uint64_t unix_ns;        /* AT, unless it is local */
+    bool is_local;           /* AT: `local` holds, in the zone of the run */
+    struct timestamp_local local;
     struct elapse_cron cron;             /* CRON, bound to the zone if there is one */
     const struct elapse_time_zone *zone; /* CRON: given in the line; NULL: none */
     const char *key;                     /* UTF-8 without blanks and NUL; not empty */

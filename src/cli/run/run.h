@@ -27,6 +27,7 @@ enum { RUN_BATCH_TASKS = 64 };
 
 struct run_options {
     const char *file; /* "-": standard input */
+    const char *line; /* the only line, of --in and --at; NULL: read the file */
     char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
     uint64_t workers;        /* 0: the default */

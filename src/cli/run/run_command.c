@@ -3,6 +3,7 @@
  */
 #include "run_command.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
@@ -11,6 +12,7 @@
 #include "../common/options.h"
 #include "../common/text.h"
 #include "life.h"
+#include "line.h"
 
 enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
 
@@ -19,7 +21,8 @@ enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
 #define BACKOFF_MIN_DEFAULT_NS UINT64_C(1000000000)
 #define BACKOFF_MAX_DEFAULT_NS UINT64_C(60000000000)
 
-static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n";
+static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
+                            "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n";
 
 static const char purpose[] =
     "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"
@@ -28,6 +31,8 @@ static const char purpose[] =
     "Lines:\n"
     "  in 30m KEY PAYLOAD                    once, after this time\n"
     "  at 2026-11-20T10:00:00Z KEY PAYLOAD   once, at this time (Z or +hh:mm)\n"
+    "  at 18:30 KEY PAYLOAD                  at this time of day, or with a date:\n"
+    "                                        2026-11-20T18:30\n"
     "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
     "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
     "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
@@ -38,8 +43,9 @@ static const char purpose[] =
     "A timer replaces the pending timer with its key. The payload is the rest of the\n"
     "line, and may be empty.\n";
 
-static const char example[] = "Example:\n"
-                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n";
+static const char example[] = "Examples:\n"
+                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n"
+                              "  elapse run --in 5m --exec notify-send Tea\n";
 
 static enum exit_status check_options(const struct run_options *options,
                                       const struct command_line *line)
@@ -85,11 +91,39 @@ static enum exit_status read_backoff(void *context, const char *value)
     return STATUS_OK;
 }
 
+/* Makes the only line from --in or --at, and checks it. */
+static bool make_line(struct run_options *options, const struct command_line *command,
+                      const char *in, const char *at, enum exit_status *status)
+{
+    static char text[128];
+    struct run_line line;
+    struct run_line_fault fault;
+    const char *option = in != NULL ? "--in" : "--at";
+    const char *value = in != NULL ? in : at;
+
+    ELAPSE__ASSERT(value != NULL);
+    *status = STATUS_USAGE;
+    if (in != NULL && at != NULL)
+        *status = usage_error("give --in or --at, not both");
+    else if (command->argument_count > 0)
+        *status = usage_error("%s takes no file", option);
+    else if (value[0] == '\0' || strpbrk(value, " \t\n") != NULL ||
+             snprintf(text, sizeof text, "%s %s once", option + 2, value) >= (int)sizeof text)
+        *status = usage_error("%s: %s is not one word", option, quote_string(value).text);
+    else if (!run_line_parse(&line, text, strlen(text), &fault))
+        *status = usage_error("%s: %s", option, fault.text);
+    else
+        options->line = text;
+    return options->line != NULL;
+}
+
 enum exit_status run_command(int argc, char **argv)
 {
     struct run_options options = {
         .file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL};
     bool utc = false;
+    const char *in = NULL;
+    const char *at = NULL;
     const struct command_option table[] = {
         {.name = "exec",
          .value = "PROGRAM [ARG]...",
@@ -98,6 +132,16 @@ enum exit_status run_command(int argc, char **argv)
          .help = "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
                  "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
                  "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"},
+        {.name = "in",
+         .value = "DURATION",
+         .kind = OPTION_TEXT,
+         .text = &in,
+         .help = "one timer, after this time, and no input"},
+        {.name = "at",
+         .value = "TIME",
+         .kind = OPTION_TEXT,
+         .text = &at,
+         .help = "one timer, at this time, such as 18:30, and no input"},
         {.name = "workers",
          .value = "N",
          .kind = OPTION_NUMBER,
@@ -174,6 +218,8 @@ enum exit_status run_command(int argc, char **argv)
     }
     if (utc)
         options.zone = ELAPSE_ZONE_UTC;
+    if ((in != NULL || at != NULL) && !make_line(&options, &line, in, at, &status))
+        return status;
     if (line.argument_count > 0)
         options.file = line.arguments[0];
     ELAPSE__ASSERT(options.workers <= WORKERS_MAX);

@@ -123,7 +123,7 @@ class Headers(support.ProgramTest):
             with self.subTest(header=header):
                 for after in ("\n", "\n0,start,a,5,\n"):
                     self.assert_bad_trace(header + after, 1, HEADER.strip(), f"'{header}'")
-        self.assert_bad_trace("\ufeff" + trace_text("0,start,a,5,"), 1, "without a byte order mark",
+        self.assert_bad_trace("\ufeff\ufeff" + trace_text("0,start,a,5,"), 1, "the first line must be",
                               r"'\xef\xbb\xbftime_us")
 
     def test_a_second_header(self):
