@@ -161,9 +161,9 @@ static void print_fish_lines(const void *context, const struct command_line *lin
         const struct command_option *option = &line->options[i];
         output_add_format("complete -c elapse -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
                           command->name, option->name,
-                          option->value == NULL  ? ""
-                          : takes_file(option) ? " -r -F"
-                                               : " -x");
+                          option->value == NULL ? ""
+                          : takes_file(option)  ? " -r -F"
+                                                : " -x");
         print_summary(option->help);
         output_add_text("'\n");
     }

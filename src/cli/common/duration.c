@@ -17,14 +17,10 @@ struct unit {
 
 /* From large to small, as in a duration. */
 static const struct unit units[] = {
-    {"w", UINT64_C(604800000000000)},
-    {"d", UINT64_C(86400000000000)},
-    {"h", UINT64_C(3600000000000)},
-    {"m", UINT64_C(60000000000)},
-    {"s", UINT64_C(1000000000)},
-    {"ms", UINT64_C(1000000)},
-    {"us", UINT64_C(1000)},
-    {"ns", UINT64_C(1)},
+    {"w", UINT64_C(604800000000000)}, {"d", UINT64_C(86400000000000)},
+    {"h", UINT64_C(3600000000000)},   {"m", UINT64_C(60000000000)},
+    {"s", UINT64_C(1000000000)},      {"ms", UINT64_C(1000000)},
+    {"us", UINT64_C(1000)},           {"ns", UINT64_C(1)},
 };
 
 enum { UNIT_COUNT = sizeof units / sizeof units[0] };
@@ -65,7 +61,8 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
 
     while (length > 0 && digits[length - 1] == '0')
         length--;
-    /* A week is 2^16 * 5^11 * 189 ns, so a fraction of more than 16 digits is no whole number of ns.
+    /* A week is 2^16 * 5^11 * 189 ns, so a fraction of more than 16 digits is no whole number of
+     * ns.
      */
     if (length > 16)
         return "the fraction is finer than a nanosecond";

@@ -218,7 +218,8 @@ static struct {
     const void *context;
 } observer;
 
-void options_observe(void (*call)(const void *context, const struct command_line *line), const void *context)
+void options_observe(void (*call)(const void *context, const struct command_line *line),
+                     const void *context)
 {
     observer.call = call;
     observer.context = context;

@@ -134,8 +134,15 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
     struct trace_reader *reader = allocate(sizeof *reader);
     trace_reader_init(reader, trace_file_read, file);
     ELAPSE__ASSERT(options->tick_us > 0);
-    struct replay *replay =
-        replay_new(options->choice.structure, options->choice.shape, options->tick_us, samples);
+    const struct replay_plan plan = {
+        .trace = name,
+        .structure = options->choice.structure,
+        .shape = options->choice.shape,
+        .tick_us = options->tick_us,
+        .samples = samples,
+        .takes_occupancy = !options->json,
+    };
+    struct replay *replay = replay_new(&plan);
 
     enum exit_status status = run(replay, reader, file, name);
     if (status == STATUS_OK) {

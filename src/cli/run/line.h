@@ -41,9 +41,9 @@ enum run_line_kind {
 /* What a line says. Key and payload point into the line. */
 struct run_line {
     enum run_line_kind kind;
-    uint64_t duration_ns;                /* IN, EVERY, AFTER_EACH */
-    uint64_t unix_ns;        /* AT, unless it is local */
-    bool is_local;           /* AT: `local` holds, in the zone of the run */
+    uint64_t duration_ns; /* IN, EVERY, AFTER_EACH */
+    uint64_t unix_ns;     /* AT, unless it is local */
+    bool is_local;        /* AT: `local` holds, in the zone of the run */
     struct timestamp_local local;
     struct elapse_cron cron;             /* CRON, bound to the zone if there is one */
     const struct elapse_time_zone *zone; /* CRON: given in the line; NULL: none */

@@ -21,8 +21,9 @@ enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
 #define BACKOFF_MIN_DEFAULT_NS UINT64_C(1000000000)
 #define BACKOFF_MAX_DEFAULT_NS UINT64_C(60000000000)
 
-static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
-                            "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n";
+static const char usage[] =
+    "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
+    "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n";
 
 static const char purpose[] =
     "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"

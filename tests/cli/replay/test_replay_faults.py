@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import subprocess
 import lzma
 import os
 import unittest
@@ -299,6 +300,20 @@ class Files(support.ProgramTest):
             outcome = self.run_program("replay", "bad.csv")
             self.assert_fault(outcome, "bad.csv", 3, "delay_us is not a whole number")
             self.assertEqual("(the gzip data is damaged)" in outcome.errors, damaged, outcome)
+
+    def test_a_hashed_wheel_that_would_turn_very_often(self):
+        """The tick that the warning suggests is one with which it ends soon."""
+        starts = (f"{i},start,k{i},36000000000," for i in range(5000))
+        name = self.write("long.csv", trace_text(*starts, "35000000000,start,b,1,"))
+        with self.assertRaises(subprocess.TimeoutExpired) as raised:
+            subprocess.run([support.PROGRAM, "replay", "--structure", "hashed", name],
+                           cwd=self.directory, stderr=subprocess.PIPE, timeout=1, check=False)
+        self.assertRegex(raised.exception.stderr.decode(),
+                         r"\Aelapse replay: long\.csv: 68,\d{3},\d{3} turns of the hashed wheel "
+                         r"follow, .*; try --tick 100ms\n\Z")
+        self.succeed("replay", "--structure", "hashed", "--tick", "100ms", name)
+        self.succeed("replay", "--structure", "hashed:16777216", name)
+        self.succeed("replay", name)
 
     def test_an_empty_name(self):
         self.assert_fault(self.run_program("replay", ""), "''", None, "No such file")
