@@ -5,26 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/command.h"
+#include "common/completion.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/output.h"
 #include "common/text.h"
+#include "cron/cron_command.h"
 #include "replay/generate_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
 #include "show/show_command.h"
 
-struct command {
-    const char *name;
-    const char *summary;
-    command_function *run;
-};
-
 static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},
+    {"cron", "check a cron expression, and list its next times", cron_command},
     {"show", "draw a timing wheel, and what happens in it", show_command},
 };
 
@@ -40,6 +36,7 @@ static enum exit_status print_help(void)
                     "Commands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         output_add_format("  %-10s %s\n", commands[i].name, commands[i].summary);
+    output_add_format("  %-10s %s\n", "completion", "write the completion for bash, zsh or fish");
     output_add_format("  %-10s %s\n", "help", "show this, or the help of a command");
     output_add_text("\n'elapse COMMAND --help' shows the options of a command.\n");
     return output_finish();
@@ -71,6 +68,8 @@ static enum exit_status unknown_command(const char *name)
                        quote_string(name).text);
 }
 
+static enum exit_status completion_command(int argc, char **argv);
+
 /* elapse help [COMMAND]: the same as "elapse COMMAND --help". */
 static enum exit_status help_command(int argc, char **argv)
 {
@@ -78,11 +77,42 @@ static enum exit_status help_command(int argc, char **argv)
 
     if (argc < 2)
         return print_help();
+    if (strcmp(argv[1], "completion") == 0) {
+        argv[1] = help_option;
+        return completion_command(2, argv);
+    }
     const struct command *command = find_command(argv[1]);
     if (command == NULL)
         return unknown_command(argv[1]);
     argv[1] = help_option;
     return call_command(command, 2, argv);
+}
+
+static const char completion_help[] =
+    "Usage: elapse completion bash|zsh|fish\n"
+    "\n"
+    "Writes the completion of this program for a shell to standard output.\n"
+    "\n"
+    "Options:\n"
+    "  -h, --help  show this\n"
+    "  --version   show the version\n"
+    "\n"
+    "Example:\n"
+    "  source <(elapse completion bash)\n";
+
+/* elapse completion SHELL. It is no row of the table, which it is about. */
+static enum exit_status completion_command(int argc, char **argv)
+{
+    message_set_command("elapse completion");
+    if (argc != 2)
+        return usage_error("give one shell: bash, zsh or fish");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        output_add_text(completion_help);
+        return output_finish();
+    }
+    if (strcmp(argv[1], "--version") == 0)
+        return options_print_version();
+    return completion_print(argv[1], commands, COMMAND_COUNT);
 }
 
 static enum exit_status run_program(int argc, char **argv)
@@ -97,6 +127,8 @@ static enum exit_status run_program(int argc, char **argv)
         return options_print_version();
     if (strcmp(name, "help") == 0)
         return help_command(argc - 1, argv + 1);
+    if (strcmp(name, "completion") == 0)
+        return completion_command(argc - 1, argv + 1);
 
     const struct command *command = find_command(name);
     if (command == NULL)

@@ -8,6 +8,9 @@
  * later (zone.h). It never decreases as C grows. So the moment that follows `after_s`
  * belongs to the first C above the highest local time that has been reached by `after_s`,
  * and several C in one gap belong to one moment.
+ *
+ * If the field for hours is open, the local time itself counts, not the highest one: while an hour
+ * is repeated, its times are named once more.
  */
 #include "next.h"
 
@@ -116,9 +119,66 @@ static bool next_local(const struct elapse_cron *cron, int64_t after_s, int64_t 
     return true;
 }
 
+/* Finds the first moment after `after_s` whose local time is named, or that ends a gap in which one
+ * is. A local time that comes twice counts twice. */
+static bool next_by_the_clock(const struct elapse_cron *cron, const struct elapse_time_zone *zone,
+                              int64_t after_s, int64_t *next_s)
+{
+    int64_t end_s = after_s + ELAPSE__ZONE_REACH_S;
+    int64_t from_s = after_s; /* the offset holds from here on */
+    int64_t offset_s = elapse__zone_offset_s(zone, after_s);
+    int64_t local_s;
+
+    if (!next_local(cron, after_s + offset_s, &local_s))
+        return false;
+    bool has_change = elapse__zone_offset_s(zone, end_s) != offset_s;
+    while (from_s < end_s) {
+        int64_t change_s = has_change ? elapse__zone_next_change_s(zone, from_s, end_s) : end_s;
+        if (local_s - offset_s < change_s) {
+            *next_s = local_s - offset_s;
+            ELAPSE__ASSERT(*next_s > after_s);
+            return true;
+        }
+        if (change_s == end_s)
+            break;
+        offset_s = elapse__zone_offset_s(zone, change_s);
+        from_s = change_s;
+        if (local_s <= change_s + offset_s &&
+            local_s >= change_s + elapse__zone_offset_s(zone, change_s - 1)) {
+            *next_s = change_s;
+            return true;
+        }
+        if (!next_local(cron, change_s + offset_s - 1, &local_s))
+            return false;
+    }
+    /* It is later than a repetition can reach. One turn, as below. */
+    while ((*next_s = elapse__zone_moment_s(zone, local_s)) <= after_s) {
+        if (!next_local(cron, local_s, &local_s))
+            return false;
+    }
+    return true;
+}
+
+/* Finds the first moment after `after_s` whose local time has not been before. */
+static bool next_by_first_time(const struct elapse_cron *cron, const struct elapse_time_zone *zone,
+                               int64_t after_s, int64_t *next_s)
+{
+    int64_t local_s = elapse__zone_highest_local_s(zone, after_s);
+
+    /* One turn, unless the zone is stranger than any that has existed: only then is the
+     * highest local time not the one that was found. */
+    do {
+        if (!next_local(cron, local_s, &local_s))
+            return false;
+        *next_s = elapse__zone_moment_s(zone, local_s);
+    } while (*next_s <= after_s);
+    return true;
+}
+
 bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone, int64_t after_s,
                       int64_t *next_s)
 {
+    const struct elapse_time_zone *time_zone = elapse__zone_of(cron, zone);
     int64_t moment_s;
 
     /* Local time can differ from UTC by less than the reach. Beyond it there is nothing to
@@ -127,19 +187,24 @@ bool elapse_cron_next(const struct elapse_cron *cron, enum elapse_zone zone, int
         return false;
     if (after_s < first_s - ELAPSE__ZONE_REACH_S)
         after_s = first_s - ELAPSE__ZONE_REACH_S;
-    if (zone != ELAPSE_ZONE_LOCAL)
-        return next_local(cron, after_s, next_s); /* in UTC, local time is the moment */
-
-    int64_t local_s = elapse__zone_highest_local_s(zone, after_s);
-    /* One turn, unless the zone is stranger than any that has existed: only then is the
-     * highest local time not the one that was found. */
-    do {
-        if (!next_local(cron, local_s, &local_s))
+    if (cron->every_s > 0) {
+        moment_s = after_s + cron->every_s;
+        if (moment_s > last_s)
             return false;
-        moment_s = elapse__zone_moment_s(zone, local_s);
-    } while (moment_s <= after_s);
+    } else if (time_zone->kind == ELAPSE__ZONE_KIND_UTC) {
+        if (!next_local(cron, after_s, &moment_s)) /* in UTC, local time is the moment */
+            return false;
+    } else if (!(cron->hours_open ? next_by_the_clock : next_by_first_time)(cron, time_zone,
+                                                                            after_s, &moment_s)) {
+        return false;
+    }
     *next_s = moment_s;
     return true;
+}
+
+void elapse_cron_set_time_zone(struct elapse_cron *cron, const struct elapse_time_zone *zone)
+{
+    cron->time_zone = zone;
 }
 
 bool elapse__cron_next_ns(const struct elapse_cron *cron, enum elapse_zone zone, uint64_t after_ns,

@@ -3,6 +3,7 @@
  * that is wrong. This is the grammar; there are no blanks inside a field:
  *
  *     expression  = [second] minute hour day month weekday | "@" name
+ *                 | "@every" blank number unit {number unit}
  *     field       = item {"," item}
  *     item        = ("*" | "?" | value ["-" value]) ["/" step]
  *                 | "L" ["-" number | "W"] | number "W"           in days of the month
@@ -18,6 +19,8 @@
 #include "../base/assert.h"
 #include "month_days.h"
 #include "reader.h"
+
+#define EVERY_S_MAX (INT64_C(500) * 366 * 86400)
 
 enum field_name { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELDS };
 
@@ -169,17 +172,34 @@ static bool read_special(struct elapse__reader *reader, enum field_name name, un
 static bool read_range_end(struct elapse__reader *reader, enum field_name name, unsigned first,
                            unsigned *last)
 {
-    size_t start = reader->at;
     bool is_name = elapse__is_letter(elapse__reader_peek(reader));
     if (!read_value(reader, name, last))
         return false;
     /* SUN at the end of a range is the day after Saturday, as 7 is. */
     if (name == WEEKDAY && is_name && *last == 0 && first > 0)
         *last = 7;
-    if (*last < first)
-        return elapse__reader_fail(reader, start, "the range runs backwards");
     ELAPSE__ASSERT(*last <= fields[name].high);
     return true;
+}
+
+/* Adds every `step`th value from `first` to `last`. A range that ends before it begins goes on from
+ * the end of the field to its beginning, and its steps too. */
+static void add_range(enum field_name name, unsigned first, unsigned last, unsigned step,
+                      uint64_t *values)
+{
+    const struct field *field = &fields[name];
+    unsigned count = field->end - field->low + 1;
+
+    ELAPSE__ASSERT(first >= field->low);
+    ELAPSE__ASSERT(first <= field->high);
+    ELAPSE__ASSERT(last <= field->high);
+    ELAPSE__ASSERT(step >= 1);
+    /* In 7/2 the first value is above the end. It counts all the same. */
+    *values |= UINT64_C(1) << first;
+    bool wraps = last < first;
+    unsigned end = wraps ? last + count : last;
+    for (unsigned value = first; value <= end; value += step)
+        *values |= UINT64_C(1) << (wraps && value > field->end ? value - count : value);
 }
 
 /* Reads one item of a list. Adds its values to `*values`, or its special days to `cron`. */
@@ -192,6 +212,7 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
     unsigned last = field->end;
     unsigned step = 1;
     bool is_range = true;
+    bool is_bounded = false; /* both ends are given */
 
     if (name == DAY && elapse__reader_take(reader, 'L'))
         return read_last_day(reader, cron);
@@ -204,6 +225,7 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
         is_range = elapse__reader_take(reader, '-');
         if (is_range && !read_range_end(reader, name, first, &last))
             return false;
+        is_bounded = is_range;
     }
     if (elapse__reader_take(reader, '/')) {
         /* A greater step is refused: "every 90 minutes" cannot be said in this field. */
@@ -217,14 +239,11 @@ static bool read_item(struct elapse__reader *reader, enum field_name name, struc
     } else if (!is_range) {
         last = first;
     }
-    ELAPSE__ASSERT(first >= field->low);
-    ELAPSE__ASSERT(first <= field->high);
-    ELAPSE__ASSERT(last <= field->high);
-    ELAPSE__ASSERT(step >= 1);
-    /* In 7/2 the first value is above the end. It counts all the same. */
-    *values |= UINT64_C(1) << first;
-    for (unsigned value = first; value <= last; value += step)
-        *values |= UINT64_C(1) << value;
+    if (name == WEEKDAY && is_bounded && first == 7 && last < 7)
+        first = 0; /* 7-2 is SUN-TUE */
+    if (!is_bounded && last < first)
+        last = first; /* 7/2 */
+    add_range(name, first, last, step, values);
     return true;
 }
 
@@ -300,10 +319,50 @@ static bool read_fields(struct elapse__reader *reader, struct elapse_cron *cron)
     cron->days = (uint32_t)values[DAY];
     cron->months = (uint16_t)values[MONTH];
     cron->weekdays = (uint8_t)((values[WEEKDAY] | values[WEEKDAY] >> 7) & 0x7f);
+    cron->hours_open = reader->text[starts[HOUR]] == '*';
     cron->days_restricted = strchr("*?", reader->text[starts[DAY]]) == NULL;
     cron->weekdays_restricted = strchr("*?", reader->text[starts[WEEKDAY]]) == NULL;
     if (!elapse__cron_names_a_day(cron))
         return elapse__reader_fail(reader, starts[DAY], "this day never comes");
+    return true;
+}
+
+/* Reads the duration after @every, and all that follows. */
+static bool read_period(struct elapse__reader *reader, struct elapse_cron *cron)
+{
+    static const struct {
+        char letter;
+        int64_t seconds;
+    } units[] = {{'W', 7 * INT64_C(86400)}, {'D', 86400}, {'H', 3600}, {'M', 60}, {'S', 1}};
+    enum { UNIT_COUNT = sizeof units / sizeof units[0], DIGITS_MAX = 9 };
+    const char *const fault = "@every is followed by a duration, as in 1h30m: w d h m s";
+    size_t start = reader->at;
+    size_t unit = 0;
+
+    for (; elapse__is_digit(elapse__reader_peek(reader)); unit++) {
+        int64_t number = 0;
+        unsigned digits = 0;
+        for (; elapse__is_digit(elapse__reader_peek(reader)); reader->at++, digits++)
+            number = digits < DIGITS_MAX ? 10 * number + (elapse__reader_peek(reader) - '0') : 0;
+        while (unit < UNIT_COUNT && units[unit].letter != elapse__reader_peek(reader))
+            unit++;
+        if (unit == UNIT_COUNT)
+            return elapse__reader_fail(reader, reader->at, fault);
+        if (digits > DIGITS_MAX)
+            return elapse__reader_fail(reader, start, "the duration is longer than 500 years");
+        reader->at++;
+        cron->every_s += number * units[unit].seconds;
+        ELAPSE__ASSERT(cron->every_s >= 0);
+    }
+    if (reader->at == start)
+        return elapse__reader_fail(reader, start, fault);
+    elapse__reader_skip_blanks(reader);
+    if (elapse__reader_peek(reader) != '\0')
+        return elapse__reader_fail(reader, reader->at, "nothing may follow here");
+    if (cron->every_s == 0)
+        return elapse__reader_fail(reader, start, "the duration is zero");
+    if (cron->every_s > EVERY_S_MAX)
+        return elapse__reader_fail(reader, start, "the duration is longer than 500 years");
     return true;
 }
 
@@ -312,6 +371,12 @@ static bool read_shorthand(struct elapse__reader *reader, struct elapse_cron *cr
 {
     ELAPSE__ASSERT(reader->at >= 1);
     size_t start = reader->at - 1;
+    if (elapse__reader_follows(reader, "EVERY", 5) &&
+        !elapse__is_letter(reader->text[reader->at + 5])) {
+        reader->at += 5;
+        elapse__reader_skip_blanks(reader);
+        return read_period(reader, cron);
+    }
     for (size_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++) {
         size_t length = strlen(shorthands[i].name);
         if (!elapse__reader_follows(reader, shorthands[i].name, length))

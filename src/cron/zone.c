@@ -1,5 +1,5 @@
 /*
- * Local time by the C library.
+ * Local time.
  *
  * Local time is a staircase: it runs with UTC, but at a change of the clock it leaps
  * forward over a gap, or falls back and repeats itself.
@@ -11,11 +11,11 @@
  *           |              /  gap /  |/ twice
  *           +-----------------^---^--------> moments
  *
- * The C library converts a moment to local time, but offers no safe way back: mktime
- * does not promise what it returns for a time in a gap, or for one that comes twice. So
- * the way back is searched. A good day before a local time, the offset is nearly always
- * the one that holds at that local time, too. If it is not, the changes of the clock
- * around it are looked for: first hour by hour, then by halving the hour.
+ * A zone converts a moment to local time. The C library, which reads the zone of TZ, offers no
+ * safe way back: mktime does not promise what it returns for a time in a gap, or for one that
+ * comes twice. So the way back is searched in every zone. A good day before a local time, the
+ * offset is nearly always the one that holds at that local time, too. If it is not, the changes of
+ * the clock around it are looked for: first hour by hour, then by halving the hour.
  */
 #include "zone.h"
 
@@ -31,14 +31,12 @@ static void require_room_for_sums(int64_t seconds)
     (void)seconds;
 }
 
-int64_t elapse__zone_offset_s(enum elapse_zone zone, int64_t moment_s)
+/* Asks the C library. */
+static int64_t offset_of_process_s(int64_t moment_s)
 {
     time_t moment = (time_t)moment_s;
     struct tm local;
 
-    require_room_for_sums(moment_s);
-    if (zone != ELAPSE_ZONE_LOCAL)
-        return 0;
     if (moment != moment_s || localtime_r(&moment, &local) == NULL)
         return 0;
     struct elapse__date date = {
@@ -52,12 +50,32 @@ int64_t elapse__zone_offset_s(enum elapse_zone zone, int64_t moment_s)
     return local_s - moment_s;
 }
 
-/*
- * Returns the first moment after `from_s` whose offset differs from the one at `from_s`, or
- * `to_s` if there is none before that. Requires from_s < to_s. Two changes within an hour
- * that cancel each other are overlooked.
- */
-static int64_t next_change(enum elapse_zone zone, int64_t from_s, int64_t to_s)
+int64_t elapse__zone_offset_s(const struct elapse_time_zone *zone, int64_t moment_s)
+{
+    require_room_for_sums(moment_s);
+    switch (zone->kind) {
+    case ELAPSE__ZONE_KIND_LOCAL:
+        return offset_of_process_s(moment_s);
+    case ELAPSE__ZONE_KIND_RULE:
+        return elapse__zone_rule_offset_s(&zone->file.rule, moment_s);
+    case ELAPSE__ZONE_KIND_FILE:
+        return elapse__zone_file_offset_s(&zone->file, moment_s);
+    case ELAPSE__ZONE_KIND_UTC:
+        break;
+    }
+    return 0;
+}
+
+int64_t elapse_time_zone_offset_s(const struct elapse_time_zone *zone, int64_t unix_s)
+{
+    const int64_t most_s = INT64_MAX / 4;
+
+    unix_s = unix_s > most_s ? most_s : unix_s < -most_s ? -most_s : unix_s;
+    return elapse__zone_offset_s(zone, unix_s);
+}
+
+int64_t elapse__zone_next_change_s(const struct elapse_time_zone *zone, int64_t from_s,
+                                   int64_t to_s)
 {
     ELAPSE__ASSERT(from_s < to_s);
     int64_t offset_s = elapse__zone_offset_s(zone, from_s);
@@ -84,10 +102,10 @@ static int64_t next_change(enum elapse_zone zone, int64_t from_s, int64_t to_s)
     return after_s;
 }
 
-int64_t elapse__zone_moment_s(enum elapse_zone zone, int64_t local_s)
+int64_t elapse__zone_moment_s(const struct elapse_time_zone *zone, int64_t local_s)
 {
     require_room_for_sums(local_s);
-    if (zone != ELAPSE_ZONE_LOCAL)
+    if (zone->kind == ELAPSE__ZONE_KIND_UTC)
         return local_s;
 
     int64_t from_s = local_s - ELAPSE__ZONE_REACH_S;
@@ -96,7 +114,7 @@ int64_t elapse__zone_moment_s(enum elapse_zone zone, int64_t local_s)
     if (elapse__zone_offset_s(zone, local_s - offset_s) == offset_s)
         return local_s - offset_s;
     while (from_s < to_s) {
-        int64_t change_s = next_change(zone, from_s, to_s);
+        int64_t change_s = elapse__zone_next_change_s(zone, from_s, to_s);
         int64_t moment_s = local_s - elapse__zone_offset_s(zone, from_s);
         if (moment_s < change_s)
             return moment_s > from_s ? moment_s : from_s;
@@ -105,10 +123,10 @@ int64_t elapse__zone_moment_s(enum elapse_zone zone, int64_t local_s)
     return to_s;
 }
 
-int64_t elapse__zone_highest_local_s(enum elapse_zone zone, int64_t moment_s)
+int64_t elapse__zone_highest_local_s(const struct elapse_time_zone *zone, int64_t moment_s)
 {
     require_room_for_sums(moment_s);
-    if (zone != ELAPSE_ZONE_LOCAL)
+    if (zone->kind == ELAPSE__ZONE_KIND_UTC)
         return moment_s;
 
     int64_t begin_s = moment_s - ELAPSE__ZONE_REACH_S;
@@ -117,7 +135,7 @@ int64_t elapse__zone_highest_local_s(enum elapse_zone zone, int64_t moment_s)
     if (elapse__zone_offset_s(zone, begin_s) <= offset_s)
         return highest_s;
     for (int64_t from_s = begin_s; from_s < moment_s;) {
-        int64_t change_s = next_change(zone, from_s, moment_s);
+        int64_t change_s = elapse__zone_next_change_s(zone, from_s, moment_s);
         int64_t before_s = change_s - 1 + elapse__zone_offset_s(zone, from_s);
         if (before_s > highest_s)
             highest_s = before_s;

@@ -4,6 +4,7 @@
 #include "os.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -68,6 +69,33 @@ static int random_bytes(void *bytes, size_t count)
     if (filled < 0)
         return errno;
     return (size_t)filled == count ? 0 : EAGAIN;
+}
+
+int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t *count)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (file < 0)
+        return errno;
+    size_t done = 0;
+    int error = 0;
+    char beyond;
+    while (error == 0) {
+        ELAPSE__ASSERT(done <= capacity);
+        bool is_full = done == capacity;
+        ssize_t got =
+            is_full ? read(file, &beyond, 1) : read(file, (char *)bytes + done, capacity - done);
+        if (got == 0)
+            break;
+        if (got < 0)
+            error = errno == EINTR ? 0 : errno;
+        else if (is_full)
+            error = EFBIG;
+        else
+            done += (size_t)got;
+    }
+    (void)close(file);
+    *count = done;
+    return error;
 }
 
 /* ---- locks and threads ---- */

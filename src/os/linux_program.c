@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <langinfo.h>
+#include <limits.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -107,6 +109,14 @@ int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, si
     return 0;
 }
 
+/* Waits until a write to the file can begin, or fails. */
+static int wait_until_writable(int file)
+{
+    struct pollfd writable = {.fd = file, .events = POLLOUT};
+
+    return poll(&writable, 1, -1) < 0 && errno != EINTR ? errno : 0;
+}
+
 int elapse__os_write_all(int file, const void *bytes, size_t count)
 {
     const char *next = bytes;
@@ -114,8 +124,11 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
     ELAPSE__ASSERT(count == 0 || bytes != NULL);
     while (count > 0) {
         ssize_t written = write(file, next, count);
-        if (written < 0 && errno != EINTR)
-            return errno;
+        int error = error_of(written);
+        if (error == EAGAIN)
+            error = wait_until_writable(file);
+        if (error != 0 && error != EINTR)
+            return error;
         if (written > 0) {
             ELAPSE__ASSERT((size_t)written <= count);
             next += written;
@@ -407,7 +420,10 @@ static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *att
             sigaddset(&mask, number);
     }
     error = posix_spawnattr_setsigmask(attributes, &mask);
-    return error != 0 ? error : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK);
+    short flags = POSIX_SPAWN_SETSIGMASK;
+    if (program->timeout_ns > 0)
+        flags |= POSIX_SPAWN_SETPGROUP; /* of its own: the default number, 0, says so */
+    return error != 0 ? error : posix_spawnattr_setflags(attributes, flags);
 }
 
 static int spawn(const struct elapse__os_program *program, int input, pid_t *process)
@@ -429,6 +445,48 @@ static int spawn(const struct elapse__os_program *program, int input, pid_t *pro
     }
     (void)posix_spawn_file_actions_destroy(&actions);
     return error;
+}
+
+/* Waits until the process ends or the time has come. Does not collect its status. */
+static void wait_until(pid_t process, uint64_t when_ns)
+{
+    enum { TRY_AGAIN_AFTER_MS = 10 };
+    int file = (int)syscall(SYS_pidfd_open, process, 0);
+    siginfo_t ended = {.si_pid = 0};
+
+    for (;;) {
+        uint64_t now_ns = elapse__os_monotonic_ns();
+        if (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            ended.si_pid != 0 || now_ns >= when_ns)
+            break;
+        uint64_t wait_ms = (when_ns - now_ns) / 1000000 + 1;
+        /* Before Linux 5.3 there is no such file: then it is tried again and again. */
+        if (file < 0 && wait_ms > TRY_AGAIN_AFTER_MS)
+            wait_ms = TRY_AGAIN_AFTER_MS;
+        struct pollfd exit = {.fd = file, .events = POLLIN};
+        (void)poll(&exit, 1, wait_ms < INT_MAX ? (int)wait_ms : INT_MAX);
+    }
+    if (file >= 0)
+        (void)close(file);
+}
+
+/* Ends the group of the process if the process runs for too long. */
+static void limit_time(pid_t process, uint64_t timeout_ns, struct elapse__os_end *end)
+{
+    static const int numbers[] = {SIGTERM, SIGKILL};
+    siginfo_t ended = {.si_pid = 0};
+
+    ELAPSE__ASSERT(timeout_ns > 0);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        uint64_t now_ns = elapse__os_monotonic_ns();
+        wait_until(process, timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX);
+        if (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            ended.si_pid != 0)
+            return;
+        end->timed_out = true;
+        (void)kill(-process, numbers[i]);
+        timeout_ns = ELAPSE__OS_KILL_AFTER_NS;
+    }
 }
 
 static int wait_for_end(pid_t process, struct elapse__os_end *end)
@@ -482,7 +540,12 @@ int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_e
         write_input(program, input[1]);
     if (input[1] >= 0)
         (void)elapse__os_close(input[1]);
-    return error != 0 ? error : wait_for_end(process, end);
+    if (error != 0)
+        return error;
+    end->timed_out = false;
+    if (program->timeout_ns > 0)
+        limit_time(process, program->timeout_ns, end);
+    return wait_for_end(process, end);
 }
 
 char *const *elapse__os_environment(void)
@@ -555,6 +618,21 @@ struct elapse__os_monitor {
     pthread_cond_t condition;
 };
 
+/* Makes a condition whose waits can end at a time by the monotonic clock. */
+static int init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    int error = pthread_condattr_init(&attributes);
+
+    if (error != 0)
+        return error;
+    error = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    if (error == 0)
+        error = pthread_cond_init(condition, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return error;
+}
+
 int elapse__os_monitor_new(struct elapse__os_monitor **monitor)
 {
     pthread_mutexattr_t attributes;
@@ -568,7 +646,7 @@ int elapse__os_monitor_new(struct elapse__os_monitor **monitor)
     int error = pthread_mutex_init(&(*monitor)->lock, &attributes);
     (void)pthread_mutexattr_destroy(&attributes);
     if (error == 0) {
-        error = pthread_cond_init(&(*monitor)->condition, NULL);
+        error = init_condition(&(*monitor)->condition);
         if (error != 0)
             (void)pthread_mutex_destroy(&(*monitor)->lock);
     }
@@ -597,6 +675,17 @@ void elapse__os_monitor_leave(struct elapse__os_monitor *monitor)
 void elapse__os_monitor_wait(struct elapse__os_monitor *monitor)
 {
     require_success(pthread_cond_wait(&monitor->condition, &monitor->lock), "pthread_cond_wait");
+}
+
+void elapse__os_monitor_wait_until(struct elapse__os_monitor *monitor, uint64_t when_ns)
+{
+    const struct timespec when = {
+        .tv_sec = (time_t)(when_ns / NANOSECONDS_A_SECOND),
+        .tv_nsec = (long)(when_ns % NANOSECONDS_A_SECOND),
+    };
+    int error = pthread_cond_timedwait(&monitor->condition, &monitor->lock, &when);
+
+    require_success(error == ETIMEDOUT ? 0 : error, "pthread_cond_timedwait");
 }
 
 void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor)

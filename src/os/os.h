@@ -98,6 +98,10 @@ extern const struct elapse__os *elapse__os;
 /* Returns whether threads can be made with a stack of this size. */
 bool elapse__os_stack_is_usable(size_t stack_bytes);
 
+/* Reads a file from its beginning, up to `capacity` bytes, and stores in `*count` how many there
+ * were. A file that is longer is an error (EFBIG). */
+int elapse__os_read_file(const char *path, void *bytes, size_t capacity, size_t *count);
+
 /* Waits until the thread has returned from its main. */
 void elapse__os_thread_join(const struct elapse__os_thread *thread);
 

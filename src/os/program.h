@@ -43,8 +43,9 @@ int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);
 
-/* Writes all the bytes. A pipe that nobody reads any more ends the program, or fails with EPIPE:
- * see elapse__os_broken_pipe_ends. */
+/* Writes all the bytes, and waits while there is no room for them, also if the file is
+ * non-blocking: another program that has the same open file can make it so. A pipe that nobody
+ * reads any more ends the program, or fails with EPIPE: see elapse__os_broken_pipe_ends. */
 int elapse__os_write_all(int file, const void *bytes, size_t count);
 
 /* Says whether a write to a pipe that nobody reads ends the program, as it does when it begins.
@@ -176,17 +177,24 @@ bool elapse__os_event_reset(int file);
 
 /* ---- other programs ---- */
 
+#define ELAPSE__OS_KILL_AFTER_NS UINT64_C(5000000000)
+
 struct elapse__os_program {
     char *const *arguments;   /* ends with NULL; the first is the program, looked for in PATH */
     char *const *environment; /* ends with NULL */
     const char *input;        /* its standard input */
     size_t input_bytes;
-    int output;                               /* its standard output */
+    int output; /* its standard output */
+    /* How long it may run. Then it and the programs that it has started, which are a group of
+     * processes, are asked to end, and are killed ELAPSE__OS_KILL_AFTER_NS later. 0: for ever, and
+     * it stays in the group of this program. */
+    uint64_t timeout_ns;
     const struct elapse__os_signals *signals; /* not to be held back from it; may be NULL */
 };
 
 /* How a program ended. */
 struct elapse__os_end {
+    bool timed_out;
     bool by_signal;
     int number; /* the exit status, or that of the signal */
 };
@@ -231,6 +239,9 @@ void elapse__os_monitor_leave(struct elapse__os_monitor *monitor);
 /* Leaves the monitor, waits for elapse__os_monitor_wake_all, and enters it again. It may also
  * return for no reason. Requires that the calling thread has entered it. */
 void elapse__os_monitor_wait(struct elapse__os_monitor *monitor);
+
+/* The same, but no longer than until `when_ns` by elapse__os_monotonic_ns. */
+void elapse__os_monitor_wait_until(struct elapse__os_monitor *monitor, uint64_t when_ns);
 void elapse__os_monitor_wake_all(struct elapse__os_monitor *monitor);
 
 #endif

@@ -96,13 +96,34 @@ static void a_time_that_comes_twice_is_meant_the_first_time(void **state)
     (void)state;
     set_zone(berlin);
     assert_fires("30 2 * * *", "2026-10-23T12:00", daily);
-    assert_fires("0 * * * *", "2026-10-24T22:00", hourly);
-    assert_fires("* * * * * *", "2026-10-25T00:59:59", after_it);
-    assert_fires("* * * * * *", "2026-10-25T01:10:03", after_it);
-    assert_fires("* * * * * *", "2026-10-25T01:59:59", after_it);
+    assert_fires("0 0-23 * * *", "2026-10-24T22:00", hourly);
+    assert_fires("* * 0-23 * * *", "2026-10-25T00:59:59", after_it);
+    assert_fires("* * 0-23 * * *", "2026-10-25T01:10:03", after_it);
+    assert_fires("* * 0-23 * * *", "2026-10-25T01:59:59", after_it);
     assert_fires("59 2 * * *", "2026-10-25T00:58",
                  (const char *const[5]){"2026-10-25T00:59", "2026-10-26T01:59"});
     assert_fires("59 2 * * *", "2026-10-25T01:30", (const char *const[5]){"2026-10-26T01:59"});
+}
+
+static void open_hours_go_on_while_an_hour_is_repeated(void **state)
+{
+    (void)state;
+    set_zone(berlin);
+    assert_fires("0 * * * *", "2026-10-24T22:00",
+                 (const char *const[5]){"2026-10-24T23:00", "2026-10-25T00:00", "2026-10-25T01:00",
+                                        "2026-10-25T02:00", "2026-10-25T03:00"});
+    assert_fires(
+        "*/30 * * * *", "2026-10-25T00:30",
+        (const char *const[5]){"2026-10-25T01:00", "2026-10-25T01:30", "2026-10-25T02:00"});
+    assert_fires(
+        "30 */2 * * *", "2026-10-24T23:00",
+        (const char *const[5]){"2026-10-25T00:30", "2026-10-25T01:30", "2026-10-25T03:30"});
+    assert_fires("* * * * * *", "2026-10-25T00:59:59",
+                 (const char *const[5]){"2026-10-25T01:00", "2026-10-25T01:00:01"});
+    /* The gap is the same for all expressions. */
+    assert_fires(
+        "*/30 * * * *", "2026-03-29T00:00",
+        (const char *const[5]){"2026-03-29T00:30", "2026-03-29T01:00", "2026-03-29T01:30"});
 }
 
 static void each_second_of_the_two_days_in_order(void **state)
@@ -112,7 +133,7 @@ static void each_second_of_the_two_days_in_order(void **state)
 
     (void)state;
     set_zone(berlin);
-    assert_int_equal(elapse_cron_parse(&cron, "7 * * * * *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&cron, "7 * 0-23 * * *", NULL), ELAPSE_OK);
     for (size_t day = 0; day < 2; day++) {
         for (int64_t after_s = moment(days[day]); after_s < moment(days[day]) + 10800; after_s++) {
             int64_t next_s;
@@ -139,7 +160,10 @@ static void half_an_hour(void **state)
     set_zone("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0");
     assert_fires("45 1 * * *", "2026-04-03T18:00",
                  (const char *const[5]){"2026-04-04T14:45", "2026-04-05T15:15"});
-    assert_fires("*/20 * * * *", "2026-04-04T14:20",
+    assert_fires(
+        "*/20 * * * *", "2026-04-04T14:20",
+        (const char *const[5]){"2026-04-04T14:40", "2026-04-04T15:10", "2026-04-04T15:30"});
+    assert_fires("*/20 0-23 * * *", "2026-04-04T14:20",
                  (const char *const[5]){"2026-04-04T14:40", "2026-04-04T15:30"});
     assert_fires("15 2 * * *", "2026-10-03T12:00",
                  (const char *const[5]){"2026-10-03T15:30", "2026-10-04T15:15"});
@@ -192,7 +216,7 @@ static void a_day_that_came_twice(void **state)
     (void)state;
     if (!set_zone_file("America/Sitka"))
         return;
-    assert_int_equal(elapse_cron_parse(&cron, "@hourly", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&cron, "0 0-23 * * *", NULL), ELAPSE_OK);
     now_s = moment("1867-10-17");
     struct tm before;
     struct tm local;
@@ -337,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_time_in_a_gap_is_its_end),
         cmocka_unit_test(many_times_in_a_gap_are_one_moment),
         cmocka_unit_test(a_time_that_comes_twice_is_meant_the_first_time),
+        cmocka_unit_test(open_hours_go_on_while_an_hour_is_repeated),
         cmocka_unit_test(each_second_of_the_two_days_in_order),
         cmocka_unit_test(half_an_hour),
         cmocka_unit_test(changes_at_midnight),

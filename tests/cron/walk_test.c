@@ -4,7 +4,10 @@
  *
  * A walk goes over the moments and notes which local times each of them reaches for the first
  * time: one as a rule, none while an hour is repeated, many at the end of a gap. A moment is
- * named if the expression matches one of the local times that it reaches.
+ * named if the expression matches one of the local times that it reaches; or, if its field for
+ * hours begins with *, its own local time.
+ *
+ * Each answer is also compared with that of the zone's file, read by the library itself.
  *
  *     cron-walk [--zone ZONE] [--seed SEED] [--expressions COUNT]
  */
@@ -27,6 +30,8 @@ struct walk {
     int64_t begin_s;
     int64_t step_s;
     size_t steps;
+    const struct elapse_time_zone *file_zone;
+    int64_t *local_s;         /* [step]: local time */
     int64_t *highest_s;       /* [step]: the highest local time reached so far */
     struct dumb_time *locals; /* [step]: each local time from highest_s[0] on */
     size_t locals_count;
@@ -76,15 +81,21 @@ static void walk_prepare(struct walk *walk, enum elapse_zone zone, int64_t begin
 
     *walk = (struct walk){.zone = zone, .begin_s = begin_s, .step_s = step_s, .steps = steps};
     walk->highest_s = calloc(steps, sizeof *walk->highest_s);
-    if (walk->highest_s == NULL)
+    walk->local_s = calloc(steps, sizeof *walk->local_s);
+    if (walk->highest_s == NULL || walk->local_s == NULL)
+        abort();
+    const char *name = zone == ELAPSE_ZONE_UTC ? "UTC" : getenv("TZ");
+    if (elapse_time_zone_find(name, &walk->file_zone) != ELAPSE_OK)
         abort();
     for (size_t i = 0; i < before + steps; i++) {
         int64_t reached_s = local_s(zone, begin_s + ((int64_t)i - (int64_t)before) * step_s);
 
         if (reached_s > highest_s)
             highest_s = reached_s;
-        if (i >= before)
-            walk->highest_s[i - before] = highest_s;
+        if (i < before)
+            continue;
+        walk->highest_s[i - before] = highest_s;
+        walk->local_s[i - before] = reached_s;
     }
     walk->locals_count = (size_t)((highest_s - walk->highest_s[0]) / step_s) + 1;
     walk->locals = calloc(walk->locals_count, sizeof *walk->locals);
@@ -97,6 +108,7 @@ static void walk_prepare(struct walk *walk, enum elapse_zone zone, int64_t begin
 static void walk_release(struct walk *walk)
 {
     free(walk->highest_s);
+    free(walk->local_s);
     free(walk->locals);
 }
 
@@ -111,7 +123,10 @@ static bool is_named(const struct walk *walk, const struct dumb_cron *dumb, size
         if (dumb_matches(dumb, &walk->locals[i]))
             return true;
     }
-    return false;
+    if (dumb->fields[2].items[0].kind != DUMB_STAR || walk->local_s[at] == walk->highest_s[at])
+        return false;
+    struct dumb_time again = dumb_time_of(walk->local_s[at]);
+    return dumb_matches(dumb, &again);
 }
 
 static void compare(struct walk *walk, const struct dumb_cron *dumb, const struct elapse_cron *cron,
@@ -120,7 +135,14 @@ static void compare(struct walk *walk, const struct dumb_cron *dumb, const struc
     int64_t next_s = INT64_MIN;
     bool found = elapse_cron_next(cron, walk->zone, after_s, &next_s);
 
+    struct elapse_cron bound = *cron;
+    int64_t bound_s = INT64_MIN;
+
+    elapse_cron_set_time_zone(&bound, walk->file_zone);
+    found = found && elapse_cron_next(&bound, ELAPSE_ZONE_UTC, after_s, &bound_s);
     walk->compared++;
+    if (found && next_s == wanted_s && bound_s != next_s)
+        next_s = bound_s;
     if (!found || next_s != wanted_s) {
         printf("%s\nafter %" PRId64 " comes %" PRId64 ", not %" PRId64 "\n", dumb->text, after_s,
                wanted_s, next_s);

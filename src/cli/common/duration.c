@@ -17,13 +17,10 @@ struct unit {
 
 /* From large to small, as in a duration. */
 static const struct unit units[] = {
-    {"d", UINT64_C(86400000000000)},
-    {"h", UINT64_C(3600000000000)},
-    {"m", UINT64_C(60000000000)},
-    {"s", UINT64_C(1000000000)},
-    {"ms", UINT64_C(1000000)},
-    {"us", UINT64_C(1000)},
-    {"ns", UINT64_C(1)},
+    {"w", UINT64_C(604800000000000)}, {"d", UINT64_C(86400000000000)},
+    {"h", UINT64_C(3600000000000)},   {"m", UINT64_C(60000000000)},
+    {"s", UINT64_C(1000000000)},      {"ms", UINT64_C(1000000)},
+    {"us", UINT64_C(1000)},           {"ns", UINT64_C(1)},
 };
 
 enum { UNIT_COUNT = sizeof units / sizeof units[0] };
@@ -64,7 +61,7 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
 
     while (length > 0 && digits[length - 1] == '0')
         length--;
-    /* A day is 2^16 * 5^11 * 27 ns. So no unit divided by a power of ten above 10^16 is a whole
+    /* A week is 2^16 * 5^11 * 189 ns. So no unit divided by a power of ten above 10^16 is a whole
      * number of nanoseconds. */
     if (length > 16)
         return "the fraction is finer than a nanosecond";
@@ -126,10 +123,10 @@ const char *duration_parse(const char *text, uint64_t *duration_ns)
 
         size_t unit_length = strcspn(text, "0123456789.");
         if (unit_length == 0)
-            return "a unit is missing (one of d h m s ms us ns)";
+            return "a unit is missing (one of w d h m s ms us ns)";
         size_t unit = find_unit(text, unit_length);
         if (unit == UNIT_COUNT)
-            return "the unit is not one of d h m s ms us ns";
+            return "the unit is not one of w d h m s ms us ns";
         if (unit < first_allowed)
             return "units must go from large to small, each at most once";
         if (!multiply_add(&whole, units[unit].nanoseconds, total_ns))
@@ -153,7 +150,8 @@ struct duration_text duration_format(uint64_t duration_ns)
     struct duration_text out = {"0s"};
     size_t length = 0;
 
-    for (size_t i = 0; i < UNIT_COUNT; i++) {
+    /* Weeks are read, but not written: 7d, 14d. */
+    for (size_t i = 1; i < UNIT_COUNT; i++) {
         uint64_t amount = duration_ns / units[i].nanoseconds;
         duration_ns %= units[i].nanoseconds;
         if (amount > 0)

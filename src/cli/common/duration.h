@@ -2,8 +2,8 @@
  * Durations as people write them: 1us, 250ms, 1.5s, 1h15m30s.
  *
  * A duration has one or more parts. Each is a decimal number, with or without a fraction, and a
- * unit: d h m s ms us ns (a day has 24 h). The units go from large to small, each at most once.
- * Arithmetic is exact, in whole nanoseconds.
+ * unit: w d h m s ms us ns (a week has 7 d, a day 24 h). The units go from large to small, each at
+ * most once. Arithmetic is exact, in whole nanoseconds.
  */
 #ifndef ELAPSE_CLI_COMMON_DURATION_H
 #define ELAPSE_CLI_COMMON_DURATION_H

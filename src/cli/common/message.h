@@ -11,6 +11,10 @@ enum exit_status {
     STATUS_OK = 0,
     STATUS_FAILED = 1, /* the machine or a structure failed */
     STATUS_USAGE = 2,  /* the command line or the input is wrong */
+    /* A signal has cost something, so the status is that of a program which the signal ended. */
+    STATUS_HUNG_UP = 128 + 1,
+    STATUS_INTERRUPTED = 128 + 2,
+    STATUS_TERMINATED = 128 + 15,
 };
 
 /* Sets the words that every message begins with: "elapse replay". Until then they are "elapse".

@@ -61,6 +61,13 @@ struct command_line {
  */
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
 
+/*
+ * From now on options_read calls observer(context, line) in place of reading a command line, and
+ * returns false, so that the subcommand ends. NULL ends this.
+ */
+void options_observe(void (*observer)(const void *context, const struct command_line *line),
+                     const void *context);
+
 /* Prints the version of the program. */
 enum exit_status options_print_version(void);
 

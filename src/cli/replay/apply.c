@@ -101,7 +101,7 @@ static void note_peak(struct replay *replay)
         return;
     figures->peak_pending = figures->pending;
     uint64_t lowest = figures->pending - figures->pending / 256;
-    if (lowest > taken + taken / 256)
+    if (replay->takes_occupancy && lowest > taken + taken / 256)
         replay->occupancy_below = lowest + 1;
 }
 

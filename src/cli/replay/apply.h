@@ -14,6 +14,7 @@
 #include "records.h"
 #include "samples.h"
 #include "trace.h"
+#include "turns.h"
 
 #define REPLAY_BATCH_OPERATIONS 4096
 
@@ -27,6 +28,7 @@ struct replay_step {
 };
 
 struct replay {
+    const char *trace;
     const struct elapse_structure *structure;
     const struct elapse_shape *shape;
     void *instance;
@@ -40,6 +42,8 @@ struct replay {
     struct record_table table;
     struct record *ended; /* list of the records that fired or were stopped */
 
+    bool takes_occupancy;
+    struct turns turns;
     /* The occupancy is taken as soon as fewer timers than this are pending; 0: never. */
     uint64_t occupancy_below;
     uint64_t occupancy_ns; /* the time that this took in the current batch */

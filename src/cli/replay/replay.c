@@ -12,19 +12,20 @@
 #include "../common/text.h"
 #include "apply.h"
 #include "records.h"
+#include "turns.h"
 
-struct replay *replay_new(const struct elapse_structure *structure,
-                          const struct elapse_shape *shape, uint64_t tick_us,
-                          struct samples *samples)
+struct replay *replay_new(const struct replay_plan *plan)
 {
-    ELAPSE__ASSERT(tick_us > 0);
+    ELAPSE__ASSERT(plan->tick_us > 0);
     struct replay *replay = allocate(sizeof *replay);
 
     memset(replay, 0, sizeof *replay);
-    replay->structure = structure;
-    replay->shape = shape;
-    replay->tick_us = tick_us;
-    replay->samples = samples;
+    replay->trace = plan->trace;
+    replay->structure = plan->structure;
+    replay->shape = plan->shape;
+    replay->tick_us = plan->tick_us;
+    replay->samples = plan->samples;
+    replay->takes_occupancy = plan->takes_occupancy;
     return replay;
 }
 
@@ -136,11 +137,27 @@ static void sweep(struct replay *replay)
     }
 }
 
+/* Estimates the turns of a hashed wheel that the steps take. */
+static void add_turns(struct replay *replay)
+{
+    if (replay->step_count == 0)
+        return;
+    uint64_t end_tick = replay->steps[replay->step_count - 1].time_tick;
+    uint64_t begin_tick = replay->begun ? replay->now_tick : replay->steps[0].time_tick;
+
+    ELAPSE__ASSERT(end_tick >= begin_tick);
+    /* How many timers the steps leave pending is not known yet: half of them start a timer, and
+     * half of these are pending on average. */
+    turns_add(&replay->turns, replay->trace, replay->structure, replay->shape, replay->tick_us,
+              end_tick - begin_tick, replay->figures.pending + replay->step_count / 4);
+}
+
 enum replay_status replay_batch(struct replay *replay, struct trace_reader *reader, bool *more)
 {
     enum trace_result result = read_batch(replay, reader);
 
     /* Virtual time begins with the first operation. */
+    add_turns(replay);
     if (!replay->begun)
         replay_begin(replay, replay->step_count > 0 ? replay->steps[0].time_tick : 0);
     replay_apply_batch(replay);

@@ -38,11 +38,17 @@ enum replay_status {
 
 struct replay;
 
-/* Begins a replay. `shape` and `samples` may be NULL; the caller owns both, and keeps them until
- * replay_free. */
-struct replay *replay_new(const struct elapse_structure *structure,
-                          const struct elapse_shape *shape, uint64_t tick_us,
-                          struct samples *samples);
+struct replay_plan {
+    const char *trace; /* for messages */
+    const struct elapse_structure *structure;
+    const struct elapse_shape *shape; /* may be NULL */
+    uint64_t tick_us;
+    struct samples *samples; /* may be NULL */
+    bool takes_occupancy;    /* which walks over all timers now and then */
+};
+
+/* Begins a replay. The caller owns what the plan points to, and keeps it until replay_free. */
+struct replay *replay_new(const struct replay_plan *plan);
 
 /* Reads and applies one batch. Sets `*more` to whether the trace goes on. */
 enum replay_status replay_batch(struct replay *replay, struct trace_reader *reader, bool *more);

@@ -112,30 +112,39 @@ static enum exit_status prepare_plot(const char *plot, const struct trace_file *
 static enum exit_status replay_trace(const char *path, const struct replay_options *options)
 {
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path[0] == '\0' ? "''" : path;
-    struct trace_file file;
-    const char *fault = trace_file_open(&file, path);
+    struct trace_file *file = allocate(sizeof *file);
+    const char *fault = trace_file_open(file, path);
 
     if (fault != NULL) {
         print_error("%s: %s", name, fault);
+        free(file);
         return STATUS_USAGE;
     }
     struct samples *samples = NULL;
     if (options->plot != NULL) {
-        enum exit_status ready = prepare_plot(options->plot, &file);
+        enum exit_status ready = prepare_plot(options->plot, file);
         if (ready != STATUS_OK) {
-            trace_file_close(&file);
+            trace_file_close(file);
+            free(file);
             return ready;
         }
         samples = allocate(sizeof *samples);
         samples_init(samples);
     }
     struct trace_reader *reader = allocate(sizeof *reader);
-    trace_reader_init(reader, trace_file_read, &file);
+    trace_reader_init(reader, trace_file_read, file);
     ELAPSE__ASSERT(options->tick_us > 0);
-    struct replay *replay =
-        replay_new(options->choice.structure, options->choice.shape, options->tick_us, samples);
+    const struct replay_plan plan = {
+        .trace = name,
+        .structure = options->choice.structure,
+        .shape = options->choice.shape,
+        .tick_us = options->tick_us,
+        .samples = samples,
+        .takes_occupancy = !options->json,
+    };
+    struct replay *replay = replay_new(&plan);
 
-    enum exit_status status = run(replay, reader, &file, name);
+    enum exit_status status = run(replay, reader, file, name);
     if (status == STATUS_OK) {
         struct report report = {
             .trace = name,
@@ -148,7 +157,8 @@ static enum exit_status replay_trace(const char *path, const struct replay_optio
     replay_free(replay);
     free(reader);
     free(samples);
-    trace_file_close(&file);
+    trace_file_close(file);
+    free(file);
     return status;
 }
 

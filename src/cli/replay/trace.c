@@ -119,12 +119,13 @@ static enum trace_result read_header(struct trace_reader *reader)
         return trace_fault(reader, "the trace is empty; its first line must be '%s'", header);
     if (result == TRACE_ERROR)
         return TRACE_ERROR;
-    if (line.length != strlen(header) || memcmp(line.text, header, line.length) != 0) {
-        bool marked = line.length >= 3 && memcmp(line.text, "\xef\xbb\xbf", 3) == 0;
-        return trace_fault(reader, "the first line must be '%s'%s, not %s", header,
-                           marked ? " without a byte order mark" : "",
-                           quote_text(line.text, line.length).text);
+    if (line.length >= 3 && memcmp(line.text, "\xef\xbb\xbf", 3) == 0) {
+        line.text += 3; /* the byte order mark of UTF-8 */
+        line.length -= 3;
     }
+    if (line.length != strlen(header) || memcmp(line.text, header, line.length) != 0)
+        return trace_fault(reader, "the first line must be '%s', not %s", header,
+                           quote_text(line.text, line.length).text);
     return TRACE_OPERATION;
 }
 

@@ -12,10 +12,29 @@
 
 #include "../../os/program.h"
 
+enum { TRACE_FILE_BUFFER_BYTES = 128 << 10 };
+
+/* Where in the file the next byte is. */
+enum trace_file_place {
+    TRACE_FILE_BEGINNING, /* nothing is known yet */
+    TRACE_FILE_PLAIN,
+    TRACE_FILE_MEMBER,       /* inside a member of the gzip format */
+    TRACE_FILE_AFTER_MEMBER, /* another member, padding or the end */
+    TRACE_FILE_PADDING,      /* a zero has followed a member: only zeros may follow */
+};
+
 struct trace_file {
-    gzFile stream;
+    int descriptor;
     struct elapse__os_status status;
-    bool failed; /* reading has failed */
+    enum trace_file_place place;
+    bool ended;        /* the file has no more bytes to be read */
+    bool failed;       /* reading has failed */
+    uint64_t consumed; /* the bytes of the file that have been used */
+    z_stream stream;   /* in a compressed file */
+    char error[96];
+    size_t begin; /* of the bytes in the buffer that have not been used */
+    size_t end;
+    unsigned char buffer[TRACE_FILE_BUFFER_BYTES];
 };
 
 /* Opens `path`; "-" is standard input. Returns NULL, or what went wrong. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../common/duration.h"
 #include "../common/environment.h"
 #include "../common/message.h"
 #include "../common/text.h"
@@ -22,16 +23,26 @@ static const char *const names[] = {
 
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
 
-void run_exec_init(struct run *run)
+int run_exec_init(struct run *run)
 {
     size_t count;
 
     run->environment = environment_without(names, NAME_COUNT, 0, &count);
+    return elapse__os_monitor_new(&run->retry_monitor);
 }
 
 void run_exec_free(struct run *run)
 {
     free(run->environment);
+    elapse__os_monitor_free(run->retry_monitor);
+}
+
+void run_exec_end(struct run *run)
+{
+    elapse__os_monitor_enter(run->retry_monitor);
+    run->is_ending = true;
+    elapse__os_monitor_wake_all(run->retry_monitor);
+    elapse__os_monitor_leave(run->retry_monitor);
 }
 
 /* ---- the environment of one program ---- */
@@ -71,7 +82,7 @@ static char **environment_new(const struct run_timer *timer, const struct elapse
 {
     enum { FRAME_ROOM = 512 };
     const struct run *run = timer->run;
-    struct run_times times = run_times_of(run, firing);
+    struct run_times times = run_times_of(timer, firing);
     size_t inherited = 0;
 
     ELAPSE__ASSERT(run->environment != NULL);
@@ -106,33 +117,87 @@ static bool report_failure(const struct run_timer *timer, const struct elapse__o
     struct quoted key = quote_text(timer->text, timer->key_bytes);
 
     ELAPSE__ASSERT(end->number >= 0);
-    if (end->by_signal)
+    if (end->timed_out)
+        print_error("%s: %s was ended after %s", key.text, program,
+                    duration_format(timer->run->options->timeout_ns).text);
+    else if (end->by_signal)
         print_error("%s: %s was ended by signal %d (%s)", key.text, program, end->number,
                     elapse__os_signal_text(end->number));
     else if (end->number != 0)
         print_error("%s: %s ended with exit status %d", key.text, program, end->number);
-    return end->by_signal || end->number != 0;
+    return end->timed_out || end->by_signal || end->number != 0;
+}
+
+/* Runs the program once. Returns whether it failed, which has been reported. */
+static bool run_once(const struct run_timer *timer, const struct elapse__os_program *program)
+{
+    struct elapse__os_end end = {.number = 0};
+    int error = elapse__os_run(program, &end);
+
+    if (error == 0)
+        return report_failure(timer, &end);
+    print_error("%s: cannot run %s: %s", quote_text(timer->text, timer->key_bytes).text,
+                program->arguments[0], elapse__os_error_text(error));
+    return true;
+}
+
+/* Waits before a retry. Returns false if the run ends. */
+static bool wait_to_retry(struct run *run, uint64_t delay_ns)
+{
+    uint64_t when_ns = elapse__os_monotonic_ns() + delay_ns;
+
+    ELAPSE__ASSERT(delay_ns <= run->options->backoff_max_ns);
+    elapse__os_monitor_enter(run->retry_monitor);
+    while (!run->is_ending && elapse__os_monotonic_ns() < when_ns)
+        elapse__os_monitor_wait_until(run->retry_monitor, when_ns);
+    bool goes_on = !run->is_ending;
+    elapse__os_monitor_leave(run->retry_monitor);
+    return goes_on;
+}
+
+/* Runs the program, and if it fails, up to `retries` times more. Returns whether it failed. */
+static bool run_with_retries(const struct run_timer *timer,
+                             const struct elapse__os_program *program)
+{
+    const struct run_options *options = timer->run->options;
+    uint64_t delay_ns = options->backoff_min_ns;
+
+    for (uint64_t retry = 0; run_once(timer, program); retry++) {
+        if (retry == options->retries || !wait_to_retry(timer->run, delay_ns))
+            return true;
+        delay_ns = delay_ns <= options->backoff_max_ns / 2 ? 2 * delay_ns : options->backoff_max_ns;
+    }
+    return false;
+}
+
+static void report_wait(const struct run_timer *timer, const struct elapse_run *firing)
+{
+    const uint64_t reported_from_ns = 1000000000;
+    uint64_t waited_ns = firing->actual_ns - firing->intended_ns;
+
+    ELAPSE__ASSERT(firing->actual_ns >= firing->intended_ns);
+    if (waited_ns >= reported_from_ns)
+        print_error("%s: waited %s for a worker; --workers allows more",
+                    quote_text(timer->text, timer->key_bytes).text,
+                    duration_format(waited_ns - waited_ns % 1000000).text);
 }
 
 void run_spawn(void *context, const struct elapse_run *firing)
 {
     const struct run_timer *timer = context;
     struct run *run = timer->run;
-    struct elapse__os_end end = {.number = 0};
 
     ELAPSE__ASSERT(run->options->program != NULL);
+    report_wait(timer, firing);
     char **environment = environment_new(timer, firing);
     const struct elapse__os_program program = {
         .arguments = run->options->program,
         .environment = environment,
         .output = ELAPSE__OS_OUTPUT,
+        .timeout_ns = run->options->timeout_ns,
         .signals = &run->signals,
     };
-    int error = elapse__os_run(&program, &end);
-    free(environment);
-    if (error != 0)
-        print_error("%s: cannot run %s: %s", quote_text(timer->text, timer->key_bytes).text,
-                    run->options->program[0], elapse__os_error_text(error));
-    if (error != 0 || report_failure(timer, &end))
+    if (run_with_retries(timer, &program))
         atomic_fetch_add(&run->failures, 1);
+    free(environment);
 }

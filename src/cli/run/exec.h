@@ -6,9 +6,12 @@
 
 #include "run.h"
 
-/* Makes and frees what run_spawn uses. */
-void run_exec_init(struct run *run);
+/* Makes and frees what run_spawn uses. Returns 0, or the number of the error. */
+int run_exec_init(struct run *run);
 void run_exec_free(struct run *run);
+
+/* Says that the run ends: no program is tried again. */
+void run_exec_end(struct run *run);
 
 /* The action: runs the program, and waits until it has ended. Its context is a struct run_timer. */
 elapse_action_function run_spawn;

@@ -43,6 +43,15 @@ void run_input_close(struct run_input *input)
     free(input->buffer);
 }
 
+void run_input_of_line(struct run_input *input, const char *line)
+{
+    size_t length = strlen(line);
+
+    *input = (struct run_input){.file = ELAPSE__OS_INPUT, .end = length, .ended = true};
+    input->buffer = allocate(length + 1);
+    memcpy(input->buffer, line, length + 1);
+}
+
 int run_input_fill(struct run_input *input)
 {
     if (input->begin > 0) {
@@ -60,6 +69,18 @@ int run_input_fill(struct run_input *input)
     input->end += got;
     input->ended = got == 0;
     return error;
+}
+
+/* Editors of Windows write it before the first line. */
+static void skip_byte_order_mark(const struct run_input *input, const char **text, size_t *length)
+{
+    static const char mark[] = {'\xef', '\xbb', '\xbf'};
+
+    ELAPSE__ASSERT(input->number > 0);
+    if (input->number == 1 && *length >= sizeof mark && memcmp(*text, mark, sizeof mark) == 0) {
+        *text += sizeof mark;
+        *length -= sizeof mark;
+    }
 }
 
 /* Decides about the bytes from `begin` on, among which no line ends. */
@@ -81,6 +102,7 @@ static enum run_input_next next_of_rest(struct run_input *input, const char **te
         return RUN_INPUT_NONE;
     input->number++;
     input->skipping = is_too_long;
+    skip_byte_order_mark(input, text, length);
     return is_too_long ? RUN_INPUT_TOO_LONG : RUN_INPUT_LINE;
 }
 
@@ -103,5 +125,6 @@ enum run_input_next run_input_next(struct run_input *input, const char **text, s
     if (*length > 0 && (*text)[*length - 1] == '\r')
         --*length;
     input->number++;
+    skip_byte_order_mark(input, text, length);
     return RUN_INPUT_LINE;
 }

@@ -21,6 +21,9 @@ struct run_input {
 
 /* Opens a file; "-" is standard input. Returns 0, or the number of the error. */
 int run_input_open(struct run_input *input, const char *path);
+
+/* Makes an input of one line, which has ended. */
+void run_input_of_line(struct run_input *input, const char *line);
 void run_input_close(struct run_input *input);
 
 /* Reads once, and may wait for it. Requires that run_input_next has given out all lines. Returns 0;

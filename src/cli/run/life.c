@@ -4,16 +4,23 @@
 #include "life.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "answer.h"
 #include "exec.h"
 #include "input.h"
 #include "statistics.h"
 #include "timers.h"
 
 /* Any of these signals ends the run. */
-#define ENDING_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+#define ENDING_SIGNALS                                                           \
+    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+
+/* How long a slow reader can hold up the end after a signal. */
+#define FLUSH_NS UINT64_C(2000000000)
 
 /* Why a run ends. */
 enum end {
@@ -28,6 +35,7 @@ struct life {
     struct run *run;
     struct run_input input;
     enum end end;
+    enum elapse__os_signal signal; /* with END_SIGNAL: the one that ended the run */
     enum exit_status status;
 };
 
@@ -41,7 +49,7 @@ static void wake_for_failed_output(void *context)
 static void bad_line(struct life *life, const struct run_line_fault *fault)
 {
     ELAPSE__ASSERT(fault->text[0] != '\0');
-    print_error("%s: line %" PRIu64 ": %s", life->run->input_name, life->input.number, fault->text);
+    run_report_line(life->run, life->input.number, fault->text);
     life->run->bad_lines++;
     if (life->run->options->strict) {
         life->end = END_BAD_LINE;
@@ -59,15 +67,18 @@ static void take_line(struct life *life, const char *text, size_t length, uint64
         bad_line(life, &fault);
         return;
     }
+    if (line.kind == RUN_LINE_LIST && !life->run->options->answers) {
+        bad_line(life, &(struct run_line_fault){"list needs --answers"});
+        return;
+    }
     run_apply(life->run, &line, now_ns);
 }
+
+static void take_lines(struct life *life);
 
 /* Reads once, and takes all lines that this completes. */
 static void take_input(struct life *life)
 {
-    enum run_input_next next;
-    const char *text;
-    size_t length;
     int error = run_input_fill(&life->input);
 
     ELAPSE__ASSERT(life->end == END_NOT_YET);
@@ -75,6 +86,15 @@ static void take_input(struct life *life)
         print_error("%s: %s", life->run->input_name, elapse__os_error_text(error));
         life->status = STATUS_USAGE;
     }
+    take_lines(life);
+}
+
+static void take_lines(struct life *life)
+{
+    enum run_input_next next;
+    const char *text;
+    size_t length;
+
     uint64_t now_ns = elapse_scheduler_now_ns(life->run->scheduler);
     while (life->end == END_NOT_YET &&
            (next = run_input_next(&life->input, &text, &length)) != RUN_INPUT_NONE) {
@@ -104,6 +124,7 @@ static void take_signal(struct life *life)
         return;
     }
     life->end = END_SIGNAL;
+    life->signal = signal;
     /* A second one has its usual effect, whatever the program waits for. */
     elapse__os_signals_release(signals, ENDING_SIGNALS);
 }
@@ -113,7 +134,7 @@ static void take_wake(struct life *life)
     ELAPSE__ASSERT(life->end == END_NOT_YET);
     if (!elapse__os_event_reset(life->run->wake_event))
         return;
-    if (life->run->options->program == NULL && run_writer_failed(&life->run->writer))
+    if (run_writes(life->run) && run_writer_failed(&life->run->writer))
         life->end = END_OUTPUT;
     else if (atomic_load(&life->run->open) == 0)
         life->end = END_NOTHING_LEFT;
@@ -122,17 +143,22 @@ static void take_wake(struct life *life)
 static void live(struct life *life)
 {
     enum { INPUT, SIGNALS, WAKE, OUTPUT, WATCH_COUNT };
-    bool prints = life->run->options->program == NULL;
+    /* How often it is tried whether a slow reader has made room for answers. */
+    const uint64_t room_after_ns = 50000000;
+    bool writes = run_writes(life->run);
     struct elapse__os_watch watches[WATCH_COUNT] = {
         [INPUT] = {.file = life->input.file, .for_data = true},
         [SIGNALS] = {.file = life->run->signals.file, .for_data = true},
         [WAKE] = {.file = life->run->wake_event, .for_data = true},
-        [OUTPUT] = {.file = prints ? ELAPSE__OS_OUTPUT : -1},
+        [OUTPUT] = {.file = writes ? ELAPSE__OS_OUTPUT : -1},
     };
 
     ELAPSE__ASSERT(life->end == END_NOT_YET);
     while (life->end == END_NOT_YET) {
-        if (elapse__os_wait(watches, WATCH_COUNT, ELAPSE__OS_FOREVER) != 0)
+        bool is_full = life->run->options->answers && run_writer_is_full(&life->run->writer);
+        watches[INPUT].file = life->input.ended || is_full ? -1 : life->input.file;
+        if (elapse__os_wait(watches, WATCH_COUNT, is_full ? room_after_ns : ELAPSE__OS_FOREVER) !=
+            0)
             continue;
         if (watches[SIGNALS].ready)
             take_signal(life);
@@ -142,11 +168,8 @@ static void live(struct life *life)
             life->end = END_OUTPUT;
         else if (watches[OUTPUT].ready)
             watches[OUTPUT].file = -1;
-        if (watches[INPUT].ready && life->end == END_NOT_YET) {
+        if (watches[INPUT].ready && life->end == END_NOT_YET)
             take_input(life);
-            if (life->input.ended)
-                watches[INPUT].file = -1;
-        }
     }
 }
 
@@ -157,16 +180,55 @@ static const char *plural(uint64_t count)
     return count == 1 ? "" : "s";
 }
 
+/* Returns the status of a run that the signal has cost timers. */
+static enum exit_status status_of_signal(enum elapse__os_signal signal)
+{
+    if (signal == ELAPSE__OS_HANG_UP)
+        return STATUS_HUNG_UP;
+    ELAPSE__ASSERT(signal == ELAPSE__OS_INTERRUPT || signal == ELAPSE__OS_TERMINATE);
+    return signal == ELAPSE__OS_INTERRUPT ? STATUS_INTERRUPTED : STATUS_TERMINATED;
+}
+
+/* Returns the exit status. Timers that a signal has cost count most. */
+static enum exit_status status_of_end(const struct life *life, uint64_t lost)
+{
+    const struct run *run = life->run;
+
+    ELAPSE__ASSERT(life->end != END_NOT_YET);
+    if (life->end == END_SIGNAL && lost > 0)
+        return status_of_signal(life->signal);
+    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0 || run->bad_lines > 0;
+    return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
+}
+
+/* Ends what may wait for long: retries, and actions that wait for a slow reader. */
+static void stop_waiting(struct life *life)
+{
+    struct run *run = life->run;
+
+    if (run->options->program != NULL)
+        run_exec_end(run);
+    if (life->end != END_SIGNAL)
+        elapse__os_signals_release(&run->signals, ENDING_SIGNALS); /* nobody takes them now */
+    else if (run_writes(run))
+        run_writer_stop_waiting(&run->writer);
+}
+
 /* Closes the scheduler, which waits for the actions that run, and prints how the run ended. */
 static enum exit_status finish(struct life *life)
 {
     struct run *run = life->run;
     struct elapse_statistics statistics;
-    enum exit_status status = life->status;
 
+    stop_waiting(life);
     if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
-        status = STATUS_FAILED;
-    if (run->options->program == NULL && run_writer_finish(&run->writer) != STATUS_OK)
+        life->status = STATUS_FAILED;
+    bool is_flushed =
+        !run_writes(run) ||
+        run_writer_flush(&run->writer, life->end == END_SIGNAL ? FLUSH_NS : UINT64_MAX / 2);
+    if (!is_flushed)
+        print_error("the reader was too slow: lines that had fired are lost");
+    else if (run_writes(run) && run_writer_finish(&run->writer) != STATUS_OK)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
     if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
@@ -177,9 +239,12 @@ static enum exit_status finish(struct life *life)
                     run->bad_lines == 1 ? "was" : "were");
     if (run->options->statistics)
         run_print_statistics(run);
-    ELAPSE__ASSERT(life->end != END_NOT_YET);
-    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0;
-    return failed && status == STATUS_OK ? STATUS_FAILED : status;
+    if (!is_flushed && life->status == STATUS_OK)
+        life->status = STATUS_FAILED;
+    enum exit_status status = status_of_end(life, statistics.dropped);
+    if (!is_flushed)
+        exit((int)status); /* a thread still writes: what it uses must stay */
+    return status;
 }
 
 /* ---- the beginning ---- */
@@ -189,6 +254,7 @@ static enum elapse_error start_scheduler(struct run *run)
     struct elapse_scheduler_options options;
 
     elapse_scheduler_options_init(&options);
+    options.clock = ELAPSE_CLOCK_BOOTTIME; /* delays go on while the machine is suspended */
     options.tick_ns = run->options->tick_ns;
     options.workers = run->options->program != NULL ? (unsigned)run->options->workers : 0;
     options.shards = 1; /* so that timers fire in the order of their deadlines */
@@ -209,12 +275,13 @@ static int open_signals_and_output(struct life *life)
     if (error == 0)
         error = elapse__os_signals_open(&run->signals,
                                         ENDING_SIGNALS | ELAPSE__OS_BIT(ELAPSE__OS_USER));
-    if (error != 0)
-        return error;
-    if (run->options->program == NULL)
-        return run_writer_start(&run->writer, wake_for_failed_output, run);
-    run_exec_init(run);
-    return 0;
+    if (error == 0 && run->options->answers)
+        error = elapse__os_monitor_new(&run->timers_lock);
+    if (error == 0 && run_writes(run))
+        error = run_writer_start(&run->writer, wake_for_failed_output, run);
+    if (error == 0 && run->options->program != NULL)
+        error = run_exec_init(run);
+    return error;
 }
 
 /* Prepares all that the first line needs. Returns NULL, or the error in words. */
@@ -237,12 +304,15 @@ enum exit_status run_file(const struct run_options *options)
     struct life life = {.run = &run};
 
     ELAPSE__ASSERT(options->tick_ns > 0);
-    int error = options->program == NULL ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
+    int error = run_writes(&run) ? elapse__os_check_open(ELAPSE__OS_OUTPUT) : 0;
     if (error != 0) {
         print_error("standard output: %s", elapse__os_error_text(error));
         return STATUS_FAILED;
     }
-    error = run_input_open(&life.input, options->file);
+    if (options->line != NULL)
+        run_input_of_line(&life.input, options->line);
+    else
+        error = run_input_open(&life.input, options->file);
     if (error != 0) {
         print_error("%s: %s", run.input_name, elapse__os_error_text(error));
         return STATUS_USAGE;
@@ -253,10 +323,15 @@ enum exit_status run_file(const struct run_options *options)
         print_error("%s", fault);
         return STATUS_FAILED;
     }
+    if (options->line != NULL)
+        take_lines(&life);
     live(&life);
     enum exit_status status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);
-    run_exec_free(&run);
+    if (options->program != NULL)
+        run_exec_free(&run);
+    if (options->answers)
+        elapse__os_monitor_free(run.timers_lock);
     run_input_close(&life.input);
     elapse__os_signals_close(&run.signals);
     (void)elapse__os_close(run.wake_event);

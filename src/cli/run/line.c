@@ -124,11 +124,15 @@ static bool read_period(struct word word, uint64_t *period_ns, struct run_line_f
     return true;
 }
 
-static bool read_time(struct word word, uint64_t *unix_ns, struct run_line_fault *fault)
+static bool read_time(struct word word, struct run_line *line, struct run_line_fault *fault)
 {
     if (word.length == 0)
         return fail(fault, "a time is missing");
-    const char *error = timestamp_parse(word.text, word.length, unix_ns);
+    line->unix_ns = 0;
+    line->is_local = timestamp_parse_local(word.text, word.length, &line->local);
+    if (line->is_local)
+        return true;
+    const char *error = timestamp_parse(word.text, word.length, &line->unix_ns);
     return error == NULL || fail(fault, "%s: %s", quote_text(word.text, word.length).text, error);
 }
 
@@ -201,20 +205,45 @@ static const struct {
     {"in", 2, RUN_LINE_IN},     {"cancel", 6, RUN_LINE_CANCEL},
     {"at", 2, RUN_LINE_AT},     {"every", 5, RUN_LINE_EVERY},
     {"cron", 4, RUN_LINE_CRON}, {"after-each", 10, RUN_LINE_AFTER_EACH},
+    {"list", 4, RUN_LINE_LIST},
 };
 
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
-static bool read_verb(struct word word, enum run_line_kind *kind, struct run_line_fault *fault)
+/* Reads the zone of cron[Europe/Berlin]. */
+static bool read_zone(struct word word, const struct elapse_time_zone **zone,
+                      struct run_line_fault *fault)
 {
+    enum { OPENING = 5 }; /* the length of "cron[" */
+    char name[256];
+
+    ELAPSE__ASSERT(word.length >= OPENING);
+    if (word.text[word.length - 1] != ']')
+        return fail(fault, "%s lacks its closing bracket", quote_text(word.text, word.length).text);
+    size_t length = word.length - OPENING - 1;
+    if (length < sizeof name) {
+        memcpy(name, word.text + OPENING, length);
+        name[length] = '\0';
+        if (elapse_time_zone_find(name, zone) == ELAPSE_OK)
+            return true;
+    }
+    return fail(fault, "there is no time zone %s", quote_text(word.text + OPENING, length).text);
+}
+
+static bool read_verb(struct word word, struct run_line *line, struct run_line_fault *fault)
+{
+    if (word.length > 5 && memcmp(word.text, "cron[", 5) == 0) {
+        line->kind = RUN_LINE_CRON;
+        return read_zone(word, &line->zone, fault);
+    }
     ELAPSE__ASSERT(word.length > 0);
     for (size_t i = 0; i < VERB_COUNT; i++) {
         if (word.length == verbs[i].length && memcmp(word.text, verbs[i].name, word.length) == 0) {
-            *kind = verbs[i].kind;
+            line->kind = verbs[i].kind;
             return true;
         }
     }
-    return fail(fault, "%s is none of in, at, every, after-each, cron, cancel",
+    return fail(fault, "%s is none of in, at, every, after-each, cron, cancel, list",
                 quote_text(word.text, word.length).text);
 }
 
@@ -228,10 +257,14 @@ static bool read_when(struct rest *rest, struct run_line *line, struct run_line_
     case RUN_LINE_AFTER_EACH:
         return read_period(take_word(rest), &line->duration_ns, fault);
     case RUN_LINE_AT:
-        return read_time(take_word(rest), &line->unix_ns, fault);
+        return read_time(take_word(rest), line, fault);
     case RUN_LINE_CRON:
-        return read_cron(rest, &line->cron, fault);
+        if (!read_cron(rest, &line->cron, fault))
+            return false;
+        elapse_cron_set_time_zone(&line->cron, line->zone);
+        return true;
     case RUN_LINE_CANCEL:
+    case RUN_LINE_LIST:
     case RUN_LINE_NOTHING:
         break;
     }
@@ -244,6 +277,7 @@ bool run_line_parse(struct run_line *line, const char *text, size_t length,
     struct rest rest = {text, text + length};
 
     line->kind = RUN_LINE_NOTHING;
+    line->zone = NULL;
     if (length > RUN_LINE_BYTES_MAX) {
         run_line_too_long(fault);
         return false;
@@ -255,6 +289,12 @@ bool run_line_parse(struct run_line *line, const char *text, size_t length,
         return fail(fault, "there is a NUL byte");
     if (!is_utf8(text, length))
         return fail(fault, "it is not UTF-8");
-    return read_verb(take_word(&rest), &line->kind, fault) && read_when(&rest, line, fault) &&
-           read_key(&rest, line, fault) && read_payload(&rest, line, fault);
+    if (!read_verb(take_word(&rest), line, fault))
+        return false;
+    if (line->kind == RUN_LINE_LIST) {
+        skip_blanks(&rest);
+        return rest.at == rest.end || fail(fault, "there is more after the word list");
+    }
+    return read_when(&rest, line, fault) && read_key(&rest, line, fault) &&
+           read_payload(&rest, line, fault);
 }

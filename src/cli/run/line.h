@@ -4,7 +4,8 @@
  *     in DURATION KEY [PAYLOAD]              cron "EXPRESSION" KEY [PAYLOAD]
  *     at TIME KEY [PAYLOAD]                  cancel KEY
  *     every DURATION KEY [PAYLOAD]           # a comment
- *     after-each DURATION KEY [PAYLOAD]
+ *     after-each DURATION KEY [PAYLOAD]       list
+ *     cron[ZONE] "EXPRESSION" KEY [PAYLOAD]
  *
  * Blanks (spaces and tabs) separate the words. The payload begins behind the one blank that ends
  * the key.
@@ -17,6 +18,8 @@
 #include <stdint.h>
 
 #include <elapse/cron.h>
+
+#include "timestamp.h"
 
 enum run_line_limits {
     RUN_LINE_BYTES_MAX = 1 << 20, /* without its end */
@@ -32,15 +35,19 @@ enum run_line_kind {
     RUN_LINE_AFTER_EACH,
     RUN_LINE_CRON,
     RUN_LINE_CANCEL,
+    RUN_LINE_LIST,
 };
 
 /* What a line says. Key and payload point into the line. */
 struct run_line {
     enum run_line_kind kind;
-    uint64_t duration_ns;    /* IN, EVERY, AFTER_EACH */
-    uint64_t unix_ns;        /* AT */
-    struct elapse_cron cron; /* CRON */
-    const char *key;         /* UTF-8 without blanks and NUL; not empty */
+    uint64_t duration_ns; /* IN, EVERY, AFTER_EACH */
+    uint64_t unix_ns;     /* AT, unless it is local */
+    bool is_local;        /* AT: `local` holds, in the zone of the run */
+    struct timestamp_local local;
+    struct elapse_cron cron;             /* CRON, bound to the zone if there is one */
+    const struct elapse_time_zone *zone; /* CRON: given in the line; NULL: none */
+    const char *key;                     /* UTF-8 without blanks and NUL; not empty */
     size_t key_bytes;
     const char *payload; /* UTF-8 without NUL; may be empty */
     size_t payload_bytes;

@@ -5,6 +5,7 @@
  *     run_command.c: options
  *     life.c: beginning and end, signals
  *       input.c: lines                           print.c: one line of JSON
+ *         answer.c: --answers
  *         line.c: what a line says                 writer.c: to standard output, in a
  *           timers.c -----> scheduler --------->             thread of its own
  *                                                exec.c: runs a program
@@ -26,9 +27,15 @@ enum { RUN_BATCH_TASKS = 64 };
 
 struct run_options {
     const char *file; /* "-": standard input */
+    const char *line; /* the only line, of --in and --at; NULL: read the file */
     char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
-    uint64_t workers; /* 0: the default */
+    uint64_t workers;        /* 0: the default */
+    uint64_t timeout_ns;     /* of a program; 0: none */
+    uint64_t retries;        /* of a program that fails */
+    uint64_t backoff_min_ns; /* before the first retry; then it doubles */
+    uint64_t backoff_max_ns;
+    bool answers;
     bool strict;
     bool statistics;
     enum elapse_zone zone; /* of cron expressions */
@@ -45,14 +52,21 @@ struct run {
     const struct run_options *options;
     const char *input_name; /* for messages */
     struct elapse_scheduler *scheduler;
-    struct run_writer writer;          /* without --exec */
-    char **environment;                /* with --exec: what each program inherits */
+    struct run_writer writer;                 /* if run_writes() */
+    char **environment;                       /* with --exec: what each program inherits */
+    struct elapse__os_monitor *retry_monitor; /* with --exec: guards `is_ending`, ends back-offs */
+    bool is_ending;
     struct elapse__os_signals signals; /* that the main thread takes */
     /* The wall-clock time less the scheduler's; both were read once, at the start. */
     uint64_t unix_offset_ns;
     /* The timers that have not ended, plus one until the input has ended. */
     _Atomic uint64_t open;
     _Atomic uint64_t failures;
+    /* With --answers: the timers that have not ended, the newest first. The lock guards the three
+     * and the links. */
+    struct elapse__os_monitor *timers_lock;
+    struct run_timer *timers;
+    size_t timer_count;
     int wake_event; /* wakes the main thread: `open` is 0, or the writer failed */
 
     /* Only the main thread uses these. */
@@ -64,24 +78,35 @@ struct run {
 /* A timer: the context of its task. */
 struct run_timer {
     struct run *run;
+    struct run_timer *prev; /* with --answers: the neighbours in the list of the run */
+    struct run_timer *next;
+    uint64_t passed_unix_ns; /* of `at`: its time if that had passed at the line; otherwise 0 */
+    bool by_wall_clock;      /* its deadline is by the wall clock */
     uint32_t key_bytes;
     uint32_t payload_bytes;
     char text[]; /* the key, then the payload, without a NUL */
 };
+
+/* Returns whether lines are written to standard output. */
+static inline bool run_writes(const struct run *run)
+{
+    return run->options->program == NULL || run->options->answers;
+}
 
 static inline const char *run_timer_payload(const struct run_timer *timer)
 {
     return timer->text + timer->key_bytes;
 }
 
-/* When a timer was due and when it fired, by the wall clock, and how late it was. */
+/* When a timer was due and when it fired, by the wall clock, and how late it was by the clock of
+ * its deadline. The wall clock may have been set meanwhile, so the three need not fit together. */
 struct run_times {
     uint64_t due_unix_ns;
     uint64_t fired_unix_ns;
     uint64_t late_us;
 };
 
-struct run_times run_times_of(const struct run *run, const struct elapse_run *firing);
+struct run_times run_times_of(const struct run_timer *timer, const struct elapse_run *firing);
 
 /* Wakes the main thread. */
 void run_wake(const struct run *run);

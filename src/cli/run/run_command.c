@@ -3,14 +3,27 @@
  */
 #include "run_command.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "../../base/assert.h"
+#include "../common/duration.h"
+#include "../common/local_time.h"
 #include "../common/options.h"
 #include "../common/text.h"
 #include "life.h"
+#include "line.h"
 
-enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096 };
+enum { WORKERS_DEFAULT = 10, WORKERS_MAX = 4096, RETRIES_MAX = 1000 };
 
-static const char usage[] = "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n";
+#define TIMEOUT_MAX_NS         UINT64_C(31536000000000000) /* a year */
+#define BACKOFF_MAX_NS         UINT64_C(86400000000000)    /* a day */
+#define BACKOFF_MIN_DEFAULT_NS UINT64_C(1000000000)
+#define BACKOFF_MAX_DEFAULT_NS UINT64_C(60000000000)
+
+static const char usage[] =
+    "Usage: elapse run [FILE] [OPTION]... [--exec PROGRAM [ARG]...]\n"
+    "       elapse run --in DURATION | --at TIME [OPTION]... [--exec ...]\n";
 
 static const char purpose[] =
     "Makes each line of FILE, or of standard input, a timer, and prints one line of\n"
@@ -19,16 +32,21 @@ static const char purpose[] =
     "Lines:\n"
     "  in 30m KEY PAYLOAD                    once, after this time\n"
     "  at 2026-11-20T10:00:00Z KEY PAYLOAD   once, at this time (Z or +hh:mm)\n"
+    "  at 18:30 KEY PAYLOAD                  at this time of day, or with a date:\n"
+    "                                        2026-11-20T18:30\n"
     "  every 5s KEY PAYLOAD                  again and again, at whole periods\n"
     "  after-each 5s KEY PAYLOAD             again and again, counted from each end\n"
     "  cron \"*/5 * * * *\" KEY PAYLOAD        at the times of the expression\n"
+    "  cron[ZONE] \"...\" KEY PAYLOAD          in a time zone such as Europe/Berlin\n"
     "  cancel KEY                            removes the pending timer of this key\n"
+    "  list                                  with --answers: the pending timers\n"
     "  # a comment\n"
     "A timer replaces the pending timer with its key. The payload is the rest of the\n"
     "line, and may be empty.\n";
 
-static const char example[] = "Example:\n"
-                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n";
+static const char example[] = "Examples:\n"
+                              "  printf 'in 2s tea ready\\nin 1s egg soft\\n' | elapse run\n"
+                              "  elapse run --in 5m --exec notify-send Tea\n";
 
 static enum exit_status check_options(const struct run_options *options,
                                       const struct command_line *line)
@@ -37,9 +55,67 @@ static enum exit_status check_options(const struct run_options *options,
         return usage_error("there are too many files: %s", quote_string(line->arguments[1]).text);
     if (options->program != NULL && (options->program[0] == NULL || options->program[0][0] == '\0'))
         return usage_error("--exec: a program is missing");
-    if (options->program == NULL && options->workers > 0)
-        return usage_error("--workers needs --exec");
+    const char *needs_program = options->workers > 0          ? "--workers"
+                                : options->timeout_ns > 0     ? "--timeout"
+                                : options->retries > 0        ? "--retry"
+                                : options->backoff_max_ns > 0 ? "--backoff"
+                                                              : NULL;
+    if (options->program == NULL && needs_program != NULL)
+        return usage_error("%s needs --exec", needs_program);
+    if (options->retries == 0 && options->backoff_max_ns > 0)
+        return usage_error("--backoff needs --retry");
     return STATUS_OK;
+}
+
+/* Reads MIN..MAX, or one duration for both. */
+static enum exit_status read_backoff(void *context, const char *value)
+{
+    struct run_options *options = context;
+    const char *dots = strstr(value, "..");
+    const char *most = dots != NULL ? dots + 2 : value;
+    size_t length = dots != NULL ? (size_t)(dots - value) : strlen(value);
+    char least[64];
+
+    if (length >= sizeof least)
+        return usage_error("--backoff: %s is too long", quote_string(value).text);
+    memcpy(least, value, length);
+    least[length] = '\0';
+    const char *fault = duration_parse(least, &options->backoff_min_ns);
+    if (fault == NULL)
+        fault = duration_parse(most, &options->backoff_max_ns);
+    if (fault != NULL)
+        return usage_error("--backoff: %s: %s", quote_string(value).text, fault);
+    if (options->backoff_min_ns == 0 || options->backoff_min_ns > options->backoff_max_ns ||
+        options->backoff_max_ns > BACKOFF_MAX_NS)
+        return usage_error("--backoff: %s is not MIN..MAX within 1ns..1d",
+                           quote_string(value).text);
+    return STATUS_OK;
+}
+
+/* Makes the only line from --in or --at, and checks it. */
+static bool make_line(struct run_options *options, const struct command_line *command,
+                      const char *in, const char *at, enum exit_status *status)
+{
+    static char text[128];
+    struct run_line line;
+    struct run_line_fault fault;
+    const char *option = in != NULL ? "--in" : "--at";
+    const char *value = in != NULL ? in : at;
+
+    ELAPSE__ASSERT(value != NULL);
+    *status = STATUS_USAGE;
+    if (in != NULL && at != NULL)
+        *status = usage_error("give --in or --at, not both");
+    else if (command->argument_count > 0)
+        *status = usage_error("%s takes no file", option);
+    else if (value[0] == '\0' || strpbrk(value, " \t\n") != NULL ||
+             snprintf(text, sizeof text, "%s %s once", option + 2, value) >= (int)sizeof text)
+        *status = usage_error("%s: %s is not one word", option, quote_string(value).text);
+    else if (!run_line_parse(&line, text, strlen(text), &fault))
+        *status = usage_error("%s: %s", option, fault.text);
+    else
+        options->line = text;
+    return options->line != NULL;
 }
 
 enum exit_status run_command(int argc, char **argv)
@@ -47,6 +123,8 @@ enum exit_status run_command(int argc, char **argv)
     struct run_options options = {
         .file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL};
     bool utc = false;
+    const char *in = NULL;
+    const char *at = NULL;
     const struct command_option table[] = {
         {.name = "exec",
          .value = "PROGRAM [ARG]...",
@@ -55,6 +133,16 @@ enum exit_status run_command(int argc, char **argv)
          .help = "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
                  "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
                  "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"},
+        {.name = "in",
+         .value = "DURATION",
+         .kind = OPTION_TEXT,
+         .text = &in,
+         .help = "one timer, after this time, and no input"},
+        {.name = "at",
+         .value = "TIME",
+         .kind = OPTION_TEXT,
+         .text = &at,
+         .help = "one timer, at this time, such as 18:30, and no input"},
         {.name = "workers",
          .value = "N",
          .kind = OPTION_NUMBER,
@@ -62,6 +150,27 @@ enum exit_status run_command(int argc, char **argv)
          .least = 1,
          .most = WORKERS_MAX,
          .help = "run at most N programs at once (default 10)"},
+        {.name = "timeout",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &options.timeout_ns,
+         .least = 1,
+         .most = TIMEOUT_MAX_NS,
+         .help = "end a program that runs for longer, by SIGTERM, and by SIGKILL 5s later"},
+        {.name = "retry",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &options.retries,
+         .least = 1,
+         .most = RETRIES_MAX,
+         .help = "run a program that fails up to N times more"},
+        {.name = "backoff",
+         .value = "MIN..MAX",
+         .kind = OPTION_FUNCTION,
+         .read = read_backoff,
+         .context = &options,
+         .help = "wait MIN before the first retry, and twice as long before each next, up to MAX "
+                 "(default 1s..1m)"},
         {.name = "tick",
          .value = "DURATION",
          .kind = OPTION_DURATION,
@@ -73,6 +182,11 @@ enum exit_status run_command(int argc, char **argv)
          .kind = OPTION_FLAG,
          .flag = &utc,
          .help = "read cron expressions in UTC, not in local time"},
+        {.name = "answers",
+         .kind = OPTION_FLAG,
+         .flag = &options.answers,
+         .help = "print what each cancel found, what list finds and what is wrong with a line, as "
+                 "lines of JSON"},
         {.name = "strict",
          .kind = OPTION_FLAG,
          .flag = &options.strict,
@@ -95,12 +209,18 @@ enum exit_status run_command(int argc, char **argv)
     if (!options_read(&line, argc, argv, &status))
         return status;
     status = check_options(&options, &line);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK || (!utc && !local_time_is_known(&status)))
         return status;
     if (options.workers == 0)
         options.workers = WORKERS_DEFAULT;
+    if (options.backoff_max_ns == 0) {
+        options.backoff_min_ns = BACKOFF_MIN_DEFAULT_NS;
+        options.backoff_max_ns = BACKOFF_MAX_DEFAULT_NS;
+    }
     if (utc)
         options.zone = ELAPSE_ZONE_UTC;
+    if ((in != NULL || at != NULL) && !make_line(&options, &line, in, at, &status))
+        return status;
     if (line.argument_count > 0)
         options.file = line.arguments[0];
     ELAPSE__ASSERT(options.workers <= WORKERS_MAX);

@@ -3,7 +3,7 @@
  */
 #include "timers.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,36 @@
 
 #include "../../base/assert.h"
 #include "../common/message.h"
+#include "answer.h"
 #include "exec.h"
 #include "print.h"
+
+/* Adds a timer to the list of the run. */
+static void link_timer(struct run *run, struct run_timer *timer)
+{
+    elapse__os_monitor_enter(run->timers_lock);
+    timer->prev = NULL;
+    timer->next = run->timers;
+    if (timer->next != NULL)
+        timer->next->prev = timer;
+    run->timers = timer;
+    run->timer_count++;
+    elapse__os_monitor_leave(run->timers_lock);
+}
+
+static void unlink_timer(struct run *run, struct run_timer *timer)
+{
+    elapse__os_monitor_enter(run->timers_lock);
+    ELAPSE__ASSERT(run->timer_count > 0);
+    if (timer->next != NULL)
+        timer->next->prev = timer->prev;
+    if (timer->prev != NULL)
+        timer->prev->next = timer->next;
+    else
+        run->timers = timer->next;
+    run->timer_count--;
+    elapse__os_monitor_leave(run->timers_lock);
+}
 
 /* The destructor of every timer's context. */
 static void end_timer(void *context)
@@ -21,6 +49,8 @@ static void end_timer(void *context)
     struct run *run = timer->run;
 
     ELAPSE__ASSERT(timer->key_bytes >= 1);
+    if (run->options->answers)
+        unlink_timer(run, timer);
     free(timer);
     run_close_one(run);
 }
@@ -32,10 +62,14 @@ static struct run_timer *timer_new(struct run *run, const struct run_line *line)
     ELAPSE__ASSERT(line->payload_bytes <= RUN_PAYLOAD_BYTES_MAX);
     struct run_timer *timer = allocate(sizeof *timer + line->key_bytes + line->payload_bytes);
     timer->run = run;
+    timer->passed_unix_ns = 0;
+    timer->by_wall_clock = line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON;
     timer->key_bytes = (uint32_t)line->key_bytes;
     timer->payload_bytes = (uint32_t)line->payload_bytes;
     memcpy(timer->text, line->key, line->key_bytes);
     memcpy(timer->text + line->key_bytes, line->payload, line->payload_bytes);
+    if (run->options->answers)
+        link_timer(run, timer);
     return timer;
 }
 
@@ -43,8 +77,9 @@ static struct run_timer *timer_new(struct run *run, const struct run_line *line)
 static void give_up(struct run *run, void *timer, uint64_t line_number, enum elapse_error error)
 {
     ELAPSE__ASSERT(error != ELAPSE_OK);
-    print_error("%s: line %" PRIu64 ": cannot be scheduled: %s", run->input_name, line_number,
-                elapse_error_text(error));
+    char text[128];
+    (void)snprintf(text, sizeof text, "cannot be scheduled: %s", elapse_error_text(error));
+    run_report_line(run, line_number, text);
     atomic_fetch_add(&run->failures, 1);
     end_timer(timer);
 }
@@ -89,6 +124,37 @@ static void apply_later(struct run *run, const struct elapse_task *task,
         run_apply_rest(run);
 }
 
+/*
+ * Returns the moment of a time without a zone. The rules for changes of the clock are those of cron
+ * expressions, which also finds the moment: the next one of an expression that names this time. For
+ * a date the search begins two days before it, as local time is at most 25 hours from UTC.
+ */
+static uint64_t moment_of_local(const struct run *run, const struct timestamp_local *local)
+{
+    enum { NANOSECONDS_A_SECOND = 1000000000, TWO_DAYS_S = 2 * 86400 };
+    char expression[96];
+    struct elapse_cron cron;
+    int64_t moment_s =
+        (int64_t)(elapse_scheduler_wall_clock_ns(run->scheduler) / NANOSECONDS_A_SECOND);
+
+    if (local->has_date) {
+        moment_s = local->as_utc_s - TWO_DAYS_S;
+        (void)snprintf(expression, sizeof expression, "%d %d %d %d %d *", local->second,
+                       local->minute, local->hour, local->day, local->month);
+    } else {
+        (void)snprintf(expression, sizeof expression, "%d %d %d * * *", local->second,
+                       local->minute, local->hour);
+    }
+    if (elapse_cron_parse(&cron, expression, NULL) != ELAPSE_OK ||
+        !elapse_cron_next(&cron, run->options->zone, moment_s, &moment_s))
+        return UINT64_MAX - 1; /* after the year 9999 */
+    if (moment_s < 0)
+        return 0;
+    const int64_t last_s = (int64_t)(UINT64_MAX / NANOSECONDS_A_SECOND) - 1;
+    return (uint64_t)(moment_s < last_s ? moment_s : last_s) * NANOSECONDS_A_SECOND +
+           local->fraction_ns;
+}
+
 /* Schedules a timer by the wall clock, and all timers of earlier lines before it. */
 static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
                                 const struct run_line *line)
@@ -98,7 +164,16 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
     ELAPSE__ASSERT(line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON);
     run_apply_rest(run);
     if (line->kind == RUN_LINE_AT) {
-        error = elapse_task_schedule_at_wall_clock(run->scheduler, task, line->unix_ns, NULL);
+        /* The scheduler measures lateness from the deadline. A time that had passed says nothing
+         * about it, so the deadline is now. */
+        uint64_t now_unix_ns = elapse_scheduler_wall_clock_ns(run->scheduler);
+        struct run_timer *timer = task->context;
+        uint64_t unix_ns = line->is_local ? moment_of_local(run, &line->local) : line->unix_ns;
+        if (unix_ns < now_unix_ns) {
+            timer->passed_unix_ns = unix_ns > 0 ? unix_ns : 1;
+            unix_ns = now_unix_ns;
+        }
+        error = elapse_task_schedule_at_wall_clock(run->scheduler, task, unix_ns, NULL);
     } else {
         task->recurrence = ELAPSE_RECUR_CRON;
         task->cron = &line->cron;
@@ -112,13 +187,16 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
 static void cancel(struct run *run, const struct run_line *line)
 {
     struct elapse_handle handle;
+    enum elapse_cancel answer = ELAPSE_CANCEL_GONE;
 
     ELAPSE__ASSERT(line->kind == RUN_LINE_CANCEL);
     run_apply_rest(run);
     /* The timer may fire between the two calls. Then there is nothing left to cancel, as if the
      * line had come a moment later. The scheduler counts those that it removes. */
     if (elapse_task_find(run->scheduler, line->key, line->key_bytes, &handle))
-        (void)elapse_task_cancel(run->scheduler, handle);
+        answer = elapse_task_cancel(run->scheduler, handle);
+    if (run->options->answers)
+        run_answer_cancel(run, line, answer);
 }
 
 void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns)
@@ -127,6 +205,11 @@ void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns)
         return;
     if (line->kind == RUN_LINE_CANCEL) {
         cancel(run, line);
+        return;
+    }
+    if (line->kind == RUN_LINE_LIST) {
+        run_apply_rest(run);
+        run_answer_list(run);
         return;
     }
     struct run_timer *timer = timer_new(run, line);

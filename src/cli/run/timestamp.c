@@ -3,7 +3,7 @@
  */
 #include "timestamp.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 
@@ -202,6 +202,34 @@ const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns)
         return "the time is later than 64 bits of nanoseconds can hold (in the year 2554)";
     *unix_ns = result_ns;
     return NULL;
+}
+
+bool timestamp_parse_local(const char *text, size_t length, struct timestamp_local *local)
+{
+    struct reader reader = {text, text + length};
+    struct date_and_time time = {.year = 1970, .month = 1, .day = 1};
+
+    *local = (struct timestamp_local){.has_date = memchr(text, 'T', length) != NULL};
+    if (local->has_date && !(read_digits(&reader, 4, &time.year) && read_character(&reader, '-') &&
+                             read_digits(&reader, 2, &time.month) && read_character(&reader, '-') &&
+                             read_digits(&reader, 2, &time.day) && read_character(&reader, 'T')))
+        return false;
+    if (!read_digits(&reader, 2, &time.hour) || !read_character(&reader, ':') ||
+        !read_digits(&reader, 2, &time.minute))
+        return false;
+    if (read_character(&reader, ':') && (!read_digits(&reader, 2, &time.second) ||
+                                         read_fraction(&reader, &local->fraction_ns) != NULL))
+        return false;
+    if (reader.at != reader.end || !exists(&time))
+        return false;
+    local->month = time.month;
+    local->day = time.day;
+    local->hour = time.hour;
+    local->minute = time.minute;
+    local->second = time.second;
+    local->as_utc_s =
+        (int64_t)day_of(&time) * SECONDS_A_DAY + time.hour * 3600 + time.minute * 60 + time.second;
+    return true;
 }
 
 static char *write_digits(char *out, unsigned number, int count)

@@ -4,6 +4,7 @@
 #ifndef ELAPSE_CLI_RUN_TIMESTAMP_H
 #define ELAPSE_CLI_RUN_TIMESTAMP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,22 @@
  * phrase that names the error, and then leaves `*unix_ns` as it was.
  */
 const char *timestamp_parse(const char *text, size_t length, uint64_t *unix_ns);
+
+/* A time without a zone. */
+struct timestamp_local {
+    bool has_date; /* otherwise only the time of day is given */
+    int month;
+    int day;
+    int hour;
+    int minute;
+    int second;
+    uint64_t fraction_ns;
+    int64_t as_utc_s; /* with a date: what it would be in UTC, in seconds since 1970 */
+};
+
+/* Reads a time without a zone: 2026-11-20T18:30:00.5 or 18:30, each with or without seconds and a
+ * fraction. Returns false if it is none. */
+bool timestamp_parse_local(const char *text, size_t length, struct timestamp_local *local);
 
 /* The length of what timestamp_write writes. */
 enum { TIMESTAMP_BYTES = sizeof "2026-11-20T10:00:00.000000Z" - 1 };

@@ -46,6 +46,8 @@ static void writer_main(void *argument)
         if (!written)
             note_failure(writer);
     }
+    writer->ended = true;
+    elapse__os_monitor_wake_all(writer->monitor);
     elapse__os_monitor_leave(writer->monitor);
     buffer_free(&taken);
 }
@@ -63,11 +65,28 @@ int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), voi
 char *run_writer_reserve(struct run_writer *writer, size_t bytes)
 {
     elapse__os_monitor_enter(writer->monitor);
-    while (writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed)
+    while (writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed &&
+           !writer->never_waits)
         elapse__os_monitor_wait(writer->monitor);
     if (writer->failed)
         writer->waiting.length = 0;
     return buffer_reserve(&writer->waiting, bytes);
+}
+
+char *run_writer_reserve_now(struct run_writer *writer, size_t bytes)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    if (writer->failed)
+        writer->waiting.length = 0;
+    return buffer_reserve(&writer->waiting, bytes);
+}
+
+bool run_writer_is_full(struct run_writer *writer)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    bool is_full = writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed;
+    elapse__os_monitor_leave(writer->monitor);
+    return is_full;
 }
 
 void run_writer_commit(struct run_writer *writer, size_t bytes)
@@ -86,6 +105,28 @@ bool run_writer_failed(struct run_writer *writer)
     bool failed = writer->failed;
     elapse__os_monitor_leave(writer->monitor);
     return failed;
+}
+
+void run_writer_stop_waiting(struct run_writer *writer)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    writer->never_waits = true;
+    elapse__os_monitor_wake_all(writer->monitor);
+    elapse__os_monitor_leave(writer->monitor);
+}
+
+bool run_writer_flush(struct run_writer *writer, uint64_t timeout_ns)
+{
+    uint64_t when_ns = elapse__os_monotonic_ns() + timeout_ns;
+
+    elapse__os_monitor_enter(writer->monitor);
+    writer->ending = true;
+    elapse__os_monitor_wake_all(writer->monitor);
+    while (!writer->ended && elapse__os_monotonic_ns() < when_ns)
+        elapse__os_monitor_wait_until(writer->monitor, when_ns);
+    bool ended = writer->ended;
+    elapse__os_monitor_leave(writer->monitor);
+    return ended;
 }
 
 enum exit_status run_writer_finish(struct run_writer *writer)

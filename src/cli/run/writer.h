@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../../os/program.h"
 #include "../common/buffer.h"
@@ -22,7 +23,9 @@ struct run_writer {
     struct elapse__os_monitor *monitor;
     struct buffer waiting; /* to be written */
     bool ending;
-    bool failed; /* nothing more can be written: lines are thrown away */
+    bool ended;       /* the thread writes no more */
+    bool never_waits; /* run_writer_reserve */
+    bool failed;      /* nothing more can be written: lines are thrown away */
     void (*when_failed)(void *context);
     void *context;
 };
@@ -34,8 +37,19 @@ int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), voi
 /* Locks the writer, and returns room for `bytes` bytes. Waits while too much is to be written. */
 char *run_writer_reserve(struct run_writer *writer, size_t bytes);
 
+/* The same, but never waits. For a thread that must not, and asks run_writer_is_full before. */
+char *run_writer_reserve_now(struct run_writer *writer, size_t bytes);
+bool run_writer_is_full(struct run_writer *writer);
+
 /* Adds the first `bytes` bytes of that room to what will be written, and unlocks the writer. */
 void run_writer_commit(struct run_writer *writer, size_t bytes);
+
+/* Says that run_writer_reserve shall not wait any more. */
+void run_writer_stop_waiting(struct run_writer *writer);
+
+/* Writes all that waits, for at most `timeout_ns`. Returns whether that has ended. Otherwise the
+ * thread still writes, and the writer must stay. */
+bool run_writer_flush(struct run_writer *writer, uint64_t timeout_ns);
 
 bool run_writer_failed(struct run_writer *writer);
 

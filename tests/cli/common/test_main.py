@@ -4,7 +4,7 @@ import re
 
 import support
 
-COMMANDS = ("replay", "generate", "run", "show")
+COMMANDS = ("replay", "generate", "run", "cron", "show")
 
 
 class Main(support.ProgramTest):
@@ -32,7 +32,8 @@ class Main(support.ProgramTest):
         self.assertEqual(self.succeed("help"), output)
 
     def test_help_of_a_command(self):
-        options = {"replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
+        options = {"cron": ("EXPRESSION", "--zone", "--next"),
+                   "replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
                    "generate": ("orders", "--orders", "--paid", "--seed"),
                    "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
                    "run": ("every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}

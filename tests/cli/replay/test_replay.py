@@ -234,6 +234,7 @@ class Input(support.ProgramTest):
         self.assert_accepted(gzip.compress(text), name="trace.csv.gz")
         self.assert_accepted(gzip.compress(text), name="misnamed.csv")
         self.assert_accepted(text, name="plain.gz.csv")
+        self.assert_accepted(b"\xef\xbb\xbf" + text, name="marked.csv")
         half = len(text) // 2
         self.assert_accepted(gzip.compress(text[:half]) + gzip.compress(text[half:]),
                              name="members.csv")

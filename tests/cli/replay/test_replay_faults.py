@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import subprocess
 import lzma
 import os
 import unittest
@@ -123,7 +124,7 @@ class Headers(support.ProgramTest):
             with self.subTest(header=header):
                 for after in ("\n", "\n0,start,a,5,\n"):
                     self.assert_bad_trace(header + after, 1, HEADER.strip(), f"'{header}'")
-        self.assert_bad_trace("\ufeff" + trace_text("0,start,a,5,"), 1, "without a byte order mark",
+        self.assert_bad_trace("\ufeff\ufeff" + trace_text("0,start,a,5,"), 1, "the first line must be",
                               r"'\xef\xbb\xbftime_us")
 
     def test_a_second_header(self):
@@ -263,6 +264,31 @@ class Files(support.ProgramTest):
                     self.assertEqual((outcome.status, outcome.output), (2, ""), outcome)
                     self.assertRegex(outcome.errors, r"\Aelapse replay: bad\.csv:\d+: .+\n\Z")
 
+    def test_what_may_not_follow_a_gzip_member(self):
+        """The rest of the trace is never left out in silence: the message has the place."""
+        first = gzip.compress(trace_text("0,start,a,5,").encode(), mtime=0)
+        second = gzip.compress(b"10,start,b,5,\n20,start,c,5,\n", mtime=0)
+        for rest, offset in ((bytes([second[0] ^ 1]) + second[1:], 0),
+                             (second[:1] + bytes([second[1] ^ 1]) + second[2:], 0),
+                             (b"\0" + second, 1),
+                             (b"\0" * 300000 + second, 300000),
+                             (b"\0" * 300000 + b"x", 300000),
+                             (b"10,start,b,5,\n", 0),
+                             (b"\n", 0),
+                             (second + b"\0\0" + second, len(second) + 2)):
+            with self.subTest(rest=rest[:20], length=len(rest)):
+                self.write("bad.csv", first + rest)
+                outcome = self.run_program("replay", "--json", "bad.csv")
+                line = 5 if rest.startswith(second) else 3
+                self.assert_fault(outcome, "bad.csv", line,
+                                  f"the gzip data is damaged at byte {len(first) + offset}")
+                self.assertEqual(outcome.output, "")
+        self.write("bad.csv", first + second[:1])
+        self.assert_fault(self.run_program("replay", "bad.csv"), "bad.csv", 3, "cut short")
+        for padding in (0, 1, 511, 300000):
+            name = self.write("good.csv", first + second + b"\0" * padding)
+            self.assertEqual(self.replay(name)["operations"], 3)
+
     def test_a_bad_line_in_damaged_gzip_data_is_reported_with_the_damage(self):
         # More than is read at once, so that the line comes before the damage.
         text = trace_text("0,start,a,5,", "1,start,a,x,", *map(str, range(400000)))
@@ -274,6 +300,20 @@ class Files(support.ProgramTest):
             outcome = self.run_program("replay", "bad.csv")
             self.assert_fault(outcome, "bad.csv", 3, "delay_us is not a whole number")
             self.assertEqual("(the gzip data is damaged)" in outcome.errors, damaged, outcome)
+
+    def test_a_hashed_wheel_that_would_turn_very_often(self):
+        """The tick that the warning suggests is one with which it ends soon."""
+        starts = (f"{i},start,k{i},36000000000," for i in range(5000))
+        name = self.write("long.csv", trace_text(*starts, "35000000000,start,b,1,"))
+        with self.assertRaises(subprocess.TimeoutExpired) as raised:
+            subprocess.run([support.PROGRAM, "replay", "--structure", "hashed", name],
+                           cwd=self.directory, stderr=subprocess.PIPE, timeout=1, check=False)
+        self.assertRegex(raised.exception.stderr.decode(),
+                         r"\Aelapse replay: long\.csv: 68,\d{3},\d{3} turns of the hashed wheel "
+                         r"follow, .*; try --tick 100ms\n\Z")
+        self.succeed("replay", "--structure", "hashed", "--tick", "100ms", name)
+        self.succeed("replay", "--structure", "hashed:16777216", name)
+        self.succeed("replay", name)
 
     def test_an_empty_name(self):
         self.assert_fault(self.run_program("replay", ""), "''", None, "No such file")

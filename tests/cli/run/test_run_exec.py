@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import time
 
 import support
 from run_support import MOMENT, RunTest
@@ -106,6 +107,58 @@ class Exec(RunTest):
         output, errors = self.finish(process)
         self.assertEqual((process.returncode, errors), (0, ""))
         self.assertNotIn("overlap", output)
+
+    def test_a_program_that_runs_too_long(self):
+        for script in ("sleep 20", "sleep 20; true", "sleep 20 & wait"):
+            with self.subTest(script=script):
+                begun = time.monotonic()
+                outcome = self.run_lines("in 1ms k\n", "--timeout", "200ms", "--exec", "sh", "-c",
+                                         script)
+                self.assertLess(time.monotonic() - begun, 4)
+                self.assertEqual((outcome.status, outcome.errors),
+                                 (1, "elapse run: 'k': sh was ended after 200ms\n"))
+
+    def test_a_program_that_does_not_listen(self):
+        begun = time.monotonic()
+        outcome = self.run_lines("in 1ms k\n", "--timeout", "100ms", "--exec", "sh", "-c",
+                                 "trap '' TERM; while :; do sleep 0.1; done")
+        self.assertGreater(time.monotonic() - begun, 5)
+        self.assertLess(time.monotonic() - begun, 15)
+        self.assertEqual(outcome.errors, "elapse run: 'k': sh was ended after 100ms\n")
+
+    def test_a_program_that_ends_in_time(self):
+        outcome = self.run_lines("in 1ms k\nin 1ms l\n", "--timeout", "1h", "--exec", "sh", "-c",
+                                 "sleep 0.05; echo done")
+        self.assertEqual((outcome.status, outcome.output, outcome.errors), (0, "done\n" * 2, ""))
+
+    def test_retries(self):
+        script = 'echo >>count; test $(wc -l <count) -eq 3'
+        outcome = self.run_lines("in 1ms k\n", "--retry", "5", "--backoff", "1ms..5ms", "--exec",
+                                 "sh", "-c", script)
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(outcome.errors, "elapse run: 'k': sh ended with exit status 1\n" * 2)
+
+    def test_retries_that_all_fail(self):
+        begun = time.monotonic()
+        outcome = self.run_lines("in 1ms k\n", "--stats", "--retry", "3", "--backoff",
+                                 "50ms..80ms", "--exec", "false")
+        self.assertGreater(time.monotonic() - begun, 0.05 + 0.08 + 0.08)
+        self.assertEqual(outcome.status, support.STATUS_FAILED)
+        self.assertEqual(outcome.errors.count("false ended with exit status 1\n"), 4)
+        self.assertEqual(self.counts(outcome.errors)["failed"], 1)
+
+    def test_a_signal_ends_the_wait_for_a_retry(self):
+        process = self.begin("--retry", "9", "--backoff", "1h", "--exec", "false")
+        self.tell(process, "in 1ms k", "in 1h l")
+        self.assertIn(b"exit status 1", process.stderr.readline())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process), ("", "elapse run: ended with 1 timer pending\n"))
+
+    def test_a_long_wait_for_a_worker_is_reported(self):
+        outcome = self.run_lines("in 1ms k\nin 2ms l\n", "--workers", "1", "--exec", "sleep", "1.2")
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertRegex(outcome.errors, r"^elapse run: '[kl]': waited 1s\d+ms for a worker; "
+                                         r"--workers allows more\n$")
 
     def test_what_runs_is_waited_for(self):
         outcome = self.run_lines("in 1ms k\n", "--exec", "sh", "-c", "sleep 0.3; echo done")

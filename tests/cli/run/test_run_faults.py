@@ -3,12 +3,13 @@
 import os
 import signal
 import subprocess
+import time
 
 import support
 from run_support import RunTest, firings
 
 BAD_LINES = (
-    ("soon k p", "'soon' is none of in, at, every, after-each, cron, cancel"),
+    ("soon k p", "'soon' is none of in, at, every, after-each, cron, cancel, list"),
     ("IN 1s k", "'IN' is none"),
     ("in", "a duration is missing"),
     ("in ", "a duration is missing"),
@@ -26,8 +27,12 @@ BAD_LINES = (
     ("at", "a time is missing"),
     ("at noon k", "'noon': the time is not of the form"),
     ("at 2026-11-20 k", "not of the form"),
-    ("at 2026-11-20T10:00:00 k", "lacks a zone"),
-    ("at 2026-11-20T10:00:00.5 k", "lacks a zone"),
+    ("at 2026-11-20T10:00:00x k", "not of the form"),
+    ("at 24:00 k", "not of the form"),
+    ("at 9:30 k", "not of the form"),
+    ("at 18:30:60 k", "not of the form"),
+    ("at 18:30Z k", "not of the form"),
+    ("at 2026-02-29T10:00 k", "not of the form"),
     ("at 2026-11-20T10:00:00.Z k", "digits are missing"),
     ("at 2026-11-20T10:00:00.0000000001Z k", "finer than a nanosecond"),
     ("at 2026-11-20T10:00:00Zulu k", "not of the form"),
@@ -78,7 +83,7 @@ class BadLines(RunTest):
             for end in (b"\n", b"\r\n", b""):
                 with self.subTest(line=data[:60], end=end):
                     outcome = self.run_program("run", stdin=b"in 1ms a\n\n" + data + end)
-                    self.assertEqual(outcome.status, 0, outcome)
+                    self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
                     first, last = outcome.errors.splitlines()
                     self.assertTrue(first.startswith("elapse run: standard input: line 3: "), first)
                     self.assertIn(words, first)
@@ -90,7 +95,7 @@ class BadLines(RunTest):
                         b"\nin 1ms a\n" for line, _ in BAD_LINES)
         name = self.write("timers", data)
         outcome = self.run_program("run", name)
-        self.assertEqual(outcome.status, 0, outcome)
+        self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
         errors = outcome.errors.splitlines()
         self.assertEqual(errors.pop(), f"elapse run: {len(BAD_LINES)} lines were bad")
         for number, (error, (_, words)) in enumerate(zip(errors, BAD_LINES, strict=True)):
@@ -116,6 +121,16 @@ class Options(RunTest):
                 (("a", "b"), "too many files: 'b'"), (("--workers", "3"), "needs --exec"),
                 (("--workers", "0", "--exec", "true"), "'0'"),
                 (("--workers", "4097", "--exec", "true"), "'4097'"),
+                (("--timeout", "1s"), "needs --exec"), (("--retry", "1"), "needs --exec"),
+                (("--backoff", "1s"), "needs --exec"),
+                (("--backoff", "1s", "--exec", "true"), "needs --retry"),
+                (("--retry", "1", "--backoff", "2s..1s", "--exec", "true"), "'2s..1s'"),
+                (("--retry", "1", "--backoff", "0s..1s", "--exec", "true"), "'0s..1s'"),
+                (("--retry", "1", "--backoff", "1s..2d", "--exec", "true"), "'1s..2d'"),
+                (("--retry", "1", "--backoff", "1s..", "--exec", "true"), "is empty"),
+                (("--in", "5"), "--in: the duration '5': a unit is missing"), (("--in", ""), "''"),
+                (("--at", "noon"), "--at: 'noon'"), (("--in", "5m x"), "not one word"),
+                (("--in", "1s", "--at", "18:30"), "not both"), (("--in", "1s", "f"), "no file"),
                 (("--exec=true",), "--exec"), (("--nonsense",), "nonsense"), (("-x",), "x"),
                 (("--strict=1",), "--strict")):
             with self.subTest(arguments=arguments):
@@ -125,7 +140,8 @@ class Options(RunTest):
         output = self.succeed("run", "--help")
         self.assertEqual(self.succeed("help", "run"), output)
         page = (support.SOURCE_ROOT / "docs/man/elapse.1").read_text()
-        for option in ("--exec", "--workers", "--tick", "--utc", "--strict", "--stats"):
+        for option in ("--exec", "--workers", "--tick", "--utc", "--strict", "--stats",
+                       "--timeout", "--retry", "--backoff", "--answers"):
             self.assertIn(option, output)
             self.assertRegex(page, rf"(?m)^\.It Fl Fl {option[2:]}\b")
         for line in output.splitlines():
@@ -163,6 +179,24 @@ class Output(RunTest):
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
         self.assertEqual(outcome.errors, "elapse run: standard output: No space left on device\n")
 
+    def test_a_non_blocking_standard_output(self):
+        """The parent may make it so; it belongs to the open file. Nothing is lost."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        name = self.write("timers", "".join(f"in 1ms k{number} {'x' * 200}\n"
+                                            for number in range(5000)))
+        with open(reading, "rb") as output:
+            process = subprocess.Popen([support.PROGRAM, "run", name], cwd=self.directory,
+                                       stdout=writing, stderr=subprocess.PIPE)
+            os.close(writing)
+            with process:
+                # The pipe holds 64 KiB, the lines are a megabyte: it is full by the time of reading.
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.3)
+                fired = firings(output.read().decode())
+                self.assertEqual((process.wait(timeout=100), process.stderr.read()), (0, b""))
+        self.assertEqual([one["key"] for one in fired], [f"k{number}" for number in range(5000)])
+
     def test_a_reader_that_is_slow(self):
         """More than any buffer on the way holds: nothing is lost."""
         process = self.begin()
@@ -178,17 +212,73 @@ class Output(RunTest):
                          [str(number) for number in range(200)])
 
 
+    def test_a_signal_while_the_reader_is_slow(self):
+        """It holds up the end for two seconds at most."""
+        name = self.write("timers", "".join(f"in 1ms {number} {'x' * 60000}\n"
+                                            for number in range(200)))
+        for reads in (False, True):
+            with self.subTest(reads=reads):
+                process = self.begin(name)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    process.wait(timeout=0.3)
+                begun = time.monotonic()
+                process.send_signal(signal.SIGTERM)
+                if reads:
+                    output, errors = self.finish(process)
+                    firings(output)
+                    self.assertNotIn("too slow", errors)
+                else:
+                    errors = process.stderr.read().decode()
+                    self.assertGreater(time.monotonic() - begun, 1.9)
+                    self.assertIn("the reader was too slow: lines that had fired are lost", errors)
+                self.assertLess(time.monotonic() - begun, 30)
+                self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
+
+
 class Signals(RunTest):
     def test_it_ends_at_a_signal(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number):
                 process = self.begin()
                 self.tell(process, "in 1h a", "every 1h b", 'cron "0 0 1 1 *" c', "in 1ms d")
                 self.assertIn(b'"d"', process.stdout.readline())
                 process.send_signal(number)
                 output, errors = self.finish(process)
-                self.assertEqual((process.returncode, output), (0, ""))
+                self.assertEqual((process.returncode, output), (128 + number, ""))
                 self.assertEqual(errors, "elapse run: ended with 3 timers pending\n")
+
+    def test_a_signal_that_costs_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = self.begin()
+                self.tell(process, "in 1ms d")
+                self.assertIn(b'"d"', process.stdout.readline())
+                process.send_signal(number)
+                self.assertEqual(self.finish(process),
+                                 ("", "elapse run: ended with 0 timers pending\n"))
+                self.assertEqual(process.returncode, 0)
+
+    def test_lost_timers_count_more_than_bad_lines(self):
+        process = self.begin()
+        self.tell(process, "bad", "in 1h a", "in 1ms d")
+        self.assertIn(b'"d"', process.stdout.readline())
+        process.send_signal(signal.SIGTERM)
+        self.finish(process)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+
+    def test_a_hang_up_that_is_ignored(self):
+        """As nohup arranges it."""
+        process = subprocess.Popen(
+            [support.PROGRAM, "run"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process.stdin.write(b"in 1ms a\n")
+        process.stdin.flush()
+        self.assertIn(b'"a"', process.stdout.readline())
+        process.send_signal(signal.SIGHUP)
+        output, errors = process.communicate(b"in 1ms b\n", timeout=100)
+        self.assertIn(b'"b"', output)
+        self.assertEqual((process.returncode, errors), (0, b""))
 
     def test_a_signal_ends_it_after_the_input_too(self):
         process = self.begin("--stats")
@@ -197,7 +287,7 @@ class Signals(RunTest):
         self.assertIn(b'"d"', process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         errors = process.stderr.read().decode()
-        self.assertEqual(process.wait(timeout=100), 0)
+        self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
         self.assertIn("ended with 1 timer pending", errors)
         self.assertEqual(self.counts(errors)["pending"], 1)
 
@@ -225,7 +315,7 @@ class Signals(RunTest):
                              r"p99\.9 \d+, max \d+\n$")
         self.tell(process, "cancel a", "cancel e")
         self.assertEqual(self.finish(process), ("", "elapse run: 1 line was bad\n"))
-        self.assertEqual(process.returncode, 0)
+        self.assertEqual(process.returncode, support.STATUS_FAILED)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,15 @@
+/*
+ * The local time of the user.
+ */
+#ifndef ELAPSE_CLI_COMMON_LOCAL_TIME_H
+#define ELAPSE_CLI_COMMON_LOCAL_TIME_H
+
+#include <stdbool.h>
+
+#include "message.h"
+
+/* Returns whether the zone in TZ exists. Otherwise prints an error and stores the status of it: the
+ * C library would take the zone for UTC without a word. */
+bool local_time_is_known(enum exit_status *status);
+
+#endif

@@ -1,0 +1,179 @@
+/*
+ * The answers to lines. The main thread gives them, and never waits for a slow reader: it would not
+ * see a signal. It reads no more lines instead (life.c).
+ *
+ * The scheduler does not list its tasks. So with --answers every timer is in a list of the run,
+ * under a lock, from its line to its end.
+ */
+#include "answer.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/json.h"
+#include "../common/message.h"
+#include "json_line.h"
+
+enum { FRAME_ROOM = 128 };
+
+void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse_cancel answer)
+{
+    static const char *const names[] = {
+        [ELAPSE_CANCEL_REMOVED] = "removed",
+        [ELAPSE_CANCEL_RUNNING] = "running",
+        [ELAPSE_CANCEL_GONE] = "gone",
+    };
+    char *text =
+        run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(line->key_bytes));
+    char *out = text;
+
+    ELAPSE__ASSERT((size_t)answer < sizeof names / sizeof names[0]);
+    out = json_line_text(out, "{\"cancel\":");
+    out = json_write_string(out, line->key, line->key_bytes);
+    out = json_line_text(out, ",\"answer\":\"");
+    out = json_line_text(out, names[answer]);
+    out = json_line_text(out, "\"}\n");
+    run_writer_commit(&run->writer, (size_t)(out - text));
+}
+
+void run_report_line(struct run *run, uint64_t line_number, const char *text)
+{
+    size_t length = strlen(text);
+
+    ELAPSE__ASSERT(length > 0);
+    if (!run->options->answers) {
+        print_error("%s: line %" PRIu64 ": %s", run->input_name, line_number, text);
+        return;
+    }
+    char *line = run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(length));
+    char *out = json_line_text(line, "{\"line\":");
+    out = json_line_number(out, line_number);
+    out = json_line_text(out, ",\"error\":");
+    out = json_write_string(out, text, length);
+    out = json_line_text(out, "}\n");
+    run_writer_commit(&run->writer, (size_t)(out - line));
+}
+
+/* ---- the list ---- */
+
+struct entry {
+    struct elapse_handle handle;
+    bool is_running;
+    uint64_t due_unix_ns;
+    size_t number; /* its place in the list of the run, in which the newest is the first */
+    char *key;
+    size_t key_bytes;
+};
+
+static int compare(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+/* By task, and for one task from its newest line on. */
+static int compare_tasks(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    int by_index = compare(a->handle.index, b->handle.index);
+
+    return by_index != 0 ? by_index : compare(a->number, b->number);
+}
+
+/* By time, and at one time from the oldest line on. */
+static int compare_times(const void *left, const void *right)
+{
+    const struct entry *a = left;
+    const struct entry *b = right;
+    int by_time = compare(a->due_unix_ns, b->due_unix_ns);
+
+    return by_time != 0 ? by_time : compare(b->number, a->number);
+}
+
+/* Finds the task of this timer's key. Returns false if there is none. */
+static bool find_task(struct run *run, const struct run_timer *timer, struct entry *entry)
+{
+    uint64_t deadline_ns;
+
+    if (!elapse_task_find(run->scheduler, timer->text, timer->key_bytes, &entry->handle))
+        return false;
+    enum elapse_task_state state = elapse_task_look_up(run->scheduler, entry->handle, &deadline_ns);
+    if (state == ELAPSE_TASK_GONE)
+        return false;
+    entry->is_running = state == ELAPSE_TASK_RUNNING;
+    if (timer->passed_unix_ns > 0)
+        deadline_ns = timer->passed_unix_ns;
+    entry->due_unix_ns = timer->by_wall_clock ? deadline_ns : deadline_ns + run->unix_offset_ns;
+    return true;
+}
+
+/*
+ * Returns the tasks of the timers in the list, with copies of their keys. While a timer runs, the
+ * next of its key may be pending. Both lead to the one task then, so the older is left out.
+ */
+static struct entry *take_entries(struct run *run, size_t *count)
+{
+    size_t found = 0;
+
+    elapse__os_monitor_enter(run->timers_lock);
+    struct entry *entries = allocate((run->timer_count + 1) * sizeof *entries);
+    for (const struct run_timer *timer = run->timers; timer != NULL; timer = timer->next) {
+        struct entry *entry = &entries[found];
+        ELAPSE__ASSERT(found < run->timer_count);
+        if (!find_task(run, timer, entry))
+            continue;
+        entry->number = found++;
+        entry->key_bytes = timer->key_bytes;
+        entry->key = allocate(timer->key_bytes);
+        memcpy(entry->key, timer->text, timer->key_bytes);
+    }
+    elapse__os_monitor_leave(run->timers_lock);
+    qsort(entries, found, sizeof *entries, compare_tasks);
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        if (*count > 0 && entries[i].handle.index == entries[*count - 1].handle.index)
+            free(entries[i].key);
+        else
+            entries[(*count)++] = entries[i];
+    }
+    qsort(entries, *count, sizeof *entries, compare_times);
+    return entries;
+}
+
+static void print_entry(struct run *run, const struct entry *entry)
+{
+    char *text =
+        run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(entry->key_bytes));
+    char *out = text;
+
+    ELAPSE__ASSERT(entry->key_bytes >= 1);
+    out = json_line_text(out, "{\"list\":");
+    out = json_write_string(out, entry->key, entry->key_bytes);
+    out = json_line_text(out, ",\"state\":");
+    out = json_line_text(out, entry->is_running ? "\"running\"" : "\"pending\"");
+    out = json_line_text(out, ",\"due\":");
+    out = json_line_time(out, entry->due_unix_ns);
+    out = json_line_text(out, "}\n");
+    run_writer_commit(&run->writer, (size_t)(out - text));
+}
+
+void run_answer_list(struct run *run)
+{
+    size_t count;
+    struct entry *entries = take_entries(run, &count);
+
+    ELAPSE__ASSERT(run->options->answers);
+    for (size_t i = 0; i < count; i++) {
+        print_entry(run, &entries[i]);
+        free(entries[i].key);
+    }
+    free(entries);
+    char *text = run_writer_reserve_now(&run->writer, FRAME_ROOM);
+    char *out = json_line_text(text, "{\"listed\":");
+    out = json_line_number(out, count);
+    out = json_line_text(out, "}\n");
+    run_writer_commit(&run->writer, (size_t)(out - text));
+}

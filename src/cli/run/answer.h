@@ -1,0 +1,23 @@
+/*
+ * With --answers: what the lines of the input are answered, as lines of JSON on standard output.
+ */
+#ifndef ELAPSE_CLI_RUN_ANSWER_H
+#define ELAPSE_CLI_RUN_ANSWER_H
+
+#include <stdint.h>
+
+#include "line.h"
+#include "run.h"
+
+/* Answers a line "cancel". */
+void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse_cancel answer);
+
+/* Answers a line "list": a line for each pending timer by its due time, and one with their number.
+ * Requires that all lines before are applied. */
+void run_answer_list(struct run *run);
+
+/* Reports an error in a line of the input: as a line of JSON with --answers, otherwise as a
+ * message. `text` ends the message "line 3: ". */
+void run_report_line(struct run *run, uint64_t line_number, const char *text);
+
+#endif

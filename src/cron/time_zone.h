@@ -1,0 +1,33 @@
+/*
+ * A time zone: UTC, local time, a rule, or a file of the time zone database.
+ */
+#ifndef ELAPSE__TIME_ZONE_H
+#define ELAPSE__TIME_ZONE_H
+
+#include <elapse/cron.h>
+
+#include "zone_file.h"
+
+enum elapse__zone_kind {
+    ELAPSE__ZONE_KIND_UTC,
+    ELAPSE__ZONE_KIND_LOCAL, /* through the C library */
+    ELAPSE__ZONE_KIND_RULE,
+    ELAPSE__ZONE_KIND_FILE,
+};
+
+struct elapse_time_zone {
+    enum elapse__zone_kind kind;
+    struct elapse__zone_file file; /* of RULE only file.rule */
+    struct elapse_time_zone *next; /* in the list of those that were found */
+    char *name;
+    unsigned char bytes[]; /* of FILE; then the name */
+};
+
+extern const struct elapse_time_zone elapse__zone_utc;
+extern const struct elapse_time_zone elapse__zone_local;
+
+/* Returns the zone of an expression; `zone` is the one that the caller gave. */
+const struct elapse_time_zone *elapse__zone_of(const struct elapse_cron *cron,
+                                               enum elapse_zone zone);
+
+#endif

@@ -1,0 +1,62 @@
+"""elapse completion: every option of every command is offered, in three shells."""
+
+import re
+import shutil
+import subprocess
+
+import support
+
+COMMANDS = ("run", "replay", "generate", "cron", "show")
+
+
+class Completion(support.ProgramTest):
+    def options(self, command):
+        """The options that the help of the command lists."""
+        return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", self.succeed(command, "--help"), re.M))
+
+    def test_every_option_in_every_shell(self):
+        for shell in ("bash", "zsh", "fish"):
+            text = self.succeed("completion", shell)
+            for command in COMMANDS:
+                self.assertIn(command, text)
+                for option in self.options(command):
+                    wanted = f"-l {option[2:]}" if shell == "fish" else option
+                    self.assertIn(wanted, text, (shell, command))
+
+    def complete(self, *words):
+        script = self.write("elapse.bash", self.succeed("completion", "bash"))
+        quoted = " ".join(f"'{word}'" for word in words)
+        done = subprocess.run(
+            ["bash", "-c", f"source ./{script}; COMP_WORDS=({quoted}); "
+                           f"COMP_CWORD={len(words) - 1}; _elapse; printf '%s\\n' ${{COMPREPLY[*]}}"],
+            cwd=self.directory, capture_output=True, text=True, check=True, timeout=60)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+    def test_bash_completes(self):
+        self.assertEqual(self.complete("elapse", "sh"), ["show"])
+        self.assertEqual(set(self.complete("elapse", "")),
+                         {*COMMANDS, "completion", "help", "--help", "--version"})
+        for command in COMMANDS:
+            self.assertEqual(set(self.complete("elapse", command, "--")), self.options(command))
+        self.assertEqual(self.complete("elapse", "completion", "z"), ["zsh"])
+        self.assertEqual(self.complete("elapse", "replay", "elapse.b"), ["elapse.bash"])
+
+    def test_the_shells_accept_it(self):
+        for shell in ("bash", "zsh", "fish"):
+            if shutil.which(shell) is None:
+                continue
+            name = self.write("completion", self.succeed("completion", shell))
+            subprocess.run([shell, "-n", name], cwd=self.directory, check=True, timeout=60)
+
+    def test_wrong_shells(self):
+        for arguments, words in (((), "give one shell"), (("bash", "zsh"), "give one shell"),
+                                 (("csh",), "no completion for 'csh'")):
+            self.assert_usage_error("elapse completion", "completion", *arguments, says=(words,))
+
+    def test_help(self):
+        self.assertEqual(self.succeed("help", "completion"), self.succeed("completion", "--help"))
+
+
+if __name__ == "__main__":
+    support.main()
