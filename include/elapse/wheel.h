@@ -61,22 +61,35 @@ extern "C" {
 #ifndef ELAPSE__WHEEL_HINT_DISTANCE
 #define ELAPSE__WHEEL_HINT_DISTANCE 16
 #endif
-#define ELAPSE__WHEEL_TRAILS 256
+#ifndef ELAPSE__WHEEL_TRAILS
+#define ELAPSE__WHEEL_TRAILS 512
+#endif
+#ifndef ELAPSE__WHEEL_FEW
+#define ELAPSE__WHEEL_FEW 128 /* a slot of so many timers is not cascaded ahead */
+#endif
+#ifndef ELAPSE__WHEEL_BATCH
+#define ELAPSE__WHEEL_BATCH 128 /* so many timers are moved ahead at a time, if that suffices */
+#endif
 
-/* Numbers that follow from it. Private. The levels above 0 share the bits that level 0 leaves. */
+/* Numbers that follow from it. Private. The levels above 0 share the bits that level 0
+ * leaves. A level has the slots of two blocks; each of them begins a word of a bitmap. */
 #define ELAPSE__WHEEL_UPPER_LEVELS                                                     \
     ((ELAPSE__TIME_BITS - ELAPSE__WHEEL_LEVEL_0_BITS + ELAPSE__WHEEL_DIGIT_BITS - 1) / \
      ELAPSE__WHEEL_DIGIT_BITS)
-#define ELAPSE__WHEEL_LEVELS        (1 + ELAPSE__WHEEL_UPPER_LEVELS)
-#define ELAPSE__WHEEL_LEVEL_0_SLOTS (1 << ELAPSE__WHEEL_LEVEL_0_BITS)
-#define ELAPSE__WHEEL_DIGIT_SLOTS   (1 << ELAPSE__WHEEL_DIGIT_BITS)
+#define ELAPSE__WHEEL_LEVELS (1 + ELAPSE__WHEEL_UPPER_LEVELS)
+#define ELAPSE__WHEEL_LEVEL_0_BLOCK \
+    (ELAPSE__WHEEL_LEVEL_0_BITS < 6 ? 64 : 1 << ELAPSE__WHEEL_LEVEL_0_BITS)
+#define ELAPSE__WHEEL_UPPER_BLOCK   64
+#define ELAPSE__WHEEL_LEVEL_0_SLOTS (2 * ELAPSE__WHEEL_LEVEL_0_BLOCK)
+#define ELAPSE__WHEEL_UPPER_SLOTS   (2 * ELAPSE__WHEEL_UPPER_BLOCK)
 #define ELAPSE__WHEEL_SLOTS \
-    (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_DIGIT_SLOTS)
-#define ELAPSE__WHEEL_WORDS ((ELAPSE__WHEEL_SLOTS + 63) / 64)
+    (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_UPPER_SLOTS)
+#define ELAPSE__WHEEL_WORDS  (ELAPSE__WHEEL_SLOTS / 64)
+#define ELAPSE__WHEEL_DIGITS (1 << ELAPSE__WHEEL_DIGIT_BITS)
 
 /* One slot: the ring of its timers, oldest first; a lower bound of their
- * deadlines; and how many timers have left their address on its trail since it was last
- * empty. Private. */
+ * deadlines; and how many timers have entered it since it was last empty, less those that were
+ * cascaded. Private. */
 struct elapse__wheel_slot {
     struct elapse__link timers;
     uint64_t least;
@@ -89,23 +102,45 @@ struct elapse__wheel_trail {
     uint64_t hints[ELAPSE__WHEEL_HINT_DISTANCE];
 };
 
+/* The timers that the cascade of one slot above level 1 has put in front of lower slots, by the
+ * digit of the lower slot; see src/structures/wheel_hints.h. Private. */
+struct elapse__wheel_front_trail {
+    uint64_t cascade; /* the number of the cascade that the trail belongs to */
+    uint64_t stopped; /* `stopped` of the wheel when the last timer entered */
+    uint64_t entered; /* timers put in front so far */
+    struct elapse_timer *timers[ELAPSE__WHEEL_HINT_DISTANCE];
+};
+
 /*
- * The wheel. The caller allocates it, on the stack if it likes, and may not copy
- * or move it after init, because it contains pointers into itself. It needs no finish:
+ * The wheel. The caller allocates it, and may not copy or move it after init, because it
+ * contains pointers into itself. It needs no finish:
  * its memory may be reused at any time, if its timers are not used any more. All fields are
  * private.
  */
 struct elapse_wheel {
-    uint64_t clock;          /* the last time that the caller gave */
-    uint64_t wake;           /* no pending timer is due before this tick */
-    uint64_t pointer;        /* the wheel's own position, which trails the clock */
-    uint32_t occupied_words; /* bit w: occupied[w] is not 0 */
-    uint32_t cascading;      /* number of the slot whose cascade is under way; 0: none */
-    size_t count;            /* pending timers */
-    uint64_t moves;          /* timers moved to another slot since init */
+    uint64_t clock;                         /* the last time that the caller gave */
+    uint64_t wake;                          /* pop has nothing to do before this tick */
+    uint64_t least;                         /* no pending timer is due before this tick */
+    uint64_t started;                       /* timers started while they were idle, since init */
+    uint64_t stopped;                       /* timers stopped since init */
+    uint64_t last[ELAPSE__WHEEL_LEVELS];    /* the last tick of the next block of each level */
+    uint64_t pointer;                       /* the wheel's own position, which trails the clock */
+    uint64_t popped;                        /* timers popped since init */
+    uint64_t moves;                         /* timers moved to another slot since init */
+    uint64_t ahead;                         /* no slot has to be cascaded ahead before this tick */
+    uint64_t worked;                        /* when timers were last moved ahead */
+    uint64_t cascades;                      /* the number of cascades that used the front trails */
+    uint32_t front_slot;                    /* the slot whose cascade uses them; 0: none */
+    uint32_t cascading;                     /* bit l: level l's slot at the pointer has timers */
+    uint32_t begun;                         /* bit l: level l has a slot that is partly cascaded */
+    uint64_t occupied_words;                /* bit w: occupied[w] is not 0 */
+    uint64_t present_words;                 /* bit w: word w has slots of the present block */
+    uint64_t populous_words;                /* bit w: populous[w] is not 0 */
     uint64_t occupied[ELAPSE__WHEEL_WORDS]; /* bit s % 64 of word s / 64: slot s has timers */
+    uint64_t populous[ELAPSE__WHEEL_WORDS]; /* the same: slot s had more than a few timers */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
     struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
+    struct elapse__wheel_front_trail front[ELAPSE__WHEEL_DIGITS];
 };
 
 /* What elapse_wheel_init calls, with the size that the caller was compiled with. */
@@ -187,7 +222,7 @@ ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elap
     previous->next = next;
     next->previous = previous;
     timer->place = 0;
-    wheel->count--;
+    wheel->stopped++;
     if (next == previous)
         elapse_wheel_close_slot(wheel, place);
     return true;
@@ -258,6 +293,28 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
 ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves);
 
 /*
+ * Moves timers that pop would have to move later (cascades ahead), at most
+ * `max_moves` of them. Returns true when nothing can be moved ahead at present, or a timer is
+ * due: pop it first. Call it in the time before sleeping: pop then has less to
+ * do when deadlines come. It does not change which timers are popped, in which order, or `next`.
+ *
+ *     while (nothing_else_to_do() && !elapse_wheel_cascade_ahead(&wheel, 1000))
+ *         continue;
+ *
+ * Cost: O(max_moves).
+ */
+ELAPSE_API bool elapse_wheel_cascade_ahead(struct elapse_wheel *wheel, size_t max_moves);
+
+/*
+ * Returns the time from which elapse_wheel_cascade_ahead can move timers; a time up to
+ * elapse_wheel_now means at once, and ELAPSE_NEVER means that nothing pending can be moved
+ * ahead. A loop that sleeps until `next` may sleep until this time instead, if it is earlier, and
+ * then cascade ahead. Few timers are not worth that: slots of up to 128 timers do not count.
+ * Cost: O(levels).
+ */
+ELAPSE_API uint64_t elapse_wheel_next_cascade(const struct elapse_wheel *wheel);
+
+/*
  * Returns the earliest time at which a timer may be due; ELAPSE_NEVER when no
  * timer will ever be due. It is exactly the least deadline pending, unless a
  * timer was stopped or moved to another deadline. Then it may be earlier, but
@@ -291,7 +348,7 @@ ELAPSE_API inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel)
  */
 ELAPSE_API inline size_t elapse_wheel_count(const struct elapse_wheel *wheel)
 {
-    return wheel->count;
+    return (size_t)(wheel->started - wheel->stopped - wheel->popped);
 }
 
 /*

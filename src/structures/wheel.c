@@ -79,12 +79,10 @@
 #include <elapse/wheel.h>
 
 #include "../base/assert.h"
-#include "../base/bits.h"
 #include "../base/compiler.h"
 #include "../base/ring.h"
 #include "deadline.h"
-#include "wheel_geometry.h"
-#include "wheel_hints.h"
+#include "wheel_slots.h"
 
 extern inline void elapse_wheel_start(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                       uint64_t deadline);
@@ -106,118 +104,39 @@ enum elapse_error elapse_wheel_init_sized(struct elapse_wheel *wheel, size_t whe
     wheel->clock = elapse__clock_at(now);
     wheel->pointer = wheel->clock;
     wheel->wake = ELAPSE_NEVER;
+    wheel->least = ELAPSE_NEVER;
+    wheel->ahead = ELAPSE_NEVER;
+    for (unsigned level = 0; level < ELAPSE__WHEEL_LEVELS; level++) {
+        unsigned half = elapse__wheel_block(wheel->pointer, level) & 1;
+        wheel->present_words |= elapse__wheel_block_words(level, half);
+        wheel->last[level] = elapse__wheel_last_of_level(wheel->pointer, level);
+    }
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++)
         elapse__ring_init(&wheel->slots[slot].timers);
     return ELAPSE_OK;
-}
-
-/* ---- occupancy ---- */
-
-static void mark_occupied(struct elapse_wheel *wheel, unsigned slot)
-{
-    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    ELAPSE__ASSERT(!elapse__bitmap_has(wheel->occupied, slot));
-    elapse__bitmap_set(wheel->occupied, slot);
-    wheel->occupied_words |= UINT32_C(1) << slot / 64;
-}
-
-static void mark_empty(struct elapse_wheel *wheel, unsigned slot)
-{
-    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
-    ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
-    uint64_t *word = &wheel->occupied[slot / 64];
-    *word &= ~(UINT64_C(1) << slot % 64);
-    if (*word == 0)
-        wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);
-    if (slot == wheel->cascading)
-        wheel->cascading = 0;
-}
-
-/*
- * The slot to be popped from next. Slots are numbered level by level, so the lowest
- * number is the first slot of the lowest level. Requires that a slot is occupied.
- */
-static unsigned first_slot(const struct elapse_wheel *wheel)
-{
-    ELAPSE__ASSERT(wheel->occupied_words != 0);
-    unsigned word = elapse__lowest_bit(wheel->occupied_words);
-    ELAPSE__ASSERT(word < ELAPSE__WHEEL_WORDS);
-    unsigned slot = word * 64 + elapse__lowest_bit(wheel->occupied[word]);
-    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    ELAPSE__ASSERT(!elapse__ring_empty(&wheel->slots[slot].timers));
-    return slot;
-}
-
-/* The tick before which no pending timer is due. */
-static uint64_t least_of_all(const struct elapse_wheel *wheel)
-{
-    return wheel->occupied_words == 0 ? ELAPSE_NEVER : wheel->slots[first_slot(wheel)].least;
 }
 
 /* ---- placing ---- */
 
 /*
  * Moves the pointer towards the clock as far as every timer keeps its slot: to
- * the tick of the first slot if that is on level 0, and otherwise to the last
- * tick before it. Beyond that, a new timer could land on a lower level than an
- * older timer with an earlier deadline.
+ * the tick of the first slot of level 0, and to the last
+ * tick before the first slot of another level. Beyond that, a new timer could land on a lower
+ * level than an older timer with an earlier deadline.
  */
 static void catch_up(struct elapse_wheel *wheel)
 {
     ELAPSE__ASSERT(wheel->cascading == 0);
     uint64_t limit = wheel->clock;
-    if (wheel->occupied_words != 0) {
-        unsigned slot = first_slot(wheel);
+    uint64_t words = elapse__wheel_first_words(wheel, wheel->occupied_words);
+    for (; words != 0; words &= words - 1) {
+        unsigned slot = elapse__wheel_first_in_word(wheel->occupied, elapse__lowest_bit(words));
         uint64_t tick = elapse__wheel_first_tick(wheel->pointer, slot);
         uint64_t last_before = slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1;
         limit = last_before < limit ? last_before : limit;
     }
-    ELAPSE__ASSERT(limit >= wheel->pointer);
-    ELAPSE__ASSERT(limit <= wheel->clock);
-    wheel->pointer = limit;
-}
-
-/* Makes an empty slot ready for its first timer. */
-static void open_slot(struct elapse_wheel *wheel, unsigned slot, uint64_t deadline)
-{
-    ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
-    ELAPSE__ASSERT(deadline >= elapse__wheel_first_tick(wheel->pointer, slot));
-    ELAPSE__ASSERT(deadline <= elapse__wheel_last_tick(wheel->pointer, slot));
-    mark_occupied(wheel, slot);
-    wheel->slots[slot].least = deadline;
-    wheel->slots[slot].entered = 0;
-}
-
-/*
- * The slot with this number. The empty statement hides from the compiler how its
- * address was computed; otherwise it computes the address again for every field (a
- * stop and start took 5.0 ns and take 4.6; docs/decisions/0003-start-and-stop.md).
- */
-static inline struct elapse__wheel_slot *slot_at(struct elapse_wheel *wheel, unsigned slot)
-{
-    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    struct elapse__wheel_slot *at = &wheel->slots[slot];
-    __asm__("" : "+r"(at));
-    return at;
-}
-
-/* Puts a timer that is in no ring into an open slot, as the newest. */
-static inline void append_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
-                                unsigned slot, struct elapse__wheel_slot *entered)
-{
-    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
-    ELAPSE__ASSERT(timer->deadline >= entered->least);
-    elapse__ring_append(&entered->timers, &timer->keep.link);
-    timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
-    ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
-}
-
-static void lower_wake(struct elapse_wheel *wheel, uint64_t deadline)
-{
-    if (deadline < wheel->wake)
-        wheel->wake = deadline;
-    ELAPSE__ASSERT(wheel->wake <= deadline);
+    elapse__wheel_set_pointer(wheel, limit);
+    ELAPSE__ASSERT(wheel->cascading == 0);
 }
 
 /*
@@ -229,18 +148,21 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     uint64_t deadline = timer->deadline;
     if (wheel->cascading == 0)
         catch_up(wheel);
-    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
+    unsigned slot = elapse__wheel_slot_for(wheel, deadline);
     /* If it had timers, they would have lain in the slot found first, or have kept the
      * pointer from coming this far. */
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
-    open_slot(wheel, slot, deadline);
-    lower_wake(wheel, deadline);
-    append_timer(wheel, timer, slot, &wheel->slots[slot]);
+    elapse__wheel_open_slot(wheel, slot, deadline);
+    elapse__wheel_lower_least(wheel, deadline);
+    elapse__wheel_append(wheel, timer, slot, &wheel->slots[slot]);
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
 {
-    mark_empty(wheel, elapse__wheel_slot_of(place));
+    unsigned slot = elapse__wheel_slot_of(place);
+    elapse__wheel_mark_empty(wheel, slot);
+    if (wheel->slots[slot].least == wheel->least)
+        elapse__wheel_find_least(wheel);
 }
 
 ELAPSE__COLD void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -264,19 +186,19 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
     ELAPSE__ASSERT(timer->place == 0);
     deadline = elapse__stored_deadline(wheel->clock, deadline);
     ELAPSE__ASSERT(deadline >= wheel->pointer);
-    wheel->count++;
+    wheel->started++;
     timer->deadline = deadline;
-    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    struct elapse__wheel_slot *entered = slot_at(wheel, slot);
+    unsigned slot = elapse__wheel_slot_for(wheel, deadline);
+    struct elapse__wheel_slot *entered = elapse__wheel_slot_at(wheel, slot);
     if (elapse__ring_empty(&entered->timers)) {
         start_in_empty_slot(wheel, timer);
         return;
     }
     if (deadline < entered->least) {
         entered->least = deadline;
-        lower_wake(wheel, deadline); /* it is no later than any slot's `least` */
+        elapse__wheel_lower_least(wheel, deadline); /* it is no later than any slot's `least` */
     }
-    append_timer(wheel, timer, slot, entered);
+    elapse__wheel_append(wheel, timer, slot, entered);
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,
@@ -287,180 +209,11 @@ void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *
     ELAPSE__ASSERT(timer->deadline >= wheel->clock);
 }
 
-/* ---- popping ---- */
-
-/*
- * Puts a timer that was just taken out of a ring where its deadline belongs. The
- * deadline may have passed. The pointer stays: it is at the tick that is being popped,
- * or at the least deadline of the slot that is being cascaded.
- *
- * `trails` are the trails of the cascade. The slots below `lower_slots` were empty
- * when the cascade began: into these the timer goes as the oldest. Into other slots it
- * goes as the newest: it was postponed, and older timers with its deadline may be there.
- */
-static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
-                              unsigned lower_slots, struct elapse__scratch_trails *trails)
-{
-    uint64_t deadline = timer->deadline;
-    ELAPSE__ASSERT(deadline >= wheel->pointer);
-    unsigned slot = elapse__wheel_slot_for(wheel->pointer, deadline);
-    ELAPSE__ASSERT(slot != wheel->cascading || slot == 0);
-    struct elapse__wheel_slot *entered = slot_at(wheel, slot);
-    if (elapse__ring_empty(&entered->timers))
-        open_slot(wheel, slot, deadline);
-    else if (deadline < entered->least)
-        entered->least = deadline;
-
-    if (slot >= lower_slots) {
-        append_timer(wheel, timer, slot, entered);
-        return;
-    }
-    elapse__ring_prepend(&entered->timers, &timer->keep.link);
-    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-        timer->place = elapse__place_on_trail(wheel, slot, entered->entered++, timer);
-    } else {
-        timer->place = slot + 1;
-        elapse__leave_scratch_trail(trails, wheel, slot, timer);
-    }
-    ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
-}
-
-/*
- * Moves the timers of the slot that is being cascaded, from the newest to the
- * oldest, while `*budget` lasts. Returns true when the slot is empty.
- */
-static bool cascade_slot(struct elapse_wheel *wheel, size_t *budget)
-{
-    unsigned slot = wheel->cascading;
-    ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
-    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    struct elapse__link *ring = &wheel->slots[slot].timers;
-    struct elapse__link *link = ring->previous;
-    unsigned lower_slots = elapse__wheel_first_slot(elapse__wheel_level(slot));
-    size_t left = *budget;
-
-    ELAPSE__ASSERT(link != ring);
-
-    struct elapse__scratch_trails trails;
-    memset(trails.entered, 0, sizeof trails.entered);
-    elapse__prefetch_trail(wheel, slot);
-    for (; link != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(link);
-        ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
-        elapse__prefetch(timer->place);
-        link = link->previous;
-        move_timer(wheel, timer, lower_slots, &trails);
-    }
-    elapse__ring_close_behind(ring, link);
-    wheel->moves += *budget - left;
-    *budget = left;
-    if (link != ring)
-        return false;
-    mark_empty(wheel, slot);
-    ELAPSE__ASSERT(wheel->cascading == 0);
-    return true;
-}
-
-/*
- * The last timer of the slot that is being cascaded, if it is due at the pointer; NULL
- * otherwise. No other timer is due before it, so it can be popped from where it is.
- * Thus a timer that is alone in its slot is never moved.
- */
-static struct elapse_timer *last_in_cascade(const struct elapse_wheel *wheel)
-{
-    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, wheel->cascading));
-    const struct elapse__link *ring = &wheel->slots[wheel->cascading].timers;
-    ELAPSE__ASSERT(!elapse__ring_empty(ring));
-    struct elapse_timer *timer = elapse__ring_timer(ring->next);
-    bool one_is_left = ring->next == ring->previous;
-    return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;
-}
-
-/*
- * Finds the timer to be popped next and stores it in `*due`; stores NULL if none
- * is due. Moves the timers that have to be moved first, while `*budget` lasts.
- * Returns false if the budget did not suffice.
- */
-static bool find_due(struct elapse_wheel *wheel, size_t *budget, struct elapse_timer **due)
-{
-    *due = NULL;
-    for (;;) {
-        if (wheel->cascading != 0) {
-            *due = last_in_cascade(wheel);
-            if (*due != NULL)
-                return true;
-            if (!cascade_slot(wheel, budget))
-                return false;
-        }
-        uint64_t tick = least_of_all(wheel);
-        wheel->wake = tick;
-        if (tick > wheel->clock)
-            return true;
-
-        unsigned slot = first_slot(wheel);
-        ELAPSE__ASSERT(tick >= wheel->pointer);
-        wheel->pointer = tick;
-        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-            wheel->cascading = slot;
-            continue;
-        }
-        struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
-        ELAPSE__ASSERT(elapse__wheel_slot_of(oldest->place) == slot);
-        ELAPSE__ASSERT(oldest->deadline >= tick);
-        elapse__prefetch(oldest->place);
-        if (oldest->deadline == tick) {
-            *due = oldest;
-            return true;
-        }
-        /* It was postponed. */
-        if (*budget == 0)
-            return false;
-        --*budget;
-        wheel->moves++;
-        if (elapse__ring_remove(&oldest->keep.link))
-            mark_empty(wheel, slot);
-        move_timer(wheel, oldest, 0, NULL);
-    }
-}
-
-struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
-{
-    struct elapse_timer *due;
-    size_t budget = SIZE_MAX;
-    bool found = find_due(wheel, &budget, &due);
-    ELAPSE__ASSERT(found);
-    (void)found;
-    if (due == NULL)
-        return NULL;
-    ELAPSE__ASSERT(due->deadline == wheel->pointer);
-    ELAPSE__ASSERT(due->deadline <= wheel->clock);
-    ELAPSE__ASSERT(wheel->count > 0);
-    /* When the slot's last timer is popped, the next wake-up is worked out at once. This
-     * usually spares the caller one call that would find nothing due. */
-    if (elapse__ring_remove(&due->keep.link)) {
-        mark_empty(wheel, elapse__wheel_slot_of(due->place));
-        wheel->wake = least_of_all(wheel);
-    }
-    due->place = 0;
-    wheel->count--;
-    return due;
-}
-
-bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves)
-{
-    struct elapse_timer *due;
-    bool found = find_due(wheel, &max_moves, &due);
-    ELAPSE__ASSERT(due == NULL || due->deadline <= wheel->clock);
-    return found;
-}
+/* ---- asking ---- */
 
 uint64_t elapse_wheel_next(const struct elapse_wheel *wheel)
 {
-    if (wheel->cascading != 0) {
-        ELAPSE__ASSERT(wheel->wake <= wheel->clock);
-        return wheel->wake;
-    }
-    return least_of_all(wheel);
+    return wheel->least;
 }
 
 uint64_t elapse_wheel_remaining(const struct elapse_wheel *wheel, const struct elapse_timer *timer)
