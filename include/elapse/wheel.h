@@ -3,7 +3,7 @@
  *
  * Starting, stopping and popping a timer cost O(1), however many timers are pending and
  * however far away their deadlines are. Empty time costs nothing. The wheel needs no
- * memory beyond its own struct (sizeof(struct elapse_wheel), some 56 KiB) and the
+ * memory beyond its own struct (sizeof(struct elapse_wheel), some 122 KiB) and the
  * callers' timers. Start, stop, advance and pop allocate nothing and cannot fail.
  *
  * Use:
@@ -162,10 +162,18 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
     return elapse_wheel_init_sized(wheel, sizeof *wheel, now);
 }
 
-/* What elapse_wheel_start calls for a timer that is idle, and for a pending one that is
- * not merely postponed. */
+/*
+ * Arms `timer`, which is idle, for the tick `deadline`. Use it in place of elapse_wheel_start where
+ * you know that the timer is idle: it need not read the timer to find out, which saves a cache
+ * miss.
+ * Requires that the timer is idle. Its memory need not be initialised, except in a build with
+ * assertions, which asserts it.
+ * Cost: O(1).
+ */
 ELAPSE_API void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         uint64_t deadline);
+
+/* What elapse_wheel_start calls for a pending timer that is not merely postponed. */
 ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                            uint64_t deadline);
 
@@ -266,10 +274,13 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * in the order of arming. There is one exception: a timer that was started again while pending,
  * at the same or a later deadline, may come at any position among the timers of its new
  * deadline.
- * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
+ * Cost: O(1) for the timer itself, plus moves: each timer is
  * moved at most once per level for each arming, and once more for each time that
- * it was postponed. One call may have to move all timers of a whole slot; use
- * cascade where that matters. Moving takes some 9 KiB of stack. When nothing is due: one
+ * it was postponed. If the time advances tick by tick, pop moves timers ahead, some at each tick,
+ * and few are left to move when they are due: on each level at most 128 timers a tick, or
+ * an equal share for each tick that is left where that is more. After a jump over many ticks, one
+ * call may have to move all timers of one slot a level; use cascade where that matters, and
+ * cascade_ahead in the time before. When there is nothing to do: one
  * comparison. But if the timer with the least deadline of a slot was stopped or postponed, that
  * deadline causes one spurious wake-up.
  */
@@ -288,7 +299,7 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
  *         serve_something_else();
  *     timer = elapse_wheel_pop(&wheel);
  *
- * Cost: O(max_moves), and some 9 KiB of stack.
+ * Cost: O(max_moves).
  */
 ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves);
 

@@ -1,33 +1,41 @@
 /*
- * The hierarchical timing wheel: start, stop, pop.
+ * The hierarchical timing wheel: start and stop. Pop and the cascades are in wheel_cascade.c.
  *
- * A timer lies on the level of the highest digit in which its deadline and the
- * pointer differ, in the slot of the deadline's digit there. So every timer on a
- * lower level is due before any timer on a higher level, and on one level a lower
- * slot is due before a higher slot. Level 0 has 128 slots of one tick each, every
- * other level has 64 slots:
+ * Time is cut into blocks. A block of level 0 is 128 ticks, and a block of every other level is 64
+ * blocks of the level below. Each level has slots for two blocks: the present block,
+ * which the pointer is in, and the next. Level 0 has 256 slots of one tick each, every other level
+ * has 128 slots, each as wide as a block of the level below. A timer lies on the lowest level
+ * whose present or next block has its deadline. The slots of a level form a ring: what was the
+ * present block becomes the next block after the next.
  *
- *                      pointer = 3 | 14 | 100        (digits, highest first)
- *                                |    |    |
- *     level 2   [..3..]  . . . . ^    |    |
- *               slots 4-63 may hold   |    |         deadline 5 |  0 |   0
- *                  5: o               |    |         -> level 2, slot 5
- *     level 1              [..14..]...^    |
- *               slots 15-63 may hold       |         deadline 3 | 20 |   9
- *                  20: o o                 |         -> level 1, slot 20
- *     level 0                    [..100..].^
- *               slots 100-127 may hold               deadline 3 | 14 | 103
- *                  103: o o o                        -> level 0, slot 103
+ *      pointer = 300, in block 2 of level 0 (ticks 256-383) and in block 0 of level 1 (0-8191)
  *
- * Pop takes the first slot of the lowest occupied level. On level 0 all timers of a
- * slot are due at one tick, and they are popped from the oldest on. On a higher level
- * the pointer jumps to the least deadline in the slot. Every timer in the slot then
- * belongs on a lower level, and the slot is cascaded: its timers are moved down, one
- * by one.
+ *      level 0   block 2: ticks 256-383, present    block 3: ticks 384-511, next
+ *                . . . . 300                        . . . . . . . . . . . . .
+ *                        ^ pointer   310: o o            400: n
+ *
+ *      level 1   slot  0  1  2        3          4          5   ...  63 | 64   ...   127
+ *                ticks 0- 128- 256-   384-511    512-639    640-        | 8192-      16383
+ *                      at the pointer: closed:   open:                  |
+ *                      empty           o o o     o   o                  |
+ *
+ * Slot 3 of level 1 covers the next block of level 0. It was open while the pointer was in block
+ * 1 or before. Since then it is closed: a new timer with a deadline in its ticks, like n, goes to
+ * level 0. So it can be cascaded ahead of time, its timers moved down a few at a time. When the
+ * pointer enters block 3, it is empty.
+ *
+ * Pop takes the least deadline of all: the least of the first slots of each level. On level 0 all
+ * timers of a slot are due at one tick, and they are popped from the oldest on. When the pointer
+ * enters a slot of a higher level that still has timers, the slot is cascaded on
+ * demand: it must be empty before the next timer is popped. Slots of up to 128 timers are always
+ * left to that, so that a lone timer far away is not moved at all. A slot with more is populous.
+ * Pop cascades it ahead while it is closed: as late as a batch of 128 timers at each tick
+ * suffices, or, if that does not suffice, from the first tick on in equal shares. That work is done
+ * when pop has no timer to return, so that it does not delay a timer that is due.
  *
  * There are two times. `clock` is the time that the caller gave last; `pointer` is the
  * tick from which the slots are counted. Advancing sets the clock and nothing else. The
- * pointer follows when pop takes a slot, or when a start opens an empty slot
+ * pointer follows when pop finds a due timer or works ahead, or when a start opens an empty slot
  * (`catch_up`). A pointer that trails far behind is correct but slower: timers then
  * start on higher levels, and take more steps down.
  *
@@ -37,42 +45,53 @@
  *     bit in `occupied_words` exactly while one of the word's slots has timers.
  *  3. Every ring is closed in both directions, and the place of each timer in it
  *     names the ring's slot.
- *  4. `count` timers are in the rings.
- *  5. An occupied slot lies ahead of the pointer: its digit is greater than the
- *     pointer's digit on that level; on level 0 it may be equal.
+ *  4. `started` - `stopped` - `popped` timers are in the rings.
+ *  5. An occupied slot lies ahead of the pointer. On level 0 it may be at the pointer, and on
+ *     another level if `cascading` has the level.
  *  6. A slot's `least` is one of the ticks that the slot covers, and no timer in
  *     it has an earlier deadline. (A timer may have a later deadline, even one beyond
  *     the slot: a postponed timer stays where it is until its slot's turn.)
- *  7. `wake` is no later than the `least` of any occupied slot.
- *  8. `cascading` is 0, or it is an occupied slot above level 0 whose digit equals the
- *     pointer's, as an exception to 5; `wake` is then not after the clock.
+ *  7. `least` is no later than the `least` of any occupied slot. If it is after the clock, it
+ *     is the earliest of them. `wake` is no later than `least`.
+ *  8. `cascading` has the levels above 0 whose slot at the pointer is occupied, and no others.
+ *  9. `last` and `present_words` say of each level what follows from the pointer.
+ * 10. A slot in `populous` is occupied and above level 0, and `populous_words` has its word.
+ *     `ahead` is no later than the next tick, or no later than the first tick of any
+ *     populous slot. `wake` is no later than `ahead`.
  *
  * Who changes what:
- *     start        idle -> a ring; or only the deadline (postponing)
- *     stop         a ring -> idle
- *     pop_due      a ring -> idle; wake, when the timer was the last of its slot
- *     move_timer   a ring -> another ring (cascade; pop of a postponed timer)
+ *     start         idle -> a ring; or only the deadline (postponing)
+ *     stop          a ring -> idle
+ *     pop_due       a ring -> idle
+ *     cascade_slot  a ring -> rings of lower levels; postponed timers go to any level
  *     open_slot, mark_empty   the bits of a slot; the latter ends the slot's cascade
- *     catch_up     pointer, as far as no timer's slot changes
- *     find_due     pointer, cascading, wake: goes on to the next slot
- *     cascade_slot moves the timers of one slot
+ *     mark_populous populous, and ahead: sets it to the tick at which the slot closes
+ *     set_pointer   pointer, last, present_words, cascading
+ *     catch_up      the pointer, as far as no timer's slot changes
+ *     find_due      the pointer: goes on to the least deadline, or to the clock
+ *     work_ahead    ahead, worked
+ *     find_least    least, wake: after slots were emptied
  *
- * Order. The rings keep the order of arming. A cascade walks from the newest timer to
- * the oldest and puts each in front of its new ring. The rings of the lower levels
- * were empty when the cascade began, so the order is kept, even when the cascade is done
- * in steps and new timers are appended meanwhile. Two timers with the same deadline
- * are always in the same slot: the pointer never moves past the point where a new
- * timer would lie on a lower level than an older timer with the same deadline.
+ * Order. The rings keep the order of arming. Of two timers with the same deadline on different
+ * levels, the one on the higher level is older: as the pointer goes on, a deadline's slot for new
+ * timers goes down and never up. A cascade walks from the newest timer to the oldest and puts each
+ * in front of its new ring. There it is older than all timers with its deadline,
+ * provided that no level that it skips has some: those are newer. If a closed slot on the
+ * way has timers, the timer is put in front of that slot and goes no further. For the same reason
+ * the slots at the pointer are cascaded from the lowest level on. So the order is kept, even when
+ * cascades are done in steps, on several levels at once, and new timers are appended meanwhile.
  *
  * ELAPSE_NEVER is a deadline like any other, in the slot that its digits give. The
  * clock never reaches it, because the clock ends one tick before it.
  *
  * Postponing. Starting a pending timer at a later deadline stores the deadline and
- * nothing else. The timer is moved by that deadline when its slot's turn comes.
+ * nothing else. The timer is moved by that deadline when its slot is cascaded, or when its turn
+ * comes on level 0.
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels",
  * SOSP 1987, scheme 7. Their wheel visits every slot and moves timers as the clock
- * passes; the bitmaps, the least deadlines and the cascade on demand are different here.
+ * passes; the two blocks, the bitmaps, the least deadlines and the cascades on demand are
+ * different here.
  */
 #include <string.h>
 
