@@ -59,7 +59,7 @@
  *     `ahead` is no later than the next tick, or no later than the first tick of any
  *     populous slot. `wake` is no later than `ahead`.
  *
- * Who changes what:
+ * Changes, and where they are made:
  *     start         idle -> a ring; or only the deadline (postponing)
  *     stop          a ring -> idle
  *     pop_due       a ring -> idle

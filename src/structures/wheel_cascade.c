@@ -243,7 +243,7 @@ static uint64_t next_work(const struct elapse_wheel *wheel)
 }
 
 /*
- * Cascades a little further what is needed later, and finds out when to go on. Requires that
+ * Cascades some timers that will be needed later, and finds out when to go on. Requires that
  * no timer is due. A slot at the pointer comes first,
  * then the closed slots with more than a few timers, from the lowest level on. `ahead` is after
  * the clock then, unless it is worth while to call again: the pointer can go on.
