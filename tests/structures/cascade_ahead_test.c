@@ -1,0 +1,251 @@
+/*
+ * Promise 6, of the wheel: when time advances one tick at a time, no tick moves many timers, even
+ * if a million are pending. What only the wheel has: cascading ahead of time, and starting a timer
+ * that is known to be idle.
+ */
+#include "subject.h"
+
+#include <stdlib.h>
+
+#include <elapse/wheel.h>
+
+#include "random.h"
+
+enum { MANY = 1000000, BATCH = ELAPSE__WHEEL_BATCH, FEW = ELAPSE__WHEEL_FEW };
+
+static struct elapse_wheel wheel;
+
+static struct elapse_timer *open_wheel(size_t timers)
+{
+    struct elapse_timer *memory = calloc(timers, sizeof *memory);
+
+    assert_non_null(memory);
+    assert_int_equal(elapse_wheel_init(&wheel, 0), ELAPSE_OK);
+    return memory;
+}
+
+/* Advances to `tick` and pops until NULL; each timer popped must be due at this very tick. Returns the moves. */
+static uint64_t moves_of_tick(uint64_t tick, size_t *popped)
+{
+    uint64_t moves = elapse_wheel_moves(&wheel);
+    const struct elapse_timer *timer;
+
+    elapse_wheel_advance(&wheel, tick);
+    while ((timer = elapse_wheel_pop(&wheel)) != NULL) {
+        assert_int_equal(elapse_timer_deadline(timer), tick);
+        ++*popped;
+    }
+    return elapse_wheel_moves(&wheel) - moves;
+}
+
+static void start_uniformly(struct elapse_timer *timers, uint64_t first, uint64_t span)
+{
+    struct random_source source = {.state = 12345};
+
+    for (size_t i = 0; i < MANY; i++)
+        elapse_wheel_start_idle(&wheel, &timers[i], first + random_below(&source, span));
+}
+
+/* Returns the most moves of one tick. */
+static uint64_t most_moves(uint64_t first, uint64_t span)
+{
+    struct elapse_timer *timers = open_wheel(MANY);
+    uint64_t most = 0;
+    size_t popped = 0;
+
+    start_uniformly(timers, first, span);
+    for (uint64_t tick = 1; tick < first + span; tick++) {
+        uint64_t moves = moves_of_tick(tick, &popped);
+
+        most = moves > most ? moves : most;
+    }
+    assert_int_equal(popped, MANY);
+    assert_true(elapse_wheel_moves(&wheel) <= (uint64_t)2 * MANY);
+    free(timers);
+    return most;
+}
+
+/* A million timers in 2^20 ticks: a slot of level 1 has 128 on average, and one of level 2 has
+ * 8192, which a batch at each of 64 ticks moves. */
+static void promise_6_no_tick_moves_many_of_a_million_timers(void **state)
+{
+    (void)state;
+    assert_true(most_moves(1, (1 << 20) - 1) <= 2 * BATCH + FEW);
+}
+
+/* A million timers in 5000 ticks, on both sides of a multiple of 8192. A slot of level 1 has 25,600
+ * of them, 200 for each of the 128 ticks before it; one of level 2 has half a million, 61 for
+ * each of the 8192 ticks before it, which are moved in batches. */
+static void promise_6_no_tick_moves_many_of_a_burst(void **state)
+{
+    (void)state;
+    assert_true(most_moves(4 * 8192 - 2500, 5000) <= 200 * 105 / 100 + BATCH);
+}
+
+/* All in the last tick of a slot of level 2, with few ticks between two visits. */
+static void promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart(void **state)
+{
+    enum { STEP = 10, DEADLINE = 3 * 8192 - 1 };
+    struct elapse_timer *timers = open_wheel(MANY);
+    uint64_t most = 0;
+    size_t popped = 0;
+
+    (void)state;
+    start_uniformly(timers, DEADLINE, 1);
+    for (uint64_t tick = DEADLINE % STEP; tick <= DEADLINE; tick += STEP) {
+        uint64_t moves = moves_of_tick(tick, &popped);
+
+        most = moves > most ? moves : most;
+    }
+    assert_int_equal(popped, MANY);
+    /* A million from level 1 in 128 ticks. */
+    assert_true(most <= (uint64_t)2 * STEP * MANY / 128);
+    free(timers);
+}
+
+static void cascading_ahead_leaves_pop_nothing_to_move(void **state)
+{
+    enum { FIRST = 8192, SPAN = 1000 };
+    struct elapse_timer *timers = open_wheel(MANY);
+    size_t calls = 0;
+    size_t popped = 0;
+
+    (void)state;
+    start_uniformly(timers, FIRST + 8192, SPAN);
+    assert_int_equal(elapse_wheel_next_cascade(&wheel), FIRST);
+    assert_true(elapse_wheel_cascade_ahead(&wheel, 1000)); /* too early */
+    assert_int_equal(elapse_wheel_moves(&wheel), 0);
+
+    elapse_wheel_advance(&wheel, FIRST);
+    uint64_t next = elapse_wheel_next(&wheel);
+    while (!elapse_wheel_cascade_ahead(&wheel, 1000)) {
+        calls++;
+        assert_true(elapse_wheel_moves(&wheel) <= calls * 1000);
+        assert_int_equal(elapse_wheel_next(&wheel), next);
+    }
+    assert_true(calls >= MANY / 1000 - 1);
+    assert_int_equal(elapse_wheel_moves(&wheel), MANY);
+    assert_true(elapse_wheel_next_cascade(&wheel) > FIRST);
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+
+    /* The rest lies on level 1, and is cascaded before its first timer is due. */
+    elapse_wheel_advance(&wheel, next - 1);
+    while (!elapse_wheel_cascade_ahead(&wheel, 1000))
+        assert_true(++calls <= 3 * MANY / 1000);
+    for (uint64_t tick = next - 1; tick < FIRST + 8192 + 128; tick++)
+        assert_true(moves_of_tick(tick, &popped) <= 2 * MANY / SPAN);
+    assert_true(popped > 0);
+    elapse_wheel_clear(&wheel);
+    assert_true(elapse_wheel_next_cascade(&wheel) == ELAPSE_NEVER);
+    free(timers);
+}
+
+/* A jump into a slot before its first deadline: nothing is due, so pop moves a batch and no more.
+ * Cascading ahead finishes the slot. */
+static void a_jump_into_a_slot_moves_a_batch(void **state)
+{
+    enum { TIMERS = 10000, FIRST = 5 * 8192 };
+    struct elapse_timer *timers = open_wheel(TIMERS);
+    size_t calls = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < TIMERS; i++)
+        elapse_wheel_start(&wheel, &timers[i], FIRST + 5000 + i / 10);
+    elapse_wheel_advance(&wheel, FIRST + 100);
+    assert_null(elapse_wheel_pop(&wheel));
+    assert_int_equal(elapse_wheel_moves(&wheel), BATCH);
+    assert_int_equal(elapse_wheel_next(&wheel), FIRST + 5000);
+    assert_int_equal(elapse_wheel_next_cascade(&wheel), FIRST + 100);
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    assert_null(elapse_wheel_pop(&wheel));
+    assert_int_equal(elapse_wheel_moves(&wheel), BATCH);
+    while (!elapse_wheel_cascade_ahead(&wheel, 100))
+        assert_true(++calls <= TIMERS / 100);
+    assert_int_equal(elapse_wheel_moves(&wheel), TIMERS);
+    for (uint64_t i = 0; i < TIMERS; i++) {
+        elapse_wheel_advance(&wheel, FIRST + 5000 + i / 10);
+        assert_ptr_equal(elapse_wheel_pop(&wheel), &timers[i]);
+    }
+    free(timers);
+}
+
+/* Stops during a cascade that is done in steps: the trails that the next step finds are read again
+ * from the ring, and order is kept. */
+static void stops_between_two_steps_keep_the_order(void **state)
+{
+    enum { TIMERS = 6000, FIRST = 3 * 8192 };
+    struct elapse_timer *timers = open_wheel(TIMERS);
+    uint64_t number = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < TIMERS; i++)
+        elapse_wheel_start(&wheel, &timers[i], FIRST + i / 100);
+    elapse_wheel_advance(&wheel, FIRST - 8192);
+    for (size_t i = 0; !elapse_wheel_cascade_ahead(&wheel, 7); i += 5)
+        assert_true(elapse_wheel_stop(&wheel, &timers[i]) == (i < TIMERS));
+    elapse_wheel_advance(&wheel, FIRST + TIMERS);
+    for (const struct elapse_timer *timer; (timer = elapse_wheel_pop(&wheel)) != NULL;) {
+        assert_true((uint64_t)(timer - timers) >= number);
+        number = (uint64_t)(timer - timers) + 1;
+    }
+    assert_int_equal(number, TIMERS);
+    assert_int_equal(elapse_wheel_count(&wheel), 0);
+    free(timers);
+}
+
+static void new_timers_come_after_those_that_are_cascaded_ahead(void **state)
+{
+    enum { OLD = 300, NEW = 300, DEADLINE = 2 * 8192 + 77 };
+    struct elapse_timer *timers = open_wheel(OLD + NEW);
+
+    (void)state;
+    for (size_t i = 0; i < OLD; i++)
+        elapse_wheel_start_idle(&wheel, &timers[i], DEADLINE);
+    for (size_t i = 0; i < NEW; i++) {
+        elapse_wheel_advance(&wheel, 8192 + 27 * i);
+        assert_null(elapse_wheel_pop(&wheel));
+        (void)elapse_wheel_cascade_ahead(&wheel, i % 3);
+        elapse_wheel_start_idle(&wheel, &timers[OLD + i], DEADLINE);
+        assert_int_equal(elapse_wheel_check(&wheel), 0);
+    }
+    elapse_wheel_advance(&wheel, DEADLINE);
+    for (size_t i = 0; i < OLD + NEW; i++)
+        assert_ptr_equal(elapse_wheel_pop(&wheel), &timers[i]);
+    assert_null(elapse_wheel_pop(&wheel));
+    free(timers);
+}
+
+static void a_due_timer_comes_before_cascading_ahead(void **state)
+{
+    struct elapse_timer *timers = open_wheel(FEW + 2);
+
+    (void)state;
+    elapse_wheel_start(&wheel, &timers[0], 5);
+    for (size_t i = 1; i < FEW + 2; i++)
+        elapse_wheel_start(&wheel, &timers[i], 300);
+    elapse_wheel_advance(&wheel, 200);
+    assert_true(elapse_wheel_cascade_ahead(&wheel, 1000));
+    assert_int_equal(elapse_wheel_moves(&wheel), 0);
+    assert_ptr_equal(elapse_wheel_pop(&wheel), &timers[0]);
+    assert_false(elapse_wheel_cascade_ahead(&wheel, 0));
+    assert_int_equal(elapse_wheel_moves(&wheel), 0);
+    assert_true(elapse_wheel_cascade_ahead(&wheel, 1000));
+    assert_int_equal(elapse_wheel_moves(&wheel), FEW + 1);
+    free(timers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(promise_6_no_tick_moves_many_of_a_million_timers),
+        cmocka_unit_test(promise_6_no_tick_moves_many_of_a_burst),
+        cmocka_unit_test(promise_6_moves_are_shared_among_visits_that_are_some_ticks_apart),
+        cmocka_unit_test(cascading_ahead_leaves_pop_nothing_to_move),
+        cmocka_unit_test(a_jump_into_a_slot_moves_a_batch),
+        cmocka_unit_test(stops_between_two_steps_keep_the_order),
+        cmocka_unit_test(new_timers_come_after_those_that_are_cascaded_ahead),
+        cmocka_unit_test(a_due_timer_comes_before_cascading_ahead),
+    };
+
+    return cmocka_run_group_tests_name("cascade_ahead", tests, NULL, NULL);
+}
