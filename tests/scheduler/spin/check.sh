@@ -12,7 +12,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=${CC:-cc}
 readonly here compiler
-readonly models=(pull queue sleep task)
+readonly models=(key pull queue sleep task wheels)
 
 # More than any search needs: what reaches a limit fails.
 readonly depth_max=20000 memory_max_mib=1024

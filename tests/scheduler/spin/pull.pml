@@ -15,17 +15,21 @@
  * scheduler is started and closed, elsewhere the first one before it is started.
  *
  * Shown: no deadline that a call of schedule has returned for is slept through, neither by the thread that
- * sleeps for all nor by those that wait for the descriptor; the turn to sleep is never lost, and never
- * two have it; each task is taken once or collected by closing, and not before its time; closing
- * collects when nobody sleeps and all that was taken is done, wakes all threads that wait in take, and
- * no thread touches the alarms after it; and, by the search for cycles, nobody goes round for ever.
+ * sleeps for all nor by those that wait for the descriptor; the turn to sleep is never lost, also if
+ * the thread that was woken for it has reached its time-out, and never two have it; one deadline wakes one
+ * thread, and another one wakes only because a thread has left with the turn; each task is taken
+ * once or collected by closing, and not before its time; closing collects when no thread sleeps and
+ * all that was taken is done, wakes all threads that wait in take, and no thread touches the alarms
+ * after it; and, by the search for cycles, no thread goes round for ever.
  *
  * Mutants, one macro each, that have to be found out:
- *   MUTANT_TURN_KEPT         a thread that gives up sleeping does not give the turn away
- *   MUTANT_NOT_TOLD          the turn is given away, and no thread is woken
- *   MUTANT_ONE_TOLD          only one of the threads that wait for the turn is woken
+ *   MUTANT_TURN_KEPT         a thread that gives up does not pass the turn on
+ *   MUTANT_NOT_TOLD          the turn is free, and no thread is woken
+ *   MUTANT_ALL_TOLD          all threads that wait for the turn are woken (fault 6)
+ *   MUTANT_TURN_AT_WAKE      the turn is passed on by each thread that wakes (fault 6)
+ *   MUTANT_LATE_LEAVES_TURN  a thread at the end of its time does not take the turn that is free
  *   MUTANT_WAIT_LATE         the lock of pulling is released before the wait for the turn begins
- *   MUTANT_TWO_SLEEP         the turn is taken without a look at whether somebody has it
+ *   MUTANT_TWO_SLEEP         the turn is taken although another thread has it
  *   MUTANT_NO_ANNOUNCE       schedule does not see to the alarms
  *   MUTANT_START_NOT_ARMED   start does not set the alarms
  *   MUTANT_NOT_ARMED         a take that does not wait does not set the alarms
@@ -69,7 +73,7 @@ bool shard_closed;
 byte running; /* taken and not done */
 
 bool pull_lock;
-bool pull_sleeper;
+bool turn_taken;
 bool waiting[TAKERS + 1]; /* for pull_turn */
 
 mtype kind;
@@ -80,6 +84,7 @@ byte at_descriptor; /* so many takers wait for it */
 byte left;          /* so many have left */
 byte takers = 2;
 bool slept_through;
+byte wakes_due;     /* threads that have left with the turn, and have woken no other yet */
 
 #define IN_WHEEL(task) (stage[task] == STARTED || stage[task] == ANNOUNCED)
 
@@ -89,7 +94,8 @@ inline tell_all()
     waiting[0] = false;
     waiting[1] = false;
     waiting[2] = false;
-    waiting[CLOSER] = false
+    waiting[CLOSER] = false;
+    wakes_due = (closing -> 0 : wakes_due)
 }
 
 /* ---- scheduling ---- */
@@ -186,7 +192,7 @@ inline take_due()
 #ifdef MUTANT_ALARM_ROBBED
 #define SOMEBODY_SLEEPS false
 #else
-#define SOMEBODY_SLEEPS pull_sleeper
+#define SOMEBODY_SLEEPS turn_taken
 #endif
 #ifdef MUTANT_ALARM_CLOSED
 #define CLOSING_BEGAN false
@@ -234,7 +240,7 @@ inline set_alarms()
 #ifdef MUTANT_TWO_SLEEP
 #define MY_TURN true
 #else
-#define MY_TURN (!pull_sleeper)
+#define MY_TURN (!turn_taken)
 #endif
 #ifdef MUTANT_SLEEP_CLOSED
 #define MAY_WAIT true
@@ -242,23 +248,54 @@ inline set_alarms()
 #define MAY_WAIT (!closing)
 #endif
 
-/* wait_in_turn: takes the turn, or waits for it. */
-inline take_turn()
+/* A thread wakes that waited for the turn. */
+inline wake_up()
 {
-    if
-    :: atomic { !pull_lock && MAY_WAIT && MY_TURN -> pull_sleeper = true; sleeps = true }
-    :: atomic { !pull_lock && MAY_WAIT && !MY_TURN ->
+    assert(closing || wakes_due > 0);
+    wakes_due = (wakes_due > 0 -> wakes_due - 1 : 0)
+}
+
+#ifdef MUTANT_LATE_LEAVES_TURN
+#define MAY_HAVE_TURN (!late)
+#else
+#define MAY_HAVE_TURN true
+#endif
+
+/* wait_for_turn. A thread that was woken may reach its time-out before it has the lock again. */
+inline wait_for_turn()
+{
+    do
+    :: atomic { !pull_lock && MAY_WAIT && MY_TURN ->
+            assert(!turn_taken); turn_taken = MAY_HAVE_TURN; has_turn = MAY_HAVE_TURN; break }
+    :: atomic { !pull_lock && !MAY_WAIT -> break }
+    :: atomic { !pull_lock && MAY_WAIT && !MY_TURN && late -> break }
+    :: atomic { !pull_lock && MAY_WAIT && !MY_TURN && !late ->
 #ifdef MUTANT_WAIT_LATE
         skip };
         atomic { true ->
 #endif
-            waiting[me] = true };
+            waited = true; waiting[me] = true };
 end_turn:
         if
-        :: !waiting[me]
-        :: atomic { patience == TIMED -> waiting[me] = false; gave_up = true }
+        :: atomic { !waiting[me] -> wake_up() }
+        :: atomic { !waiting[me] && patience == TIMED -> wake_up(); late = true; gave_up = true }
+        :: atomic { waiting[me] && patience == TIMED ->
+                waiting[me] = false; late = true; gave_up = true }
         fi
-    :: atomic { !pull_lock && !MAY_WAIT -> skip }
+    od;
+    late = false
+}
+
+/* pthread_cond_signal(&pull_turn): any of the threads that wait */
+inline tell_one()
+{
+    if
+    :: waiting[0] -> waiting[0] = false
+    :: waiting[1] -> waiting[1] = false
+    :: waiting[2] -> waiting[2] = false
+    :: waiting[CLOSER] -> waiting[CLOSER] = false
+    :: !waiting[0] && !waiting[1] && !waiting[2] && !waiting[CLOSER] ->
+        wakes_due = (wakes_due > 0 -> wakes_due - 1 : 0)
     fi
 }
 
@@ -267,27 +304,30 @@ end_turn:
 #else
 #define TURN_KEPT false
 #endif
+#ifdef MUTANT_ALL_TOLD
+#define TELL_ALL true
+#else
+#define TELL_ALL closing
+#endif
 
-inline give_turn_away()
+/* pass_turn_on */
+inline pass_turn_on()
 {
     atomic { !pull_lock ->
-        pull_sleeper = TURN_KEPT;
-#ifdef MUTANT_ONE_TOLD
+        assert(turn_taken);
+        turn_taken = TURN_KEPT;
+        has_turn = false;
+#ifndef MUTANT_NOT_TOLD
         if
-        :: waiting[0] -> waiting[0] = false
-        :: waiting[1] -> waiting[1] = false
-        :: waiting[2] -> waiting[2] = false
-        :: waiting[CLOSER] -> waiting[CLOSER] = false
-        :: !waiting[0] && !waiting[1] && !waiting[2] && !waiting[CLOSER] -> skip
+        :: TELL_ALL -> tell_all()
+        :: !TELL_ALL -> tell_one()
         fi
-#elif !defined MUTANT_NOT_TOLD
-        tell_all()
 #endif
     }
 }
 
-/* elapse_task_take_batch for one task: in the end `got`, or `told` that it is closed, or
- * neither. */
+/* elapse_task_take_batch for one task, with take_or_wait: in the end `got`, or `told` that it is
+ * closed, or neither. */
 inline take()
 {
     gave_up = patience == AT_ONCE;
@@ -314,18 +354,28 @@ inline take()
         :: gave_up -> break
         :: else -> skip
         fi;
-        take_turn();
         if
-        :: sleeps ->
+        :: !has_turn -> wait_for_turn()
+        :: else -> skip
+        fi;
+        if
+        :: has_turn && !waited ->
             sleeper_prepare();
             earliest = wake_tick; /* elapse__earliest_wakes */
             assert(!closed && !asleep);
             sleeper_sleep(earliest);
-            d_step { earliest = 0; sleeps = false };
-            give_turn_away()
+            earliest = 0;
+#ifdef MUTANT_TURN_AT_WAKE
+            pass_turn_on();
+#endif
         :: else -> skip
-        fi
+        fi;
+        waited = false
     od;
+    if
+    :: has_turn -> d_step { wakes_due++ }; pass_turn_on()
+    :: else -> skip
+    fi;
     gave_up = false
 }
 
@@ -351,7 +401,9 @@ proctype taker(byte me; mtype patience)
     bool more; /* until take returns that no task is due */
     bool told;
     bool gave_up;
-    bool sleeps;
+    bool has_turn;
+    bool waited; /* for the turn */
+    bool late;   /* its time was over before it had the turn */
     do
     :: true ->
         if
@@ -409,6 +461,7 @@ proctype starts()
 proctype closes()
 {
     closing = true;
+    wakes_due = 0;
     shard_closed = true;
 #ifndef MUTANT_CLOSE_NO_KICK
     sleeper_kick();
@@ -416,8 +469,8 @@ proctype closes()
     atomic { !pull_lock -> tell_all() };
 #ifndef MUTANT_CLOSE_EARLY
     do
-    :: atomic { !waiting[CLOSER] && !pull_lock && pull_sleeper -> waiting[CLOSER] = true }
-    :: atomic { !waiting[CLOSER] && !pull_lock && !pull_sleeper -> break }
+    :: atomic { !waiting[CLOSER] && !pull_lock && turn_taken -> waiting[CLOSER] = true }
+    :: atomic { !waiting[CLOSER] && !pull_lock && !turn_taken -> break }
     od;
 #endif
 #ifndef MUTANT_CLOSE_SILENT
@@ -490,6 +543,6 @@ active proctype at_rest()
     assert(stage[1] == TAKEN || stage[1] == REFUSED || (closed && stage[1] == COLLECTED));
     assert(closing == closed && running == 0 && !pull_lock && !sleeper_lock);
     assert(!closed || left == takers);
-    assert(closed || by_descriptor || (left == takers - 1 && asleep && pull_sleeper));
+    assert(closed || by_descriptor || (left == takers - 1 && asleep && turn_taken));
     assert(closed || !by_descriptor || left + at_descriptor == takers)
 }

@@ -1,9 +1,11 @@
 /*
- * The full work queue: src/scheduler/work_queue.c, delivery.c, workers.c.
+ * The full work queue: src/scheduler/work_queue.c, clock_thread.c, workers.c.
  *
  * More tasks are due than the queue holds. The clock thread moves what there is room for,
- * leaves word when there is none (clock_waits), and sleeps without a deadline; workers, of which the
+ * notes when there is none (clock_waits), and sleeps without a deadline; workers, of which the
  * second is made when needed, take, kick at half, and run; a thread schedules more tasks meanwhile.
+ * The system may refuse to make the second worker, once; then the clock thread sleeps with a
+ * time-out, and tries again.
  * All of them are due at tick 1, which is now. Each even task waits inside its action
  * until the next one has begun, as tasks of users may that need two workers and have them.
  *
@@ -23,9 +25,16 @@
  *   MUTANT_WAKE_BEFORE_PUT   whom to wake is found out before the handles are in the queue
  *   MUTANT_WAIT_LATE         a worker releases the lock before it begins to wait
  *   MUTANT_ONE_WORKER        the second worker is not made
+ *   MUTANT_NO_RETRY          after a refusal the clock thread sleeps without a time-out (fault 4)
+ *   MUTANT_REFUSED_COUNTS    a worker that was refused remains counted
  *   MUTANT_IDLE_STAYS        a worker that takes a handle remains counted as idle
  */
 #define NOW_AT_START 1
+#ifdef MUTANT_NO_RETRY
+#define SLEEPER_GIVES_UP false -> skip
+#else
+#define SLEEPER_GIVES_UP refused -> skip
+#endif
 #include "sleeper.pml"
 
 #define TASKS    4
@@ -46,7 +55,9 @@ byte idle = 1;
 bool clock_waits;
 byte asleep_workers;
 bool waking;
-byte workers_made = 1;
+byte workers_made = 1; /* worker_count */
+bool second_begun;
+bool may_refuse = true; /* once more */
 
 /* The condition `filled`: how many wait for it, and how many of them were signalled and do
  * not have the lock yet. Besides, one may wake up for no reason. */
@@ -110,7 +121,25 @@ inline take_due()
     }
 }
 
-/* elapse__work_queue_put, and elapse__workers_make for those without worker. */
+#define WITHOUT_WORKER (len(queue) > idle -> len(queue) - idle : 0)
+
+/* elapse__workers_make for one. The worker counts before it is made. */
+inline make_worker()
+{
+    d_step { idle++; workers_made++ };
+    if
+    :: second_begun = true
+    :: d_step { may_refuse ->
+            may_refuse = false;
+            refused = true;
+#ifndef MUTANT_REFUSED_COUNTS
+            idle--; workers_made--
+#endif
+        }
+    fi
+}
+
+/* elapse__work_queue_put, and a worker for the first that has none. */
 inline put()
 {
 #ifdef MUTANT_WAKE_BEFORE_PUT
@@ -125,24 +154,35 @@ inline put()
 #ifndef MUTANT_WAKE_BEFORE_PUT
         see_whom_to_wake();
 #endif
-        without_worker = (len(queue) > idle -> len(queue) - idle : 0)
+        without_worker = WITHOUT_WORKER
     };
     signal_filled();
 #ifndef MUTANT_ONE_WORKER
     if
-    :: without_worker > 0 && workers_made < WORKERS -> d_step { idle++; workers_made++ }
+    :: without_worker > 0 && workers_made < WORKERS -> make_worker()
     :: else -> skip
     fi;
 #endif
-    d_step {
-        assert(workers_made == WORKERS || len(queue) <= idle);
-        first = 0; count = 0; without_worker = 0
-    }
+    d_step { first = 0; count = 0; without_worker = 0; refused = false }
 }
 
-/* clock_main, with elapse__deliver and sleep_until_needed. */
+/* make_missing_workers: at most one, since there are only two. */
+inline make_missing_workers()
+{
+    without_worker = WITHOUT_WORKER; /* elapse__work_queue_without_worker */
+#ifndef MUTANT_ONE_WORKER
+    if
+    :: without_worker > 0 && workers_made < WORKERS -> make_worker()
+    :: else -> skip
+    fi;
+#endif
+    without_worker = 0
+}
+
+/* clock_main, with elapse__deliver and deliver_and_sleep. */
 active proctype clock_thread()
 {
+    bool refused;
     byte room;
     byte count;
     byte first;
@@ -166,6 +206,7 @@ active proctype clock_thread()
         :: else -> tick = 0; break
         od;
         room = 1;
+        make_missing_workers();
         sleeper_prepare();
         /* elapse__earliest_wakes, unless the queue is full */
 #ifndef MUTANT_FULL_AND_AWAKE
@@ -177,7 +218,7 @@ active proctype clock_thread()
         tick = wake_tick;
 #endif
         sleeper_sleep(tick);
-        tick = 0
+        d_step { tick = 0; refused = false }
     od
 }
 
@@ -273,7 +314,7 @@ active proctype births()
 {
     run worker();
     if
-    :: workers_made == 2 -> run worker()
+    :: second_begun -> run worker()
     fi
 }
 

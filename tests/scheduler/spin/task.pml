@@ -7,16 +7,20 @@
  * at any time.
  *
  * A handle is the generation of its place in the task table. The work queue holds handles, also
- * such as are out of date, and the same one more than once. All else is guarded by the lock of
- * the shard, so that one holding of it is one step.
+ * such as are out of date, and the same one more than once. Each of its places has a number, and the
+ * task keeps the number of its newest place. All else is guarded by the lock of the shard, so that
+ * one holding of it is one step.
  *
  * Shown: an action begins only if no cancel has said that it will not, never twice at once, and
- * once for every arming that nobody withdrew; each task ends exactly once, and its destructor
+ * once for every arming that was not withdrawn; never because of an older place in the queue while there
+ * is a newer one, which would be out of order; closing that runs what is due leaves no task in the
+ * queue; each task ends exactly once, and its destructor
  * runs exactly once; after a cancel has said that the action neither runs nor will, it does
  * not; a stale handle does nothing; and everybody comes to an end.
  *
  * Mutants, one macro each, that have to be found out:
  *   MUTANT_NO_STATE_CHECK     a worker runs the task that it finds, whatever its state
+ *   MUTANT_OLD_PLACE          any place of the task in the queue counts (fault 3)
  *   MUTANT_TWO_STEPS          QUEUED is checked in one holding of the lock, and becomes
  *                             RUNNING in the next
  *   MUTANT_NO_GENERATION      a handle is taken for the task that is in its place now
@@ -30,6 +34,7 @@
  *                             though the task is UNLINKING
  *   MUTANT_TAKE_OUT_ANY       the task in the place of one that was UNLINKING is taken out, in
  *                             any state
+ *   MUTANT_QUEUE_ENDED_FIRST  close ends the queue before it runs what is due
  *   MUTANT_COLLECT_EARLY      close collects the remaining tasks while there are still workers
  */
 #define WORKERS  2
@@ -53,7 +58,8 @@ bool waiting;
 bool woken;
 
 /* The work queue, guarded by a lock of its own. */
-chan queue = [CAPACITY] of { byte };
+chan queue = [CAPACITY] of { byte, byte }; /* handle and number */
+byte queue_number; /* of the newest place of the task */
 byte busy;
 bool ending;
 
@@ -86,6 +92,7 @@ inline end_task()
     assert(!ended[generation] && !owed[generation] && acting[generation] == 0);
     ended[generation] = true;
     generation++;
+    queue_number = 0; /* a place of a stale handle does not count anyway */
     if
     :: state == PENDING -> state = UNLINKING; entries++
     :: else -> state = FREE
@@ -110,8 +117,9 @@ inline destroy(handle)
  * thread puts, so that the room that it has seen remains. */
 inline deliver_if_due()
 {
-    d_step { IS_DUE && nfull(queue) -> state = QUEUED; due = generation };
-    d_step { queue!due; due = 0 }
+    d_step { IS_DUE && nfull(queue) ->
+        state = QUEUED; queue_number++; due = generation; due_number = queue_number };
+    d_step { queue!due, due_number; due = 0; due_number = 0 }
 }
 
 /* The same where the due task is UNLINKING. */
@@ -124,6 +132,7 @@ inline free_if_due()
 active proctype clock_thread()
 {
     byte due;
+    byte due_number;
     do
     :: deliver_if_due()
     :: free_if_due()
@@ -136,6 +145,7 @@ active proctype clock_thread()
 inline begin()
 {
     assert(!barred[generation] && owed[generation]);
+    assert(!(queue ?? [eval(generation), _])); /* there is no newer place */
     owed[generation] = false;
     state = RUNNING;
     running = generation
@@ -164,8 +174,10 @@ inline finish()
 
 #ifdef MUTANT_NO_STATE_CHECK
 #define MAY_BEGIN FOUND(handle)
-#else
+#elif defined MUTANT_OLD_PLACE
 #define MAY_BEGIN (FOUND(handle) && state == QUEUED)
+#else
+#define MAY_BEGIN (FOUND(handle) && state == QUEUED && queue_number == number)
 #endif
 
 /* elapse__run_queued with run and perform. */
@@ -189,7 +201,7 @@ inline run_queued()
         fi
     :: !MAY_BEGIN -> skip
     fi;
-    d_step { running = 0; has_ended = false; handle = 0 }
+    d_step { running = 0; has_ended = false; handle = 0; number = 0 }
 }
 
 /* worker_main. What elapse__work_queue_take does with `busy` when it is called again is
@@ -197,6 +209,7 @@ inline run_queued()
 active [WORKERS] proctype worker()
 {
     byte handle;
+    byte number;
     byte running;
     bool has_ended;
 #ifdef MUTANT_AGAIN_READ_BEFORE
@@ -204,7 +217,7 @@ active [WORKERS] proctype worker()
 #endif
     do
     :: ending -> break
-    :: d_step { !ending && nempty(queue) -> queue?handle; busy++ };
+    :: d_step { !ending && nempty(queue) -> queue?handle, number; busy++ };
         run_queued();
         busy--
     od;
@@ -384,17 +397,28 @@ active proctype schedules_anew()
 /* elapse__work_queue_wait_quiet */
 #define QUIET (busy == 0 && empty(queue))
 
-/* close_as: refuse_from_now_on, elapse__clock_thread_end, run_due_tasks, elapse__workers_end,
- * collect_all. */
+/* close_as: elapse__work_queue_end, close_shards, elapse__clock_thread_end, run_due_tasks,
+ * elapse__workers_end, collect_all. */
 active proctype closes()
 {
     byte due;
-    closed = true;
+    byte due_number;
+    bool drops;
+    if
+    :: atomic { drops = true; ending = true }; /* ELAPSE_CLOSE_DROP */
+        closed = true
+#ifdef MUTANT_QUEUE_ENDED_FIRST
+    :: ending = true;
+        closed = true
+#else
+    :: closed = true /* ELAPSE_CLOSE_RUN_DUE */
+#endif
+    fi;
     clock_ending = true;
     clock_left;
     if
-    :: true -> skip /* ELAPSE_CLOSE_DROP */
-    :: true ->      /* ELAPSE_CLOSE_RUN_DUE */
+    :: drops -> skip
+    :: !drops ->
         do
         :: deliver_if_due(); QUIET
         :: true -> break
@@ -408,7 +432,7 @@ active proctype closes()
     due = generation;
     if
     :: d_step { IN_USE ->
-            assert(state != RUNNING);
+            assert(state != RUNNING && (drops || state != QUEUED));
             owed[generation] = false; end_task() };
         destroy(due)
     :: !IN_USE -> skip
