@@ -339,15 +339,64 @@ enum elapse_task_state {
     ELAPSE_TASK_RUNNING = 2, /* its action has begun; it may be rescheduled besides */
 };
 
+/* What a look-up found. */
+struct elapse_found {
+    enum elapse_task_state state; /* as the look-up returns it */
+    struct elapse_handle handle;  /* zeros for a task that is gone */
+    /* The deadline, rounded up to a tick, for which the task is pending or was begun; ELAPSE_NEVER
+     * for a task that is gone. */
+    uint64_t deadline_ns;
+    bool wall_clock; /* the deadline is a wall-clock time, since 1970 */
+    /* It is running and will not run again, because it was cancelled or replaced: so a further
+     * cancel, which answers RUNNING as well, changes nothing. */
+    bool cancelled;
+};
+
 /*
  * Returns the state of a task, which may have changed when the caller reads the answer. Unless
- * `deadline_ns` is NULL, stores there the deadline, rounded up to a tick, for which the task is
- * pending or was begun; ELAPSE_NEVER for a task that is gone.
+ * `found` is NULL, stores there what is known of the task.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,
-                                                      uint64_t *deadline_ns);
+                                                      struct elapse_found *found);
+
+/* ---- by key ---- */
+
+/*
+ * Cancels the pending task with the key or, if none is pending, the running one. Does not wait.
+ * GONE: no task with the key was pending or running. If one task is pending while another runs, the
+ * pending one is removed and the running one goes on.
+ *
+ * This and the functions below find the task and act on it in one step. elapse_task_find and a call
+ * with the handle are two steps: another thread may replace the task in between, so that the second
+ * step answers GONE although a task with the key is pending.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel_key(struct elapse_scheduler *scheduler,
+                                                     const void *key, size_t key_bytes);
+
+/*
+ * Moves the pending task with the key or, if none is pending, the running one, to another deadline,
+ * as elapse_task_reschedule_after and elapse_task_reschedule_at do.
+ * Errors: as elapse_task_reschedule_at; GONE also when no task with the key is pending or running.
+ * Cost: O(1); reading the clock (`_after` alone), a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_key_after(struct elapse_scheduler *scheduler, const void *key,
+                                 size_t key_bytes, uint64_t delay_ns);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_key_at(struct elapse_scheduler *scheduler, const void *key, size_t key_bytes,
+                              uint64_t deadline_ns);
+
+/*
+ * Looks up the pending task with the key or, if none is pending, the running one. Returns its state
+ * and, unless `found` is NULL, stores there what is known of it.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *scheduler,
+                                                          const void *key, size_t key_bytes,
+                                                          struct elapse_found *found);
 
 #ifdef __cplusplus
 }

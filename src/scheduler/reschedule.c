@@ -1,21 +1,31 @@
 /*
  * Rescheduling a task by its handle.
  */
-#include "scheduler.h"
+#include "reschedule.h"
+
+#include "../base/assert.h"
 #include "shard_change.h"
 #include "ticks.h"
 
-static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                                    struct elapse_handle handle, uint64_t deadline_ns)
+enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
+                                            struct elapse__shard *shard,
+                                            struct elapse_handle handle, uint64_t deadline_ns)
 {
     uint64_t tick = elapse__tick_of_deadline(deadline_ns, scheduler->options.tick_ns);
-    elapse__shard_lock(shard);
     bool started;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     enum elapse_error error = elapse__shard_reschedule(shard, handle, deadline_ns, tick, &started);
     elapse__shard_unlock(shard);
     if (started)
         elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){tick, ELAPSE_NEVER});
     return error;
+}
+
+static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                                    struct elapse_handle handle, uint64_t deadline_ns)
+{
+    elapse__shard_lock(shard);
+    return elapse__reschedule_locked(scheduler, shard, handle, deadline_ns);
 }
 
 enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
