@@ -271,6 +271,31 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                           uint64_t deadline_ns);
 
+/*
+ * Move a task only if it becomes due earlier by it (at another tick), or only if later: so several
+ * threads that know of different deadlines can each give theirs, and the earliest or the latest
+ * holds. Otherwise they change nothing. The comparison and the move are one step. Unless `moved` is
+ * NULL, stores there whether the task was moved; false after an error.
+ *
+ * A task that is due already is never moved earlier. A running task that does not run again has no
+ * deadline, which counts as ELAPSE_NEVER: it is moved earlier and not later. Of a running task that
+ * recurs, the deadline is the occurrence that would follow if its action returned now.
+ * Errors: as elapse_task_reschedule_at.
+ * Cost: O(1); reading the clock, a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_earlier_after(struct elapse_scheduler *scheduler,
+                                     struct elapse_handle handle, uint64_t delay_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_earlier_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                  uint64_t deadline_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_later_after(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                   uint64_t delay_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_later_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                uint64_t deadline_ns, bool *moved);
+
 /* ---- cancel ---- */
 
 /* What a cancel found. Each answer is the whole truth at the moment when the call took effect, and

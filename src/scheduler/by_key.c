@@ -7,7 +7,6 @@
 #include "../base/assert.h"
 #include "callback.h"
 #include "reschedule.h"
-#include "shard_change.h"
 
 struct elapse__shard *elapse__lock_task_of_key(struct elapse_scheduler *scheduler, const void *key,
                                                size_t key_bytes, struct elapse_handle *handle)
@@ -52,7 +51,8 @@ enum elapse_error elapse_task_reschedule_key_at(struct elapse_scheduler *schedul
     struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
-    return elapse__reschedule_locked(scheduler, shard, handle, deadline_ns);
+    struct elapse__move move = {.deadline_ns = deadline_ns};
+    return elapse__reschedule_locked(scheduler, shard, handle, &move);
 }
 
 enum elapse_error elapse_task_reschedule_key_after(struct elapse_scheduler *scheduler,

@@ -5,11 +5,12 @@
 #define ELAPSE__RESCHEDULE_H
 
 #include "scheduler.h"
+#include "shard_change.h"
 
-/* Moves the task to another deadline and wakes the clock thread if necessary. Requires the lock of
- * the shard, which it releases. */
+/* Moves the task to `move->deadline_ns`, and wakes the clock thread if necessary. Requires the lock
+ * of the shard, which it releases. Sets `move->tick`. */
 enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
                                             struct elapse__shard *shard,
-                                            struct elapse_handle handle, uint64_t deadline_ns);
+                                            struct elapse_handle handle, struct elapse__move *move);
 
 #endif
