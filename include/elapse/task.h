@@ -94,6 +94,14 @@ struct elapse_run {
  */
 typedef void elapse_action_function(void *context, const struct elapse_run *run);
 
+/*
+ * Returns whether a long action should end early: its task was cancelled; it was to run again and
+ * was replaced by another with its key; or the scheduler is closing by DROP or HAND_BACK. Once
+ * true, it stays true. Call it from the action with the run that it received; in pull mode, for a
+ * task that was taken, also until elapse_task_done. Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API bool elapse_run_cancelled(const struct elapse_run *run);
+
 /* Gets a task's context when the task has ended. The rules of an action hold for it too. */
 typedef void elapse_destroy_function(void *context);
 

@@ -147,6 +147,7 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL && !pull;
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
+    atomic_store(&scheduler->hurries, how != ELAPSE_CLOSE_RUN_DUE);
     close_shards(scheduler);
     elapse__step_wait(scheduler);
     if (pull)

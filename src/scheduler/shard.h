@@ -8,6 +8,7 @@
  *      shard_change.h     a task is rescheduled or cancelled
  *      shard_run.h        a task becomes due, begins and finishes
  *      shard_steps.h      the steps that these share
+ *      due_list.h         the tasks that are due and have not begun
  *      shard_check.c      what must hold of a shard whenever its lock is released
  */
 #ifndef ELAPSE__SHARD_H
@@ -28,6 +29,12 @@
 /* Tasks that may be UNLINKING at a time: enough that their neighbours have arrived in the cache
  * when they are needed. */
 enum { ELAPSE__UNLINKING_MAX = 8 };
+
+/* A list of due tasks, by their indices: due_list.h. */
+struct elapse__due_list {
+    uint32_t first; /* ELAPSE__NO_TASK: it is empty */
+    uint32_t last;
+};
 
 struct elapse__shard {
     _Alignas(ELAPSE__LINE_BYTES) struct elapse__lock lock;
@@ -50,7 +57,9 @@ struct elapse__shard {
     struct elapse__key_index keys;
     uint64_t destroying;   /* keys in use by destructors, each as often as it is */
     uint32_t queue_number; /* that the last task got that became QUEUED */
-    uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
+    struct elapse__due_list due_by_monotonic;
+    struct elapse__due_list due_by_wall_clock;
+    uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
 #ifdef ELAPSE__ASSERTIONS

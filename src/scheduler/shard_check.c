@@ -27,6 +27,8 @@
  *  6. The key index has at least its first buckets, `level` is a power of two, and `split` is
  *     below it.
  *
+ * 17. Every action that has begun has returned or is running.
+ *
  * Invariants that take a walk through all tasks:
  *  7. Each task is what the table above says of its state.
  *  8. `pending` counts the tasks that are PENDING, WAITING or QUEUED, or running again; `running`
@@ -43,6 +45,8 @@
  * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
  *     back if it has no tasks; no block is in two.
  *
+ * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
+ *
  * Invariants that take a walk through both wheels and all keys:
  * 15. elapse_wheel_check finds nothing in either wheel.
  * 16. Each key is in the bucket of its hash, and names a pending or a running task, or a destructor
@@ -53,7 +57,7 @@
  * tasks. Every 64th walk examines the wheels and the keys too.
  */
 #include "../base/assert.h"
-#include "shard.h"
+#include "due_list.h"
 
 #ifdef ELAPSE__ASSERTIONS
 
@@ -63,6 +67,7 @@ enum { TASKS_FOR_EACH_RELEASE = 16, WALKS_FOR_EACH_OF_WHEELS = 64 };
 struct census {
     uint64_t pending;
     uint64_t running;
+    uint64_t due; /* WAITING or QUEUED */
     uint64_t in_wheel;
     uint64_t in_wall_clock_wheel;
     uint64_t in_chain;  /* PENDING and unplaced */
@@ -74,6 +79,7 @@ struct census {
 
 static void check_counters(const struct elapse__shard *shard)
 {
+    ELAPSE__ASSERT_THAT(shard->begun, ==, shard->completed + shard->running); /* 17 */
     uint64_t places = (uint64_t)shard->tasks.block_count * ELAPSE__BLOCK_TASKS;
     ELAPSE__ASSERT_THAT(shard->running, <=, places);                    /* 1 */
     ELAPSE__ASSERT_THAT(shard->pending, <=, places);                    /* 1 */
@@ -167,6 +173,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_WAITING || elapse__key_is_in_use(key));
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_QUEUED || other == NULL);
     census->pending++;
+    census->due += task->state != ELAPSE__TASK_PENDING;
     census->keys += key != NULL;
 }
 
@@ -310,6 +317,35 @@ static void check_census(const struct elapse__shard *shard, const struct census 
     ELAPSE__ASSERT_THAT(shard->keys.count, <=, census->keys + shard->destroying); /* 11 */
 }
 
+/* 18. Returns how many tasks the list holds. */
+static uint64_t check_due_list(const struct elapse__shard *shard,
+                               const struct elapse__due_list *list, bool by_wall_clock,
+                               uint64_t most)
+{
+    uint64_t count = 0;
+    uint32_t previous = ELAPSE__NO_TASK;
+    for (uint32_t index = list->first; index != ELAPSE__NO_TASK;) {
+        const struct elapse__task *task = elapse__task_table_at(&shard->tasks, index);
+        ELAPSE__ASSERT(task != NULL);
+        ELAPSE__ASSERT(elapse__is_in_due_list(task));
+        ELAPSE__ASSERT(elapse__by_wall_clock(task) == by_wall_clock);
+        ELAPSE__ASSERT_THAT(task->when.due.previous, ==, previous);
+        count++;
+        ELAPSE__ASSERT_THAT(count, <=, most);
+        previous = index;
+        index = task->when.due.next;
+    }
+    ELAPSE__ASSERT_THAT(list->last, ==, previous);
+    return count;
+}
+
+static void check_due_lists(const struct elapse__shard *shard, const struct census *census)
+{
+    uint64_t monotonic = check_due_list(shard, &shard->due_by_monotonic, false, census->due);
+    uint64_t wall_clock = check_due_list(shard, &shard->due_by_wall_clock, true, census->due);
+    ELAPSE__ASSERT_THAT(monotonic + wall_clock, ==, census->due);
+}
+
 /* ---- wheels and keys ---- */
 
 /* 16. */
@@ -347,6 +383,7 @@ static void check_tasks(const struct elapse__shard *shard)
     }
     check_block_lists(&shard->tasks);
     check_census(shard, &census);
+    check_due_lists(shard, &census);
 }
 
 static void check_cheaply(const struct elapse__shard *shard)

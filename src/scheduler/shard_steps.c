@@ -4,6 +4,7 @@
 #include "shard_steps.h"
 
 #include "../base/assert.h"
+#include "due_list.h"
 
 /* ---- counts ---- */
 
@@ -39,6 +40,8 @@ void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task 
                                uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    if (elapse__is_in_due_list(task))
+        elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_PENDING;
     if (elapse__by_wall_clock(task)) {
         elapse__wall_clock_wheel_start(&shard->wall_clock, task, tick);
@@ -131,6 +134,8 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
+    if (elapse__is_in_due_list(task))
+        elapse__due_list_remove(shard, task);
     if (task->extra != NULL) {
         ended->destroy = task->extra->destroy;
         ended->extra = task->extra;
