@@ -335,8 +335,8 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *schedu
 /*
  * Cancels a task. If its action is running, waits until it has returned, for at most `timeout_ns`
  * (ELAPSE_NEVER: without end). After REMOVED and GONE the action uses nothing any more; a
- * destructor may still run on another thread. The time-out is by CLOCK_MONOTONIC, whatever the
- * scheduler's clock.
+ * destructor may still run on another thread, and elapse_task_wait waits for that. The time-out is
+ * by CLOCK_MONOTONIC, whatever the scheduler's clock.
  *
  * Two tasks that wait for each other wait for ever, and so does a thread that waits while it holds
  * a mutex that the action needs; docs/guide/cancelling.md shows both.
@@ -354,6 +354,21 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *s
 ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
                                            const struct elapse_handle *handles, size_t count,
                                            enum elapse_cancel *answers);
+
+/*
+ * Waits until a task has ended and its destructor has returned, for at most `timeout_ns`
+ * (ELAPSE_NEVER: without end; 0: it does not wait). Cancels nothing: a task that recurs is waited
+ * for until it has ended altogether. After OK no code of the task runs or will run, so a module
+ * that holds its action and its destructor may be unloaded: cancel the task, then wait for it. The
+ * time-out is by CLOCK_MONOTONIC, whatever the scheduler's clock. On manual time, and in pull mode,
+ * another thread must see the task through.
+ * Errors: TIMEOUT; IN_ACTION when the calling thread is inside the action or the destructor of this
+ * task. In pull mode a thread that has taken the task waits like any other.
+ * Cost: O(1), a lock, and the wait.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_wait(struct elapse_scheduler *scheduler,
+                                                                struct elapse_handle handle,
+                                                                uint64_t timeout_ns);
 
 /* ---- look up ---- */
 

@@ -30,6 +30,8 @@
  * when they are needed. */
 enum { ELAPSE__UNLINKING_MAX = 8 };
 
+struct elapse__ended_task;
+
 /* A list of due tasks, by their indices: due_list.h. */
 struct elapse__due_list {
     uint32_t first; /* ELAPSE__NO_TASK: it is empty */
@@ -48,15 +50,16 @@ struct elapse__shard {
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
     uint64_t running;      /* tasks RUNNING or FINISHING */
     struct elapse__condition
-        ended; /* a task that was `waited` for has ended; once closed: any task */
+        ended; /* a task that was `waited` for has ended or was destroyed; once closed: any task */
     struct elapse__task_table tasks;
     struct elapse__task *unlinking[ELAPSE__UNLINKING_MAX]; /* a ring; NULL: an empty place */
     unsigned oldest_unlinking;                             /* the place that is emptied next */
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
-    uint64_t destroying;   /* keys in use by destructors, each as often as it is */
-    uint32_t queue_number; /* that the last task got that became QUEUED */
+    struct elapse__ended_task *first_ended; /* a list of those that are being destroyed */
+    uint64_t destroying;                    /* keys in use by destructors, each as often as it is */
+    uint32_t queue_number;                  /* that the last task got that became QUEUED */
     struct elapse__due_list due_by_monotonic;
     struct elapse__due_list due_by_wall_clock;
     uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;

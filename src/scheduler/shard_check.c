@@ -4,7 +4,7 @@
  * Each task is in one of the states of task.h. `key` and `recurrence` stand for what its extra
  * names, "-" for nothing:
  *
- *      state       timer           key->pending   key->running     runs_again, cancelled, waited
+ *      state       timer           key->pending   key->running     runs_again, cancelled
  *      FREE        in the list of its block        (no other field means anything)
  *      UNLINKING   in the wheel or the chain       (no other field means anything)
  *      PENDING     in a wheel or   the task       another task,    none
@@ -13,7 +13,7 @@
  *                                                 or - and a destructor uses the key
  *      QUEUED      idle            the task       -                none
  *      RUNNING,    idle            the task if    the task         runs_again or cancelled or
- *      FINISHING                   runs_again                      neither; waited if cancelled
+ *      FINISHING                   runs_again                      neither
  *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
@@ -163,7 +163,6 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     const struct elapse__task *other = key == NULL ? NULL : key->running;
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
-    ELAPSE__ASSERT_THAT(task->waited, ==, 0);
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -183,7 +182,6 @@ static void check_running(const struct elapse__task *task, struct census *census
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     ELAPSE__ASSERT(!task->runs_again || !task->cancelled);
-    ELAPSE__ASSERT(!task->waited || task->cancelled);
     if (key != NULL) {
         ELAPSE__ASSERT(key->running == task);
         ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));

@@ -235,7 +235,7 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
             elapse__condition_broadcast(&shard->ended);
         return started;
     }
-    if (task->waited || shard->closed)
+    if (shard->closed)
         elapse__condition_broadcast(&shard->ended);
     elapse__shard_end(shard, task, ended);
     if (key != NULL) {

@@ -34,7 +34,8 @@
  *
  * While RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it finishes: it
  * recurs, or it was rescheduled meanwhile. A task that recurs has it from the moment it begins.
- * `cancelled` means that it must not run again. `waited` means that a thread waits for its end.
+ * `cancelled` means that it must not run again. `waited` means that a thread waits for its end, or
+ * has waited.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H
