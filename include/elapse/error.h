@@ -55,6 +55,8 @@ enum elapse_error {
     ELAPSE_ERROR_BUSY = 12,
     /* Nothing came due within the time-out. */
     ELAPSE_ERROR_NOTHING_DUE = 13,
+    /* What the call waits for has not happened within the time-out. */
+    ELAPSE_ERROR_TIMEOUT = 14,
 };
 
 /*

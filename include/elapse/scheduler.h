@@ -269,6 +269,7 @@ struct elapse_statistics {
     uint64_t scheduled;       /* tasks accepted; those that KEEP kept out do not count */
     uint64_t rescheduled;     /* deadlines moved */
     uint64_t begun;           /* actions begun */
+    uint64_t completed;       /* actions that have returned; in pull mode: tasks taken and done */
     uint64_t removed;         /* tasks removed by cancel */
     uint64_t replaced;        /* tasks replaced by another with the same key */
     uint64_t handed_back;     /* tasks handed back by closing */
@@ -279,6 +280,11 @@ struct elapse_statistics {
     uint64_t pending; /* tasks whose action has not begun, or is to begin again */
     uint64_t running; /* tasks whose action has not returned */
     uint64_t workers; /* worker threads; none once closed */
+    /* How late the oldest task is that is due and has not begun, each by its own clock; 0 if none
+     * is. It may be too large for a moment: a deadline that was cancelled or postponed counts until
+     * the scheduler has looked for due tasks. Tasks by the wall clock do not count while their
+     * order is made anew, because that clock was set back. */
+    uint64_t oldest_overdue_ns;
     /* How much later than intended actions began. */
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
@@ -287,7 +293,7 @@ struct elapse_statistics {
 /*
  * Adds up the counts of all shards, one after the other. While other threads are busy, the counts
  * of different shards are of slightly different moments.
- * Cost: O(shards), each lock once. Cannot fail.
+ * Cost: O(shards), each lock once; reading both clocks. Cannot fail.
  */
 ELAPSE_API void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
                                             struct elapse_statistics *statistics);

@@ -94,6 +94,14 @@ struct elapse_run {
  */
 typedef void elapse_action_function(void *context, const struct elapse_run *run);
 
+/*
+ * Returns whether a long action should end early: its task was cancelled; it was to run again and
+ * was replaced by another with its key; or the scheduler is closing by DROP or HAND_BACK. Once
+ * true, it stays true. Call it from the action with the run that it received; in pull mode, for a
+ * task that was taken, also until elapse_task_done. Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API bool elapse_run_cancelled(const struct elapse_run *run);
+
 /* Gets a task's context when the task has ended. The rules of an action hold for it too. */
 typedef void elapse_destroy_function(void *context);
 
@@ -271,6 +279,31 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                           uint64_t deadline_ns);
 
+/*
+ * Move a task only if it becomes due earlier by it (at another tick), or only if later: so several
+ * threads that know of different deadlines can each give theirs, and the earliest or the latest
+ * holds. Otherwise they change nothing. The comparison and the move are one step. Unless `moved` is
+ * NULL, stores there whether the task was moved; false after an error.
+ *
+ * A task that is due already is never moved earlier. A running task that does not run again has no
+ * deadline, which counts as ELAPSE_NEVER: it is moved earlier and not later. Of a running task that
+ * recurs, the deadline is the occurrence that would follow if its action returned now.
+ * Errors: as elapse_task_reschedule_at.
+ * Cost: O(1); reading the clock, a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_earlier_after(struct elapse_scheduler *scheduler,
+                                     struct elapse_handle handle, uint64_t delay_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_earlier_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                  uint64_t deadline_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_later_after(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                   uint64_t delay_ns, bool *moved);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_later_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                                uint64_t deadline_ns, bool *moved);
+
 /* ---- cancel ---- */
 
 /* What a cancel found. Each answer is the whole truth at the moment when the call took effect, and
@@ -302,8 +335,8 @@ ELAPSE_API enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *schedu
 /*
  * Cancels a task. If its action is running, waits until it has returned, for at most `timeout_ns`
  * (ELAPSE_NEVER: without end). After REMOVED and GONE the action uses nothing any more; a
- * destructor may still run on another thread. The time-out is by CLOCK_MONOTONIC, whatever the
- * scheduler's clock.
+ * destructor may still run on another thread, and elapse_task_wait waits for that. The time-out is
+ * by CLOCK_MONOTONIC, whatever the scheduler's clock.
  *
  * Two tasks that wait for each other wait for ever, and so does a thread that waits while it holds
  * a mutex that the action needs; docs/guide/cancelling.md shows both.
@@ -322,6 +355,21 @@ ELAPSE_API size_t elapse_task_cancel_batch(struct elapse_scheduler *scheduler,
                                            const struct elapse_handle *handles, size_t count,
                                            enum elapse_cancel *answers);
 
+/*
+ * Waits until a task has ended and its destructor has returned, for at most `timeout_ns`
+ * (ELAPSE_NEVER: without end; 0: it does not wait). Cancels nothing: a task that recurs is waited
+ * for until it has ended altogether. After OK no code of the task runs or will run, so a module
+ * that holds its action and its destructor may be unloaded: cancel the task, then wait for it. The
+ * time-out is by CLOCK_MONOTONIC, whatever the scheduler's clock. On manual time, and in pull mode,
+ * another thread must see the task through.
+ * Errors: TIMEOUT; IN_ACTION when the calling thread is inside the action or the destructor of this
+ * task. In pull mode a thread that has taken the task waits like any other.
+ * Cost: O(1), a lock, and the wait.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_wait(struct elapse_scheduler *scheduler,
+                                                                struct elapse_handle handle,
+                                                                uint64_t timeout_ns);
+
 /* ---- look up ---- */
 
 /*
@@ -339,15 +387,64 @@ enum elapse_task_state {
     ELAPSE_TASK_RUNNING = 2, /* its action has begun; it may be rescheduled besides */
 };
 
+/* What a look-up found. */
+struct elapse_found {
+    enum elapse_task_state state; /* as the look-up returns it */
+    struct elapse_handle handle;  /* zeros for a task that is gone */
+    /* The deadline, rounded up to a tick, for which the task is pending or was begun; ELAPSE_NEVER
+     * for a task that is gone. */
+    uint64_t deadline_ns;
+    bool wall_clock; /* the deadline is a wall-clock time, since 1970 */
+    /* It is running and will not run again, because it was cancelled or replaced: so a further
+     * cancel, which answers RUNNING as well, changes nothing. */
+    bool cancelled;
+};
+
 /*
  * Returns the state of a task, which may have changed when the caller reads the answer. Unless
- * `deadline_ns` is NULL, stores there the deadline, rounded up to a tick, for which the task is
- * pending or was begun; ELAPSE_NEVER for a task that is gone.
+ * `found` is NULL, stores there what is known of the task.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
                                                       struct elapse_handle handle,
-                                                      uint64_t *deadline_ns);
+                                                      struct elapse_found *found);
+
+/* ---- by key ---- */
+
+/*
+ * Cancels the pending task with the key or, if none is pending, the running one. Does not wait.
+ * GONE: no task with the key was pending or running. If one task is pending while another runs, the
+ * pending one is removed and the running one goes on.
+ *
+ * This and the functions below find the task and act on it in one step. elapse_task_find and a call
+ * with the handle are two steps: another thread may replace the task in between, so that the second
+ * step answers GONE although a task with the key is pending.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_cancel elapse_task_cancel_key(struct elapse_scheduler *scheduler,
+                                                     const void *key, size_t key_bytes);
+
+/*
+ * Moves the pending task with the key or, if none is pending, the running one, to another deadline,
+ * as elapse_task_reschedule_after and elapse_task_reschedule_at do.
+ * Errors: as elapse_task_reschedule_at; GONE also when no task with the key is pending or running.
+ * Cost: O(1); reading the clock (`_after` alone), a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_key_after(struct elapse_scheduler *scheduler, const void *key,
+                                 size_t key_bytes, uint64_t delay_ns);
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_reschedule_key_at(struct elapse_scheduler *scheduler, const void *key, size_t key_bytes,
+                              uint64_t deadline_ns);
+
+/*
+ * Looks up the pending task with the key or, if none is pending, the running one. Returns its state
+ * and, unless `found` is NULL, stores there what is known of it.
+ * Cost: O(1), a lock. Cannot fail.
+ */
+ELAPSE_API enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *scheduler,
+                                                          const void *key, size_t key_bytes,
+                                                          struct elapse_found *found);
 
 #ifdef __cplusplus
 }

@@ -246,5 +246,5 @@ void elapse__admission_conclude(struct elapse_scheduler *scheduler,
         return;
     discard(scheduler, admission);
     elapse__ended_task_dispose(scheduler, &admission->replaced);
-    elapse__destroy(scheduler, destroy, context);
+    elapse__destroy(scheduler, destroy, context, (struct elapse_handle){0});
 }

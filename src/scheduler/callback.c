@@ -21,42 +21,44 @@ void elapse__callback_leave(const struct elapse__callback *callback)
 }
 
 void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
-                     void *context)
+                     void *context, struct elapse_handle handle)
 {
     struct elapse__callback callback;
     if (destroy == NULL)
         return;
-    elapse__callback_enter(&callback, scheduler, (struct elapse_handle){0});
+    elapse__callback_enter(&callback, scheduler, handle);
     destroy(context);
     elapse__callback_leave(&callback);
 }
 
-/* Releases the key that the ended task held, and wakes the clock thread for the task that waits for
- * it. */
-static void release_key(struct elapse_scheduler *scheduler, const struct elapse__ended_task *ended)
+/* Notes that the context is destroyed, and releases the key that the ended task held. Wakes the
+ * clock thread for the task that waits for that key. */
+static void conclude_end(struct elapse_scheduler *scheduler, struct elapse__ended_task *ended)
 {
     struct elapse__ended_task released = {0};
+    struct elapse__ticks started = {ELAPSE_NEVER, ELAPSE_NEVER};
     elapse__shard_lock(ended->shard);
-    struct elapse__ticks started =
-        elapse__shard_release_key(ended->shard, ended->held_key, &released);
+    elapse__shard_note_destroyed(ended->shard, ended);
+    if (ended->held_key != NULL)
+        started = elapse__shard_release_key(ended->shard, ended->held_key, &released);
     elapse__shard_unlock(ended->shard);
     elapse__scheduler_wake_at(scheduler, started);
     elapse__key_release(released.key, &scheduler->options.allocator);
 }
 
 void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
-                                const struct elapse__ended_task *ended)
+                                struct elapse__ended_task *ended)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
     ELAPSE__ASSERT(ended->key == NULL || ended->key->pending == NULL);
     ELAPSE__ASSERT(ended->key == NULL || !elapse__key_is_in_use(ended->key));
-    ELAPSE__ASSERT((ended->held_key == NULL) == (ended->shard == NULL));
+    ELAPSE__ASSERT(ended->held_key == NULL || ended->shard != NULL);
     elapse__key_release(ended->key, memory);
     elapse__release(memory, ended->recurrence, sizeof *ended->recurrence);
     elapse__release(memory, ended->extra, sizeof *ended->extra);
-    elapse__destroy(scheduler, ended->destroy, ended->context);
-    if (ended->held_key != NULL)
-        release_key(scheduler, ended);
+    elapse__destroy(scheduler, ended->destroy, ended->context, ended->handle);
+    if (ended->shard != NULL)
+        conclude_end(scheduler, ended);
 }
 
 bool elapse__in_callback(const struct elapse_scheduler *scheduler)

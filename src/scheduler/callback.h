@@ -11,7 +11,7 @@
 struct elapse__callback {
     const struct elapse__callback *outer;
     const struct elapse_scheduler *scheduler;
-    struct elapse_handle handle; /* of the task whose action it is; zeros if it is none */
+    struct elapse_handle handle; /* of the task whose action or destructor it is; zeros if none */
 };
 
 /* Call enter before the user's code and leave after it, with the same struct. Both require that no
@@ -20,20 +20,21 @@ void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
 
-/* Calls the destructor, unless it is NULL. Requires that no lock is held. */
+/* Calls the destructor, unless it is NULL. `handle`: that the task had; zeros if it had none.
+ * Requires that no lock is held. */
 void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
-                     void *context);
+                     void *context, struct elapse_handle handle);
 
 /* Releases the memory that an ended task leaves behind, then destroys its context. Requires that
  * no lock is held. */
 void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
-                                const struct elapse__ended_task *ended);
+                                struct elapse__ended_task *ended);
 
 /* Returns whether this scheduler has called the user's code on this thread, and it has not
  * returned. */
 bool elapse__in_callback(const struct elapse_scheduler *scheduler);
 
-/* Returns whether the calling thread is inside the action of this task. */
+/* Returns whether the calling thread is inside the action or the destructor of this task. */
 bool elapse__in_action_of(const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
 #endif

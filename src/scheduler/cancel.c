@@ -25,6 +25,19 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
     return answer;
 }
 
+bool elapse_run_cancelled(const struct elapse_run *run)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(run->scheduler, run->handle);
+    ELAPSE__ASSERT(shard != NULL);
+    if (atomic_load(&run->scheduler->hurries))
+        return true;
+    elapse__shard_lock(shard);
+    const struct elapse__task *task = elapse__shard_find(shard, run->handle);
+    bool cancelled = task == NULL || task->cancelled;
+    elapse__shard_unlock(shard);
+    return cancelled;
+}
+
 /* Waits until a running task has ended. Requires the lock. */
 static enum elapse_cancel wait_for(struct elapse__shard *shard, struct elapse_handle handle,
                                    uint64_t until_ns)

@@ -33,7 +33,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK) {
         queued[count++] = (struct elapse__queued){
             .handle = elapse__handle_of(shard, task),
-            .number = task->when.queue_number,
+            .number = task->when.due.queue_number,
         };
     }
     ELAPSE__ASSERT_THAT(count, <=, room);

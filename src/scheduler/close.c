@@ -54,20 +54,22 @@ struct collected {
     struct elapse__ended_task ended;
 };
 
-/* Takes a task out of the shard, and describes it. Requires the lock. */
-static struct collected collect(struct elapse__shard *shard, struct elapse__task *task)
+/* Takes a task out of the shard, and describes it. `*collected` must stay where it is. Requires the
+ * lock. */
+static void collect(struct elapse__shard *shard, struct elapse__task *task,
+                    struct collected *collected)
 {
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(shard->closed);
     ELAPSE__ASSERT(!elapse__is_running(task));
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    struct collected collected = {
+    *collected = (struct collected){
         .described.task.action = task->action,
         .described.task.context = task->context,
         .described.deadline_ns = elapse__shard_deadline_ns(shard, task),
         .described.wall_clock = elapse__by_wall_clock(task),
     };
-    struct elapse_task *described = &collected.described.task;
+    struct elapse_task *described = &collected->described.task;
     if (task->extra != NULL)
         described->destroy = task->extra->destroy;
     if (key != NULL) {
@@ -81,8 +83,7 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
         described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
         described->zone = recurrence->zone;
     }
-    elapse__shard_remove(shard, task, &collected.ended);
-    return collected;
+    elapse__shard_remove(shard, task, &collected->ended);
 }
 
 /* Collects the tasks of one shard, some at a time. Requires that no task is RUNNING. */
@@ -97,7 +98,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         for (int i = 0; i < ELAPSE__BLOCK_TASKS && count < COLLECTED_AT_ONCE; i++) {
             struct elapse__task *task = elapse__task_table_at(&shard->tasks, index++);
             if (task != NULL && task->state > ELAPSE__TASK_UNLINKING)
-                collected[count++] = collect(shard, task);
+                collect(shard, task, &collected[count++]);
         }
         if (collection->hand_back != NULL)
             shard->handed_back += count;
@@ -147,6 +148,7 @@ static void close_as(struct elapse_scheduler *scheduler, const struct collection
     bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL && !pull;
     if (how != ELAPSE_CLOSE_RUN_DUE)
         elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
+    atomic_store(&scheduler->hurries, how != ELAPSE_CLOSE_RUN_DUE);
     close_shards(scheduler);
     elapse__step_wait(scheduler);
     if (pull)

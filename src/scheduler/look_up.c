@@ -1,44 +1,62 @@
 /*
  * Looking up tasks by key and by handle.
  */
+#include "by_key.h"
 #include "scheduler.h"
 #include "shard_run.h"
 
 bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_t key_bytes,
                       struct elapse_handle *handle)
 {
-    if (key_bytes == 0 || key_bytes > ELAPSE_KEY_BYTES_MAX)
-        return false;
-    uint64_t hash = elapse__key_hash(&scheduler->hash_secret, key, key_bytes);
-    struct elapse__shard *shard = elapse__shard_of_key(scheduler, hash);
-    elapse__shard_lock(shard);
-    const struct elapse__key *found = elapse__key_index_find(&shard->keys, key, key_bytes, hash);
-    const struct elapse__task *task = NULL;
-    if (found != NULL) /* a key that only a destructor still uses has neither */
-        task = found->pending != NULL ? found->pending : found->running;
-    if (task != NULL)
-        *handle = elapse__handle_of(shard, task);
-    elapse__shard_unlock(shard);
-    return task != NULL;
+    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, handle);
+    if (shard != NULL)
+        elapse__shard_unlock(shard);
+    return shard != NULL;
+}
+
+/* Returns what is known of a task, which may have ended. Requires the lock. */
+static struct elapse_found look_up(struct elapse__shard *shard, struct elapse_handle handle)
+{
+    const struct elapse__task *task = elapse__shard_find(shard, handle);
+    if (task == NULL)
+        return (struct elapse_found){.state = ELAPSE_TASK_GONE, .deadline_ns = ELAPSE_NEVER};
+    return (struct elapse_found){
+        .state = elapse__is_running(task) ? ELAPSE_TASK_RUNNING : ELAPSE_TASK_PENDING,
+        .handle = handle,
+        .deadline_ns = elapse__shard_deadline_ns(shard, task),
+        .wall_clock = elapse__by_wall_clock(task),
+        .cancelled = task->cancelled,
+    };
+}
+
+/* Looks a task up, releases the lock of its shard, and stores in `*found` what is known of it.
+ * `shard` NULL: there is no such task, and no lock is held. */
+static enum elapse_task_state conclude(struct elapse__shard *shard, struct elapse_handle handle,
+                                       struct elapse_found *found)
+{
+    struct elapse_found known = {.state = ELAPSE_TASK_GONE, .deadline_ns = ELAPSE_NEVER};
+    if (shard != NULL) {
+        known = look_up(shard, handle);
+        elapse__shard_unlock(shard);
+    }
+    if (found != NULL)
+        *found = known;
+    return known.state;
 }
 
 enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
-                                           struct elapse_handle handle, uint64_t *deadline_ns)
+                                           struct elapse_handle handle, struct elapse_found *found)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
-    enum elapse_task_state state = ELAPSE_TASK_GONE;
-    uint64_t due_ns = ELAPSE_NEVER;
-    if (shard != NULL) {
+    if (shard != NULL)
         elapse__shard_lock(shard);
-        const struct elapse__task *task = elapse__shard_find(shard, handle);
-        if (task != NULL) {
-            bool running = elapse__is_running(task);
-            state = running ? ELAPSE_TASK_RUNNING : ELAPSE_TASK_PENDING;
-            due_ns = elapse__shard_deadline_ns(shard, task);
-        }
-        elapse__shard_unlock(shard);
-    }
-    if (deadline_ns != NULL)
-        *deadline_ns = due_ns;
-    return state;
+    return conclude(shard, handle, found);
+}
+
+enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *scheduler, const void *key,
+                                               size_t key_bytes, struct elapse_found *found)
+{
+    struct elapse_handle handle = {0};
+    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
+    return conclude(shard, handle, found);
 }

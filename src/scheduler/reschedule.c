@@ -1,31 +1,36 @@
 /*
  * Rescheduling a task by its handle.
  */
-#include "scheduler.h"
-#include "shard_change.h"
+#include "reschedule.h"
+
+#include "../base/assert.h"
 #include "ticks.h"
 
-static enum elapse_error reschedule(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                                    struct elapse_handle handle, uint64_t deadline_ns)
+enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
+                                            struct elapse__shard *shard,
+                                            struct elapse_handle handle, struct elapse__move *move)
 {
-    uint64_t tick = elapse__tick_of_deadline(deadline_ns, scheduler->options.tick_ns);
-    elapse__shard_lock(shard);
-    bool started;
-    enum elapse_error error = elapse__shard_reschedule(shard, handle, deadline_ns, tick, &started);
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    move->tick = elapse__tick_of_deadline(move->deadline_ns, scheduler->options.tick_ns);
+    enum elapse_error error = elapse__shard_reschedule(shard, handle, move);
     elapse__shard_unlock(shard);
-    if (started)
-        elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){tick, ELAPSE_NEVER});
+    if (move->started)
+        elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){move->tick, ELAPSE_NEVER});
     return error;
 }
+
+/* ---- anywhere ---- */
 
 enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
                                             struct elapse_handle handle, uint64_t deadline_ns)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    struct elapse__move move = {.deadline_ns = deadline_ns};
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
     elapse__shard_prefetch(shard, handle);
-    return reschedule(scheduler, shard, handle, deadline_ns);
+    elapse__shard_lock(shard);
+    return elapse__reschedule_locked(scheduler, shard, handle, &move);
 }
 
 enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *scheduler,
@@ -36,5 +41,78 @@ enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *schedule
         return ELAPSE_ERROR_GONE;
     elapse__shard_prefetch(shard, handle); /* it arrives while the clock is read */
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
-    return reschedule(scheduler, shard, handle, elapse_deadline_after(now_ns, delay_ns));
+    struct elapse__move move = {.deadline_ns = elapse_deadline_after(now_ns, delay_ns)};
+    elapse__shard_lock(shard);
+    return elapse__reschedule_locked(scheduler, shard, handle, &move);
+}
+
+/* ---- only earlier, only later ---- */
+
+static enum elapse_error reschedule_if(struct elapse_scheduler *scheduler,
+                                       struct elapse_handle handle, struct elapse__move move,
+                                       bool *moved)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    enum elapse_error error = ELAPSE_ERROR_GONE;
+    ELAPSE__ASSERT_THAT(move.direction, !=, ELAPSE__MOVE_ANYWHERE);
+    if (shard != NULL) {
+        elapse__shard_lock(shard);
+        error = elapse__reschedule_locked(scheduler, shard, handle, &move);
+    }
+    if (moved != NULL)
+        *moved = move.moved;
+    return error;
+}
+
+static enum elapse_error reschedule_if_at(struct elapse_scheduler *scheduler,
+                                          struct elapse_handle handle, uint64_t deadline_ns,
+                                          enum elapse__direction direction, bool *moved)
+{
+    struct elapse__move move = {
+        .deadline_ns = deadline_ns,
+        .direction = direction,
+        .now_ns = elapse_scheduler_now_ns(scheduler),
+    };
+    return reschedule_if(scheduler, handle, move, moved);
+}
+
+static enum elapse_error reschedule_if_after(struct elapse_scheduler *scheduler,
+                                             struct elapse_handle handle, uint64_t delay_ns,
+                                             enum elapse__direction direction, bool *moved)
+{
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    struct elapse__move move = {
+        .deadline_ns = elapse_deadline_after(now_ns, delay_ns),
+        .direction = direction,
+        .now_ns = now_ns,
+    };
+    return reschedule_if(scheduler, handle, move, moved);
+}
+
+enum elapse_error elapse_task_reschedule_earlier_at(struct elapse_scheduler *scheduler,
+                                                    struct elapse_handle handle,
+                                                    uint64_t deadline_ns, bool *moved)
+{
+    return reschedule_if_at(scheduler, handle, deadline_ns, ELAPSE__MOVE_EARLIER, moved);
+}
+
+enum elapse_error elapse_task_reschedule_earlier_after(struct elapse_scheduler *scheduler,
+                                                       struct elapse_handle handle,
+                                                       uint64_t delay_ns, bool *moved)
+{
+    return reschedule_if_after(scheduler, handle, delay_ns, ELAPSE__MOVE_EARLIER, moved);
+}
+
+enum elapse_error elapse_task_reschedule_later_at(struct elapse_scheduler *scheduler,
+                                                  struct elapse_handle handle, uint64_t deadline_ns,
+                                                  bool *moved)
+{
+    return reschedule_if_at(scheduler, handle, deadline_ns, ELAPSE__MOVE_LATER, moved);
+}
+
+enum elapse_error elapse_task_reschedule_later_after(struct elapse_scheduler *scheduler,
+                                                     struct elapse_handle handle, uint64_t delay_ns,
+                                                     bool *moved)
+{
+    return reschedule_if_after(scheduler, handle, delay_ns, ELAPSE__MOVE_LATER, moved);
 }

@@ -73,7 +73,7 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queue
     /* A task that was moved while it was queued has an older place as well, which does not count.
      */
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED &&
-        task->when.queue_number == queued.number)
+        task->when.due.queue_number == queued.number)
         run(scheduler, shard, task);
     elapse__shard_unlock(shard);
 }

@@ -75,6 +75,7 @@ struct elapse_scheduler {
     _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
     _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
     _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
+    _Atomic bool hurries;             /* close waits for the running actions, and runs no others */
     _Atomic uint64_t pending;         /* of all shards; counted only if there is a limit */
     _Atomic uint64_t refused_threads; /* workers that the system refused to start */
     _Atomic uint64_t held_back;       /* how often the work queue was full */

@@ -6,7 +6,12 @@ bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t n
                         uint64_t tick_ns)
 {
     ELAPSE__ASSERT_THAT(tick_ns, >, 0);
-    *shard = (struct elapse__shard){.number = number, .tick_ns = tick_ns};
+    *shard = (struct elapse__shard){
+        .number = number,
+        .tick_ns = tick_ns,
+        .due_by_monotonic = {ELAPSE__NO_TASK, ELAPSE__NO_TASK},
+        .due_by_wall_clock = {ELAPSE__NO_TASK, ELAPSE__NO_TASK},
+    };
     elapse__task_table_init(&shard->tasks);
     elapse__key_index_init(&shard->keys);
     atomic_init(&shard->wake_tick, ELAPSE_NEVER);

@@ -8,6 +8,7 @@
  *      shard_change.h     a task is rescheduled or cancelled
  *      shard_run.h        a task becomes due, begins and finishes
  *      shard_steps.h      the steps that these share
+ *      due_list.h         the tasks that are due and have not begun
  *      shard_check.c      what must hold of a shard whenever its lock is released
  */
 #ifndef ELAPSE__SHARD_H
@@ -29,6 +30,14 @@
  * when they are needed. */
 enum { ELAPSE__UNLINKING_MAX = 8 };
 
+struct elapse__ended_task;
+
+/* A list of due tasks, by their indices: due_list.h. */
+struct elapse__due_list {
+    uint32_t first; /* ELAPSE__NO_TASK: it is empty */
+    uint32_t last;
+};
+
 struct elapse__shard {
     _Alignas(ELAPSE__LINE_BYTES) struct elapse__lock lock;
     /* No timer of the wheel is due before this tick. It is written with the lock held; the clock
@@ -41,16 +50,19 @@ struct elapse__shard {
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
     uint64_t running;      /* tasks RUNNING or FINISHING */
     struct elapse__condition
-        ended; /* a task that was `waited` for has ended; once closed: any task */
+        ended; /* a task that was `waited` for has ended or was destroyed; once closed: any task */
     struct elapse__task_table tasks;
     struct elapse__task *unlinking[ELAPSE__UNLINKING_MAX]; /* a ring; NULL: an empty place */
     unsigned oldest_unlinking;                             /* the place that is emptied next */
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
-    uint64_t destroying;   /* keys in use by destructors, each as often as it is */
-    uint32_t queue_number; /* that the last task got that became QUEUED */
-    uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
+    struct elapse__ended_task *first_ended; /* a list of those that are being destroyed */
+    uint64_t destroying;                    /* keys in use by destructors, each as often as it is */
+    uint32_t queue_number;                  /* that the last task got that became QUEUED */
+    struct elapse__due_list due_by_monotonic;
+    struct elapse__due_list due_by_wall_clock;
+    uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;
     uint64_t lateness_max_ns;
     uint64_t lateness[ELAPSE_LATENESS_BUCKETS];
 #ifdef ELAPSE__ASSERTIONS

@@ -1,10 +1,44 @@
 #include "shard_change.h"
 
 #include "../base/assert.h"
-#include "shard_steps.h"
+#include "shard_run.h"
+
+/* Returns the tick at which the action of a running task is to begin again; ELAPSE_NEVER if it is
+ * not. The next occurrence of a task that recurs is the one that follows if its action returns
+ * now. */
+static uint64_t next_run_tick(const struct elapse__shard *shard, const struct elapse__task *task,
+                              uint64_t now_ns)
+{
+    struct elapse__occurrence next;
+    ELAPSE__ASSERT(elapse__is_running(task));
+    ELAPSE__ASSERT(!elapse__by_wall_clock(task));
+    if (!task->runs_again)
+        return ELAPSE_NEVER;
+    if (!elapse__shard_recurs(task))
+        return task->when.next_run_tick;
+    bool recurs = elapse__recurrence_next(elapse__recurrence_of(task), now_ns, &next);
+    return recurs ? elapse__tick_of_deadline(next.ns, shard->tick_ns) : ELAPSE_NEVER;
+}
+
+/* Returns whether the move goes in the direction that is wanted. A task that is due already cannot
+ * become due earlier: to move it would only cost it its turn. */
+static bool is_wanted(const struct elapse__shard *shard, const struct elapse__task *task,
+                      const struct elapse__move *move)
+{
+    if (move->direction == ELAPSE__MOVE_ANYWHERE)
+        return true;
+    bool is_due = task->state == ELAPSE__TASK_WAITING || task->state == ELAPSE__TASK_QUEUED;
+    if (move->direction == ELAPSE__MOVE_EARLIER && is_due)
+        return false;
+    uint64_t tick =
+        elapse__is_running(task)
+            ? next_run_tick(shard, task, move->now_ns)
+            : elapse__tick_of_deadline(elapse__shard_deadline_ns(shard, task), shard->tick_ns);
+    return move->direction == ELAPSE__MOVE_EARLIER ? move->tick < tick : move->tick > tick;
+}
 
 static enum elapse_error reschedule_running(struct elapse__shard *shard, struct elapse__task *task,
-                                            uint64_t deadline_ns, uint64_t tick)
+                                            struct elapse__move *move)
 {
     struct elapse__key *key = elapse__key_of(task);
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
@@ -14,6 +48,8 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
     bool superseded = key != NULL && key->pending != NULL && key->pending != task;
     if (task->cancelled || superseded)
         return ELAPSE_ERROR_GONE;
+    if (!is_wanted(shard, task, move))
+        return ELAPSE_OK;
     if (!task->runs_again) {
         if (!elapse__shard_count_pending(shard))
             return ELAPSE_ERROR_LIMIT;
@@ -22,18 +58,21 @@ static enum elapse_error reschedule_running(struct elapse__shard *shard, struct 
             key->pending = task;
     }
     ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
-    task->when.next_run_tick = tick;
+    task->when.next_run_tick = move->tick;
     if (recurrence != NULL) {
         recurrence->moved = true;
-        recurrence->moved_ns = deadline_ns;
+        recurrence->moved_ns = move->deadline_ns;
     }
+    move->moved = true;
     return ELAPSE_OK;
 }
 
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t deadline_ns, uint64_t tick, bool *started)
+                                           struct elapse__move *move)
 {
-    *started = false;
+    enum elapse_error error = ELAPSE_OK;
+    move->moved = false;
+    move->started = false;
     struct elapse__task *task = elapse__shard_find(shard, handle);
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (shard->closed)
@@ -43,17 +82,16 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     if (elapse__by_wall_clock(task))
         return ELAPSE_ERROR_ARGUMENT;
     if (elapse__is_running(task)) {
-        enum elapse_error error = reschedule_running(shard, task, deadline_ns, tick);
-        if (error != ELAPSE_OK)
-            return error;
-    } else {
-        elapse__shard_note_moved(task, deadline_ns);
-        elapse__shard_start_timer(shard, task, tick);
+        error = reschedule_running(shard, task, move);
+    } else if (is_wanted(shard, task, move)) {
+        elapse__shard_note_moved(task, move->deadline_ns);
+        elapse__shard_start_timer(shard, task, move->tick);
         ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
-        *started = true;
+        move->moved = true;
+        move->started = true;
     }
-    shard->rescheduled++;
-    return ELAPSE_OK;
+    shard->rescheduled += move->moved;
+    return error;
 }
 
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,

@@ -6,10 +6,26 @@
 
 #include "shard_steps.h"
 
-/* Moves a task to another deadline, which becomes due at `tick`. Sets `*started` if its timer was
- * started: then the caller must wake the clock thread after it has released the lock. */
+enum elapse__direction {
+    ELAPSE__MOVE_ANYWHERE,
+    ELAPSE__MOVE_EARLIER, /* move the task only if that makes it due earlier */
+    ELAPSE__MOVE_LATER,
+};
+
+/* Where a task is to be moved to, and what came of it. */
+struct elapse__move {
+    uint64_t deadline_ns;
+    uint64_t tick; /* at which the deadline becomes due */
+    enum elapse__direction direction;
+    uint64_t now_ns; /* by the monotonic clock; not needed to move a task anywhere */
+    bool moved;      /* out */
+    bool started;    /* out: the timer of the task was started */
+};
+
+/* Moves a task to another deadline. If `move->started` is true afterwards, the caller must wake the
+ * clock thread after it has released the lock. */
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
-                                           uint64_t deadline_ns, uint64_t tick, bool *started);
+                                           struct elapse__move *move);
 
 /* Cancels a task. If the answer is REMOVED, `ended` receives what the caller must release after the
  * lock. */

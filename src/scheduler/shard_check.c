@@ -4,7 +4,7 @@
  * Each task is in one of the states of task.h. `key` and `recurrence` stand for what its extra
  * names, "-" for nothing:
  *
- *      state       timer           key->pending   key->running     runs_again, cancelled, waited
+ *      state       timer           key->pending   key->running     runs_again, cancelled
  *      FREE        in the list of its block        (no other field means anything)
  *      UNLINKING   in the wheel or the chain       (no other field means anything)
  *      PENDING     in a wheel or   the task       another task,    none
@@ -13,7 +13,7 @@
  *                                                 or - and a destructor uses the key
  *      QUEUED      idle            the task       -                none
  *      RUNNING,    idle            the task if    the task         runs_again or cancelled or
- *      FINISHING                   runs_again                      neither; waited if cancelled
+ *      FINISHING                   runs_again                      neither
  *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
@@ -26,6 +26,8 @@
  *  5. The chain of the wall-clock wheel is empty while that wheel is STEADY or does not exist.
  *  6. The key index has at least its first buckets, `level` is a power of two, and `split` is
  *     below it.
+ *
+ * 17. Every action that has begun has returned or is running.
  *
  * Invariants that take a walk through all tasks:
  *  7. Each task is what the table above says of its state.
@@ -43,6 +45,8 @@
  * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
  *     back if it has no tasks; no block is in two.
  *
+ * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
+ *
  * Invariants that take a walk through both wheels and all keys:
  * 15. elapse_wheel_check finds nothing in either wheel.
  * 16. Each key is in the bucket of its hash, and names a pending or a running task, or a destructor
@@ -53,7 +57,7 @@
  * tasks. Every 64th walk examines the wheels and the keys too.
  */
 #include "../base/assert.h"
-#include "shard.h"
+#include "due_list.h"
 
 #ifdef ELAPSE__ASSERTIONS
 
@@ -63,6 +67,7 @@ enum { TASKS_FOR_EACH_RELEASE = 16, WALKS_FOR_EACH_OF_WHEELS = 64 };
 struct census {
     uint64_t pending;
     uint64_t running;
+    uint64_t due; /* WAITING or QUEUED */
     uint64_t in_wheel;
     uint64_t in_wall_clock_wheel;
     uint64_t in_chain;  /* PENDING and unplaced */
@@ -74,6 +79,7 @@ struct census {
 
 static void check_counters(const struct elapse__shard *shard)
 {
+    ELAPSE__ASSERT_THAT(shard->begun, ==, shard->completed + shard->running); /* 17 */
     uint64_t places = (uint64_t)shard->tasks.block_count * ELAPSE__BLOCK_TASKS;
     ELAPSE__ASSERT_THAT(shard->running, <=, places);                    /* 1 */
     ELAPSE__ASSERT_THAT(shard->pending, <=, places);                    /* 1 */
@@ -157,7 +163,6 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     const struct elapse__task *other = key == NULL ? NULL : key->running;
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
-    ELAPSE__ASSERT_THAT(task->waited, ==, 0);
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -168,6 +173,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
                    (key != NULL && elapse__key_is_in_use(key)));
     ELAPSE__ASSERT(task->state != ELAPSE__TASK_QUEUED || other == NULL);
     census->pending++;
+    census->due += task->state != ELAPSE__TASK_PENDING;
     census->keys += key != NULL;
 }
 
@@ -177,7 +183,6 @@ static void check_running(const struct elapse__task *task, struct census *census
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     ELAPSE__ASSERT(!task->runs_again || !task->cancelled);
-    ELAPSE__ASSERT(!task->waited || task->cancelled);
     if (key != NULL) {
         ELAPSE__ASSERT(key->running == task);
         ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));
@@ -311,6 +316,35 @@ static void check_census(const struct elapse__shard *shard, const struct census 
     ELAPSE__ASSERT_THAT(shard->keys.count, <=, census->keys + shard->destroying); /* 11 */
 }
 
+/* 18. Returns how many tasks the list holds. */
+static uint64_t check_due_list(const struct elapse__shard *shard,
+                               const struct elapse__due_list *list, bool by_wall_clock,
+                               uint64_t most)
+{
+    uint64_t count = 0;
+    uint32_t previous = ELAPSE__NO_TASK;
+    for (uint32_t index = list->first; index != ELAPSE__NO_TASK;) {
+        const struct elapse__task *task = elapse__task_table_at(&shard->tasks, index);
+        ELAPSE__ASSERT(task != NULL);
+        ELAPSE__ASSERT(elapse__is_in_due_list(task));
+        ELAPSE__ASSERT(elapse__by_wall_clock(task) == by_wall_clock);
+        ELAPSE__ASSERT_THAT(task->when.due.previous, ==, previous);
+        count++;
+        ELAPSE__ASSERT_THAT(count, <=, most);
+        previous = index;
+        index = task->when.due.next;
+    }
+    ELAPSE__ASSERT_THAT(list->last, ==, previous);
+    return count;
+}
+
+static void check_due_lists(const struct elapse__shard *shard, const struct census *census)
+{
+    uint64_t monotonic = check_due_list(shard, &shard->due_by_monotonic, false, census->due);
+    uint64_t wall_clock = check_due_list(shard, &shard->due_by_wall_clock, true, census->due);
+    ELAPSE__ASSERT_THAT(monotonic + wall_clock, ==, census->due);
+}
+
 /* ---- wheels and keys ---- */
 
 /* 16. */
@@ -348,6 +382,7 @@ static void check_tasks(const struct elapse__shard *shard)
     }
     check_block_lists(&shard->tasks);
     check_census(shard, &census);
+    check_due_lists(shard, &census);
 }
 
 static void check_cheaply(const struct elapse__shard *shard)

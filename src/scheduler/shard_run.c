@@ -1,6 +1,7 @@
 #include "shard_run.h"
 
 #include "../base/assert.h"
+#include "due_list.h"
 #include "lateness.h"
 #include "shard_steps.h"
 
@@ -65,12 +66,14 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
         ELAPSE__ASSERT(key == NULL || key->pending == task);
         if (key == NULL || !elapse__key_is_in_use(key)) {
             task->state = ELAPSE__TASK_QUEUED;
-            task->when.queue_number = ++shard->queue_number;
+            task->when.due.queue_number = ++shard->queue_number;
+            elapse__due_list_add(shard, task);
             *taken = task;
             return ELAPSE__DUE_TASK;
         }
         task->state = ELAPSE__TASK_WAITING;
         note_deadline(task);
+        elapse__due_list_add(shard, task);
     }
 }
 
@@ -153,6 +156,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task));
     if (actual_ns < intended_ns)
         actual_ns = intended_ns;
+    elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_RUNNING;
     if (key != NULL) {
         key->pending = NULL;
@@ -220,6 +224,7 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     ELAPSE__ASSERT_THAT(shard->running, >, 0);
     ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
+    shard->completed++;
     if (task->runs_again && elapse__shard_recurs(task) && next_occurrence == NULL)
         elapse__shard_cancel_next_run(shard, task); /* there is no further occurrence */
     if (key != NULL)
@@ -230,7 +235,7 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
             elapse__condition_broadcast(&shard->ended);
         return started;
     }
-    if (task->waited || shard->closed)
+    if (shard->closed)
         elapse__condition_broadcast(&shard->ended);
     elapse__shard_end(shard, task, ended);
     if (key != NULL) {

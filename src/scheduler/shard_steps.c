@@ -4,6 +4,7 @@
 #include "shard_steps.h"
 
 #include "../base/assert.h"
+#include "due_list.h"
 
 /* ---- counts ---- */
 
@@ -39,6 +40,8 @@ void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task 
                                uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    if (elapse__is_in_due_list(task))
+        elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_PENDING;
     if (elapse__by_wall_clock(task)) {
         elapse__wall_clock_wheel_start(&shard->wall_clock, task, tick);
@@ -125,23 +128,69 @@ void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key
     ended->key = key;
 }
 
+/* Puts an ended task into the list of those that are being destroyed. */
+static void note_destroying(struct elapse__shard *shard, const struct elapse__task *task,
+                            struct elapse__ended_task *ended)
+{
+    ELAPSE__ASSERT(ended->shard == NULL);
+    ended->shard = shard;
+    ended->handle = elapse__handle_of(shard, task);
+    ended->waited = task->waited;
+    ended->next = shard->first_ended;
+    ended->previous = NULL;
+    if (ended->next != NULL)
+        ended->next->previous = ended;
+    shard->first_ended = ended;
+    ended->held_key = task->extra->key;
+    if (ended->held_key != NULL) {
+        ended->held_key->destroying++;
+        shard->destroying++;
+    }
+}
+
+struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *shard,
+                                                    struct elapse_handle handle)
+{
+    struct elapse__ended_task *ended = shard->first_ended;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    while (ended != NULL &&
+           (ended->handle.index != handle.index || ended->handle.generation != handle.generation))
+        ended = ended->next;
+    return ended;
+}
+
+void elapse__shard_note_destroyed(struct elapse__shard *shard, struct elapse__ended_task *ended)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT(ended->shard == shard);
+    ELAPSE__ASSERT((ended->previous == NULL) == (shard->first_ended == ended));
+    if (ended->previous == NULL)
+        shard->first_ended = ended->next;
+    else
+        ended->previous->next = ended->next;
+    if (ended->next != NULL)
+        ended->next->previous = ended->previous;
+    if (ended->waited)
+        elapse__condition_broadcast(&shard->ended);
+}
+
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
                        struct elapse__ended_task *ended)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
+    if (elapse__is_in_due_list(task))
+        elapse__due_list_remove(shard, task);
     if (task->extra != NULL) {
         ended->destroy = task->extra->destroy;
         ended->extra = task->extra;
         ended->recurrence = task->extra->recurrence;
     }
-    if (ended->destroy != NULL && task->extra->key != NULL) {
-        ended->held_key = task->extra->key;
-        ended->held_key->destroying++;
-        shard->destroying++;
-        ended->shard = shard;
-    }
+    if (ended->destroy != NULL)
+        note_destroying(shard, task, ended);
+    if (task->waited)
+        elapse__condition_broadcast(&shard->ended);
     ended->context = task->context;
     elapse__task_revoke(task);
     if (task->state == ELAPSE__TASK_PENDING && elapse__by_wall_clock(task))

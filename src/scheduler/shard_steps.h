@@ -14,10 +14,15 @@ struct elapse__ended_task {
     struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
     struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
-    /* NULL, or the key of the task, which no other task may use until the context is destroyed; and
-     * the shard of that key. */
+    /* NULL, or the key of the task, which no other task may use until the context is destroyed. */
     struct elapse__key *held_key;
+    /* If there is something to destroy: the shard, and the neighbours in its list of tasks that are
+     * being destroyed. So the struct must stay where it is until it is disposed of. */
     struct elapse__shard *shard;
+    struct elapse__ended_task *next;
+    struct elapse__ended_task *previous;
+    struct elapse_handle handle; /* that the task had */
+    bool waited;                 /* a thread waits until the destructor has returned */
 };
 
 /* Counts a task as pending. Returns false, and does not count it, if that would exceed the limit.
@@ -47,6 +52,14 @@ void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key
  * Requires that no key names the task. */
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
                        struct elapse__ended_task *ended);
+
+/* Returns the task of this handle among those that are being destroyed; NULL if it is not. */
+struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *shard,
+                                                    struct elapse_handle handle);
+
+/* Takes an ended task out of the list of those that are being destroyed, and wakes the threads that
+ * wait for it. */
+void elapse__shard_note_destroyed(struct elapse__shard *shard, struct elapse__ended_task *ended);
 
 /* Releases the key that an ended task holds, after the destructor has returned. If the next task
  * with the key waits for it, starts its timer. Returns the ticks of that timer: the caller wakes

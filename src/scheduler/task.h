@@ -34,10 +34,13 @@
  *
  * While RUNNING or FINISHING, `runs_again` means that the task becomes PENDING when it finishes: it
  * recurs, or it was rescheduled meanwhile. A task that recurs has it from the moment it begins.
- * `cancelled` means that it must not run again. `waited` means that a thread waits for its end.
+ * `cancelled` means that it must not run again. `waited` means that a thread waits for its end, or
+ * has waited.
  */
 #ifndef ELAPSE__TASK_H
 #define ELAPSE__TASK_H
+
+#include <stddef.h>
 
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
@@ -58,6 +61,21 @@ enum {
     ELAPSE__TASK_INDEX_MASK = (1 << ELAPSE__TASK_INDEX_BITS) - 1,
 };
 
+/* An index that no task has. */
+#define ELAPSE__NO_TASK UINT32_MAX
+
+/* The place of a due task in a list, by the indices of its neighbours. It leaves the deadline of
+ * the timer as it is. */
+struct elapse__due_place {
+    uint32_t next;
+    uint32_t previous;
+    uint32_t queue_number; /* while QUEUED: tells its newest place in the work queue */
+};
+
+_Static_assert(sizeof(struct elapse__due_place) <= offsetof(struct elapse_timer, deadline) ||
+                   sizeof(void *) != 8,
+               "the place in the list leaves the deadline of the timer as it is");
+
 /* Fields that only some tasks need. */
 struct elapse__task_extra {
     elapse_destroy_function *destroy;
@@ -68,10 +86,10 @@ struct elapse__task_extra {
 
 struct elapse__task {
     union {
-        struct elapse_timer timer; /* while PENDING; its deadline until finished */
-        uint64_t next_run_tick;    /* while `runs_again`: the timer is idle then */
-        uint32_t queue_number;     /* while QUEUED: tells its newest place in the work queue */
-        struct elapse__task *next; /* while FREE */
+        struct elapse_timer timer;    /* while PENDING; its deadline until finished */
+        uint64_t next_run_tick;       /* while `runs_again`: the timer is idle then */
+        struct elapse__due_place due; /* while WAITING or QUEUED: see due_list.h */
+        struct elapse__task *next;    /* while FREE */
     } when;
     elapse_action_function *action;
     void *context;

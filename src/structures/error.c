@@ -31,6 +31,8 @@ const char *elapse_error_text(enum elapse_error error)
         return "another thread is inside the same call";
     case ELAPSE_ERROR_NOTHING_DUE:
         return "nothing came due within the time-out";
+    case ELAPSE_ERROR_TIMEOUT:
+        return "the time-out has passed";
     }
     return "unknown error";
 }

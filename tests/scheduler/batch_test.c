@@ -38,7 +38,7 @@ static void each_gets_its_handle_and_its_deadline(void **state)
         uint64_t deadline = 0;
 
         assert_int_equal(batch[i].error, ELAPSE_OK);
-        assert_int_equal(elapse_task_look_up(scheduler, batch[i].handle, &deadline),
+        assert_int_equal(look_up_deadline(scheduler, batch[i].handle, &deadline),
                          ELAPSE_TASK_PENDING);
         assert_int_equal(deadline, (batch[i].deadline_ns + TICK_NS - 1) / TICK_NS * TICK_NS);
     }

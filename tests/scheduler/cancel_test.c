@@ -49,7 +49,7 @@ static void a_task_that_ran_is_gone(void **state)
     expect_step(scheduler, 5 * TICK_NS, "a");
     assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_GONE);
     assert_int_equal(elapse_task_cancel_wait(scheduler, handle, ELAPSE_NEVER), ELAPSE_CANCEL_GONE);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline), ELAPSE_TASK_GONE);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_GONE);
     assert_int_equal(deadline, ELAPSE_NEVER);
     assert_int_equal(ends_of('a'), 1);
     scheduler_end(scheduler);
@@ -88,7 +88,7 @@ static void handles_that_name_no_task_are_gone(void **state)
                          ELAPSE_CANCEL_GONE);
         assert_int_equal(elapse_task_reschedule_at(scheduler, strange[i], 0), ELAPSE_ERROR_GONE);
         assert_int_equal(elapse_task_reschedule_after(scheduler, strange[i], 0), ELAPSE_ERROR_GONE);
-        assert_int_equal(elapse_task_look_up(scheduler, strange[i], &deadline), ELAPSE_TASK_GONE);
+        assert_int_equal(look_up_deadline(scheduler, strange[i], &deadline), ELAPSE_TASK_GONE);
         assert_int_equal(deadline, ELAPSE_NEVER);
     }
     expect_step(scheduler, 5 * TICK_NS, "a");

@@ -116,7 +116,7 @@ static void expect_moments(const char *expression, enum elapse_zone zone, uint64
         uint64_t deadline_ns;
 
         assert_true(elapse_cron_next(&cron, zone, moment_s, &moment_s));
-        assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
+        assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
         assert_int_equal(deadline_ns, S(moment_s));
         assert_int_equal(step_wall(scheduler, S(moment_s) - 1), 0);
         assert_int_equal(step_wall(scheduler, S(moment_s)), 1);
@@ -198,7 +198,7 @@ static void a_tick_that_is_no_part_of_a_second(void **state)
     for (uint64_t n = 1; n <= 1000; n++) {
         uint64_t due_ns = (S(n) + tick_ns - 1) / tick_ns * tick_ns;
 
-        assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
+        assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
         assert_int_equal(deadline_ns, due_ns);
         assert_int_equal(step(scheduler, due_ns - 1), 0);
         assert_int_equal(step(scheduler, due_ns), 1);

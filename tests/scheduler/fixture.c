@@ -123,6 +123,16 @@ struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
     return handle;
 }
 
+enum elapse_task_state look_up_deadline(struct elapse_scheduler *scheduler,
+                                        struct elapse_handle handle, uint64_t *deadline_ns)
+{
+    struct elapse_found found = {0};
+    enum elapse_task_state state = elapse_task_look_up(scheduler, handle, &found);
+
+    *deadline_ns = found.deadline_ns;
+    return state;
+}
+
 bool same_handle(struct elapse_handle one, struct elapse_handle other)
 {
     return one.index == other.index && one.generation == other.generation &&

@@ -66,6 +66,10 @@ struct elapse_handle schedule_at(struct elapse_scheduler *scheduler, const struc
 struct elapse_handle schedule_after(struct elapse_scheduler *scheduler,
                                     const struct elapse_task *task, uint64_t delay_ns);
 
+/* Looks the task up. Returns its state, and stores its deadline in `*deadline_ns`. */
+enum elapse_task_state look_up_deadline(struct elapse_scheduler *scheduler,
+                                        struct elapse_handle handle, uint64_t *deadline_ns);
+
 bool same_handle(struct elapse_handle one, struct elapse_handle other);
 bool zero_handle(struct elapse_handle handle);
 

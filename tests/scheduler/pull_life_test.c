@@ -100,7 +100,7 @@ static void a_reschedule_of_a_taken_task_counts_when_it_is_done(void **state)
     go_to(scheduler, 12 * TICK_NS);
     done(scheduler, &taken);
     assert_int_equal(ends(), 0);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline_ns, 15 * TICK_NS);
     assert_int_equal(elapse_task_done(scheduler, handle), ELAPSE_ERROR_GONE);
     expect_nothing(scheduler);

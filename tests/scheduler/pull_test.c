@@ -29,7 +29,7 @@ static void a_taken_task_has_the_run_that_its_action_would_get(void **state)
     assert_false(taken.run.wall_clock);
     assert_int_equal(taken.run.number, 1);
     assert_int_equal(taken.run.missed, 0);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_RUNNING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_RUNNING);
     assert_int_equal(deadline_ns, 5 * TICK_NS);
     assert_int_equal(ends(), 0);
     expect_nothing(scheduler);

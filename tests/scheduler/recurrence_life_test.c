@@ -72,7 +72,7 @@ static void moves_itself(struct actor *actor, const struct elapse_run *run)
 
 static void looks(struct actor *actor, const struct elapse_run *run)
 {
-    actor->state = elapse_task_look_up(run->scheduler, run->handle, &actor->deadline_ns);
+    actor->state = look_up_deadline(run->scheduler, run->handle, &actor->deadline_ns);
     elapse_scheduler_statistics(run->scheduler, &actor->statistics);
 }
 

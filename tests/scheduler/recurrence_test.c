@@ -30,7 +30,7 @@ static void it_runs_every_period(void **state)
     (void)state;
     expect_step(scheduler, T(4), "");
     for (uint64_t n = 0; n < 1000; n++) {
-        assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
+        assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
         assert_int_equal(deadline_ns, T(5 + 10 * n));
         assert_int_equal(pending_tasks(scheduler), 1);
         expect_step(scheduler, T(4 + 10 * n), "");
@@ -347,7 +347,7 @@ static void sums_saturate_and_never_come(void **state)
     expect_step(scheduler, ELAPSE_NEVER, "");
     expect_step(scheduler, ELAPSE_NEVER, "");
     for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(elapse_task_look_up(scheduler, handles[i], &deadline_ns),
+        assert_int_equal(look_up_deadline(scheduler, handles[i], &deadline_ns),
                          ELAPSE_TASK_PENDING);
         assert_int_equal(deadline_ns, ELAPSE_NEVER);
         assert_int_equal(elapse_task_cancel(scheduler, handles[i]), ELAPSE_CANCEL_REMOVED);

@@ -14,7 +14,7 @@ static void later_forgets_the_old_deadline(void **state)
 
     (void)state;
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 500 * TICK_NS - 1), ELAPSE_OK);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 500 * TICK_NS);
     assert_int_equal(pending_tasks(scheduler), 1);
     expect_step(scheduler, 499 * TICK_NS, "");
@@ -98,7 +98,7 @@ static void slack_is_not_applied_again(void **state)
     task.slack_ns = 100000 * TICK_NS;
     handle = schedule_at(scheduler, &task, 5 * TICK_NS);
     assert_int_equal(elapse_task_reschedule_at(scheduler, handle, 77 * TICK_NS), ELAPSE_OK);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, 77 * TICK_NS);
     expect_step(scheduler, 77 * TICK_NS, "a");
     scheduler_end(scheduler);
@@ -251,7 +251,7 @@ static void move(void *context, const struct elapse_run *run)
         return;
     mover->moves_left--;
     mover->error = elapse_task_reschedule_after(run->scheduler, moved, mover->delay_ns);
-    mover->state = elapse_task_look_up(run->scheduler, moved, &mover->deadline_ns);
+    mover->state = look_up_deadline(run->scheduler, moved, &mover->deadline_ns);
 }
 
 static void from_inside_its_own_action_it_runs_again(void **state)

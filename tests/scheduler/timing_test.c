@@ -59,7 +59,7 @@ static void deadlines_are_rounded_up_to_ticks(void **state)
             uint64_t told;
             struct elapse_handle handle = schedule_at(scheduler, &task, deadlines[j]);
 
-            assert_int_equal(elapse_task_look_up(scheduler, handle, &told), ELAPSE_TASK_PENDING);
+            assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
             if (deadlines[j] != 0) {
                 assert_int_equal(told, intended);
                 expect_step(scheduler, intended - 1, "");
@@ -162,7 +162,7 @@ static void never_never_comes_but_is_pending(void **state)
     expect_step(scheduler, YEAR_NS, "");
     expect_step(scheduler, ELAPSE_NEVER - 1, "");
     expect_step(scheduler, ELAPSE_NEVER, "");
-    assert_int_equal(elapse_task_look_up(scheduler, at, &deadline), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, at, &deadline), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline, ELAPSE_NEVER);
     assert_int_equal(elapse_task_cancel(scheduler, at), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(elapse_task_cancel(scheduler, after), ELAPSE_CANCEL_REMOVED);
@@ -275,7 +275,7 @@ static void slack_keeps_within_the_window(void **state)
 
         task.slack_ns = random_of_bits(&random, 48);
         assert_int_equal(
-            elapse_task_look_up(scheduler, schedule_at(scheduler, &task, deadline), &told),
+            look_up_deadline(scheduler, schedule_at(scheduler, &task, deadline), &told),
             ELAPSE_TASK_PENDING);
         assert_true(told >= deadline);
         assert_true(told <= rounded_up(deadline, TICK_NS) + task.slack_ns);
@@ -319,7 +319,7 @@ static void huge_slack_saturates(void **state)
     (void)state;
     task.slack_ns = ELAPSE_NEVER;
     handle = schedule_at(scheduler, &task, 5 * TICK_NS);
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &told), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &told), ELAPSE_TASK_PENDING);
     assert_true(told >= 5 * TICK_NS);
     assert_true(told != ELAPSE_NEVER);
     expect_step(scheduler, told - 1, "");

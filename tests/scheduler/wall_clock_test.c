@@ -84,7 +84,7 @@ static void it_runs_at_its_wall_clock_time(void **state)
     uint64_t deadline_ns;
 
     (void)state;
-    assert_int_equal(elapse_task_look_up(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, handle, &deadline_ns), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline_ns, WALL_NS + T(10));
     assert_int_equal(pending_tasks(scheduler), 1);
     assert_int_equal(elapse_scheduler_next_ns(scheduler), T(10));
@@ -226,7 +226,7 @@ static void the_past_is_due_at_once_and_never_is_never(void **state)
     set(scheduler, ELAPSE_NEVER);
     expect_now(scheduler, "");
     expect_step(scheduler, T(100000), "");
-    assert_int_equal(elapse_task_look_up(scheduler, never, &deadline_ns), ELAPSE_TASK_PENDING);
+    assert_int_equal(look_up_deadline(scheduler, never, &deadline_ns), ELAPSE_TASK_PENDING);
     assert_int_equal(deadline_ns, ELAPSE_NEVER);
     assert_int_equal(elapse_task_cancel(scheduler, never), ELAPSE_CANCEL_REMOVED);
     assert_int_equal(ends(), 6);
@@ -568,7 +568,7 @@ static void list_cancel(struct elapse_scheduler *scheduler, struct random_source
     if (list_count == 0)
         return;
     entry = &list[random_below(source, list_count)];
-    assert_int_equal(elapse_task_look_up(scheduler, entry->handle, &deadline_ns),
+    assert_int_equal(look_up_deadline(scheduler, entry->handle, &deadline_ns),
                      entry->pending ? ELAPSE_TASK_PENDING : ELAPSE_TASK_GONE);
     assert_int_equal(elapse_task_cancel(scheduler, entry->handle),
                      entry->pending ? ELAPSE_CANCEL_REMOVED : ELAPSE_CANCEL_GONE);

@@ -59,7 +59,7 @@ static void *schedule_and_cancel(void *context)
         if (elapse_task_schedule_at_wall_clock(beside->scheduler, &task, unix_ns, &handles[i]) !=
             ELAPSE_OK)
             atomic_fetch_add(&beside->faults, 1);
-        (void)elapse_task_look_up(beside->scheduler, handles[other], &deadline_ns);
+        (void)look_up_deadline(beside->scheduler, handles[other], &deadline_ns);
         if (random_one_in(&source, 2) &&
             elapse_task_cancel(beside->scheduler, handles[other]) == ELAPSE_CANCEL_REMOVED) {
             if (beside->entries[other].removed)

@@ -102,11 +102,11 @@ static void the_wheel_needs_no_storage_and_the_heap_does(void **state)
 static void error_texts_are_sentences_and_differ(void **state)
 {
     static const enum elapse_error errors[] = {
-        ELAPSE_OK,           ELAPSE_ERROR_ABI,        ELAPSE_ERROR_STORAGE,
-        ELAPSE_ERROR_FULL,   ELAPSE_ERROR_ARGUMENT,   ELAPSE_ERROR_MEMORY,
-        ELAPSE_ERROR_SYSTEM, ELAPSE_ERROR_LIMIT,      ELAPSE_ERROR_KEY_PENDING,
-        ELAPSE_ERROR_GONE,   ELAPSE_ERROR_CLOSED,     ELAPSE_ERROR_IN_ACTION,
-        ELAPSE_ERROR_BUSY,   ELAPSE_ERROR_NOTHING_DUE};
+        ELAPSE_OK,           ELAPSE_ERROR_ABI,         ELAPSE_ERROR_STORAGE,
+        ELAPSE_ERROR_FULL,   ELAPSE_ERROR_ARGUMENT,    ELAPSE_ERROR_MEMORY,
+        ELAPSE_ERROR_SYSTEM, ELAPSE_ERROR_LIMIT,       ELAPSE_ERROR_KEY_PENDING,
+        ELAPSE_ERROR_GONE,   ELAPSE_ERROR_CLOSED,      ELAPSE_ERROR_IN_ACTION,
+        ELAPSE_ERROR_BUSY,   ELAPSE_ERROR_NOTHING_DUE, ELAPSE_ERROR_TIMEOUT};
     enum { ERRORS = sizeof errors / sizeof *errors };
 
     (void)state;
@@ -125,7 +125,7 @@ static void error_texts_are_sentences_and_differ(void **state)
 static void error_text_of_an_unknown_number(void **state)
 {
     (void)state;
-    assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_NOTHING_DUE + 1)),
+    assert_string_equal(elapse_error_text((enum elapse_error)(ELAPSE_ERROR_TIMEOUT + 1)),
                         "unknown error");
     assert_string_equal(elapse_error_text((enum elapse_error)1000), "unknown error");
 }

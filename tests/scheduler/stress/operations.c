@@ -439,15 +439,14 @@ static void look(struct round *round, struct random_source *source)
 {
     struct record *record = draw_record(round, source);
     struct elapse_statistics statistics;
-    uint64_t deadline_ns;
+    struct elapse_found found;
     if (record == NULL)
         return;
     bool over = atomic_load(&record->over);
-    enum elapse_task_state state =
-        elapse_task_look_up(round->scheduler, record->handle, &deadline_ns);
+    enum elapse_task_state state = elapse_task_look_up(round->scheduler, record->handle, &found);
     must(!over || state == ELAPSE_TASK_GONE, round, record, "is not gone after a cancel said so");
     if (state == ELAPSE_TASK_GONE) {
-        must(deadline_ns == ELAPSE_NEVER, round, record, "is gone and has a deadline");
+        must(found.deadline_ns == ELAPSE_NEVER, round, record, "is gone and has a deadline");
         must(!atomic_load(&record->active), round, record, "is gone and runs");
         atomic_store(&record->over, true);
         must(elapse_task_done(round->scheduler, record->handle) ==

@@ -160,14 +160,13 @@ static void check_number(struct record *record, const struct elapse_run *run, ui
 static void check_handle(struct record *record, const struct elapse_run *run)
 {
     struct elapse_handle own = run->handle;
-    uint64_t deadline_ns;
     must(run->scheduler == record->round->scheduler, record->round, record, "strange scheduler");
     if (record->handle_known_first)
         must(record->handle.index == own.index && record->handle.generation == own.generation &&
                  record->handle.shard == own.shard,
              record->round, record, "handle of the run is not the one given out");
-    must(elapse_task_look_up(run->scheduler, own, &deadline_ns) == ELAPSE_TASK_RUNNING,
-         record->round, record, "a task is not running in its own action");
+    must(elapse_task_look_up(run->scheduler, own, NULL) == ELAPSE_TASK_RUNNING, record->round,
+         record, "a task is not running in its own action");
     if (record->key >= 0) {
         char key[16];
         struct elapse_handle found;

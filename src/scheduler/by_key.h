@@ -1,0 +1,15 @@
+/*
+ * Finding the task that a key names, for calls that act on it before the lock is released.
+ */
+#ifndef ELAPSE__BY_KEY_H
+#define ELAPSE__BY_KEY_H
+
+#include "scheduler.h"
+
+/* Finds the pending task with the key or, if none is pending, the running one. If there is such a
+ * task, returns its shard, whose lock the caller must release, and stores the handle. Otherwise
+ * returns NULL, and no lock is held. */
+struct elapse__shard *elapse__lock_task_of_key(struct elapse_scheduler *scheduler, const void *key,
+                                               size_t key_bytes, struct elapse_handle *handle);
+
+#endif

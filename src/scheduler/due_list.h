@@ -1,0 +1,28 @@
+/*
+ * The tasks of a shard that are due and have not begun, in the order in which they became due: one
+ * list for each clock. A wheel gives its timers out by deadline, so the first task of a list is the
+ * oldest. The functions require the lock of the shard.
+ */
+#ifndef ELAPSE__DUE_LIST_H
+#define ELAPSE__DUE_LIST_H
+
+#include "shard.h"
+
+/* Adds a task that has become QUEUED or WAITING. */
+void elapse__due_list_add(struct elapse__shard *shard, struct elapse__task *task);
+
+/* Takes the task out of its list. Requires that it is QUEUED or WAITING. */
+void elapse__due_list_remove(struct elapse__shard *shard, struct elapse__task *task);
+
+/* Returns whether the task is in a list. */
+static inline bool elapse__is_in_due_list(const struct elapse__task *task)
+{
+    return task->state == ELAPSE__TASK_QUEUED || task->state == ELAPSE__TASK_WAITING;
+}
+
+/* Returns how late the oldest task of the shard is that is due and has not begun, in a list or
+ * still in a wheel; 0 if there is none. The times are by both clocks. */
+uint64_t elapse__oldest_overdue_ns(const struct elapse__shard *shard, uint64_t now_ns,
+                                   uint64_t wall_clock_ns);
+
+#endif

@@ -1,0 +1,194 @@
+/*
+ * Cancelling, rescheduling and looking up by key: each finds the task and acts on it in one step.
+ */
+#include "fixture.h"
+
+#include "pulling.h"
+#include "recurring.h"
+
+static const char key[] = "key";
+enum { KEY_BYTES = sizeof key - 1 };
+
+static struct elapse_handle add_keyed(struct elapse_scheduler *scheduler, char name,
+                                      uint64_t deadline_ns)
+{
+    struct elapse_task task = task_with_key((size_t)name, key, ELAPSE_KEY_REPLACE);
+
+    return schedule_at(scheduler, &task, deadline_ns);
+}
+
+static void find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle found;
+
+    (void)state;
+    add_keyed(scheduler, 'a', T(5));
+    assert_true(elapse_task_find(scheduler, key, KEY_BYTES, &found));
+    add_keyed(scheduler, 'b', T(5)); /* as another thread may do in between */
+    assert_int_equal(elapse_task_cancel(scheduler, found), ELAPSE_CANCEL_GONE);
+    assert_int_equal(pending_tasks(scheduler), 1);
+    assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
+    assert_int_equal(pending_tasks(scheduler), 0);
+    assert_int_equal(ends_of('b'), 1);
+    expect_step(scheduler, T(10), "");
+    scheduler_end(scheduler);
+}
+
+static void a_key_without_a_task_is_gone(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
+    struct elapse_found found;
+    static const char long_key[ELAPSE_KEY_BYTES_MAX + 1];
+    const size_t lengths[] = {0, KEY_BYTES, sizeof long_key};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const char *any = lengths[i] == KEY_BYTES ? key : long_key;
+
+        memset(&found, 1, sizeof found);
+        assert_int_equal(elapse_task_cancel_key(scheduler, any, lengths[i]), ELAPSE_CANCEL_GONE);
+        assert_int_equal(elapse_task_reschedule_key_at(scheduler, any, lengths[i], T(1)),
+                         ELAPSE_ERROR_GONE);
+        assert_int_equal(elapse_task_reschedule_key_after(scheduler, any, lengths[i], T(1)),
+                         ELAPSE_ERROR_GONE);
+        assert_int_equal(elapse_task_look_up_key(scheduler, any, lengths[i], &found),
+                         ELAPSE_TASK_GONE);
+        assert_int_equal(found.state, ELAPSE_TASK_GONE);
+        assert_true(zero_handle(found.handle));
+        assert_int_equal(found.deadline_ns, ELAPSE_NEVER);
+        assert_false(found.wall_clock);
+        assert_false(found.cancelled);
+    }
+    scheduler_end(scheduler);
+}
+
+static void a_look_up_by_key_tells_state_handle_deadline_and_clock(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 4);
+    struct elapse_task task = task_with_key('b', "wall", ELAPSE_KEY_REPLACE);
+    struct elapse_handle handle = add_keyed(scheduler, 'a', T(5) - 1);
+    struct elapse_found found;
+
+    (void)state;
+    assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
+                     ELAPSE_TASK_PENDING);
+    assert_int_equal(found.state, ELAPSE_TASK_PENDING);
+    assert_true(same_handle(found.handle, handle));
+    assert_int_equal(found.deadline_ns, T(5));
+    assert_false(found.wall_clock);
+    assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, NULL), ELAPSE_TASK_PENDING);
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), &handle),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_task_look_up_key(scheduler, "wall", 4, &found), ELAPSE_TASK_PENDING);
+    assert_true(same_handle(found.handle, handle));
+    assert_int_equal(found.deadline_ns, T(7));
+    assert_true(found.wall_clock);
+    assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_PENDING);
+    assert_true(found.wall_clock);
+    scheduler_end(scheduler);
+}
+
+static void rescheduling_by_key_moves_the_pending_task(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+
+    (void)state;
+    add_keyed(scheduler, 'a', T(5));
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)), ELAPSE_OK);
+    expect_step(scheduler, T(7), "");
+    assert_int_equal(elapse_task_reschedule_key_after(scheduler, key, KEY_BYTES, T(3)), ELAPSE_OK);
+    expect_step(scheduler, T(9), "");
+    expect_step(scheduler, T(10), "a");
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(20)),
+                     ELAPSE_ERROR_GONE);
+    scheduler_end(scheduler);
+}
+
+/* In pull mode a taken task runs for as long as the test likes. */
+static void the_running_task_is_meant_only_if_none_is_pending(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle running = add_keyed(scheduler, 'a', T(1));
+    struct elapse_found found;
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(1));
+    taken = take(scheduler, 'a');
+    assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
+                     ELAPSE_TASK_RUNNING);
+    assert_true(same_handle(found.handle, running));
+
+    struct elapse_handle next = add_keyed(scheduler, 'b', T(2));
+    assert_int_equal(elapse_task_look_up_key(scheduler, key, KEY_BYTES, &found),
+                     ELAPSE_TASK_PENDING);
+    assert_true(same_handle(found.handle, next));
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(3)), ELAPSE_OK);
+    assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
+    assert_int_equal(ends_of('b'), 1);
+    assert_int_equal(ends_of('a'), 0);
+
+    /* Only the running one is left: moved, it is the pending one of its key. */
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(4)), ELAPSE_OK);
+    assert_int_equal(pending_tasks(scheduler), 1);
+    assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_RUNNING);
+    assert_int_equal(pending_tasks(scheduler), 0);
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(4)),
+                     ELAPSE_ERROR_GONE);
+    done(scheduler, &taken);
+    assert_int_equal(ends_of('a'), 1);
+    assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_GONE);
+    scheduler_end(scheduler);
+}
+
+static void a_second_cancel_of_a_running_task_can_be_told_from_the_first(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = periodic('a', T(1));
+    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_found found;
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(1));
+    taken = take(scheduler, 'a');
+    assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_RUNNING);
+    assert_false(found.cancelled);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_RUNNING);
+    assert_true(found.cancelled);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    done(scheduler, &taken);
+    assert_int_equal(elapse_task_look_up(scheduler, handle, &found), ELAPSE_TASK_GONE);
+    assert_false(found.cancelled);
+    scheduler_end(scheduler);
+}
+
+static void refused_by_key_as_by_handle(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_task task = task_with_key('a', key, ELAPSE_KEY_REPLACE);
+
+    (void)state;
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(7), NULL), ELAPSE_OK);
+    assert_int_equal(elapse_task_reschedule_key_at(scheduler, key, KEY_BYTES, T(8)),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_task_cancel_key(scheduler, key, KEY_BYTES), ELAPSE_CANCEL_REMOVED);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(find_and_cancel_misses_a_replacement_and_cancel_by_key_does_not),
+        cmocka_unit_test(a_key_without_a_task_is_gone),
+        cmocka_unit_test(a_look_up_by_key_tells_state_handle_deadline_and_clock),
+        cmocka_unit_test(rescheduling_by_key_moves_the_pending_task),
+        cmocka_unit_test(the_running_task_is_meant_only_if_none_is_pending),
+        cmocka_unit_test(a_second_cancel_of_a_running_task_can_be_told_from_the_first),
+        cmocka_unit_test(refused_by_key_as_by_handle),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

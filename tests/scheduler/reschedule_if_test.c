@@ -1,0 +1,205 @@
+/*
+ * Rescheduling only to an earlier deadline, or only to a later one.
+ */
+#include "fixture.h"
+
+#include "pulling.h"
+#include "recurring.h"
+
+static void earlier(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                    uint64_t deadline_ns, bool expected)
+{
+    bool moved = !expected;
+
+    assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, deadline_ns, &moved),
+                     ELAPSE_OK);
+    assert_int_equal(moved, expected);
+}
+
+static void later(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                  uint64_t deadline_ns, bool expected)
+{
+    bool moved = !expected;
+
+    assert_int_equal(elapse_task_reschedule_later_at(scheduler, handle, deadline_ns, &moved),
+                     ELAPSE_OK);
+    assert_int_equal(moved, expected);
+}
+
+static void expect_deadline(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                            uint64_t deadline_ns)
+{
+    struct elapse_found found;
+
+    (void)elapse_task_look_up(scheduler, handle, &found);
+    assert_int_equal(found.deadline_ns, deadline_ns);
+}
+
+static void a_pending_task_moves_in_one_direction(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle handle = add(scheduler, 'a', T(50));
+
+    (void)state;
+    earlier(scheduler, handle, T(51), false);
+    earlier(scheduler, handle, T(50), false);
+    earlier(scheduler, handle, T(50) - 1, false); /* the same tick */
+    earlier(scheduler, handle, T(49), true);
+    expect_deadline(scheduler, handle, T(49));
+    later(scheduler, handle, T(48), false);
+    later(scheduler, handle, T(49), false);
+    later(scheduler, handle, T(49) + 1, true);
+    expect_deadline(scheduler, handle, T(50));
+    later(scheduler, handle, ELAPSE_NEVER, true);
+    later(scheduler, handle, ELAPSE_NEVER, false);
+    earlier(scheduler, handle, ELAPSE_NEVER, false);
+    earlier(scheduler, handle, T(7), true);
+    assert_int_equal(statistics_of(scheduler).rescheduled, 4);
+    expect_step(scheduler, T(6), "");
+    expect_step(scheduler, T(7), "a");
+    scheduler_end(scheduler);
+}
+
+static void a_delay_counts_from_now(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle handle = add(scheduler, 'a', T(50));
+    bool moved = true;
+
+    (void)state;
+    expect_step(scheduler, T(10), "");
+    assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(40), &moved),
+                     ELAPSE_OK);
+    assert_false(moved);
+    assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(41), &moved),
+                     ELAPSE_OK);
+    assert_true(moved);
+    assert_int_equal(elapse_task_reschedule_earlier_after(scheduler, handle, T(2), NULL),
+                     ELAPSE_OK);
+    expect_deadline(scheduler, handle, T(12));
+    scheduler_end(scheduler);
+}
+
+static void a_running_task_without_another_run_can_only_become_due_earlier(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle handle = add(scheduler, 'a', T(1));
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(1));
+    taken = take(scheduler, 'a');
+    later(scheduler, handle, T(9), false);
+    assert_int_equal(pending_tasks(scheduler), 0);
+    earlier(scheduler, handle, T(9), true);
+    assert_int_equal(pending_tasks(scheduler), 1);
+    earlier(scheduler, handle, T(9), false);
+    earlier(scheduler, handle, T(8), true);
+    later(scheduler, handle, T(8), false);
+    later(scheduler, handle, T(10), true);
+    done(scheduler, &taken);
+    go_to(scheduler, T(9));
+    expect_nothing(scheduler);
+    go_to(scheduler, T(10));
+    expect_taken(scheduler, "a");
+    scheduler_end(scheduler);
+}
+
+/* Run at 10 with a period of 10, asked at 12: the next occurrence is at 20; with AFTER_EACH it
+ * would be at 22. */
+static void a_running_task_that_recurs_is_compared_with_its_next_occurrence(void **state)
+{
+    (void)state;
+    for (int after_each = 0; after_each < 2; after_each++) {
+        struct elapse_scheduler *scheduler = pull_new();
+        struct elapse_task task =
+            recurring('a', after_each ? ELAPSE_RECUR_AFTER_EACH : ELAPSE_RECUR_PERIOD, T(10),
+                      ELAPSE_MISSED_SKIP);
+        struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+        uint64_t next_ns = after_each ? T(22) : T(20);
+        struct elapse_taken taken;
+
+        go_to(scheduler, T(10));
+        taken = take(scheduler, 'a');
+        go_to(scheduler, T(12));
+        earlier(scheduler, handle, next_ns, false);
+        later(scheduler, handle, next_ns, false);
+        earlier(scheduler, handle, next_ns - T(1), true);
+        later(scheduler, handle, next_ns + T(1), true);
+        done(scheduler, &taken);
+        expect_deadline(scheduler, handle, next_ns + T(1));
+        scheduler_end(scheduler);
+    }
+}
+
+/* With key "k", 'b' is due and waits while 'a' runs. */
+static void a_task_that_is_due_keeps_its_turn(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task a = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
+    struct elapse_task b = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
+    struct elapse_handle handle;
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)schedule_at(scheduler, &a, T(5));
+    go_to(scheduler, T(5));
+    taken = take(scheduler, 'a');
+    handle = schedule_at(scheduler, &b, T(6));
+    go_to(scheduler, T(7));
+    expect_nothing(scheduler);
+    earlier(scheduler, handle, T(1), false);
+    expect_deadline(scheduler, handle, T(6));
+    later(scheduler, handle, T(6), false);
+    later(scheduler, handle, T(8), true);
+    done(scheduler, &taken);
+    expect_nothing(scheduler);
+    go_to(scheduler, T(8));
+    expect_taken(scheduler, "b");
+    scheduler_end(scheduler);
+}
+
+static void what_cannot_be_moved_is_refused(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = task_with_end('w');
+    struct elapse_handle handle = add(scheduler, 'a', T(1));
+    const struct elapse_handle strange = {0, 0, 77};
+    struct elapse_taken taken;
+    bool moved = true;
+
+    (void)state;
+    assert_int_equal(elapse_task_reschedule_later_at(scheduler, strange, T(9), &moved),
+                     ELAPSE_ERROR_GONE);
+    assert_false(moved);
+    go_to(scheduler, T(1));
+    taken = take(scheduler, 'a');
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    moved = true;
+    assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, T(9), &moved),
+                     ELAPSE_ERROR_GONE);
+    assert_false(moved);
+    done(scheduler, &taken);
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, T(90), &handle),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_task_reschedule_earlier_at(scheduler, handle, T(9), NULL),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_task_reschedule_later_after(scheduler, handle, T(9), NULL),
+                     ELAPSE_ERROR_CLOSED);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pending_task_moves_in_one_direction),
+        cmocka_unit_test(a_delay_counts_from_now),
+        cmocka_unit_test(a_running_task_without_another_run_can_only_become_due_earlier),
+        cmocka_unit_test(a_running_task_that_recurs_is_compared_with_its_next_occurrence),
+        cmocka_unit_test(a_task_that_is_due_keeps_its_turn),
+        cmocka_unit_test(what_cannot_be_moved_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,127 @@
+/*
+ * A long action learns that it should end early.
+ */
+#include "fixture.h"
+
+#include "pulling.h"
+#include "recurring.h"
+
+static void a_cancelled_task_learns_of_it(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle handle = add(scheduler, 'a', T(1));
+
+    (void)state;
+    add(scheduler, 'b', T(1));
+    go_to(scheduler, T(1));
+    struct elapse_taken one = take(scheduler, 'a');
+    struct elapse_taken other = take(scheduler, 'b');
+    assert_false(elapse_run_cancelled(&one.run));
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    assert_true(elapse_run_cancelled(&one.run));
+    assert_false(elapse_run_cancelled(&other.run));
+    done(scheduler, &one);
+    assert_true(elapse_run_cancelled(&one.run));
+    done(scheduler, &other);
+    scheduler_end(scheduler);
+}
+
+static void a_recurring_task_that_was_replaced_learns_of_it(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
+    struct elapse_task next = task_with_key('b', "k", ELAPSE_KEY_REPLACE);
+
+    (void)state;
+    task.recurrence = ELAPSE_RECUR_PERIOD;
+    task.period_ns = T(1);
+    (void)schedule_at(scheduler, &task, T(1));
+    go_to(scheduler, T(1));
+    struct elapse_taken taken = take(scheduler, 'a');
+    assert_false(elapse_run_cancelled(&taken.run));
+    (void)schedule_at(scheduler, &next, T(1));
+    assert_true(elapse_run_cancelled(&taken.run));
+    done(scheduler, &taken);
+    scheduler_end(scheduler);
+}
+
+/* It was to run once, and it does: the next task with its key does not replace it. */
+static void a_task_whose_key_is_scheduled_again_goes_on(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
+
+    (void)state;
+    (void)schedule_at(scheduler, &task, T(1));
+    go_to(scheduler, T(1));
+    struct elapse_taken taken = take(scheduler, 'a');
+    (void)schedule_at(scheduler, &task, T(1));
+    assert_false(elapse_run_cancelled(&taken.run));
+    done(scheduler, &taken);
+    scheduler_end(scheduler);
+}
+
+/* It runs until it learns that it should end. */
+static void run_until_cancelled(void *context, const struct elapse_run *run)
+{
+    atomic_bool *entered = context;
+
+    atomic_store(entered, true);
+    while (!elapse_run_cancelled(run))
+        sleep_ns(ELAPSE_MILLISECOND_NS / 5);
+}
+
+static bool is_set(void *flag)
+{
+    return atomic_load((atomic_bool *)flag);
+}
+
+static void closing_ends_an_action_that_asks(void **state)
+{
+    static atomic_bool entered;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task task = {.action = run_until_cancelled, .context = &entered};
+
+    (void)state;
+    (void)schedule_after(scheduler, &task, 0);
+    wait_until(is_set, &entered);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+static bool told;
+
+static void note_answer(void *context, const struct elapse_run *run)
+{
+    write_run(context, run);
+    told = elapse_run_cancelled(run);
+}
+
+static void closing_that_runs_due_tasks_does_not_tell_them_to_end(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_task task = task_named('a');
+
+    (void)state;
+    told = true;
+    task.action = note_answer;
+    (void)schedule_at(scheduler, &task, 0);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_DUE, NULL, NULL),
+                     ELAPSE_OK);
+    expect_runs("a");
+    assert_false(told);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cancelled_task_learns_of_it),
+        cmocka_unit_test(a_recurring_task_that_was_replaced_learns_of_it),
+        cmocka_unit_test(a_task_whose_key_is_scheduled_again_goes_on),
+        cmocka_unit_test(closing_ends_an_action_that_asks),
+        cmocka_unit_test(closing_that_runs_due_tasks_does_not_tell_them_to_end),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
