@@ -21,7 +21,8 @@
  *     elapse_scheduler_free(scheduler);      // closes it first
  *
  * This header holds the life of a scheduler, its time and its statistics. <elapse/task.h> holds
- * the tasks, <elapse/pull.h> the mode in which threads take due tasks; this header includes both.
+ * the tasks, <elapse/list.h> goes through all of them, and <elapse/pull.h> holds the mode in which
+ * threads take due tasks; this header includes all three.
  *
  * Promises, beyond those of the structures (docs/promises.md numbers them):
  * - Never early: no action begins before its deadline.
@@ -70,6 +71,7 @@
 #include <elapse/allocator.h>
 #include <elapse/attributes.h>
 #include <elapse/error.h>
+#include <elapse/list.h>
 #include <elapse/pull.h>
 #include <elapse/task.h>
 #include <elapse/timer.h>
