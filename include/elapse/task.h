@@ -97,6 +97,21 @@ typedef void elapse_action_function(void *context, const struct elapse_run *run)
 /* Gets a task's context when the task has ended. The rules of an action hold for it too. */
 typedef void elapse_destroy_function(void *context);
 
+/* Why a task has ended. */
+enum elapse_end {
+    ELAPSE_END_RAN = 0,       /* its action has run, and was not to run again */
+    ELAPSE_END_CANCELLED = 1, /* it was cancelled, before its action began or while it ran */
+    /* Another task with its key has taken its place. If its action was running, this is so only if
+     * it was to run again. */
+    ELAPSE_END_REPLACED = 2,
+    ELAPSE_END_KEPT_OUT = 3, /* ELAPSE_KEY_KEEP: a task with its key was pending already */
+    ELAPSE_END_CLOSED = 4,   /* it was pending when the scheduler was closed */
+};
+
+/* Gets a task's context when the task has ended, and why it did. The rules of an action hold for it
+ * too. */
+typedef void elapse_ended_function(void *context, enum elapse_end reason);
+
 /* What to do when a task is scheduled with a key under which another task is pending. */
 enum elapse_key_policy {
     /* The pending task is removed, and the new one takes its place (an upsert). A running task that
@@ -152,7 +167,7 @@ enum elapse_missed {
 struct elapse_task {
     /* Called when the deadline has come. Requires a function, except in pull mode. */
     elapse_action_function *action;
-    /* Passed to action and destroy. The scheduler never reads it. */
+    /* Passed to action, and to destroy or ended. The scheduler never reads it. */
     void *context;
     /* NULL, or called once when the task has ended, however it ended. In two cases it is not
      * called, and the context remains the caller's: when scheduling failed, and when closing
@@ -160,6 +175,8 @@ struct elapse_task {
      * thread that the action ran on, that cancelled or replaced the task, or that closed the
      * scheduler. */
     elapse_destroy_function *destroy;
+    /* The same, but it also gets the reason. At most one of the two may be set. */
+    elapse_ended_function *ended;
     /* Any bytes; they are copied. Under one key at most one task of a scheduler is pending, and at
      * most one runs. NULL and 0: no key. While an action runs, and until the destructor of an
      * ended task has returned, the next task with the key does not begin: a resource that belongs
@@ -194,11 +211,11 @@ struct elapse_task {
  * action can begin; when the call fails, `*handle` is unchanged (but see ELAPSE_KEY_FAIL). After
  * ELAPSE_OK the scheduler owns the context until the task has ended; after an error the caller
  * keeps it.
- * Errors: ARGUMENT (no action; a key that is too long, or has bytes without a pointer or a pointer
- * without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy, zone or recurrence),
- * MEMORY, LIMIT, KEY_PENDING, CLOSED.
- * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. A key, a destructor
- * and a recurrence each take an allocation.
+ * Errors: ARGUMENT (no action; both destroy and ended; a key that is too long, or has bytes without
+ * a pointer or a pointer without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy,
+ * zone or recurrence), MEMORY, LIMIT, KEY_PENDING, CLOSED. Cost: O(1); reading the clock (`_after`
+ * alone), a lock, a start in the wheel. A key, a destructor and a recurrence each take an
+ * allocation.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,

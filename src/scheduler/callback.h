@@ -20,9 +20,10 @@ void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
 
-/* Calls the destructor, unless it is NULL. Requires that no lock is held. */
-void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
-                     void *context);
+/* Calls the destructor, if there is one. Requires that no lock is held. */
+void elapse__destroy(const struct elapse_scheduler *scheduler,
+                     const struct elapse__destructor *destructor, void *context,
+                     enum elapse_end reason);
 
 /* Releases the memory that an ended task leaves behind, then destroys its context. Requires that
  * no lock is held. */

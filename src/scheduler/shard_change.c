@@ -70,6 +70,6 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
     }
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     shard->removed++;
-    elapse__shard_remove(shard, task, ended);
+    elapse__shard_remove(shard, task, ELAPSE_END_CANCELLED, ended);
     return ELAPSE_CANCEL_REMOVED;
 }

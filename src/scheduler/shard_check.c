@@ -13,7 +13,8 @@
  *                                                 or - and a destructor uses the key
  *      QUEUED      idle            the task       -                none
  *      RUNNING,    idle            the task if    the task         runs_again or cancelled or
- *      FINISHING                   runs_again                      neither; waited if cancelled
+ *      FINISHING                   runs_again                      neither; waited or
+ *                                                                  `replaced` only if cancelled
  *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
@@ -158,6 +159,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     ELAPSE__ASSERT_THAT(task->waited, ==, 0);
+    ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced);
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -177,6 +179,7 @@ static void check_running(const struct elapse__task *task, struct census *census
     ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     ELAPSE__ASSERT(!task->runs_again || !task->cancelled);
     ELAPSE__ASSERT(!task->waited || task->cancelled);
+    ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced || task->cancelled);
     if (key != NULL) {
         ELAPSE__ASSERT(key->running == task);
         ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));
