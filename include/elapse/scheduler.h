@@ -94,6 +94,11 @@ enum elapse_clock {
     ELAPSE_CLOCK_MANUAL = 2,
 };
 
+/* Gets each run of an action, on the thread that runs it: for tracing. The rules of an action hold
+ * for it too. `task_context` may be destroyed once the task has ended. */
+typedef void elapse_trace_function(void *trace_context, const struct elapse_run *run,
+                                   elapse_action_function *action, void *task_context);
+
 /* Options of a scheduler. elapse_scheduler_options_init sets the defaults. */
 struct elapse_scheduler_options {
     size_t struct_bytes;     /* set by elapse_scheduler_options_init; leave it */
@@ -123,6 +128,13 @@ struct elapse_scheduler_options {
      * to set priorities or processors, or for tracing. */
     void (*thread_started)(const char *name, void *context);
     void *thread_started_context; /* passed on to it */
+    /* Each NULL, or called right before an action begins and right after it has returned, without
+     * any lock; before its destructor. Calls for one run come on one thread. They take time from
+     * that thread, so they should be short. Not called in pull mode: the thread that takes a task
+     * knows when it begins. */
+    elapse_trace_function *action_begins;
+    elapse_trace_function *action_ends;
+    void *trace_context; /* passed on to both */
     /* If both functions are NULL, the C library's allocator is used. */
     struct elapse_allocator allocator;
 };

@@ -30,8 +30,14 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
     struct elapse__callback callback;
     struct elapse_run run = elapse__run_of(scheduler, begun);
     ELAPSE__ASSERT(begun->action != NULL);
+    const struct elapse_scheduler_options *options = &scheduler->options;
+    ELAPSE__ASSERT(!options->pull);
     elapse__callback_enter(&callback, scheduler, begun->handle);
+    if (options->action_begins != NULL)
+        options->action_begins(options->trace_context, &run, begun->action, begun->context);
     begun->action(begun->context, &run);
+    if (options->action_ends != NULL)
+        options->action_ends(options->trace_context, &run, begun->action, begun->context);
     elapse__callback_leave(&callback);
 }
 
