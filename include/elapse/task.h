@@ -288,6 +288,35 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_reschedule_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                           uint64_t deadline_ns);
 
+/* ---- change the recurrence ---- */
+
+/*
+ * Gives a task that recurs by PERIOD or AFTER_EACH another period. Handle, key and context stay.
+ * Its next occurrence is `period_ns` from now, and PERIOD counts occurrences from there. A task
+ * that is due but has not begun is pending, and its occurrence moves too. A task that is running
+ * changes when its action has returned: occurrences that have passed by then are missed (PERIOD),
+ * or the new period begins at that moment (AFTER_EACH). A deadline that a running task was
+ * rescheduled to is forgotten. Errors: ARGUMENT (it has no period; a period of 0 or too long), GONE
+ * (also when it is running and was cancelled or replaced), CLOSED. Cost: O(1); reading the clock, a
+ * lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_change_period(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                          uint64_t period_ns);
+
+/*
+ * Gives a task that recurs by CRON another expression, which is copied, and another time zone.
+ * Handle, key and context stay. Its next occurrence is the first moment after now, by the wall
+ * clock, that the new expression names. A task that is due but has not begun is pending, and its
+ * occurrence moves too. A task that is running changes when its action has returned.
+ * Errors: ARGUMENT (it does not recur by CRON; an unknown zone; no such moment), GONE (also when it
+ * is running and was cancelled or replaced), CLOSED.
+ * Cost: an elapse_cron_next, and as elapse_task_change_period.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_change_cron(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                        const struct elapse_cron *cron, enum elapse_zone zone);
+
 /* ---- cancel ---- */
 
 /* What a cancel found. Each answer is the whole truth at the moment when the call took effect, and

@@ -16,6 +16,8 @@
  *      FINISHING                   runs_again                      neither; waited or
  *                                                                  `replaced` only if cancelled
  *
+ * Only a RUNNING or FINISHING task has a recurrence with a change that is to be applied.
+ *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
  *     counter is greater than the number of places that tasks have had.
@@ -150,6 +152,13 @@ static void check_pending(const struct elapse__shard *shard, const struct elapse
     ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer) == !unplaced);
 }
 
+/* 7, of a recurrence that is to change when the action has returned. */
+static bool is_to_change(const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    return recurrence != NULL && recurrence->changed;
+}
+
 /* 7, of a task that is PENDING, WAITING or QUEUED. */
 static void check_not_running(const struct elapse__shard *shard, const struct elapse__task *task,
                               struct census *census)
@@ -160,6 +169,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     ELAPSE__ASSERT_THAT(task->waited, ==, 0);
     ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced);
+    ELAPSE__ASSERT(!is_to_change(task));
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -185,6 +195,9 @@ static void check_running(const struct elapse__task *task, struct census *census
         ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));
         census->keys += key->pending == NULL || task->runs_again;
     }
+    if (is_to_change(task))
+        ELAPSE__ASSERT(elapse__recurrence_may_change(elapse__recurrence_of(task),
+                                                     task->extra->recurrence->change.by_cron));
     census->running++;
     census->pending += task->runs_again;
 }
