@@ -21,7 +21,8 @@
  *     elapse_scheduler_free(scheduler);      // closes it first
  *
  * This header holds the life of a scheduler, its time and its statistics. <elapse/task.h> holds
- * the tasks, <elapse/pull.h> the mode in which threads take due tasks; this header includes both.
+ * the tasks, <elapse/list.h> goes through all of them, and <elapse/pull.h> holds the mode in which
+ * threads take due tasks; this header includes all three.
  *
  * Promises, beyond those of the structures (docs/promises.md numbers them):
  * - Never early: no action begins before its deadline.
@@ -70,6 +71,7 @@
 #include <elapse/allocator.h>
 #include <elapse/attributes.h>
 #include <elapse/error.h>
+#include <elapse/list.h>
 #include <elapse/pull.h>
 #include <elapse/task.h>
 #include <elapse/timer.h>
@@ -91,6 +93,11 @@ enum elapse_clock {
      * on the calling thread. For tests and simulations. */
     ELAPSE_CLOCK_MANUAL = 2,
 };
+
+/* Gets each run of an action, on the thread that runs it: for tracing. The rules of an action hold
+ * for it too. `task_context` may be destroyed once the task has ended. */
+typedef void elapse_trace_function(void *trace_context, const struct elapse_run *run,
+                                   elapse_action_function *action, void *task_context);
 
 /* Options of a scheduler. elapse_scheduler_options_init sets the defaults. */
 struct elapse_scheduler_options {
@@ -121,6 +128,13 @@ struct elapse_scheduler_options {
      * to set priorities or processors, or for tracing. */
     void (*thread_started)(const char *name, void *context);
     void *thread_started_context; /* passed on to it */
+    /* Each NULL, or called right before an action begins and right after it has returned, without
+     * any lock; before its destructor. Calls for one run come on one thread. They take time from
+     * that thread, so they should be short. Not called in pull mode: the thread that takes a task
+     * knows when it begins. */
+    elapse_trace_function *action_begins;
+    elapse_trace_function *action_ends;
+    void *trace_context; /* passed on to both */
     /* If both functions are NULL, the C library's allocator is used. */
     struct elapse_allocator allocator;
 };

@@ -105,6 +105,21 @@ ELAPSE_API bool elapse_run_cancelled(const struct elapse_run *run);
 /* Gets a task's context when the task has ended. The rules of an action hold for it too. */
 typedef void elapse_destroy_function(void *context);
 
+/* Why a task has ended. */
+enum elapse_end {
+    ELAPSE_END_RAN = 0,       /* its action has run, and was not to run again */
+    ELAPSE_END_CANCELLED = 1, /* it was cancelled, before its action began or while it ran */
+    /* Another task with its key has taken its place. If its action was running, this is so only if
+     * it was to run again. */
+    ELAPSE_END_REPLACED = 2,
+    ELAPSE_END_KEPT_OUT = 3, /* ELAPSE_KEY_KEEP: a task with its key was pending already */
+    ELAPSE_END_CLOSED = 4,   /* it was pending when the scheduler was closed */
+};
+
+/* Gets a task's context when the task has ended, and why it did. The rules of an action hold for it
+ * too. */
+typedef void elapse_ended_function(void *context, enum elapse_end reason);
+
 /* What to do when a task is scheduled with a key under which another task is pending. */
 enum elapse_key_policy {
     /* The pending task is removed, and the new one takes its place (an upsert). A running task that
@@ -160,7 +175,7 @@ enum elapse_missed {
 struct elapse_task {
     /* Called when the deadline has come. Requires a function, except in pull mode. */
     elapse_action_function *action;
-    /* Passed to action and destroy. The scheduler never reads it. */
+    /* Passed to action, and to destroy or ended. The scheduler never reads it. */
     void *context;
     /* NULL, or called once when the task has ended, however it ended. In two cases it is not
      * called, and the context remains the caller's: when scheduling failed, and when closing
@@ -168,6 +183,8 @@ struct elapse_task {
      * thread that the action ran on, that cancelled or replaced the task, or that closed the
      * scheduler. */
     elapse_destroy_function *destroy;
+    /* The same, but it also gets the reason. At most one of the two may be set. */
+    elapse_ended_function *ended;
     /* Any bytes; they are copied. Under one key at most one task of a scheduler is pending, and at
      * most one runs. NULL and 0: no key. While an action runs, and until the destructor of an
      * ended task has returned, the next task with the key does not begin: a resource that belongs
@@ -202,11 +219,11 @@ struct elapse_task {
  * action can begin; when the call fails, `*handle` is unchanged (but see ELAPSE_KEY_FAIL). After
  * ELAPSE_OK the scheduler owns the context until the task has ended; after an error the caller
  * keeps it.
- * Errors: ARGUMENT (no action; a key that is too long, or has bytes without a pointer or a pointer
- * without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy, zone or recurrence),
- * MEMORY, LIMIT, KEY_PENDING, CLOSED.
- * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. A key, a destructor
- * and a recurrence each take an allocation.
+ * Errors: ARGUMENT (no action; both destroy and ended; a key that is too long, or has bytes without
+ * a pointer or a pointer without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy,
+ * zone or recurrence), MEMORY, LIMIT, KEY_PENDING, CLOSED. Cost: O(1); reading the clock (`_after`
+ * alone), a lock, a start in the wheel. A key, a destructor and a recurrence each take an
+ * allocation.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,
@@ -303,6 +320,35 @@ elapse_task_reschedule_later_after(struct elapse_scheduler *scheduler, struct el
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_reschedule_later_at(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                                 uint64_t deadline_ns, bool *moved);
+
+/* ---- change the recurrence ---- */
+
+/*
+ * Gives a task that recurs by PERIOD or AFTER_EACH another period. Handle, key and context stay.
+ * Its next occurrence is `period_ns` from now, and PERIOD counts occurrences from there. A task
+ * that is due but has not begun is pending, and its occurrence moves too. A task that is running
+ * changes when its action has returned: occurrences that have passed by then are missed (PERIOD),
+ * or the new period begins at that moment (AFTER_EACH). A deadline that a running task was
+ * rescheduled to is forgotten. Errors: ARGUMENT (it has no period; a period of 0 or too long), GONE
+ * (also when it is running and was cancelled or replaced), CLOSED. Cost: O(1); reading the clock, a
+ * lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_change_period(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                          uint64_t period_ns);
+
+/*
+ * Gives a task that recurs by CRON another expression, which is copied, and another time zone.
+ * Handle, key and context stay. Its next occurrence is the first moment after now, by the wall
+ * clock, that the new expression names. A task that is due but has not begun is pending, and its
+ * occurrence moves too. A task that is running changes when its action has returned.
+ * Errors: ARGUMENT (it does not recur by CRON; an unknown zone; no such moment), GONE (also when it
+ * is running and was cancelled or replaced), CLOSED.
+ * Cost: an elapse_cron_next, and as elapse_task_change_period.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_change_cron(struct elapse_scheduler *scheduler, struct elapse_handle handle,
+                        const struct elapse_cron *cron, enum elapse_zone zone);
 
 /* ---- cancel ---- */
 

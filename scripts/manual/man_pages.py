@@ -49,6 +49,7 @@ PAGES = (
     Page("elapse_scheduler", "scheduler.h", sections=("", "life", "time"),
          see=("elapse_task", "elapse_pull", "elapse_statistics", "elapse_allocator")),
     Page("elapse_task", "task.h", see=("elapse_scheduler", "elapse_cron")),
+    Page("elapse_list", "list.h", see=("elapse_scheduler", "elapse_task")),
     Page("elapse_pull", "pull.h", see=("elapse_scheduler", "elapse_task")),
     Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),

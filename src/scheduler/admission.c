@@ -37,7 +37,8 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
     bool cannot_be_by_wall_clock =
         with_period || task->slack_ns > 0 || task->if_missed == ELAPSE_MISSED_DELAY;
     bool has_action = task->action != NULL || scheduler->options.pull;
-    return has_action && (task->key != NULL) == has_key &&
+    bool has_one_destructor = task->destroy == NULL || task->ended == NULL;
+    return has_action && has_one_destructor && (task->key != NULL) == has_key &&
            task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
            (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
             task->if_key_pending == ELAPSE_KEY_FAIL) &&
@@ -49,8 +50,8 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
 
 bool elapse__task_is_plain(const struct elapse_task *task, bool wall_clock)
 {
-    return task->key == NULL && task->destroy == NULL && task->recurrence == ELAPSE_RECUR_NEVER &&
-           !wall_clock;
+    return task->key == NULL && task->destroy == NULL && task->ended == NULL &&
+           task->recurrence == ELAPSE_RECUR_NEVER && !wall_clock;
 }
 
 /* Releases the memory that the shard has not taken. */
@@ -96,7 +97,9 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
         elapse__allocate(memory, _Alignof(struct elapse__task_extra), sizeof *admission->extra);
     if (admission->extra == NULL)
         return ELAPSE_ERROR_MEMORY;
-    *admission->extra = (struct elapse__task_extra){.destroy = task->destroy};
+    *admission->extra = (struct elapse__task_extra){
+        .destructor = {.destroy = task->destroy, .ended = task->ended},
+    };
     if (task->key != NULL)
         admission->key = elapse__key_make(task->key, task->key_bytes, admission->key_hash, memory);
     bool made = task->key == NULL || admission->key != NULL;
@@ -229,12 +232,13 @@ enum elapse__admitted elapse__admission_admit(struct elapse_scheduler *scheduler
 void elapse__admission_conclude(struct elapse_scheduler *scheduler,
                                 struct elapse__admission *admission, enum elapse__admitted admitted)
 {
-    elapse_destroy_function *destroy = NULL;
+    struct elapse__destructor destructor = {0};
     void *context = NULL;
     ELAPSE__ASSERT_NO_LOCK_HELD();
     ELAPSE__ASSERT(admitted != ELAPSE__ADMITTED || admission->extra == NULL);
     if (admitted == ELAPSE__ADMIT_KEPT) {
-        destroy = admission->task->destroy;
+        destructor.destroy = admission->task->destroy;
+        destructor.ended = admission->task->ended;
         context = admission->task->context;
     }
     if (admitted == ELAPSE__ADMITTED)
@@ -246,5 +250,6 @@ void elapse__admission_conclude(struct elapse_scheduler *scheduler,
         return;
     discard(scheduler, admission);
     elapse__ended_task_dispose(scheduler, &admission->replaced);
-    elapse__destroy(scheduler, destroy, context, (struct elapse_handle){0});
+    elapse__destroy(scheduler, &destructor, context, ELAPSE_END_KEPT_OUT,
+                    (struct elapse_handle){0});
 }

@@ -20,14 +20,18 @@ void elapse__callback_leave(const struct elapse__callback *callback)
     innermost = callback->outer;
 }
 
-void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
-                     void *context, struct elapse_handle handle)
+void elapse__destroy(const struct elapse_scheduler *scheduler,
+                     const struct elapse__destructor *destructor, void *context,
+                     enum elapse_end reason, struct elapse_handle handle)
 {
     struct elapse__callback callback;
-    if (destroy == NULL)
+    if (!elapse__has_destructor(destructor))
         return;
     elapse__callback_enter(&callback, scheduler, handle);
-    destroy(context);
+    if (destructor->ended != NULL)
+        destructor->ended(context, reason);
+    else
+        destructor->destroy(context);
     elapse__callback_leave(&callback);
 }
 
@@ -56,7 +60,7 @@ void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
     elapse__key_release(ended->key, memory);
     elapse__release(memory, ended->recurrence, sizeof *ended->recurrence);
     elapse__release(memory, ended->extra, sizeof *ended->extra);
-    elapse__destroy(scheduler, ended->destroy, ended->context, ended->handle);
+    elapse__destroy(scheduler, &ended->destructor, ended->context, ended->reason, ended->handle);
     if (ended->shard != NULL)
         conclude_end(scheduler, ended);
 }

@@ -20,10 +20,11 @@ void elapse__callback_enter(struct elapse__callback *callback,
                             const struct elapse_scheduler *scheduler, struct elapse_handle handle);
 void elapse__callback_leave(const struct elapse__callback *callback);
 
-/* Calls the destructor, unless it is NULL. `handle`: that the task had; zeros if it had none.
+/* Calls the destructor, if there is one. `handle`: that the task had; zeros if it had none.
  * Requires that no lock is held. */
-void elapse__destroy(const struct elapse_scheduler *scheduler, elapse_destroy_function *destroy,
-                     void *context, struct elapse_handle handle);
+void elapse__destroy(const struct elapse_scheduler *scheduler,
+                     const struct elapse__destructor *destructor, void *context,
+                     enum elapse_end reason, struct elapse_handle handle);
 
 /* Releases the memory that an ended task leaves behind, then destroys its context. Requires that
  * no lock is held. */

@@ -70,8 +70,10 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         .described.wall_clock = elapse__by_wall_clock(task),
     };
     struct elapse_task *described = &collected->described.task;
-    if (task->extra != NULL)
-        described->destroy = task->extra->destroy;
+    if (task->extra != NULL) {
+        described->destroy = task->extra->destructor.destroy;
+        described->ended = task->extra->destructor.ended;
+    }
     if (key != NULL) {
         described->key = key->data;
         described->key_bytes = key->bytes;
@@ -83,7 +85,7 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
         described->zone = recurrence->zone;
     }
-    elapse__shard_remove(shard, task, &collected->ended);
+    elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected->ended);
 }
 
 /* Collects the tasks of one shard, some at a time. Requires that no task is RUNNING. */
@@ -108,7 +110,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
         elapse__shard_unlock(shard);
         for (size_t i = 0; i < count; i++) {
             if (collection->hand_back != NULL) {
-                collected[i].ended.destroy = NULL;
+                collected[i].ended.destructor = (struct elapse__destructor){0};
                 collection->hand_back(&collected[i].described, collection->hand_back_context);
             }
             elapse__ended_task_dispose(collection->scheduler, &collected[i].ended);

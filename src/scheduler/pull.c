@@ -294,10 +294,8 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
 
     struct elapse__occurrence next;
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    uint64_t now_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
-    bool recurs = recurrence != NULL && elapse__recurrence_next(recurrence, now_ns, &next);
     struct elapse__ended_task ended = {0};
-    elapse__shard_lock(shard);
+    bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, recurrence, &next);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);
     task->state = ELAPSE__TASK_RUNNING;
     struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);

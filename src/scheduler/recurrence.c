@@ -45,6 +45,30 @@ static bool next_of_cron(const struct elapse__recurrence *recurrence, uint64_t n
     return next->ns >= now_ns || elapse__cron_next_ns(cron, zone, now_ns - 1, &next->ns);
 }
 
+bool elapse__recurrence_may_change(const struct elapse__recurrence *recurrence, bool by_cron)
+{
+    if (recurrence == NULL)
+        return false;
+    bool has_period =
+        recurrence->kind == ELAPSE_RECUR_PERIOD || recurrence->kind == ELAPSE_RECUR_AFTER_EACH;
+    return by_cron ? recurrence->kind == ELAPSE_RECUR_CRON : has_period;
+}
+
+void elapse__recurrence_apply(struct elapse__recurrence *recurrence,
+                              const struct elapse__recurrence_change *change)
+{
+    ELAPSE__ASSERT(elapse__recurrence_may_change(recurrence, change->by_cron));
+    ELAPSE__ASSERT_THAT(change->since_ns, <=, change->first_ns);
+    if (change->by_cron) {
+        recurrence->cron = change->cron;
+        recurrence->zone = change->zone;
+    } else {
+        recurrence->period_ns = change->period_ns;
+    }
+    recurrence->occurrence_ns = change->since_ns;
+    recurrence->changed = false;
+}
+
 bool elapse__recurrence_next(const struct elapse__recurrence *recurrence, uint64_t now_ns,
                              struct elapse__occurrence *next)
 {

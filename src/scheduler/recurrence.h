@@ -8,6 +8,16 @@
 #include <elapse/cron.h>
 #include <elapse/scheduler.h>
 
+/* Another period, or another cron expression. */
+struct elapse__recurrence_change {
+    bool by_cron;
+    uint64_t period_ns;      /* not `by_cron` */
+    struct elapse_cron cron; /* `by_cron` */
+    enum elapse_zone zone;   /* `by_cron` */
+    uint64_t since_ns;       /* when it was asked for, by the clock of the occurrences */
+    uint64_t first_ns;       /* the first occurrence after that */
+};
+
 struct elapse__recurrence {
     enum elapse_recurrence kind;
     enum elapse_missed if_missed;
@@ -21,7 +31,16 @@ struct elapse__recurrence {
     uint64_t missed;        /* occurrences that were left out before this one */
     enum elapse_zone zone;
     struct elapse_cron cron;
+    bool changed; /* while RUNNING or FINISHING: `change` is to be applied when it finishes */
+    struct elapse__recurrence_change change;
 };
+
+/* Returns whether the recurrence can take a change of this kind. */
+bool elapse__recurrence_may_change(const struct elapse__recurrence *recurrence, bool by_cron);
+
+/* Applies a change. The next occurrence is then the first one after `since_ns`. */
+void elapse__recurrence_apply(struct elapse__recurrence *recurrence,
+                              const struct elapse__recurrence_change *change);
 
 /* A next occurrence, and how many were left out before it. */
 struct elapse__occurrence {

@@ -5,6 +5,7 @@
 #include "due_search.h"
 #include "now.h"
 #include "recurrence.h"
+#include "shard_change.h"
 #include "shard_run.h"
 
 /* How many tasks of one shard run before the tasks of the next shard. */
@@ -30,9 +31,33 @@ static void perform(struct elapse_scheduler *scheduler, const struct elapse__beg
     struct elapse__callback callback;
     struct elapse_run run = elapse__run_of(scheduler, begun);
     ELAPSE__ASSERT(begun->action != NULL);
+    const struct elapse_scheduler_options *options = &scheduler->options;
+    ELAPSE__ASSERT(!options->pull);
     elapse__callback_enter(&callback, scheduler, begun->handle);
+    if (options->action_begins != NULL)
+        options->action_begins(options->trace_context, &run, begun->action, begun->context);
     begun->action(begun->context, &run);
+    if (options->action_ends != NULL)
+        options->action_ends(options->trace_context, &run, begun->action, begun->context);
     elapse__callback_leave(&callback);
+}
+
+bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
+                                      struct elapse__shard *shard, struct elapse__task *task,
+                                      const struct elapse__recurrence *recurrence,
+                                      struct elapse__occurrence *next)
+{
+    bool recurs;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    for (;;) {
+        recurs = recurrence != NULL &&
+                 elapse__recurrence_next(recurrence,
+                                         elapse__time_for(scheduler, recurrence->wall_clock), next);
+        elapse__shard_lock(shard);
+        if (!elapse__shard_apply_change(shard, task))
+            return recurs;
+        elapse__shard_unlock(shard);
+    }
 }
 
 /*
@@ -50,10 +75,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
-    bool recurs = begun.recurrence != NULL &&
-                  elapse__recurrence_next(begun.recurrence,
-                                          elapse__time_for(scheduler, begun.wall_clock), &next);
-    elapse__shard_lock(shard);
+    bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, begun.recurrence, &next);
     struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
     if (ended.extra == NULL && started.monotonic == ELAPSE_NEVER &&
         started.wall_clock == ELAPSE_NEVER)

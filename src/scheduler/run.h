@@ -11,6 +11,14 @@
 struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
                                  const struct elapse__begun *begun);
 
+/* Computes the next occurrence of a task whose action has returned, and takes the lock of its
+ * shard. Returns false if there is none; `recurrence` may be NULL. Requires that no lock is held,
+ * and that no other thread can finish the task. */
+bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
+                                      struct elapse__shard *shard, struct elapse__task *task,
+                                      const struct elapse__recurrence *recurrence,
+                                      struct elapse__occurrence *next);
+
 /* Runs the task of a handle from the work queue, unless it was cancelled or rescheduled meanwhile.
  */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued);

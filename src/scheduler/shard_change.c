@@ -94,6 +94,68 @@ enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct e
     return error;
 }
 
+/* The thread that runs the action reads the recurrence without the lock, so the change is noted
+ * beside it. */
+static enum elapse_error change_running(struct elapse__task *task,
+                                        const struct elapse__recurrence_change *change)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    ELAPSE__ASSERT(elapse__is_running(task));
+    if (task->cancelled)
+        return ELAPSE_ERROR_GONE;
+    ELAPSE__ASSERT(task->runs_again);
+    recurrence->changed = true;
+    recurrence->change = *change;
+    recurrence->moved = false;
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse__shard_change_recurrence(struct elapse__shard *shard,
+                                                  struct elapse_handle handle,
+                                                  const struct elapse__recurrence_change *change,
+                                                  struct elapse__ticks *started)
+{
+    struct elapse__task *task = elapse__shard_find(shard, handle);
+    *started = (struct elapse__ticks){ELAPSE_NEVER, ELAPSE_NEVER};
+    if (shard->closed)
+        return ELAPSE_ERROR_CLOSED;
+    if (task == NULL)
+        return ELAPSE_ERROR_GONE;
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    if (!elapse__recurrence_may_change(recurrence, change->by_cron))
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__is_running(task)) {
+        enum elapse_error error = change_running(task, change);
+        shard->rescheduled += error == ELAPSE_OK;
+        return error;
+    }
+    uint64_t tick = elapse__tick_of_deadline(change->first_ns, shard->tick_ns);
+    elapse__recurrence_apply(recurrence, change);
+    elapse__shard_note_moved(task, change->first_ns);
+    if (!recurrence->wall_clock) {
+        elapse__shard_start_timer(shard, task, tick);
+        started->monotonic = tick;
+    } else {
+        task->state = ELAPSE__TASK_PENDING;
+        elapse__wall_clock_wheel_move(&shard->wall_clock, task, tick);
+        started->wall_clock = tick;
+    }
+    shard->rescheduled++;
+    return ELAPSE_OK;
+}
+
+bool elapse__shard_apply_change(struct elapse__shard *shard, struct elapse__task *task)
+{
+    struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT(elapse__is_running(task));
+    (void)shard;
+    if (recurrence == NULL || !recurrence->changed)
+        return false;
+    elapse__recurrence_apply(recurrence, &recurrence->change);
+    return true;
+}
+
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,
                                         struct elapse__ended_task *ended)
 {
@@ -108,6 +170,6 @@ enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elap
     }
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     shard->removed++;
-    elapse__shard_remove(shard, task, ended);
+    elapse__shard_remove(shard, task, ELAPSE_END_CANCELLED, ended);
     return ELAPSE_CANCEL_REMOVED;
 }

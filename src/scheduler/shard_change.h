@@ -27,6 +27,18 @@ struct elapse__move {
 enum elapse_error elapse__shard_reschedule(struct elapse__shard *shard, struct elapse_handle handle,
                                            struct elapse__move *move);
 
+/* Changes the period or the cron expression of a task. If its action is running, the change is
+ * noted; elapse__shard_apply_change applies it. `*started`: gets the tick of its timer if that was
+ * started: then the caller must wake the clock thread after it has released the lock. */
+enum elapse_error elapse__shard_change_recurrence(struct elapse__shard *shard,
+                                                  struct elapse_handle handle,
+                                                  const struct elapse__recurrence_change *change,
+                                                  struct elapse__ticks *started);
+
+/* Applies the change that was noted while the action ran. Requires that the action has returned.
+ * Returns false if there was none. After true the next occurrence must be computed again. */
+bool elapse__shard_apply_change(struct elapse__shard *shard, struct elapse__task *task);
+
 /* Cancels a task. If the answer is REMOVED, `ended` receives what the caller must release after the
  * lock. */
 enum elapse_cancel elapse__shard_cancel(struct elapse__shard *shard, struct elapse_handle handle,

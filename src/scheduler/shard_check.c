@@ -13,7 +13,10 @@
  *                                                 or - and a destructor uses the key
  *      QUEUED      idle            the task       -                none
  *      RUNNING,    idle            the task if    the task         runs_again or cancelled or
- *      FINISHING                   runs_again                      neither
+ *      FINISHING                   runs_again                      neither; `replaced` only if
+ *                                                                  cancelled
+ *
+ * Only a RUNNING or FINISHING task has a recurrence with a change that is to be applied.
  *
  * Invariants of a shard, tested at every release of the lock:
  *  1. A running task counts in `running`, and in `pending` only while it runs again; so neither
@@ -155,6 +158,13 @@ static void check_pending(const struct elapse__shard *shard, const struct elapse
     ELAPSE__ASSERT(elapse_timer_pending(&task->when.timer) == !unplaced);
 }
 
+/* 7, of a recurrence that is to change when the action has returned. */
+static bool is_to_change(const struct elapse__task *task)
+{
+    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
+    return recurrence != NULL && recurrence->changed;
+}
+
 /* 7, of a task that is PENDING, WAITING or QUEUED. */
 static void check_not_running(const struct elapse__shard *shard, const struct elapse__task *task,
                               struct census *census)
@@ -163,6 +173,8 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     const struct elapse__task *other = key == NULL ? NULL : key->running;
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
+    ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced);
+    ELAPSE__ASSERT(!is_to_change(task));
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -183,11 +195,15 @@ static void check_running(const struct elapse__task *task, struct census *census
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(!elapse_timer_pending(&task->when.timer));
     ELAPSE__ASSERT(!task->runs_again || !task->cancelled);
+    ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced || task->cancelled);
     if (key != NULL) {
         ELAPSE__ASSERT(key->running == task);
         ELAPSE__ASSERT((key->pending == task) == (task->runs_again != 0));
         census->keys += key->pending == NULL || task->runs_again;
     }
+    if (is_to_change(task))
+        ELAPSE__ASSERT(elapse__recurrence_may_change(elapse__recurrence_of(task),
+                                                     task->extra->recurrence->change.by_cron));
     census->running++;
     census->pending += task->runs_again;
 }

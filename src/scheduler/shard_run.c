@@ -213,6 +213,16 @@ static void start_next_run(struct elapse__shard *shard, struct elapse__task *tas
         started->monotonic = tick < started->monotonic ? tick : started->monotonic;
 }
 
+/* Returns why a task ends whose action has returned. */
+static enum elapse_end reason_after_run(const struct elapse__task *task)
+{
+    ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
+    if (!task->cancelled)
+        return ELAPSE_END_RAN;
+    return task->extra != NULL && task->extra->replaced ? ELAPSE_END_REPLACED
+                                                        : ELAPSE_END_CANCELLED;
+}
+
 struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct elapse__task *task,
                                           const struct elapse__occurrence *next_occurrence,
                                           struct elapse__ended_task *ended)
@@ -237,7 +247,7 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     }
     if (shard->closed)
         elapse__condition_broadcast(&shard->ended);
-    elapse__shard_end(shard, task, ended);
+    elapse__shard_end(shard, task, reason_after_run(task), ended);
     if (key != NULL) {
         elapse__shard_start_waiting(shard, key, &started);
         elapse__shard_drop_idle_key(shard, key, ended);

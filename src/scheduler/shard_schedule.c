@@ -19,9 +19,10 @@ static void replace(struct elapse__shard *shard, struct elapse__key *key,
     if (elapse__is_running(old)) {
         old->runs_again = false;
         old->cancelled = true; /* or a reschedule could revive it */
+        old->extra->replaced = true;
         return;
     }
-    elapse__shard_end(shard, old, ended);
+    elapse__shard_end(shard, old, ELAPSE_END_REPLACED, ended);
 }
 
 /* Decides about a task whose key already has a pending task. */

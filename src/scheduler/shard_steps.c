@@ -175,7 +175,7 @@ void elapse__shard_note_destroyed(struct elapse__shard *shard, struct elapse__en
 }
 
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
-                       struct elapse__ended_task *ended)
+                       enum elapse_end reason, struct elapse__ended_task *ended)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
@@ -183,15 +183,16 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
     if (elapse__is_in_due_list(task))
         elapse__due_list_remove(shard, task);
     if (task->extra != NULL) {
-        ended->destroy = task->extra->destroy;
+        ended->destructor = task->extra->destructor;
         ended->extra = task->extra;
         ended->recurrence = task->extra->recurrence;
     }
-    if (ended->destroy != NULL)
+    if (elapse__has_destructor(&ended->destructor))
         note_destroying(shard, task, ended);
     if (task->waited)
         elapse__condition_broadcast(&shard->ended);
     ended->context = task->context;
+    ended->reason = reason;
     elapse__task_revoke(task);
     if (task->state == ELAPSE__TASK_PENDING && elapse__by_wall_clock(task))
         unlink_by_wall_clock(shard, task, task->extra->recurrence->unplaced);
@@ -202,7 +203,7 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
 }
 
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__ended_task *ended)
+                          enum elapse_end reason, struct elapse__ended_task *ended)
 {
     struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(!elapse__is_running(task));
@@ -210,7 +211,7 @@ void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task
     elapse__shard_uncount_pending(shard);
     if (key != NULL)
         key->pending = NULL;
-    elapse__shard_end(shard, task, ended);
+    elapse__shard_end(shard, task, reason, ended);
     if (key != NULL)
         elapse__shard_drop_idle_key(shard, key, ended);
 }

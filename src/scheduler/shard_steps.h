@@ -9,8 +9,9 @@
 /* What a task leaves behind when it ends. elapse__ended_task_dispose in callback.h releases it,
  * without the lock. */
 struct elapse__ended_task {
-    elapse_destroy_function *destroy; /* NULL: nothing to destroy */
+    struct elapse__destructor destructor;
     void *context;
+    enum elapse_end reason;
     struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
     struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
@@ -51,7 +52,7 @@ void elapse__shard_drop_idle_key(struct elapse__shard *shard, struct elapse__key
  * elapse__shard_release_key, so that a resource that belongs to the key has one user at a time.
  * Requires that no key names the task. */
 void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
-                       struct elapse__ended_task *ended);
+                       enum elapse_end reason, struct elapse__ended_task *ended);
 
 /* Returns the task of this handle among those that are being destroyed; NULL if it is not. */
 struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *shard,
@@ -75,7 +76,7 @@ void elapse__shard_start_waiting(struct elapse__shard *shard, struct elapse__key
 
 /* Takes a pending task out. Requires that it is not running. */
 void elapse__shard_remove(struct elapse__shard *shard, struct elapse__task *task,
-                          struct elapse__ended_task *ended);
+                          enum elapse_end reason, struct elapse__ended_task *ended);
 
 /* Makes sure that a running task does not run again, even if it was rescheduled or recurs. */
 void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__task *task);

@@ -45,6 +45,8 @@
 #include <elapse/scheduler.h>
 #include <elapse/timer.h>
 
+#include "../base/assert.h"
+
 /* No handle names a task that is FREE or UNLINKING. */
 enum elapse__task_state {
     ELAPSE__TASK_FREE,
@@ -76,12 +78,25 @@ _Static_assert(sizeof(struct elapse__due_place) <= offsetof(struct elapse_timer,
                    sizeof(void *) != 8,
                "the place in the list leaves the deadline of the timer as it is");
 
+/* The function that gets the context of an ended task: one of the two, or neither. */
+struct elapse__destructor {
+    elapse_destroy_function *destroy;
+    elapse_ended_function *ended;
+};
+
+static inline bool elapse__has_destructor(const struct elapse__destructor *destructor)
+{
+    ELAPSE__ASSERT(destructor->destroy == NULL || destructor->ended == NULL);
+    return destructor->destroy != NULL || destructor->ended != NULL;
+}
+
 /* Fields that only some tasks need. */
 struct elapse__task_extra {
-    elapse_destroy_function *destroy;
+    struct elapse__destructor destructor;
     struct elapse__key *key;               /* NULL: no key */
     struct elapse__recurrence *recurrence; /* NULL: it runs once, by the monotonic clock */
     uint64_t noted_tick; /* the deadline of a task that was WAITING; 0: the timer has it */
+    bool replaced;       /* while RUNNING and `cancelled`: because another task has taken its key */
 };
 
 struct elapse__task {

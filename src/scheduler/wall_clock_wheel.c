@@ -53,6 +53,22 @@ void elapse__wall_clock_wheel_start(struct elapse__wall_clock_wheel *wall_clock,
         atomic_store(&wall_clock->wake_tick, tick);
 }
 
+void elapse__wall_clock_wheel_move(struct elapse__wall_clock_wheel *wall_clock,
+                                   struct elapse__task *task, uint64_t tick)
+{
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_PENDING);
+    if (!task->extra->recurrence->unplaced) {
+        if (elapse_timer_pending(&task->when.timer))
+            (void)elapse_wheel_stop(wall_clock->wheel, &task->when.timer);
+        elapse__wall_clock_wheel_start(wall_clock, task, tick);
+        return;
+    }
+    /* It stays in the chain, and will be placed by its new occurrence. */
+    ELAPSE__ASSERT_THAT(wall_clock->stage, !=, ELAPSE__WALL_CLOCK_STEADY);
+    if (tick < atomic_load_explicit(&wall_clock->wake_tick, memory_order_relaxed))
+        atomic_store(&wall_clock->wake_tick, tick);
+}
+
 struct collecting {
     struct elapse__wall_clock_wheel *wall_clock;
     unsigned left;

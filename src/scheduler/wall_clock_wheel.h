@@ -51,6 +51,11 @@ struct elapse_wheel *elapse__wall_clock_wheel_make(uint64_t now_tick,
 void elapse__wall_clock_wheel_start(struct elapse__wall_clock_wheel *wall_clock,
                                     struct elapse__task *task, uint64_t tick);
 
+/* Starts the timer of a task again, which may be pending or in the chain. Requires that the task is
+ * PENDING and its occurrence is the new one. */
+void elapse__wall_clock_wheel_move(struct elapse__wall_clock_wheel *wall_clock,
+                                   struct elapse__task *task, uint64_t tick);
+
 /* Builds the wheel anew if the wall clock, at `now_tick`, is behind it; moves up to `most` timers.
  * Returns true when the wheel is STEADY and not ahead of the wall clock. Gives tasks that were
  * cancelled in the chain back to `tasks`. */

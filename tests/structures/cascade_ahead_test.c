@@ -24,7 +24,8 @@ static struct elapse_timer *open_wheel(size_t timers)
     return memory;
 }
 
-/* Advances to `tick` and pops until NULL; each timer popped must be due at this very tick. Returns the moves. */
+/* Advances to `tick` and pops until NULL; each timer popped must be due at this very tick. Returns
+ * the moves. */
 static uint64_t moves_of_tick(uint64_t tick, size_t *popped)
 {
     uint64_t moves = elapse_wheel_moves(&wheel);

@@ -96,14 +96,15 @@ static int compare_times(const void *left, const void *right)
 /* Finds the task of this timer's key. Returns false if there is none. */
 static bool find_task(struct run *run, const struct run_timer *timer, struct entry *entry)
 {
-    uint64_t deadline_ns;
+    struct elapse_found found;
+    enum elapse_task_state state =
+        elapse_task_look_up_key(run->scheduler, timer->text, timer->key_bytes, &found);
 
-    if (!elapse_task_find(run->scheduler, timer->text, timer->key_bytes, &entry->handle))
-        return false;
-    enum elapse_task_state state = elapse_task_look_up(run->scheduler, entry->handle, &deadline_ns);
     if (state == ELAPSE_TASK_GONE)
         return false;
+    entry->handle = found.handle;
     entry->is_running = state == ELAPSE_TASK_RUNNING;
+    uint64_t deadline_ns = found.deadline_ns;
     if (timer->passed_unix_ns > 0)
         deadline_ns = timer->passed_unix_ns;
     entry->due_unix_ns = timer->by_wall_clock ? deadline_ns : deadline_ns + run->unix_offset_ns;
