@@ -49,10 +49,10 @@ static void set_cron(struct elapse_scheduler *scheduler, struct elapse_handle ha
 
 static uint64_t deadline_of(struct elapse_scheduler *scheduler, struct elapse_handle handle)
 {
-    uint64_t deadline_ns = 0;
+    struct elapse_found found = {0};
 
-    (void)elapse_task_look_up(scheduler, handle, &deadline_ns);
-    return deadline_ns;
+    (void)elapse_task_look_up(scheduler, handle, &found);
+    return found.deadline_ns;
 }
 
 /* ---- the period of a pending task ---- */
