@@ -74,7 +74,5 @@ const struct contender contender_hashed = {
             [WORKLOAD_ONE_TTL] = 1000000,
             [WORKLOAD_IDLE] = 1000000,
             [WORKLOAD_WORST] = 10000,
-            [WORKLOAD_TAIL_DRAIN] = 10000,
-            [WORKLOAD_TAIL_BURST] = 10000,
         },
 };

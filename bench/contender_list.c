@@ -105,7 +105,5 @@ const struct contender contender_list = {
             [WORKLOAD_ONE_TTL] = 10000,
             [WORKLOAD_IDLE] = 10000,
             [WORKLOAD_WORST] = 100,
-            [WORKLOAD_TAIL_DRAIN] = 100,
-            [WORKLOAD_TAIL_BURST] = 100,
         },
 };

@@ -115,8 +115,6 @@ struct fired expected_fired(struct workspace *workspace, enum workload workload)
     case WORKLOAD_PAIR:
     case WORKLOAD_IDLE:
     case WORKLOAD_WORST:
-    case WORKLOAD_TAIL_DRAIN:
-    case WORKLOAD_TAIL_BURST:
     default: /* the scheduler's workloads have their own checks */
         break;
     }

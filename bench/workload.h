@@ -22,8 +22,6 @@ enum workload {
     WORKLOAD_ONE_TTL,        /* W6 */
     WORKLOAD_IDLE,
     WORKLOAD_WORST,
-    WORKLOAD_TAIL_DRAIN,      /* LW1 */
-    WORKLOAD_TAIL_BURST,      /* L5k */
     WORKLOAD_SCHEDULE,        /* S1; from here on they are the scheduler's */
     WORKLOAD_CANCEL,          /* S2 */
     WORKLOAD_DELIVER,         /* S3 */
@@ -41,7 +39,6 @@ enum { FIGURES_MOST = 7 };
 enum { DRAIN_START, DRAIN_EXPIRE, DRAIN_MOVES };
 enum { SPARSE_FIRE, SPARSE_WAKE_UPS };
 enum { BURST_START, BURST_STOP, BURST_EXPIRE, BURST_LAST_TICKS };
-enum { TAIL_HALF, TAIL_3_NINES, TAIL_4_NINES, TAIL_WORST, TAIL_WORST_RAW };
 enum { WORST_CALL, WORST_CASCADE, WORST_SHUFFLED_CALL, WORST_SHUFFLED_CASCADE };
 
 struct figure_description {
@@ -86,9 +83,6 @@ enum {
     IDLE_SPAN = 1 << 20,
 
     WORST_PASSES = 3,
-    TAIL_PASSES = 9,
-    TAIL_BURST_SPAN = 5000,
-    TAIL_BURST_MIDDLE = 4 * 8192, /* where slots of level 2 of the wheel meet */
     /* Every call is timed from so many ticks before the burst. In that time a wheel with 8-bit
      * digits cascades the burst down a level. */
     WORST_LEAD_TICKS = 1 << 16,

@@ -348,64 +348,8 @@ static void run_worst(struct workspace *workspace, double *figures)
     figures[WORST_SHUFFLED_CASCADE] = worst_call_ns(workspace, workspace->arm_order, true);
 #endif
 }
-
-/* ---- LW1 and L5k ---- */
-
-static int compare_ns(const void *one, const void *other)
-{
-    uint32_t one_ns = *(const uint32_t *)one;
-    uint32_t other_ns = *(const uint32_t *)other;
-    return (one_ns > other_ns) - (one_ns < other_ns);
-}
-
-/* Starts timers at first + below(span), in shuffled order, and times each tick: one advance, and
- * pops until NULL. A tick counts with the least time of all passes. */
-static void time_each_tick(struct workspace *workspace, uint64_t first, uint64_t span,
-                           double *figures)
-{
-    size_t ticks = (size_t)(first + span - 1);
-    uint32_t worst_raw_ns = 0;
-    memset(workspace->call_ns, 0xff, workspace->calls_most * sizeof *workspace->call_ns);
-    for (unsigned pass = 0; pass < TAIL_PASSES; pass++) {
-        node_type *nodes = begin(workspace);
-        struct generator generator = {GENERATOR_SEED};
-        size_t fired = 0;
-        for (size_t i = 0; i < workspace->timers; i++)
-            structure_start(&nodes[workspace->arm_order[i]], first + below(&generator, span));
-        for (size_t tick = 1; tick <= ticks; tick++) {
-            uint64_t began = clock_ns();
-            structure_advance(tick);
-            while (structure_pop() != NULL)
-                fired++;
-            uint32_t took_ns = (uint32_t)(clock_ns() - began);
-            if (took_ns > worst_raw_ns)
-                worst_raw_ns = took_ns;
-            if (took_ns < workspace->call_ns[tick - 1])
-                workspace->call_ns[tick - 1] = took_ns;
-        }
-        check_count("timers fired, tick by tick", CONTENDER_NAME, fired, workspace->timers);
-    }
-    qsort(workspace->call_ns, ticks, sizeof *workspace->call_ns, compare_ns);
-    figures[TAIL_HALF] = workspace->call_ns[ticks / 2];
-    figures[TAIL_3_NINES] = workspace->call_ns[ticks - 1 - ticks / 1000];
-    figures[TAIL_4_NINES] = workspace->call_ns[ticks - 1 - ticks / 10000];
-    figures[TAIL_WORST] = workspace->call_ns[ticks - 1];
-    figures[TAIL_WORST_RAW] = worst_raw_ns;
-}
-
-static void run_tail_drain(struct workspace *workspace, double *figures)
-{
-    time_each_tick(workspace, 1, DRAIN_SPAN - 1, figures);
-}
-
-static void run_tail_burst(struct workspace *workspace, double *figures)
-{
-    time_each_tick(workspace, TAIL_BURST_MIDDLE - TAIL_BURST_SPAN / 2, TAIL_BURST_SPAN, figures);
-}
 #else
-#define run_worst      NULL
-#define run_tail_drain NULL
-#define run_tail_burst NULL
+#define run_worst NULL
 #endif
 
 /* The initialiser of `run` in the contender's struct. */
@@ -416,5 +360,4 @@ static void run_tail_burst(struct workspace *workspace, double *figures)
         [WORKLOAD_SPARSE] = run_sparse, [WORKLOAD_BURST] = run_burst,                     \
         [WORKLOAD_BURST_SHUFFLED] = run_burst_shuffled, [WORKLOAD_ONE_TTL] = run_one_ttl, \
         [WORKLOAD_IDLE] = run_idle, [WORKLOAD_WORST] = run_worst,                         \
-        [WORKLOAD_TAIL_DRAIN] = run_tail_drain, [WORKLOAD_TAIL_BURST] = run_tail_burst,   \
     }

@@ -8,14 +8,6 @@
 #include "measure.h"
 #include "workload.h"
 
-#define TAIL_FIGURES                                                       \
-    {                                                                      \
-        {"p50", "ns"}, {"p99.9", "ns"}, {"p99.99", "ns"}, {"worst", "ns"}, \
-        {                                                                  \
-            "worst, raw", "ns"                                             \
-        }                                                                  \
-    }
-
 #define S3_FIGURES                                                                           \
     {                                                                                        \
         {"earliest", "ms"}, {"p50", "ms"}, {"p99", "ms"}, {"p99.9", "ms"}, {"latest", "ms"}, \
@@ -56,12 +48,6 @@ const struct workload_description workload_descriptions[WORKLOADS] = {
                                     {"after cascade", "ns"},
                                     {"shuffled call", "ns"},
                                     {"shuffled cascade", "ns"}}},
-    [WORKLOAD_TAIL_DRAIN] = {.name = "LW1",
-                             .title = "one tick at a time, delays as in W1, shuffled",
-                             .figures = TAIL_FIGURES},
-    [WORKLOAD_TAIL_BURST] = {.name = "L5k",
-                             .title = "one tick at a time, all within 5000 ticks, shuffled",
-                             .figures = TAIL_FIGURES},
     [WORKLOAD_SCHEDULE] = {.name = "S1",
                            .title = "schedule",
                            .figures = {{"schedule", "ns"},
@@ -145,8 +131,6 @@ struct workspace *workspace_new(size_t timers, double seconds)
     workspace->by_deadline = workspace_allocate(nodes * sizeof *workspace->by_deadline);
     /* Each tick has an advance, each timer has a pop, and a cascade may precede each. */
     workspace->calls_most = 3 * (timers + WORST_LEAD_TICKS + BURST_SPAN);
-    if (workspace->calls_most < DRAIN_SPAN)
-        workspace->calls_most = DRAIN_SPAN; /* the ticks of LW1 */
     workspace->call_ns = workspace_allocate(workspace->calls_most * sizeof *workspace->call_ns);
     return workspace;
 }

@@ -16,7 +16,7 @@ static void sizes_stay_within_their_limits(void **state)
     assert_true(sizeof(struct elapse_timer) <= 40);
     if (sizeof(void *) == 8)
         assert_int_equal(sizeof(struct elapse_timer), 32);
-    assert_true(sizeof(struct elapse_wheel) <= 128 * 1024);
+    assert_true(sizeof(struct elapse_wheel) <= 64 * 1024);
 }
 
 static void timer_init_makes_an_idle_timer(void **state)

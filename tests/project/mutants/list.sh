@@ -9,93 +9,41 @@
 
 # ---- the wheel: levels, cascades, order ----
 
-mutant cascade_skipped src/structures/wheel_slots.h \
-    'wheel->cascading |= elapse__wheel_enter_block(wheel, 1, changed);' \
-    ';(void)elapse__wheel_enter_block(wheel, 1, changed);' hangs
-mutant cascade_reverses_order src/structures/wheel_cascade.c \
+mutant cascade_skipped src/structures/wheel.c \
+    '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+            wheel->cascading = slot;
+            continue;
+        }' \
+    ''
+mutant cascade_reverses_order src/structures/wheel.c \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
     'elapse__ring_append(&entered->timers, &timer->keep.link);'
-mutant cascade_passes_a_closed_slot_with_newer_timers src/structures/wheel_cascade.c \
-    '.blocked = blocked_levels(wheel, level),' \
-    '.blocked = 0,'
-mutant highest_level_cascaded_first src/structures/wheel_cascade.c \
-    'elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);' \
-    'elapse__wheel_slot_on(elapse__highest_bit(wheel->cascading), wheel->pointer);'
-mutant start_appends_in_front src/structures/wheel_slots.h \
+mutant start_appends_in_front src/structures/wheel.c \
     'elapse__ring_append(&entered->timers, &timer->keep.link);' \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
+mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
+    'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
+    'tick'
 mutant pointer_never_catches_up src/structures/wheel.c \
-    '    elapse__wheel_set_pointer(wheel, limit);' \
-    '    (void)limit;'
+    '    wheel->pointer = limit;' \
+    ''
 mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
     '    if (wheel->cascading == 0)
         catch_up(wheel);' \
     '    catch_up(wheel);'
 mutant slot_one_too_low src/structures/wheel_geometry.h \
-    '    unsigned digits = (unsigned)(tick >> elapse__wheel_shift(level));' \
-    '    unsigned digits = (unsigned)((level > 0 ? tick - 1 : tick) >> elapse__wheel_shift(level));'
-mutant closed_slot_takes_timers src/structures/wheel_geometry.h \
-    '    level -= deadline <= wheel->last[level - 1];' \
-    ''
-mutant next_block_is_of_distance_only src/structures/wheel_geometry.h \
-    '    uint64_t next = (pointer | (block_ticks - 1)) + block_ticks;' \
-    '    uint64_t next = pointer + block_ticks - 1;'
-mutant slots_of_a_next_block_forgotten src/structures/wheel_slots.h \
-    'return (words & ~wheel->present_words & (lowest - 1)) | lowest;' \
-    'return lowest;'
-mutant older_levels_forgotten_in_a_cascade src/structures/wheel_cascade.c \
-    '    if ((wheel->cascading & (wheel->cascading - 1)) != 0)
-        return NULL;' \
-    '    if (false)
-        return NULL;'
-
-# ---- the wheel: cascades ahead of time ----
-
-mutant never_cascaded_ahead src/structures/wheel_slots.h \
-    '    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));' \
-    ''
-mutant cascaded_ahead_too_late src/structures/wheel_cascade.c \
-    'return wheel->clock + (left > batches ? left - batches : 1);' \
-    'return wheel->clock + left;'
-mutant whole_slot_cascaded_ahead_at_once src/structures/wheel_cascade.c \
-    '    size_t share = ELAPSE__WHEEL_BATCH;' \
-    '    size_t share = SIZE_MAX;'
-mutant shares_forget_the_ticks_that_passed src/structures/wheel_cascade.c \
-    'share = (size_t)((timers / left + 1) * ticks);' \
-    'share = (size_t)(timers / left + 1);'
-mutant cascade_ahead_exceeds_its_budget src/structures/wheel_cascade.c \
-    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &max_moves);' \
-    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &(size_t){max_moves + 1});'
-mutant cascade_ahead_says_done_too_soon src/structures/wheel_cascade.c \
-    '        if (max_moves == 0)
-            return false;' \
-    '        if (max_moves == 0)
-            return true;'
-mutant next_cascade_forgets_the_slot_at_the_pointer src/structures/wheel_cascade.c \
-    '    if (wheel->cascading != 0)
-        return wheel->clock;' \
-    ''
-mutant populous_slot_stays_so_when_empty src/structures/wheel_slots.h \
-    '    if (elapse__bitmap_has(wheel->populous, slot))
-        elapse__wheel_clear_bit(wheel->populous, &wheel->populous_words, slot);' \
-    ''
-mutant front_trail_outlives_a_stop src/structures/wheel_hints.h \
-    '} else if (trail->stopped != wheel->stopped) {' \
-    '} else if (false) {'
-mutant front_trail_outlives_its_cascade src/structures/wheel_slots.h \
-    '    if (slot == wheel->front_slot)
-        wheel->front_slot = 0;' \
-    ''
+    '((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));' \
+    '((unsigned)((deadline - 1) >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));'
 
 # ---- the wheel: deadlines and times ----
 
 mutant deadline_rounded_down src/structures/wheel.c \
-    '    wheel->started++;
+    '    wheel->count++;
     timer->deadline = deadline;' \
-    '    wheel->started++;
+    '    wheel->count++;
     if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
         deadline--;
     timer->deadline = deadline;'
@@ -111,19 +59,19 @@ mutant postponed_to_now_forgotten src/structures/wheel.c \
 mutant moved_timer_not_taken_out src/structures/wheel.c \
     '    (void)elapse_wheel_stop(wheel, timer);
     elapse_wheel_start_idle' \
-    '    wheel->stopped++;
+    '    wheel->count--;
     elapse_wheel_start_idle'
-mutant postponed_timer_popped_early src/structures/wheel_cascade.c \
+mutant postponed_timer_popped_early src/structures/wheel.c \
     'if (oldest->deadline == tick) {' \
     'if (true) {'
-mutant last_of_a_cascade_popped_early src/structures/wheel_cascade.c \
+mutant last_of_a_cascade_popped_early src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left ? timer : NULL;'
-mutant lone_far_timer_moved src/structures/wheel_cascade.c \
+mutant lone_far_timer_moved src/structures/wheel.c \
     'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
     'return one_is_left && timer->deadline < wheel->pointer ? timer : NULL;'
-mutant move_of_a_postponed_timer_not_counted src/structures/wheel_cascade.c \
-    '    wheel->moves++;' \
+mutant move_of_a_postponed_timer_not_counted src/structures/wheel.c \
+    '        wheel->moves++;' \
     ''
 mutant time_goes_backwards include/elapse/wheel.h \
     'if (now > wheel->clock)' \
@@ -137,83 +85,72 @@ mutant due_one_tick_late include/elapse/wheel.h \
 
 # ---- the wheel: occupancy, least, wake ----
 
-mutant bit_not_cleared src/structures/wheel_slots.h \
+mutant bit_not_cleared src/structures/wheel.c \
     '*word &= ~(UINT64_C(1) << slot % 64);' \
     ''
-mutant word_bit_not_cleared src/structures/wheel_slots.h \
-    '*words &= ~(UINT64_C(1) << slot / 64);' \
+mutant word_bit_not_cleared src/structures/wheel.c \
+    'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
     ';'
-mutant word_bit_cleared_too_soon src/structures/wheel_slots.h \
+mutant word_bit_cleared_too_soon src/structures/wheel.c \
     '    if (*word == 0)
-        *words' \
-    '        *words'
+' \
+    ''
 mutant least_not_lowered_by_start src/structures/wheel.c \
     '        entered->least = deadline;
-        elapse__wheel_lower_least' \
-    '        elapse__wheel_lower_least'
-mutant least_not_lowered_by_cascade src/structures/wheel_cascade.c \
+        lower_wake(wheel, deadline);' \
+    '        lower_wake(wheel, deadline);'
+mutant least_not_lowered_by_cascade src/structures/wheel.c \
     '    else if (deadline < entered->least)
         entered->least = deadline;' \
     ''
-mutant least_of_an_emptied_slot_kept src/structures/wheel_slots.h \
+mutant least_of_an_emptied_slot_kept src/structures/wheel.c \
     '    wheel->slots[slot].least = deadline;
     wheel->slots[slot].entered = 0;' \
     '    uint64_t least = wheel->slots[slot].least;
     if (least < elapse__wheel_first_tick(wheel->pointer, slot) || least > deadline)
         least = deadline;
-    if (least < wheel->least)
-        wheel->least = wheel->wake = least;
+    if (least < wheel->wake)
+        wheel->wake = least;
     wheel->slots[slot].least = least;
     wheel->slots[slot].entered = 0;'
-mutant least_not_lowered_for_a_new_slot src/structures/wheel.c \
-    '    elapse__wheel_open_slot(wheel, slot, deadline);
-    elapse__wheel_lower_least(wheel, deadline);' \
-    '    elapse__wheel_open_slot(wheel, slot, deadline);'
-mutant least_not_lowered_for_an_open_slot src/structures/wheel.c \
+mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
+    '    open_slot(wheel, slot, deadline);
+    lower_wake(wheel, deadline);' \
+    '    open_slot(wheel, slot, deadline);'
+mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
     '        entered->least = deadline;
-        elapse__wheel_lower_least(wheel, deadline);' \
+        lower_wake(wheel, deadline);' \
     '        entered->least = deadline;'
-mutant wake_not_lowered src/structures/wheel_slots.h \
-    '    if (deadline < wheel->wake)
-        wheel->wake = deadline;' \
-    ''
-mutant least_kept_after_a_stop src/structures/wheel.c \
-    '    if (wheel->slots[slot].least == wheel->least)
-        elapse__wheel_find_least(wheel);' \
-    ''
-mutant wake_forgotten_after_a_pop src/structures/wheel_cascade.c \
-    '        elapse__wheel_find_least(wheel);
-    }
-    due->place = 0;' \
-    '        wheel->wake = ELAPSE_NEVER;
-    }
-    due->place = 0;'
+mutant wake_forgotten_after_a_pop src/structures/wheel.c \
+    'wheel->wake = least_of_all(wheel);' \
+    'wheel->wake = ELAPSE_NEVER;'
 
 # ---- the wheel: cascade, stop, memory ----
 
-mutant cascade_forgets_the_rest src/structures/wheel_cascade.c \
+mutant cascade_forgets_the_rest src/structures/wheel.c \
     '    if (link != ring)
         return false;
-    elapse__wheel_mark_empty(wheel, slot);' \
-    '    elapse__wheel_mark_empty(wheel, slot);'
-mutant cascade_says_done_too_soon src/structures/wheel_cascade.c \
-    '            if (!cascade_slot(wheel, cascading_slot(wheel), budget))
+    mark_empty(wheel, slot);' \
+    '    mark_empty(wheel, slot);'
+mutant cascade_says_done_too_soon src/structures/wheel.c \
+    '            if (!cascade_slot(wheel, budget))
                 return false;' \
-    '            if (!cascade_slot(wheel, cascading_slot(wheel), budget))
+    '            if (!cascade_slot(wheel, budget))
                 return true;'
-mutant cascade_exceeds_its_budget src/structures/wheel_cascade.c \
+mutant cascade_exceeds_its_budget src/structures/wheel.c \
     '        if (*budget == 0)
             return false;
         --*budget;' \
     ''
-mutant cascade_goes_on_after_its_slot_was_emptied src/structures/wheel_slots.h \
-    '        wheel->cascading &= ~(UINT32_C(1) << level);' \
-    ';'
+mutant cascade_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
+    '    if (slot == wheel->cascading)
+        wheel->cascading = 0;' \
+    ''
 mutant stopped_timer_stays_pending include/elapse/wheel.h \
     '    timer->place = 0;
-    wheel->stopped++;' \
-    '    wheel->stopped++;'
-mutant popped_timer_stays_pending src/structures/wheel_cascade.c \
+    wheel->count--;' \
+    '    wheel->count--;'
+mutant popped_timer_stays_pending src/structures/wheel.c \
     '    due->place = 0;
 ' \
     ''
@@ -221,25 +158,30 @@ mutant emptied_slot_stays_open include/elapse/wheel.h \
     '    if (next == previous)
         elapse_wheel_close_slot(wheel, place);' \
     '    (void)place;'
+mutant hints_outlive_the_call src/structures/wheel.c \
+    '    struct elapse__scratch_trails trails;
+    memset(trails.entered, 0, sizeof trails.entered);' \
+    '    static struct elapse__scratch_trails trails;'
 mutant for_each_reads_a_released_timer src/base/ring.h \
     '        link = next;' \
     '        link = link->next;'
 mutant check_does_not_count src/structures/wheel_inspect.c \
-    '    if (broken == 0 && count != elapse_wheel_count(wheel))
+    '    if (broken == 0 && count != wheel->count)
         broken = 4;' \
     ''
 mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
-    'return wheel->least > least || wheel->wake > wheel->least ? 7 : 0;' \
+    'return wheel->wake > least ? 7 : 0;' \
     'return 0;'
+
 mutant check_returns_a_wrong_number src/structures/wheel_inspect.c \
     '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
         return 6;' \
     '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
         return 7;'
 mutant check_of_a_cascade_returns_a_wrong_number src/structures/wheel_inspect.c \
-    '    if ((wheel->cascading & 1) != 0)
+    '        !elapse__bitmap_has(wheel->occupied, slot))
         return 8;' \
-    '    if ((wheel->cascading & 1) != 0)
+    '        !elapse__bitmap_has(wheel->occupied, slot))
         return 2;'
 
 # ---- windows ----
