@@ -298,7 +298,8 @@ proctype worker()
         d_step { kick = false; begun[handle]++; assert(begun[handle] == 1) };
         if
         :: handle % 2 == 1 || handle + 1 == tasks -> skip
-        :: handle % 2 == 0 && handle + 1 < tasks -> begun[handle + 1] > 0
+        :: handle % 2 == 0 && handle + 1 < tasks ->
+            begun[handle + 1] > 0 || handle + 1 == tasks
         fi;
         /* elapse__announce */
         d_step { done++; handle = 0; tick = wake_tick };

@@ -292,10 +292,21 @@ void record_done(struct record *record, struct elapse_handle handle)
 
 /* ---- the destructor, and handing back ---- */
 
+/* Whether closing drops tasks already. Before that, the closing thread may run due tasks, and it
+ * may then drop the one that it ran last. */
+static bool drops_tasks(const struct round *round, const struct frame *frame)
+{
+    struct elapse_statistics statistics;
+    if (frame == NULL || frame->call != CALL_CLOSE)
+        return false;
+    elapse_scheduler_statistics(round->scheduler, &statistics);
+    return statistics.dropped > 0;
+}
+
 static enum end end_of(const struct record *record, const struct frame *frame)
 {
     bool own;
-    if (record == just_ran)
+    if (record == just_ran && !drops_tasks(record->round, frame))
         return END_RAN;
     if (frame == NULL)
         return END_NONE;
