@@ -92,7 +92,8 @@ static void draw_recurrence(struct draft *draft, struct record *record,
     record->recurrence = (enum elapse_recurrence)(1 + random_below(source, 2));
     record->if_missed = (enum elapse_missed)random_below(source, 3);
     record->period_ns = 1 + random_below(source, 20 * ELAPSE_MILLISECOND_NS);
-    if (random_one_in(source, 2))
+    /* A task that no cancel ends must not have millions of missed occurrences to make up for. */
+    if (random_one_in(source, 2) || !record_may_be_cancelled(record))
         record->period_ns = ELAPSE_MILLISECOND_NS;
     draft->task.recurrence = record->recurrence;
     draft->task.if_missed = record->if_missed;
