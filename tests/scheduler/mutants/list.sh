@@ -140,3 +140,72 @@ mutant block_with_room_is_not_listed src/scheduler/task_table.h \
         elapse__list_block(table, number);
     task->when.next' \
     '    task->when.next'
+
+# ---- seven faults that the scheduler once had ----
+
+mutant monotonic_wheel_always_first src/scheduler/shard_run.c \
+    '    shard->wall_clock_first = !wall_clock;
+' \
+    ''
+mutant monotonic_task_always_first_in_order src/scheduler/due_search.c \
+    '    scheduler->wall_clock_first = !by_wall_clock;
+' \
+    ''
+mutant taker_keeps_its_older_reading src/scheduler/pull.c \
+    '        now = elapse__now_in_shard(scheduler, shard, now);
+' \
+    ''
+mutant older_place_in_the_queue_counts src/scheduler/run.c \
+    'task->state == ELAPSE__TASK_QUEUED &&
+        task->when.queue_number == queued.number)' \
+    'task->state == ELAPSE__TASK_QUEUED)'
+mutant refused_worker_is_not_tried_again src/scheduler/clock_thread.c \
+    'staffing == REFUSED ? *retry_ns : ELAPSE_NEVER' \
+    'ELAPSE_NEVER'
+mutant replaced_running_task_may_be_moved src/scheduler/shard_schedule.c \
+    '        old->cancelled = true; /* or a reschedule could revive it */
+' \
+    ''
+mutant turn_is_passed_on_to_all src/scheduler/pull.c \
+    '    if (is_closing(scheduler))
+        elapse__condition_broadcast(&scheduler->pull_turn);
+    else
+        elapse__condition_signal(&scheduler->pull_turn);
+    elapse__unlock(&scheduler->pull_lock);
+}
+
+/* Takes the turn if no thread has it, or waits until `until_ns` for a thread to pass it on. Returns
+ * whether the calling thread has the turn; `*waited`: not at once. Also at the end of its time a
+ * thread takes a turn that is free, because it may be the one that was woken for it; it passes the
+ * turn on when it leaves. */
+static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
+{
+    bool in_time = true;
+    *waited = false;
+    elapse__lock(&scheduler->pull_lock);
+    while (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {' \
+    '    elapse__condition_broadcast(&scheduler->pull_turn);
+    elapse__unlock(&scheduler->pull_lock);
+}
+
+static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns, bool *waited)
+{
+    bool in_time = true;
+    *waited = false;
+    elapse__lock(&scheduler->pull_lock);
+    if (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {'
+mutant refused_alarm_counts_as_set src/scheduler/sleeper.c \
+    '    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) == 0)
+        atomic_store(&alarm->armed_tick, tick);' \
+    '    (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));
+    atomic_store(&alarm->armed_tick, tick);'
+mutant start_does_not_try_its_alarms src/scheduler/sleeper.c \
+    '        elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
+        elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)' \
+    '        true)'
+mutant key_is_free_during_the_destructor src/scheduler/key_index.h \
+    'return key->running != NULL || key->destroying > 0;' \
+    'return key->running != NULL;'
+mutant trim_keeps_the_key_index src/scheduler/trim.c \
+    '    } while (!joined || segment != NULL);' \
+    '    } while (false);'

@@ -2,10 +2,10 @@
  * Tasks with one key: src/scheduler/shard_schedule.c, shard_change.c, shard_run.c, shard_steps.c,
  * callback.c.
  *
- * Task 0 has the key and recurs at most twice. Another thread schedules task 1 with the same key, to
- * replace what is pending, and then cancels it; a third thread schedules task 2, to replace or to keep
- * what is pending; a fourth one moves task 0 twice. Two workers run what is due. Either all tasks
- * have destructors, or none has. The lock of the shard guards everything, so one holding of it is one step.
+ * Task 0 has the key and recurs at most twice. Another thread schedules task 1 with the same key,
+ * replacing the pending task, and then cancels it; a third thread schedules task 2, which replaces the
+ * pending task or keeps it; a fourth one moves task 0 twice. Two workers run due tasks. Either all
+ * tasks have destructors, or none has. The lock of the shard guards everything, so one holding of it is one step.
  *
  * Shown: with one key no two actions run at once, and none begins while a destructor runs; a task that was
  * replaced never begins again, not even if its successor was cancelled; the key names the task

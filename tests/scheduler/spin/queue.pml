@@ -4,8 +4,8 @@
  * More tasks are due than the queue holds. The clock thread moves what there is room for,
  * notes when there is none (clock_waits), and sleeps without a deadline; workers, of which the
  * second is made when needed, take, kick at half, and run; a thread schedules more tasks meanwhile.
- * The system may refuse to make the second worker, once; then the clock thread sleeps with a
- * time-out, and tries again.
+ * Or, with fewer tasks, the system may refuse once to make the second worker; then the clock thread
+ * sleeps with a time-out, and tries again.
  * All of them are due at tick 1, which is now. Each even task waits inside its action
  * until the next one has begun, as tasks of users may that need two workers and have them.
  *
@@ -56,8 +56,9 @@ bool clock_waits;
 byte asleep_workers;
 bool waking;
 byte workers_made = 1; /* worker_count */
-bool second_begun;
-bool may_refuse = true; /* once more */
+bool may_refuse;        /* the system, once */
+byte tasks = TASKS;     /* that there will be */
+bool was_refused;       /* and counts all the same */
 
 /* The condition `filled`: how many wait for it, and how many of them were signalled and do
  * not have the lock yet. Besides, one may wake up for no reason. */
@@ -123,19 +124,18 @@ inline take_due()
 
 #define WITHOUT_WORKER (len(queue) > idle -> len(queue) - idle : 0)
 
-/* elapse__workers_make for one. The worker counts before it is made. */
+/* elapse__workers_make for one. No other thread sees that the worker counts before it is made. */
 inline make_worker()
 {
-    d_step { idle++; workers_made++ };
     if
-    :: second_begun = true
+    :: d_step { idle++; workers_made++ }
     :: d_step { may_refuse ->
             may_refuse = false;
-            refused = true;
-#ifndef MUTANT_REFUSED_COUNTS
-            idle--; workers_made--
+#ifdef MUTANT_REFUSED_COUNTS
+            idle++; workers_made++;
+            was_refused = true;
 #endif
-        }
+            refused = true }
     fi
 }
 
@@ -169,14 +169,13 @@ inline put()
 /* make_missing_workers: at most one, since there are only two. */
 inline make_missing_workers()
 {
-    without_worker = WITHOUT_WORKER; /* elapse__work_queue_without_worker */
+    refused = false;
 #ifndef MUTANT_ONE_WORKER
     if
-    :: without_worker > 0 && workers_made < WORKERS -> make_worker()
-    :: else -> skip
-    fi;
+    :: atomic { WITHOUT_WORKER > 0 && workers_made < WORKERS -> make_worker() }
+    :: WITHOUT_WORKER == 0 || workers_made == WORKERS -> skip
+    fi
 #endif
-    without_worker = 0
 }
 
 /* clock_main, with elapse__deliver and deliver_and_sleep. */
@@ -298,8 +297,9 @@ proctype worker()
         fi;
         d_step { kick = false; begun[handle]++; assert(begun[handle] == 1) };
         if
-        :: handle % 2 == 1 || handle + 1 == TASKS -> skip
-        :: handle % 2 == 0 && handle + 1 < TASKS -> begun[handle + 1] > 0
+        :: handle % 2 == 1 || handle + 1 == tasks -> skip
+        :: handle % 2 == 0 && handle + 1 < tasks ->
+            begun[handle + 1] > 0 || handle + 1 == tasks
         fi;
         /* elapse__announce */
         d_step { done++; handle = 0; tick = wake_tick };
@@ -314,7 +314,7 @@ active proctype births()
 {
     run worker();
     if
-    :: second_begun -> run worker()
+    :: workers_made == 2 && !was_refused -> run worker()
     fi
 }
 
@@ -322,8 +322,12 @@ active proctype births()
 
 active proctype schedules()
 {
+    if
+    :: d_step { tasks = EARLY; may_refuse = true }
+    :: true -> skip
+    fi;
     do
-    :: scheduled < TASKS ->
+    :: scheduled < tasks ->
         d_step { scheduled++; wake_tick = DUE_TICK };
         sleeper_wake_at(DUE_TICK)
     :: else -> break
@@ -333,6 +337,6 @@ active proctype schedules()
 active proctype at_rest()
 {
     timeout ->
-    assert(done == TASKS);
+    assert(done == tasks);
     assert(asleep && idle == workers_made && empty(queue))
 }

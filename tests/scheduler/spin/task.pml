@@ -13,7 +13,7 @@
  *
  * Shown: an action begins only if no cancel has said that it will not, never twice at once, and
  * once for every arming that was not withdrawn; never because of an older place in the queue while there
- * is a newer one, which would be out of order; closing that runs what is due leaves no task in the
+ * is a newer one, which would be out of order; closing that runs due tasks leaves no task in the
  * queue; each task ends exactly once, and its destructor
  * runs exactly once; after a cancel has said that the action neither runs nor will, it does
  * not; a stale handle does nothing; and everybody comes to an end.
@@ -34,7 +34,7 @@
  *                             though the task is UNLINKING
  *   MUTANT_TAKE_OUT_ANY       the task in the place of one that was UNLINKING is taken out, in
  *                             any state
- *   MUTANT_QUEUE_ENDED_FIRST  close ends the queue before it runs what is due
+ *   MUTANT_QUEUE_ENDED_FIRST  close ends the queue before it runs due tasks
  *   MUTANT_COLLECT_EARLY      close collects the remaining tasks while there are still workers
  */
 #define WORKERS  2

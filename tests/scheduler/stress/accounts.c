@@ -3,9 +3,12 @@
 /* What the records add up to. */
 struct sums {
     uint64_t accepted;
-    uint64_t dropped;       /* without a destructor, and there was nothing else it could be */
-    uint64_t ended_running; /* recurring: cancelled or replaced while they ran */
-    uint64_t ambiguous;     /* without a destructor: dropped, or replaced, or it ran */
+    uint64_t removed;
+    uint64_t handed_back;
+    uint64_t dropped;
+    uint64_t replaced;         /* before they ran */
+    uint64_t ran;              /* those that ended when a run did */
+    uint64_t replaced_running; /* of these, those that a new task replaced meanwhile */
 };
 
 static bool is_far(const struct round *round, struct record *record)
@@ -58,35 +61,38 @@ static void check_with_destructor(struct round *round, struct record *record, st
     must(end != (int)END_RAN || atomic_load(&record->runs) > 0, round, record,
          "ended without a run");
     must((end == (int)END_NONE) == (handed_back == 1), round, record, "ended unseen");
+    must(end != (int)END_REPLACED || key_is_replaced(round, record->key), round, record,
+         "was replaced, and no task could replace it");
+    sums->dropped += end == (int)END_DROPPED;
+    sums->replaced += end == (int)END_REPLACED;
+    sums->ran += end == (int)END_RAN;
     if (end == (int)END_DROPPED)
         check_dropped(round, record);
-    if (end == (int)END_RAN && record->recurrence != ELAPSE_RECUR_NEVER) {
-        must(record->key >= 0 || atomic_load(&record->cancelled), round, record,
-             "ended although it recurs");
-        sums->ended_running++;
-    }
+    if (end != (int)END_RAN || record->recurrence == ELAPSE_RECUR_NEVER)
+        return;
+    if (record_may_be_cancelled(record))
+        must(atomic_load(&record->cancelled) ||
+                 (record->key >= 0 && atomic_load(&round->key_cancelled[record->key])),
+             round, record, "ended although it recurs");
+    else
+        sums->replaced_running++;
 }
 
+/* How it ended follows from what may happen to it: see stress.h. */
 static void check_without(struct round *round, struct record *record, struct sums *sums)
 {
-    bool ran = atomic_load(&record->runs) > 0;
+    bool recurs = record->recurrence != ELAPSE_RECUR_NEVER;
     must(atomic_load(&record->destroyed) == 0, round, record, "has no destructor");
     if (atomic_load(&record->removed) + atomic_load(&record->handed_back) > 0)
         return;
-    if (record->recurrence != ELAPSE_RECUR_NEVER) {
-        /* If a cancel was answered, that it was running or gone. */
-        if (atomic_load(&record->cancelled)) {
-            sums->ambiguous++;
-            return;
-        }
-        check_dropped(round, record);
-        sums->dropped++;
+    /* What recurs ends with a run only if a cancel was answered that it is running. */
+    if (recurs ? atomic_load(&record->last_begin_ns) != ELAPSE_NEVER
+               : atomic_load(&record->runs) > 0) {
+        sums->ran++;
         return;
     }
-    if (ran && atomic_load(&record->rescheduled) == 0)
-        return;
-    if (ran || record->key >= 0) {
-        sums->ambiguous++;
+    if (key_is_replaced(round, record->key)) {
+        sums->replaced++;
         return;
     }
     check_dropped(round, record);
@@ -107,6 +113,8 @@ static void check_accepted(struct round *round, struct record *record, struct su
     must(elapse_task_cancel(round->scheduler, record->handle) == ELAPSE_CANCEL_GONE, round, record,
          "is not gone after closing");
     sums->accepted++;
+    sums->removed += removed;
+    sums->handed_back += handed_back;
     if (record->has_destructor)
         check_with_destructor(round, record, sums);
     else
@@ -126,9 +134,6 @@ static void check_not_accepted(struct round *round, struct record *record)
 static void check_statistics(struct round *round, const struct sums *sums,
                              const struct elapse_statistics *statistics)
 {
-    uint64_t known = round->dropped + round->replaced + sums->dropped;
-    uint64_t said = statistics->dropped + statistics->replaced;
-    uint64_t ends = statistics->begun + statistics->removed + said + statistics->handed_back;
     uint64_t late = 0;
     for (unsigned bucket = 0; bucket < ELAPSE_LATENESS_BUCKETS; bucket++)
         late += statistics->lateness[bucket];
@@ -140,15 +145,14 @@ static void check_statistics(struct round *round, const struct sums *sums,
     must(statistics->handed_back == round->handed_back, round, NULL, "statistics: handed back");
     must(statistics->pending == 0, round, NULL, "statistics: pending after closing");
     must(statistics->running == 0, round, NULL, "statistics: running after closing");
-    must(statistics->replaced >= round->replaced, round, NULL, "statistics: replaced");
-    must(statistics->dropped >= round->dropped + sums->dropped, round, NULL, "statistics: dropped");
-    /* A task may be replaced while it runs, after it was rescheduled. */
-    must(said <= known + sums->ambiguous + sums->ended_running + round->rescheduled, round, NULL,
-         "statistics: more was dropped or replaced than there was");
-    /* A task rescheduled while it runs has another end before it, unless that was withdrawn. */
-    must(ends >= statistics->scheduled &&
-             ends - statistics->scheduled <= round->rescheduled + round->recurring_runs,
-         round, NULL, "statistics: the ends do not balance the beginnings");
+    must(statistics->dropped == sums->dropped, round, NULL, "statistics: dropped");
+    must(statistics->replaced == sums->replaced + sums->replaced_running, round, NULL,
+         "statistics: replaced");
+    must(sums->removed == round->removed && sums->handed_back == round->handed_back, round, NULL,
+         "the records say otherwise what was removed or handed back");
+    must(sums->accepted ==
+             sums->removed + sums->handed_back + sums->dropped + sums->replaced + sums->ran,
+         round, NULL, "the ends do not balance the beginnings");
 }
 
 void accounts_check(struct round *round, const struct elapse_statistics *statistics)

@@ -77,16 +77,23 @@ static int draw_key(struct random_source *source)
     }
 }
 
+/* While the threads rest, only a cancel ends a task that recurs. */
+static bool may_recur(const struct record *record)
+{
+    return !record->round->rests || !key_is_replaced(record->round, record->key);
+}
+
 /* How it goes on. A task with a plain key has no destructor, by which its end would be known. */
 static void draw_recurrence(struct draft *draft, struct record *record,
                             struct random_source *source)
 {
-    if (record->key >= KEYS || !random_one_in(source, 20))
+    if (record->key >= KEYS || !may_recur(record) || !random_one_in(source, 20))
         return;
     record->recurrence = (enum elapse_recurrence)(1 + random_below(source, 2));
     record->if_missed = (enum elapse_missed)random_below(source, 3);
     record->period_ns = 1 + random_below(source, 20 * ELAPSE_MILLISECOND_NS);
-    if (random_one_in(source, 2))
+    /* A task that no cancel ends must not have millions of missed occurrences to make up for. */
+    if (random_one_in(source, 2) || !record_may_be_cancelled(record))
         record->period_ns = ELAPSE_MILLISECOND_NS;
     draft->task.recurrence = record->recurrence;
     draft->task.if_missed = record->if_missed;
@@ -101,7 +108,8 @@ static void draw_wall_clock(struct draft *draft, struct record *record,
         return;
     record->wall_clock = true;
     draft->task.slack_ns = 0;
-    if (record->key >= KEYS || !record->round->has_cron || !random_one_in(source, 8))
+    if (record->key >= KEYS || !may_recur(record) || !record->round->has_cron ||
+        !random_one_in(source, 8))
         return;
     record->recurrence = ELAPSE_RECUR_CRON;
     record->if_missed = (enum elapse_missed)random_below(source, 2);
@@ -127,6 +135,9 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
         /* Only the destructor shows that a task was kept away. */
         if (!record->has_destructor && draft->task.if_key_pending == ELAPSE_KEY_KEEP)
             draft->task.if_key_pending = ELAPSE_KEY_REPLACE;
+        if (draft->task.if_key_pending == ELAPSE_KEY_REPLACE &&
+            !key_is_replaced(record->round, key))
+            draft->task.if_key_pending = ELAPSE_KEY_FAIL;
     }
     if (random_one_in(source, 6))
         draft->task.slack_ns = random_below(source, 3 * ELAPSE_MILLISECOND_NS);
@@ -292,6 +303,8 @@ static void reschedule(struct record *record, struct random_source *source)
     struct elapse_scheduler *scheduler = round->scheduler;
     bool over = atomic_load(&record->over) || atomic_load(&record->last_begin_ns) != ELAPSE_NEVER;
     enum elapse_error error;
+    if (!record_may_be_moved(record))
+        return;
     record_lock(record);
     if (record->asked_count == HISTORY) {
         record_unlock(record);
@@ -364,8 +377,12 @@ static void cancel(struct record *record, struct random_source *source, bool ins
     bool was_removed = atomic_load(&record->removed) > 0;
     struct frame frame;
     enum elapse_cancel answer;
+    if (!record_may_be_cancelled(record))
+        return;
+    /* After a wait the answer GONE would not tell whether this call has ended it. */
+    bool must_tell = record->recurrence != ELAPSE_RECUR_NEVER && !record->has_destructor;
     frame_enter(&frame, CALL_CANCEL, NULL, 0);
-    if (random_one_in(source, 2)) {
+    if (must_tell || random_one_in(source, 2)) {
         answer = elapse_task_cancel(round->scheduler, record->handle);
         must(answer != ELAPSE_CANCEL_SELF, round, record, "a plain cancel said SELF");
     } else {
@@ -396,7 +413,7 @@ static void cancel_batch(struct round *round, struct random_source *source)
     struct frame frame;
     for (size_t i = 0; i < wanted; i++) {
         struct record *record = draw_record(round, source);
-        if (record == NULL)
+        if (record == NULL || !record_may_be_cancelled(record))
             continue;
         records[count] = record;
         was_over[count] = atomic_load(&record->over);
@@ -417,6 +434,8 @@ static void cancel_by_key(struct round *round, struct random_source *source)
 {
     char key[16];
     int number = (int)random_below(source, random_one_in(source, 2) ? 6 : KEYS);
+    if (key_is_replaced(round, number))
+        number++; /* what recurs with such a key is not cancelled */
     size_t key_bytes = key_bytes_of(number, key);
     struct elapse_handle handle;
     struct frame frame;
@@ -425,6 +444,8 @@ static void cancel_by_key(struct round *round, struct random_source *source)
     frame_enter(&frame, CALL_CANCEL, NULL, 0);
     enum elapse_cancel answer = elapse_task_cancel(round->scheduler, handle);
     frame_leave(&frame);
+    if (answer == ELAPSE_CANCEL_RUNNING)
+        atomic_store(&round->key_cancelled[number], true);
     must(frame.destructions == (answer == ELAPSE_CANCEL_REMOVED), round, frame.destroyed,
          "a cancel by key destroyed what it did not remove, or did not what it did");
     if (answer != ELAPSE_CANCEL_REMOVED)
@@ -489,7 +510,7 @@ void operate_on_own(struct record *record, struct random_source *source)
 {
     if (!record->handle_known_first)
         return;
-    if (random_one_in(source, 4))
+    if (record_may_be_cancelled(record) && random_one_in(source, 4))
         cancel_own(record, record->handle);
     else
         reschedule(record, source);

@@ -35,6 +35,23 @@ struct random_source *random_of_thread(const struct round *round)
 
 /* ---- the record ---- */
 
+bool key_is_replaced(const struct round *round, int key)
+{
+    return key >= KEYS ? round->how == ELAPSE_CLOSE_HAND_BACK : key >= 0 && key % 2 == 0;
+}
+
+bool record_may_be_moved(const struct record *record)
+{
+    if (!record->has_destructor)
+        return record->key < 0 && record->round->how == ELAPSE_CLOSE_HAND_BACK;
+    return record->recurrence != ELAPSE_RECUR_NEVER || !key_is_replaced(record->round, record->key);
+}
+
+bool record_may_be_cancelled(const struct record *record)
+{
+    return record->recurrence == ELAPSE_RECUR_NEVER || !key_is_replaced(record->round, record->key);
+}
+
 struct record *record_take(struct round *round)
 {
     uint32_t number = atomic_fetch_add(&round->used, 1);
@@ -203,7 +220,7 @@ void record_work(struct record *record, const struct elapse_run *run)
     }
     if (run->number > 4) {
         /* What recurs would soon do most of all. */
-        if (random_one_in(source, 16))
+        if (record_may_be_cancelled(record) && random_one_in(source, 16))
             cancel_own(record, run->handle);
         return;
     }
@@ -274,10 +291,21 @@ void record_done(struct record *record, struct elapse_handle handle)
 
 /* ---- the destructor, and handing back ---- */
 
+/* Whether closing drops tasks already. Before that, the closing thread may run due tasks, and it
+ * may then drop the one that it ran last. */
+static bool drops_tasks(const struct round *round, const struct frame *frame)
+{
+    struct elapse_statistics statistics;
+    if (frame == NULL || frame->call != CALL_CLOSE)
+        return false;
+    elapse_scheduler_statistics(round->scheduler, &statistics);
+    return statistics.dropped > 0;
+}
+
 static enum end end_of(const struct record *record, const struct frame *frame)
 {
     bool own;
-    if (record == just_ran)
+    if (record == just_ran && !drops_tasks(record->round, frame))
         return END_RAN;
     if (frame == NULL)
         return END_NONE;
@@ -313,10 +341,6 @@ void record_destroy(void *context)
     must((end != END_RAN && end != END_DROPPED) || in_done || !atomic_load(&round->closed), round,
          record, "was destroyed after closing");
     atomic_store(&record->end, (int)end);
-    if (end == END_REPLACED)
-        atomic_fetch_add(&round->replaced, 1);
-    if (end == END_DROPPED)
-        atomic_fetch_add(&round->dropped, 1);
     if (innermost != NULL && end != END_RAN) {
         innermost->destroyed = record;
         innermost->destructions++;

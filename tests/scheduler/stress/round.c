@@ -35,6 +35,7 @@ static void draw_character(struct round *round, struct random_source *source)
     round->operations_each = 50 + random_below(source, 2000);
     round->starts = !random_one_in(source, 16);
     round->has_cron = random_one_in(source, 2);
+    round->rests = round->starts && random_one_in(source, 3);
 }
 
 static void round_open(struct round *round)
@@ -156,7 +157,7 @@ static void round_live(struct round *round)
         must(pthread_create(&threads[i], NULL, go_on, round) == 0, round, NULL, "no thread");
     for (uint64_t i = 0; i < round->operations_each; i++)
         operate_some(round, source);
-    if (round->starts && random_one_in(source, 3)) {
+    if (round->rests) {
         rest(round);
         closes_at_rest = random_one_in(source, 2);
         if (!closes_at_rest)

@@ -135,6 +135,7 @@ struct round {
     unsigned takers; /* 0: it is not in pull mode */
     bool starts;     /* the scheduler is started before the threads are made */
     bool has_cron;   /* a task comes due each second */
+    bool rests;      /* before it is closed, there is a time in which no thread calls anything */
     _Atomic bool started;
     uint64_t begun_ns;
     uint64_t begun_wall_clock_ns;
@@ -153,9 +154,10 @@ struct round {
     _Atomic uint32_t published_count;
     pthread_mutex_t locks[LOCKS];
     _Atomic bool key_active[KEYS + PLAIN_KEYS];
+    _Atomic bool key_cancelled[KEYS]; /* a cancel by this key was answered that it is running */
 
     /* To be compared with the statistics. */
-    _Atomic uint64_t runs, rescheduled, removed, handed_back, dropped, replaced;
+    _Atomic uint64_t runs, rescheduled, removed, handed_back;
     _Atomic uint64_t recurring_runs; /* of these runs, those of tasks that recur */
 };
 
@@ -188,7 +190,23 @@ static inline void must(bool good, const struct round *round, const struct recor
         fault(round, record, what);
 }
 
-/* ---- record.c ---- */
+/* ---- record.c ----
+ *
+ * Not every task may have everything happen to it, so that the records tell how each task ended,
+ * and the counts of the scheduler can be compared exactly:
+ *
+ *   - With a key of even number a pending task may be replaced. There, a task that recurs is
+ *     not cancelled, and one that runs once is not moved: a recurring one that ends by its run was
+ *     replaced during that run, and no other one is replaced while it runs.
+ *   - A task without a destructor is moved only if it has no key and closing hands tasks back. Then
+ *     those that are left are known; else a task that has not run was dropped. With plain
+ *     keys, tasks are replaced only where closing hands back: one that has not run was replaced.
+ */
+
+/* Whether tasks with this key, or -1, may be replaced. */
+bool key_is_replaced(const struct round *round, int key);
+bool record_may_be_moved(const struct record *record);
+bool record_may_be_cancelled(const struct record *record);
 
 struct frame *frame_enter(struct frame *frame, enum call call, const struct record *first,
                           size_t count);
