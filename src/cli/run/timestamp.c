@@ -67,7 +67,7 @@ static int month_length(int year, int month)
     return lengths[month - 1] + (month == 2 && is_leap);
 }
 
-/* Returns whether the calendar has this date, and the day this time. */
+/* Returns whether there is this date, and the day has this time. */
 static bool exists(const struct date_and_time *time)
 {
     return time->month >= 1 && time->month <= 12 && time->day >= 1 &&
@@ -118,7 +118,7 @@ static const char *read_zone(struct reader *reader, int *east_s)
     return NULL;
 }
 
-/* ---- the calendar ---- */
+/* ---- dates ---- */
 
 /*
  * Years are counted from March here, so that a leap day is the last of its year. 400 years have
