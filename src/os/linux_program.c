@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -569,6 +570,26 @@ bool elapse__os_terminal_size(int file, unsigned *columns, unsigned *rows)
     *columns = size.ws_col;
     *rows = size.ws_row;
     return true;
+}
+
+static struct termios terminal_before;
+
+int elapse__os_keys_open(int file)
+{
+    if (tcgetattr(file, &terminal_before) != 0)
+        return errno;
+    if (tcgetpgrp(file) != getpgrp())
+        return EIO; /* setting it would stop this program */
+    struct termios keys = terminal_before;
+    keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    keys.c_cc[VMIN] = 1;
+    keys.c_cc[VTIME] = 0;
+    return error_of(tcsetattr(file, TCSADRAIN, &keys));
+}
+
+void elapse__os_keys_close(int file)
+{
+    (void)tcsetattr(file, TCSADRAIN, &terminal_before);
 }
 
 bool elapse__os_locale_is_utf8(void)

@@ -213,6 +213,12 @@ bool elapse__os_is_terminal(int file);
  * file is no terminal. */
 bool elapse__os_terminal_size(int file, unsigned *columns, unsigned *rows);
 
+/* Lets a terminal give each key at once, without showing it, and back. Keys that raise a signal
+ * still do. Opening fails if the file is no terminal, or if this program is in the background.
+ * Requires that one terminal is open at a time. */
+int elapse__os_keys_open(int file);
+void elapse__os_keys_close(int file);
+
 /* Returns whether the locale of the user has text in UTF-8. Sets the locale of characters to it, so
  * requires that no other thread runs. */
 bool elapse__os_locale_is_utf8(void);

@@ -62,10 +62,10 @@ struct command_line {
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
 
 /*
- * From now on options_read calls observer(context, line) in place of reading a command line, and
+ * From now on options_read does call(context, line) in place of reading a command line, and
  * returns false, so that the subcommand ends. NULL ends this.
  */
-void options_observe(void (*observer)(const void *context, const struct command_line *line),
+void options_observe(void (*call)(const void *context, const struct command_line *line),
                      const void *context);
 
 /* Prints the version of the program. */

@@ -118,49 +118,45 @@ static bool make_line(struct run_options *options, const struct command_line *co
     return options->line != NULL;
 }
 
-enum exit_status run_command(int argc, char **argv)
+/* What the command line says. */
+struct run_request {
+    struct run_options options;
+    bool utc;
+    const char *in;
+    const char *at;
+};
+
+enum { PROGRAM_COUNT = 5, OTHER_COUNT = 7, OPTION_COUNT = PROGRAM_COUNT + OTHER_COUNT };
+
+/* The options that concern the program of --exec. */
+static void list_program_options(struct run_request *request, struct command_option *table)
 {
-    struct run_options options = {
-        .file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL};
-    bool utc = false;
-    const char *in = NULL;
-    const char *at = NULL;
-    const struct command_option table[] = {
+    const struct command_option options[PROGRAM_COUNT] = {
         {.name = "exec",
          .value = "PROGRAM [ARG]...",
          .kind = OPTION_REST,
-         .rest = &options.program,
+         .rest = &request->options.program,
          .help = "run this program when a timer fires, instead of printing, with ELAPSE_KEY, "
                  "ELAPSE_DUE, ELAPSE_FIRED, ELAPSE_LATE_US, ELAPSE_RUN, ELAPSE_MISSED and "
                  "ELAPSE_PAYLOAD in its environment; takes the rest of the command line"},
-        {.name = "in",
-         .value = "DURATION",
-         .kind = OPTION_TEXT,
-         .text = &in,
-         .help = "one timer, after this time, and no input"},
-        {.name = "at",
-         .value = "TIME",
-         .kind = OPTION_TEXT,
-         .text = &at,
-         .help = "one timer, at this time, such as 18:30, and no input"},
         {.name = "workers",
          .value = "N",
          .kind = OPTION_NUMBER,
-         .number = &options.workers,
+         .number = &request->options.workers,
          .least = 1,
          .most = WORKERS_MAX,
          .help = "run at most N programs at once (default 10)"},
         {.name = "timeout",
          .value = "DURATION",
          .kind = OPTION_DURATION,
-         .number = &options.timeout_ns,
+         .number = &request->options.timeout_ns,
          .least = 1,
          .most = TIMEOUT_MAX_NS,
          .help = "end a program that runs for longer, by SIGTERM, and by SIGKILL 5s later"},
         {.name = "retry",
          .value = "N",
          .kind = OPTION_NUMBER,
-         .number = &options.retries,
+         .number = &request->options.retries,
          .least = 1,
          .most = RETRIES_MAX,
          .help = "run a program that fails up to N times more"},
@@ -168,61 +164,92 @@ enum exit_status run_command(int argc, char **argv)
          .value = "MIN..MAX",
          .kind = OPTION_FUNCTION,
          .read = read_backoff,
-         .context = &options,
+         .context = &request->options,
          .help = "wait MIN before the first retry, and twice as long before each next, up to MAX "
                  "(default 1s..1m)"},
+    };
+
+    memcpy(table, options, sizeof options);
+}
+
+static void list_other_options(struct run_request *request, struct command_option *table)
+{
+    const struct command_option options[OTHER_COUNT] = {
+        {.name = "in",
+         .value = "DURATION",
+         .kind = OPTION_TEXT,
+         .text = &request->in,
+         .help = "one timer, after this time, and no input"},
+        {.name = "at",
+         .value = "TIME",
+         .kind = OPTION_TEXT,
+         .text = &request->at,
+         .help = "one timer, at this time, such as 18:30, and no input"},
         {.name = "tick",
          .value = "DURATION",
          .kind = OPTION_DURATION,
-         .number = &options.tick_ns,
+         .number = &request->options.tick_ns,
          .least = 1,
          .most = ELAPSE_HOUR_NS,
          .help = "round deadlines up to whole ticks of this length (default 1ms)"},
         {.name = "utc",
          .kind = OPTION_FLAG,
-         .flag = &utc,
+         .flag = &request->utc,
          .help = "read cron expressions in UTC, not in local time"},
         {.name = "answers",
          .kind = OPTION_FLAG,
-         .flag = &options.answers,
+         .flag = &request->options.answers,
          .help = "print what each cancel found, what list finds and what is wrong with a line, as "
                  "lines of JSON"},
         {.name = "strict",
          .kind = OPTION_FLAG,
-         .flag = &options.strict,
+         .flag = &request->options.strict,
          .help = "end at the first bad line, with status 2; otherwise bad lines are reported and "
                  "skipped"},
         {.name = "stats",
          .kind = OPTION_FLAG,
-         .flag = &options.statistics,
+         .flag = &request->options.statistics,
          .help = "print counts and lateness at the end; SIGUSR1 prints them at any time"},
     };
+
+    memcpy(table, options, sizeof options);
+}
+
+enum exit_status run_command(int argc, char **argv)
+{
+    struct run_request request = {
+        .options = {.file = "-", .tick_ns = ELAPSE_MILLISECOND_NS, .zone = ELAPSE_ZONE_LOCAL}};
+    struct run_options *options = &request.options;
+    struct command_option table[OPTION_COUNT];
     struct command_line line = {
         .usage = usage,
         .purpose = purpose,
         .options = table,
-        .option_count = sizeof table / sizeof table[0],
+        .option_count = OPTION_COUNT,
         .example = example,
     };
     enum exit_status status;
 
+    list_program_options(&request, table);
+    list_other_options(&request, table + PROGRAM_COUNT);
     if (!options_read(&line, argc, argv, &status))
         return status;
-    status = check_options(&options, &line);
-    if (status != STATUS_OK || (!utc && !local_time_is_known(&status)))
+    status = check_options(options, &line);
+    if (status != STATUS_OK || (!request.utc && !local_time_is_known(&status)))
         return status;
-    if (options.workers == 0)
-        options.workers = WORKERS_DEFAULT;
-    if (options.backoff_max_ns == 0) {
-        options.backoff_min_ns = BACKOFF_MIN_DEFAULT_NS;
-        options.backoff_max_ns = BACKOFF_MAX_DEFAULT_NS;
+    if (options->workers == 0)
+        options->workers = WORKERS_DEFAULT;
+    if (options->backoff_max_ns == 0) {
+        options->backoff_min_ns = BACKOFF_MIN_DEFAULT_NS;
+        options->backoff_max_ns = BACKOFF_MAX_DEFAULT_NS;
     }
-    if (utc)
-        options.zone = ELAPSE_ZONE_UTC;
-    if ((in != NULL || at != NULL) && !make_line(&options, &line, in, at, &status))
+    if (request.utc)
+        options->zone = ELAPSE_ZONE_UTC;
+    if ((request.in != NULL || request.at != NULL) &&
+        !make_line(options, &line, request.in, request.at, &status))
         return status;
     if (line.argument_count > 0)
-        options.file = line.arguments[0];
-    ELAPSE__ASSERT(options.workers <= WORKERS_MAX);
-    return run_file(&options);
+        options->file = line.arguments[0];
+    ELAPSE__ASSERT(options->workers <= WORKERS_MAX);
+    return run_file(options);
 }

@@ -239,8 +239,10 @@ static enum exit_status show_requested(const struct show_request *request)
         show_wheel_new(&request->choice, request->now, request->deadlines, request->count);
     if (show == NULL)
         return STATUS_FAILED;
-    enum exit_status status = request->step ? show_step(&look, &request->steps, show)
-                                            : show_picture(request, &look, show);
+    struct show_steps steps = request->steps;
+    steps.plays = request->has_pause;
+    enum exit_status status =
+        request->step ? show_step(&look, &steps, show) : show_picture(request, &look, show);
     show_wheel_free(show);
     return status;
 }
@@ -318,7 +320,7 @@ static void list_values(struct show_request *request, struct command_option *tab
          .number = &request->steps.pause_ns,
          .most = PAUSE_MAX_NS,
          .given = &request->has_pause,
-         .help = "with --step: between pictures on a terminal (default 800ms)"},
+         .help = "with --step: play at once on a terminal, with this pause (800ms after p)"},
     };
 
     memcpy(table, values, sizeof values);
@@ -342,7 +344,8 @@ static void list_flags(struct show_request *request, struct command_option *tabl
         {.name = "step",
          .kind = OPTION_FLAG,
          .flag = &request->step,
-         .help = "play the wheel, from wake-up to wake-up"},
+         .help = "show the wheel from wake-up to wake-up; on a terminal: space steps, b goes back, "
+                 "p plays, q quits"},
     };
 
     memcpy(table, flags, sizeof flags);

@@ -1,7 +1,7 @@
 /*
- * Playing a wheel. On a terminal each picture replaces the one before, and the cursor is hidden. So
- * the signals that would end or stop the program are taken between two pictures, when the cursor
- * can be shown again. Elsewhere the pictures follow each other.
+ * Playing a wheel. On a terminal each picture replaces the one before, the cursor is hidden, and
+ * keys are read. So the signals that would end or stop the program are taken between two pictures,
+ * when the terminal can be restored. Elsewhere the pictures follow each other.
  */
 #include "step.h"
 
@@ -32,6 +32,10 @@ struct player {
 
     struct show_timer **fired; /* at this step, in the order of firing */
     size_t fired_count;
+
+    bool has_keys;       /* standard input is a terminal, too */
+    bool is_playing;     /* without waiting for a key */
+    uint64_t moves_seen; /* the moves that the pictures so far have shown */
 
     struct elapse__os_signals signals; /* on a terminal */
     size_t lines_drawn;                /* of the last picture, above the cursor */
@@ -92,6 +96,15 @@ static void draw_fired(struct player *player, struct show_canvas *canvas)
     canvas_end_line(canvas);
 }
 
+/* Returns whether a timer is on another level than before. */
+static bool is_seen_to_move(const struct player *player, size_t timer)
+{
+    const struct elapse_slot *from = show_slot_of(&player->before, timer);
+    const struct elapse_slot *to = show_slot_of(&player->now, timer);
+
+    return from != NULL && to != NULL && from->level != to->level;
+}
+
 /* Draws the timers that are on another level than before. */
 static void draw_moved(struct player *player, struct show_canvas *canvas)
 {
@@ -105,7 +118,7 @@ static void draw_moved(struct player *player, struct show_canvas *canvas)
         const struct show_timer *timer = &show->timers[i];
         const struct elapse_slot *from = show_slot_of(&player->before, i);
         const struct elapse_slot *to = show_slot_of(&player->now, i);
-        if (from == NULL || to == NULL || from->level == to->level)
+        if (!is_seen_to_move(player, i))
             continue;
         int length = snprintf(text, sizeof text, "%" PRIu64 " from %s to %s%u", timer->deadline,
                               place_text(&show->geometry, from->level).text,
@@ -138,6 +151,10 @@ static void draw_picture(struct player *player, struct show_canvas *canvas, unsi
     draw_wheel_briefly(canvas, player->show, &player->now, level_limit);
     if (has_legend)
         draw_legend(canvas, player->show->geometry.design);
+    if (!player->is_playing) {
+        canvas_text(canvas, STYLE_FAINT, "space: step   b: back   p: play   q: quit");
+        canvas_end_line(canvas);
+    }
 }
 
 /* ---- the terminal ---- */
@@ -219,26 +236,33 @@ static enum exit_status show_picture(struct player *player)
     return output_finish();
 }
 
-static void hide_cursor(void)
+/* Prepares the terminal: no cursor, and keys at once. */
+static void take_terminal(struct player *player)
 {
     output_add_text("\033[?25l");
+    if (player->has_keys && elapse__os_keys_open(ELAPSE__OS_INPUT) != 0) {
+        player->has_keys = false;
+        player->is_playing = true;
+    }
 }
 
-static void show_cursor(void)
+static void restore_terminal(const struct player *player)
 {
     output_add_text("\033[?25h");
     (void)output_finish();
+    if (player->has_keys)
+        elapse__os_keys_close(ELAPSE__OS_INPUT);
 }
 
 /* Ends or stops the program as the signal would have done. Returns when it is continued. */
 static void obey(struct player *player, enum elapse__os_signal signal)
 {
     ELAPSE__ASSERT(signal != ELAPSE__OS_WINDOW_SIZE);
-    show_cursor();
+    restore_terminal(player);
     elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
     elapse__os_signal_raise(signal);
     elapse__os_signals_hold(&player->signals, TAKEN_SIGNALS);
-    hide_cursor();
+    take_terminal(player);
 }
 
 /* Draws the picture again, in a window whose contents and size are unknown. */
@@ -251,23 +275,62 @@ static enum exit_status redraw(struct player *player)
     return show_picture(player);
 }
 
-/* Waits until it is time for the next picture. Meanwhile it obeys signals. */
-static enum exit_status wait_for_next(struct player *player)
-{
-    enum exit_status status = STATUS_OK;
+/* What follows a picture. */
+enum choice { CHOICE_NONE, CHOICE_STEP, CHOICE_BACK, CHOICE_QUIT };
 
-    while (status == STATUS_OK) {
-        struct elapse__os_watch watch = {.file = player->signals.file, .for_data = true};
-        if (elapse__os_wait(&watch, 1, player->steps.pause_ns) == ETIMEDOUT)
-            break;
+static enum choice read_key(struct player *player)
+{
+    char key;
+    size_t got;
+
+    ELAPSE__ASSERT(player->has_keys);
+    if (elapse__os_read(ELAPSE__OS_INPUT, &key, 1, &got) != 0 || got == 0)
+        return CHOICE_QUIT; /* the terminal is gone */
+    switch (key) {
+    case ' ':
+        player->is_playing = false;
+        return CHOICE_STEP;
+    case 'b':
+        player->is_playing = false;
+        return CHOICE_BACK;
+    case 'p':
+        player->is_playing = !player->is_playing;
+        return player->is_playing ? CHOICE_STEP : CHOICE_NONE;
+    case 'q':
+        return CHOICE_QUIT;
+    default:
+        return CHOICE_NONE;
+    }
+}
+
+/* Waits until it is clear what comes after this picture. Meanwhile it obeys signals. */
+static enum choice wait_for_next(struct player *player, enum exit_status *status)
+{
+    enum { SIGNALS, KEYS, WATCH_COUNT };
+
+    while (*status == STATUS_OK) {
+        struct elapse__os_watch watches[WATCH_COUNT] = {
+            [SIGNALS] = {.file = player->signals.file, .for_data = true},
+            [KEYS] = {.file = player->has_keys ? ELAPSE__OS_INPUT : -1, .for_data = true},
+        };
+        uint64_t timeout_ns = player->is_playing ? player->steps.pause_ns : ELAPSE__OS_FOREVER;
+        if (elapse__os_wait(watches, WATCH_COUNT, timeout_ns) == ETIMEDOUT)
+            return CHOICE_STEP;
+        if (watches[KEYS].ready) {
+            enum choice choice = read_key(player);
+            if (choice != CHOICE_NONE)
+                return choice;
+            *status = show_picture(player);
+            continue;
+        }
         enum elapse__os_signal signal = elapse__os_signals_take(&player->signals);
         if (signal == ELAPSE__OS_NO_SIGNAL)
             continue;
         if (signal != ELAPSE__OS_WINDOW_SIZE)
             obey(player, signal);
-        status = redraw(player);
+        *status = redraw(player);
     }
-    return status;
+    return CHOICE_QUIT;
 }
 
 /* ---- playing ---- */
@@ -300,6 +363,37 @@ static void advance_to(struct player *player, uint64_t tick)
     player->fired_count = 0;
     show_wheel_advance(player->show, tick, note_fired, player);
     show_snapshot_take(&player->now, player->show);
+    for (size_t i = 0; i < player->show->timer_count; i++)
+        player->moves_seen += is_seen_to_move(player, i);
+}
+
+/* Goes back by a picture. A structure cannot go back, so a new one is advanced. */
+static enum exit_status go_back(struct player *player)
+{
+    struct show_wheel *show = player->show;
+    uint64_t steps = player->step > 0 ? player->step - 1 : 0;
+    uint64_t *deadlines = allocate((show->timer_count + 1) * sizeof *deadlines);
+
+    for (size_t i = 0; i < show->timer_count; i++)
+        deadlines[i] = show->timers[i].deadline;
+    struct show_wheel *fresh =
+        show_wheel_new(show->choice, show->started_at, deadlines, show->timer_count);
+    free(deadlines);
+    if (fresh == NULL)
+        return STATUS_FAILED;
+    /* The caller keeps `show`, so the contents change places. */
+    struct show_wheel old = *show;
+    *show = *fresh;
+    *fresh = old;
+    show_wheel_free(fresh);
+    show_snapshot_take(&player->now, show);
+    player->step = 0;
+    player->fired_count = 0;
+    player->moves_seen = 0;
+    while (player->step < steps)
+        advance_to(player, next_tick(player));
+    ELAPSE__ASSERT(player->step == steps);
+    return STATUS_OK;
 }
 
 static void print_end(const struct player *player)
@@ -314,6 +408,9 @@ static void print_end(const struct player *player)
     canvas_text(&canvas, STYLE_PLAIN, " %zu fired, %zu still pending, %s",
                 player->show->timer_count - now->pending, now->pending,
                 amount_of(now->moves, "move").text);
+    if (now->moves > player->moves_seen)
+        canvas_text(&canvas, STYLE_PLAIN, " (%" PRIu64 " fired at once)",
+                    now->moves - player->moves_seen);
     canvas_end_line(&canvas);
     canvas_print(&canvas);
 }
@@ -324,14 +421,20 @@ static enum exit_status play(struct player *player)
 
     while (status == STATUS_OK) {
         uint64_t tick = next_tick(player);
-        if (tick == ELAPSE_NEVER || tick > player->steps.until)
+        bool is_last = tick == ELAPSE_NEVER || tick > player->steps.until;
+        enum choice choice = CHOICE_STEP;
+        if (is_last && player->is_playing)
             break;
         if (player->look.is_animated)
-            status = wait_for_next(player);
-        if (status != STATUS_OK)
+            choice = wait_for_next(player, &status);
+        if (choice == CHOICE_QUIT || (is_last && choice == CHOICE_STEP))
             break;
-        advance_to(player, tick);
-        status = show_picture(player);
+        if (choice == CHOICE_BACK)
+            status = go_back(player);
+        else
+            advance_to(player, tick);
+        if (status == STATUS_OK)
+            status = show_picture(player);
     }
     return status;
 }
@@ -345,9 +448,11 @@ static enum exit_status play_on_terminal(struct player *player)
         print_error("cannot take signals: %s", elapse__os_error_text(error));
         return STATUS_FAILED;
     }
-    hide_cursor();
+    player->has_keys = elapse__os_is_terminal(ELAPSE__OS_INPUT);
+    player->is_playing = player->steps.plays || !player->has_keys;
+    take_terminal(player);
     enum exit_status status = play(player);
-    show_cursor();
+    restore_terminal(player);
     elapse__os_signals_release(&player->signals, TAKEN_SIGNALS);
     elapse__os_signals_close(&player->signals);
     return status;
@@ -356,7 +461,7 @@ static enum exit_status play_on_terminal(struct player *player)
 enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
                            struct show_wheel *show)
 {
-    struct player player = {.look = *look, .steps = *steps, .show = show};
+    struct player player = {.look = *look, .steps = *steps, .show = show, .is_playing = true};
 
     player.fired = allocate((show->timer_count + 1) * sizeof(struct show_timer *));
     show_snapshot_take(&player.now, show);

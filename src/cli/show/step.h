@@ -4,6 +4,7 @@
 #ifndef ELAPSE_CLI_SHOW_STEP_H
 #define ELAPSE_CLI_SHOW_STEP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "../common/message.h"
@@ -14,9 +15,11 @@ struct show_steps {
     uint64_t every_ticks; /* 0: from wake-up to wake-up */
     uint64_t until;       /* the last tick to show; ELAPSE_NEVER: no limit */
     uint64_t pause_ns;    /* between two pictures on a terminal */
+    bool plays;           /* also on a terminal with keys, until a key stops it */
 };
 
-/* Plays until no timer is left that will be due. */
+/* Plays until no timer is left that will be due. If standard input is a terminal as well, keys
+ * step, go back, play and quit. */
 enum exit_status show_step(const struct show_look *look, const struct show_steps *steps,
                            struct show_wheel *show);
 

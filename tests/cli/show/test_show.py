@@ -291,6 +291,17 @@ class Step(ShowTest):
         self.assertEqual(frames[2][3][1].find("2"), 30000 // 128 % 64)
         self.assertEqual(frames[3][3][0].find("1"), 30050 % 128)
 
+    def test_the_end_tells_which_moves_were_not_drawn(self):
+        """A timer that is moved and fires at once is drawn as firing alone."""
+        for timers in ([], [5, 200, 210, 20000, 20100], [3, 130, 140, 200, 1000, 30050],
+                       ["--random", 200]):
+            drawn = sum(0 if moved == "nothing" else moved.count(" to ")
+                        for _, _, moved, _ in self.frames(*timers, columns=10000)[1:])
+            end = self.shown("--step", *timers, columns=10000).splitlines()[-1]
+            moves, at_once = re.search(r"(\d+) moves?(?: \((\d+) fired at once\))?$",
+                                       end).groups(default="0")
+            self.assertEqual(int(moves) - int(at_once), drawn, end)
+
     def test_the_end_tells_the_sum(self):
         self.assertTrue(self.shown("--step", 3, 300).endswith(
             "\nAfter 2 wake-ups: 2 fired, 0 still pending, 0 moves\n"))
@@ -483,6 +494,97 @@ class Terminal(unittest.TestCase):
         self.assertTrue(os.WIFSTOPPED(status))
         process.send_signal(signal.SIGCONT)
         self.read_until(self.HIDE)
+
+
+class Keys(unittest.TestCase):
+    """With standard input at the terminal, keys step."""
+
+    def start(self, *arguments, **options):
+        """The same, but the program is in the foreground of the terminal."""
+        terminal, inner = pty.openpty()
+        self.terminal, self.inner = terminal, inner
+        self.addCleanup(os.close, terminal)
+        self.addCleanup(os.close, inner)
+        fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        self.before = termios.tcgetattr(inner)
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        process = subprocess.Popen(
+            [PROGRAM, "show", *map(str, arguments)], stdin=inner, stdout=inner, stderr=inner,
+            env={"LC_ALL": "C.UTF-8", "TERM": "xterm", "NO_COLOR": "1"}, preexec_fn=take_terminal)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    read_until = Terminal.read_until
+
+    def press(self, key, wanted):
+        """Presses a key; the picture that follows, or the end, has `wanted`."""
+        os.write(self.terminal, key.encode())
+        text = self.read_until(self.HINT.encode() if "tick" in wanted else b"move").decode()
+        self.assertIn(wanted, text)
+        return text
+
+    def assert_restored(self, process):
+        self.assertEqual(process.wait(timeout=60), 0)
+        self.assertEqual(termios.tcgetattr(self.inner), self.before)
+
+    HINT = "space: step   b: back   p: play   q: quit"
+
+    def test_keys_step_and_go_back(self):
+        process = self.start("--step", 3, 300, 310)
+        self.read_until(self.HINT.encode())
+        self.assertNotEqual(termios.tcgetattr(self.inner), self.before)
+        self.press(" ", "wake-up 1, tick 3 --")
+        text = self.press(" ", "wake-up 2, tick 300 --")
+        self.assertIn("310 from level 1 to 0", text)
+        self.press("b", "wake-up 1, tick 3 --")
+        self.press("b", "start, tick 0 --")
+        self.press("b", "start, tick 0 --")
+        self.press(" ", "wake-up 1, tick 3 --")
+        self.press(" ", "wake-up 2, tick 300 --")
+        self.press(" ", "wake-up 3, tick 310 --")
+        os.write(self.terminal, b" ")
+        self.read_until(b"3 fired, 0 still pending, 2 moves (1 fired at once)")
+        self.assert_restored(process)
+
+    def test_q_quits(self):
+        process = self.start("--step", 3, 300)
+        self.read_until(self.HINT.encode())
+        self.press("q", "0 fired, 2 still pending, 0 moves")
+        self.assert_restored(process)
+
+    def test_p_plays(self):
+        process = self.start("--step", 3, 300)
+        self.read_until(self.HINT.encode())
+        self.press("p", "After 2 wake-ups: 2 fired")
+        self.assert_restored(process)
+
+    def test_other_keys_do_nothing(self):
+        process = self.start("--step", 3, 300)
+        self.read_until(self.HINT.encode())
+        self.press("x", "start, tick 0 --")
+        self.press("q", "0 fired, 2 still pending")
+        self.assert_restored(process)
+
+    def test_signals_restore_the_terminal(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(signal=number):
+                process = self.start("--step", 3, 300)
+                self.read_until(self.HINT.encode())
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=60), -number)
+                self.assertEqual(termios.tcgetattr(self.inner), self.before)
+
+    def test_an_interrupt_from_the_keyboard(self):
+        process = self.start("--step", 3, 300)
+        self.read_until(self.HINT.encode())
+        os.write(self.terminal, b"\x03")
+        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
+        self.assertEqual(termios.tcgetattr(self.inner), self.before)
 
 
 class Refused(ProgramTest):
