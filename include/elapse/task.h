@@ -79,9 +79,10 @@ struct elapse_run {
      * scheduled, or when the action during which it was rescheduled returned, this is some time
      * between the deadline and that moment. */
     uint64_t intended_ns;
-    uint64_t actual_ns; /* when the action began, never before intended_ns */
-    bool wall_clock;    /* both times are by the wall clock, since 1970 */
-    uint64_t number;    /* of this run, from 1; more than 1 if the task recurs */
+    /* When the action began: never before intended_ns, unless closing by RUN_ALL runs it. */
+    uint64_t actual_ns;
+    bool wall_clock; /* both times are by the wall clock, since 1970 */
+    uint64_t number; /* of this run, from 1; more than 1 if the task recurs */
     /* Occurrences that were left out just before this one. Those of a cron expression are counted
      * up to 10,000. */
     uint64_t missed;

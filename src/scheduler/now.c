@@ -64,7 +64,7 @@ struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *schedul
                                           struct elapse__ticks now)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    if (shard->wall_clock.wheel != NULL)
+    if (shard->wall_clock.wheel != NULL && !shard->runs_all)
         now.wall_clock = elapse__tick_of_now(elapse_scheduler_wall_clock_ns(scheduler),
                                              scheduler->options.tick_ns);
     return now;

@@ -47,6 +47,7 @@ struct elapse__shard {
     /* The lock guards everything from here on. */
     bool wall_clock_first; /* the next search for a due task begins with that wheel */
     bool closed;           /* no task is scheduled any more */
+    bool runs_all;         /* closing runs all pending tasks at once, whatever their deadlines */
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
     uint64_t running;      /* tasks RUNNING or FINISHING */
     struct elapse__condition

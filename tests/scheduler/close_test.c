@@ -165,7 +165,9 @@ static void a_close_with_wrong_arguments_changes_nothing(void **state)
     add(scheduler, 'a', 0);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, NULL, &back),
                      ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_scheduler_close(scheduler, (enum elapse_close)3, take_back, &back),
+    assert_int_equal(elapse_scheduler_close(scheduler,
+                                            (enum elapse_close)(ELAPSE_CLOSE_RUN_ALL + 1),
+                                            take_back, &back),
                      ELAPSE_ERROR_ARGUMENT);
     add(scheduler, 'b', 0);
     expect_step(scheduler, 0, "ab");
