@@ -114,6 +114,9 @@ struct elapse_scheduler_options {
     /* Most pending tasks; 0: no limit but memory. A shard holds at most 67,108,864 tasks, pending
      * and running. */
     uint64_t pending_max;
+    /* Refuse tasks with ARGUMENT until the scheduler is started: to find a start that was
+     * forgotten. Default false: they wait for it. */
+    bool refuse_before_start;
     /* Stack of each thread; 0 takes the system's default. A size that no thread can be made with is
      * refused with ARGUMENT. */
     size_t stack_bytes;
