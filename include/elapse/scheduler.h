@@ -318,10 +318,10 @@ struct elapse_statistics {
     uint64_t pending; /* tasks whose action has not begun, or is to begin again */
     uint64_t running; /* tasks whose action has not returned */
     uint64_t workers; /* worker threads; none once closed */
-    /* How late the oldest task is that is due and has not begun, each by its own clock; 0 if none
-     * is. It may be too large for a moment: a deadline that was cancelled or postponed counts until
-     * the scheduler has looked for due tasks. Tasks by the wall clock do not count while their
-     * order is made anew, because that clock was set back. */
+    /* How late the oldest task is that is due and has not begun, by the clock of its deadline; 0 if
+     * none is. It may be too large for a moment: a deadline that was cancelled or postponed counts
+     * until the scheduler has looked for due tasks. Tasks by the wall clock do not count while
+     * their order is made anew, because that clock was set back. */
     uint64_t oldest_overdue_ns;
     /* How much later than intended actions began. */
     uint64_t lateness_max_ns;

@@ -425,7 +425,7 @@ struct elapse_found {
 
 /*
  * Returns the state of a task, which may have changed when the caller reads the answer. Unless
- * `found` is NULL, stores there what is known of the task.
+ * `found` is NULL, stores the answers there.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
@@ -462,7 +462,7 @@ elapse_task_reschedule_key_at(struct elapse_scheduler *scheduler, const void *ke
 
 /*
  * Looks up the pending task with the key or, if none is pending, the running one. Returns its state
- * and, unless `found` is NULL, stores there what is known of it.
+ * and, unless `found` is NULL, stores the answers there.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *scheduler,

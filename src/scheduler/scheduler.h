@@ -16,7 +16,7 @@
  *
  *      life.c, close.c                       new, start, free; close
  *        |        |         |       |
- *      pull.c   clock_thread.c    step.c     run due tasks
+ *      pull.c   clock_thread.c -> step.c     run due tasks
  *        |        |     |           |
  *        |        |   workers.c     |
  *        +--------+-----+-----------+

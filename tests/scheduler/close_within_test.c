@@ -126,7 +126,7 @@ static void count_back(const struct elapse_handed_back *handed_back, void *conte
 }
 
 /* The only worker is held, with another due task behind it; both are to run. The second call no
- * longer insists on that, and has what is left handed back. */
+ * longer insists on that: the pending task is handed back. */
 static void a_close_that_timed_out_may_go_on_with_less(void **state)
 {
     static struct gate gate;
