@@ -25,7 +25,7 @@
  * threads take due tasks; this header includes all three.
  *
  * Promises, beyond those of the structures (docs/promises.md numbers them):
- * - Never early: no action begins before its deadline.
+ * - Never early: no action begins before its deadline, unless closing by RUN_ALL asks for it.
  * - Every task ends in exactly one of these ways: its action ran for the last time, it was removed
  *   (by cancel, by a replacement with its key, by closing), or closing handed it back.
  * - Cancel tells the truth: see enum elapse_cancel.
@@ -121,6 +121,9 @@ struct elapse_scheduler_options {
     /* Most pending tasks; 0: no limit but memory. A shard holds at most 67,108,864 tasks, pending
      * and running. */
     uint64_t pending_max;
+    /* Refuse tasks with ARGUMENT until the scheduler is started: to find a start that was
+     * forgotten. Default false: they wait for it. */
+    bool refuse_before_start;
     /* Stack of each thread; 0 takes the system's default. A size that no thread can be made with is
      * refused with ARGUMENT. */
     size_t stack_bytes;
@@ -178,6 +181,11 @@ enum elapse_close {
     ELAPSE_CLOSE_RUN_DUE = 1,
     /* Each is handed back. */
     ELAPSE_CLOSE_HAND_BACK = 2,
+    /* All of them run at once, each once, in the order of their deadlines (as far as the promise on
+     * order goes), also those that are not due yet: only here may an action begin before its
+     * deadline. A task that recurs ends with that run, or with the run that it is in. Tasks whose
+     * deadline never comes are removed as by DROP. */
+    ELAPSE_CLOSE_RUN_ALL = 3,
 };
 
 /* A task that closing hands back. Valid during the call only, key and cron included. */
@@ -194,13 +202,13 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
 
 /*
  * Closes the scheduler: from here on scheduling and rescheduling are refused. Waits for the actions
- * that are running (and with RUN_DUE for those that are due), ends all threads, and then treats the
- * pending tasks as `how` says. Cancelling stays possible, and answers GONE afterwards. A scheduler
- * that was never started can be closed too; with RUN_DUE the due tasks then run on the calling
- * thread, as they do where time is manual.
+ * that are running (and with RUN_DUE and RUN_ALL for those that are to run), ends all threads, and
+ * then treats the pending tasks as `how` says. Cancelling stays possible, and answers GONE
+ * afterwards. A scheduler that was never started can be closed too; with RUN_DUE and RUN_ALL the
+ * tasks then run on the calling thread, as they do where time is manual.
  * In pull mode it wakes all threads that wait in take, and waits until all taken tasks are done: a
  * thread that has one must not close. The destructor of the last may still run then, inside
- * elapse_task_done on another thread. RUN_DUE is refused there with ARGUMENT.
+ * elapse_task_done on another thread. RUN_DUE and RUN_ALL are refused there with ARGUMENT.
  * Errors: IN_ACTION; CLOSED when it is closed already; BUSY while another thread is starting or
  * closing it; ARGUMENT when `how` is HAND_BACK and `hand_back` NULL, or `how` is unknown.
  * Cost: O(tasks), and the waits.
@@ -208,6 +216,36 @@ typedef void elapse_hand_back_function(const struct elapse_handed_back *handed_b
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how,
                        elapse_hand_back_function *hand_back, void *hand_back_context);
+
+/*
+ * Closes the scheduler as elapse_scheduler_close does, but waits for actions no longer than
+ * `timeout_ns` (ELAPSE_NEVER: without end), by CLOCK_MONOTONIC. Actions that run on the calling
+ * thread, destructors and `hand_back` are not interrupted.
+ *
+ * After TIMEOUT the scheduler is closing: scheduling is refused, running actions go on (with
+ * RUN_DUE and RUN_ALL workers also begin those that were handed to them), pending tasks are still
+ * pending and can be cancelled, and nothing is freed. Any thread may then call this function,
+ * elapse_scheduler_close or elapse_scheduler_free: that call goes on closing and waits again. It
+ * may ask for the same, or for DROP or HAND_BACK, which begin no further actions. Errors: as
+ * elapse_scheduler_close; TIMEOUT; ARGUMENT also when a close that timed out is to go on with
+ * another RUN_DUE or RUN_ALL than it began with. Cost: as elapse_scheduler_close.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_scheduler_close_within(struct elapse_scheduler *scheduler, enum elapse_close how,
+                              elapse_hand_back_function *hand_back, void *hand_back_context,
+                              uint64_t timeout_ns);
+
+/* Where a scheduler is in its life. */
+enum elapse_life {
+    ELAPSE_LIFE_NEW = 0,     /* it was made, and is not started yet */
+    ELAPSE_LIFE_STARTED = 1, /* due tasks run */
+    ELAPSE_LIFE_CLOSING = 2, /* close has begun and has not ended, or has timed out */
+    ELAPSE_LIFE_CLOSED = 3,  /* no task is left */
+};
+
+/* Returns where the scheduler is in its life, which may have changed when the caller reads the
+ * answer. Cost: O(1). Cannot fail. */
+ELAPSE_API enum elapse_life elapse_scheduler_life(const struct elapse_scheduler *scheduler);
 
 /*
  * Releases all memory. Closes the scheduler first (DROP) if that was not done. NULL is ignored.
@@ -294,10 +332,10 @@ struct elapse_statistics {
     uint64_t pending; /* tasks whose action has not begun, or is to begin again */
     uint64_t running; /* tasks whose action has not returned */
     uint64_t workers; /* worker threads; none once closed */
-    /* How late the oldest task is that is due and has not begun, each by its own clock; 0 if none
-     * is. It may be too large for a moment: a deadline that was cancelled or postponed counts until
-     * the scheduler has looked for due tasks. Tasks by the wall clock do not count while their
-     * order is made anew, because that clock was set back. */
+    /* How late the oldest task is that is due and has not begun, by the clock of its deadline; 0 if
+     * none is. It may be too large for a moment: a deadline that was cancelled or postponed counts
+     * until the scheduler has looked for due tasks. Tasks by the wall clock do not count while
+     * their order is made anew, because that clock was set back. */
     uint64_t oldest_overdue_ns;
     /* How much later than intended actions began. */
     uint64_t lateness_max_ns;

@@ -79,9 +79,10 @@ struct elapse_run {
      * scheduled, or when the action during which it was rescheduled returned, this is some time
      * between the deadline and that moment. */
     uint64_t intended_ns;
-    uint64_t actual_ns; /* when the action began, never before intended_ns */
-    bool wall_clock;    /* both times are by the wall clock, since 1970 */
-    uint64_t number;    /* of this run, from 1; more than 1 if the task recurs */
+    /* When the action began: never before intended_ns, unless closing by RUN_ALL runs it. */
+    uint64_t actual_ns;
+    bool wall_clock; /* both times are by the wall clock, since 1970 */
+    uint64_t number; /* of this run, from 1; more than 1 if the task recurs */
     /* Occurrences that were left out just before this one. Those of a cron expression are counted
      * up to 10,000. */
     uint64_t missed;
@@ -219,11 +220,14 @@ struct elapse_task {
  * action can begin; when the call fails, `*handle` is unchanged (but see ELAPSE_KEY_FAIL). After
  * ELAPSE_OK the scheduler owns the context until the task has ended; after an error the caller
  * keeps it.
- * Errors: ARGUMENT (no action; both destroy and ended; a key that is too long, or has bytes without
- * a pointer or a pointer without bytes; a period of 0 or too long; RECUR_CRON; an unknown policy,
- * zone or recurrence), MEMORY, LIMIT, KEY_PENDING, CLOSED. Cost: O(1); reading the clock (`_after`
- * alone), a lock, a start in the wheel. A key, a destructor and a recurrence each take an
- * allocation.
+ * Errors: ARGUMENT (no action; both destroy and ended; a key that is too long, or has bytes
+ * without a pointer or a pointer without bytes; a period of 0 or too long, or one that the
+ * recurrence does not use; an if_missed other than SKIP without a recurrence; RECUR_CRON; an
+ * unknown policy, zone or recurrence; a delay of more than 292 years (2^63 ns) or a deadline that
+ * is further ahead, other than ELAPSE_NEVER: such a number was negative before it lost its sign;
+ * not started, if options.refuse_before_start is true), MEMORY, LIMIT, KEY_PENDING, CLOSED.
+ * Cost: O(1); reading the clock (`_after` alone), a lock, a start in the wheel. A key, a
+ * destructor and a recurrence each take an allocation.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elapse_task *task,
@@ -231,6 +235,16 @@ elapse_task_schedule_after(struct elapse_scheduler *scheduler, const struct elap
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_at(struct elapse_scheduler *scheduler, const struct elapse_task *task,
                         uint64_t deadline_ns, struct elapse_handle *handle);
+
+/*
+ * Schedules `task` to run at once: for the beginning of the present tick, which has passed. So it
+ * does not wait for the next tick, as a delay of 0 does.
+ * Errors: as elapse_task_schedule_at.
+ * Cost: as elapse_task_schedule_after.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_schedule_now(struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                         struct elapse_handle *handle);
 
 /*
  * Schedules `task` for a wall-clock time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z. When
@@ -248,8 +262,8 @@ elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,
 
 /*
  * Schedules `task` for the moments that task->cron names, from now on, by the wall clock in the
- * time zone task->zone. Requires a recurrence of ELAPSE_RECUR_CRON, or of NEVER for the first
- * moment alone, and an if_missed of SKIP or BURST. When the wall clock is set back, the task never
+ * time zone task->zone. Requires a recurrence of ELAPSE_RECUR_CRON with an if_missed of SKIP or
+ * BURST, or of NEVER for the first moment alone. When the wall clock is set back, the task never
  * runs a second time for one occurrence: it waits until the wall clock has passed the last one
  * again. The task cannot be rescheduled.
  * Errors: as elapse_task_schedule_at; ARGUMENT also when there is no such moment.
@@ -285,7 +299,8 @@ elapse_task_schedule_batch(struct elapse_scheduler *scheduler, struct elapse_bat
  * old deadline is forgotten. Handle, key and context stay; slack is not applied. A task that is due
  * but has not begun is pending, and is moved. A task that is running runs once more, when the new
  * deadline has come and its action has returned.
- * Errors: ARGUMENT (it has a wall-clock time), GONE (also when it is running and was cancelled, or
+ * Errors: ARGUMENT (it has a wall-clock time; a delay or a deadline that elapse_task_schedule_at
+ * refuses), GONE (also when it is running and was cancelled, or
  * when another task with its key is pending meanwhile), LIMIT (running tasks only), CLOSED.
  * Cost: O(1); reading the clock (`_after` alone), a lock. Postponing is one store.
  */
@@ -349,6 +364,15 @@ elapse_task_change_period(struct elapse_scheduler *scheduler, struct elapse_hand
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_change_cron(struct elapse_scheduler *scheduler, struct elapse_handle handle,
                         const struct elapse_cron *cron, enum elapse_zone zone);
+
+/*
+ * Makes a task run at once: moves it to the beginning of the present tick, unless it is due
+ * already. It does not wait for the next tick, as a delay of 0 does. A running task runs once more
+ * when its action has returned. Periods begin anew, as after every reschedule. Errors: as
+ * elapse_task_reschedule_at. Cost: O(1); reading the clock, a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_task_run_now(struct elapse_scheduler *scheduler, struct elapse_handle handle);
 
 /* ---- cancel ---- */
 
@@ -448,7 +472,7 @@ struct elapse_found {
 
 /*
  * Returns the state of a task, which may have changed when the caller reads the answer. Unless
- * `found` is NULL, stores there what is known of the task.
+ * `found` is NULL, stores the answers there.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up(struct elapse_scheduler *scheduler,
@@ -485,7 +509,7 @@ elapse_task_reschedule_key_at(struct elapse_scheduler *scheduler, const void *ke
 
 /*
  * Looks up the pending task with the key or, if none is pending, the running one. Returns its state
- * and, unless `found` is NULL, stores there what is known of it.
+ * and, unless `found` is NULL, stores the answers there.
  * Cost: O(1), a lock. Cannot fail.
  */
 ELAPSE_API enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *scheduler,

@@ -119,6 +119,16 @@ void elapse__condition_wait(struct elapse__condition *condition, struct elapse__
 bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
                                   uint64_t until_ns);
 
+/* Does the same; UINT64_MAX in `until_ns` waits without end. */
+static inline bool elapse__condition_wait_at_most(struct elapse__condition *condition,
+                                                  struct elapse__lock *lock, uint64_t until_ns)
+{
+    if (until_ns != UINT64_MAX)
+        return elapse__condition_wait_until(condition, lock, until_ns);
+    elapse__condition_wait(condition, lock);
+    return true;
+}
+
 /* Wakes one of the threads that wait, or all of them. */
 void elapse__condition_signal(struct elapse__condition *condition);
 void elapse__condition_broadcast(struct elapse__condition *condition);

@@ -17,12 +17,12 @@ static bool recurs_validly(const struct elapse_task *task)
 {
     switch (task->recurrence) {
     case ELAPSE_RECUR_NEVER:
-        return true;
+        return task->period_ns == 0 && task->if_missed == ELAPSE_MISSED_SKIP;
     case ELAPSE_RECUR_PERIOD:
     case ELAPSE_RECUR_AFTER_EACH:
         return task->period_ns >= 1 && task->period_ns <= ELAPSE_PERIOD_NS_MAX;
     case ELAPSE_RECUR_CRON:
-        return task->if_missed != ELAPSE_MISSED_DELAY;
+        return task->period_ns == 0 && task->if_missed != ELAPSE_MISSED_DELAY;
     }
     return false;
 }
@@ -37,8 +37,10 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
     bool cannot_be_by_wall_clock =
         with_period || task->slack_ns > 0 || task->if_missed == ELAPSE_MISSED_DELAY;
     bool has_action = task->action != NULL || scheduler->options.pull;
+    bool may_begin = !scheduler->options.refuse_before_start ||
+                     atomic_load(&scheduler->life) >= (int)ELAPSE__LIFE_STARTED;
     bool has_one_destructor = task->destroy == NULL || task->ended == NULL;
-    return has_action && has_one_destructor && (task->key != NULL) == has_key &&
+    return may_begin && has_action && has_one_destructor && (task->key != NULL) == has_key &&
            task->key_bytes <= ELAPSE_KEY_BYTES_MAX &&
            (task->if_key_pending == ELAPSE_KEY_REPLACE || task->if_key_pending == ELAPSE_KEY_KEEP ||
             task->if_key_pending == ELAPSE_KEY_FAIL) &&

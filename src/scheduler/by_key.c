@@ -6,6 +6,7 @@
 
 #include "../base/assert.h"
 #include "callback.h"
+#include "now.h"
 #include "reschedule.h"
 
 struct elapse__shard *elapse__lock_task_of_key(struct elapse_scheduler *scheduler, const void *key,
@@ -48,6 +49,8 @@ enum elapse_error elapse_task_reschedule_key_at(struct elapse_scheduler *schedul
                                                 size_t key_bytes, uint64_t deadline_ns)
 {
     struct elapse_handle handle;
+    if (!elapse__deadline_is_meant(scheduler, deadline_ns, false))
+        return ELAPSE_ERROR_ARGUMENT;
     struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
@@ -59,6 +62,8 @@ enum elapse_error elapse_task_reschedule_key_after(struct elapse_scheduler *sche
                                                    const void *key, size_t key_bytes,
                                                    uint64_t delay_ns)
 {
+    if (!elapse__delay_is_meant(delay_ns))
+        return ELAPSE_ERROR_ARGUMENT;
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
     return elapse_task_reschedule_key_at(scheduler, key, key_bytes,
                                          elapse_deadline_after(now_ns, delay_ns));

@@ -5,6 +5,7 @@
 #include "now.h"
 #include "run.h"
 #include "shard_run.h"
+#include "step.h"
 #include "workers.h"
 
 /* How many tasks are taken out of a shard before its lock is released. */
@@ -117,6 +118,17 @@ static void deliver_and_sleep(struct elapse_scheduler *scheduler, struct elapse_
         *retry_ns *= 2;
 }
 
+/* Runs due tasks on this thread, for there are no workers. Returns how many ran. Close waits for
+ * them before it joins the thread, because a join has no time limit. */
+static size_t run_due_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now)
+{
+    if (!elapse__step_enter(scheduler))
+        return 0;
+    size_t ran = elapse__run_due(scheduler, now, &scheduler->clock_ending);
+    elapse__step_leave(scheduler);
+    return ran;
+}
+
 static void *clock_main(void *argument)
 {
     struct elapse_scheduler *scheduler = argument;
@@ -126,7 +138,7 @@ static void *clock_main(void *argument)
         struct elapse__ticks now = elapse__now(scheduler);
         if (scheduler->options.workers > 0)
             deliver_and_sleep(scheduler, now, &retry_ns);
-        else if (elapse__run_due(scheduler, now, &scheduler->clock_ending) == 0)
+        else if (run_due_tasks(scheduler, now) == 0)
             sleep_until_needed(scheduler, false, ELAPSE_NEVER);
     }
     return NULL;
@@ -134,12 +146,18 @@ static void *clock_main(void *argument)
 
 bool elapse__clock_thread_start(struct elapse_scheduler *scheduler)
 {
-    return elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock", clock_main);
+    ELAPSE__ASSERT(!scheduler->has_clock_thread);
+    scheduler->has_clock_thread =
+        elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock", clock_main);
+    return scheduler->has_clock_thread;
 }
 
 void elapse__clock_thread_end(struct elapse_scheduler *scheduler)
 {
+    if (!scheduler->has_clock_thread)
+        return;
     atomic_store(&scheduler->clock_ending, true);
     elapse__sleeper_kick(&scheduler->sleeper);
     elapse__os_thread_join(&scheduler->clock_thread);
+    scheduler->has_clock_thread = false;
 }

@@ -15,30 +15,42 @@
 /* How many tasks are collected before the lock is released. */
 enum { COLLECTED_AT_ONCE = 64 };
 
-/* Closes all shards: no task is scheduled from now on. */
-static void close_shards(struct elapse_scheduler *scheduler)
+/* Returns whether closing in this way runs pending tasks. */
+static bool runs_tasks(enum elapse_close how)
+{
+    return how == ELAPSE_CLOSE_RUN_DUE || how == ELAPSE_CLOSE_RUN_ALL;
+}
+
+/* Closes all shards: no task is scheduled from now on. `runs_all`: whatever is pending runs. */
+static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
 {
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);
         shard->closed = true;
+        shard->runs_all = runs_all;
         elapse__shard_unlock(shard);
     }
+    scheduler->runs_all = runs_all;
 }
 
-/* Runs all tasks that are due now, and those that wait for their key. Requires that the clock
- * thread has left and all shards are closed; this thread does the work of the clock thread. */
-static void run_due_tasks(struct elapse_scheduler *scheduler)
+/* Runs all tasks that are due at `now`, and those that wait for their key, but begins no wait that
+ * would last longer than until `until_ns`. Returns whether all of them have run. Requires that the
+ * clock thread has left and all shards are closed; this thread does the work of the clock thread.
+ */
+static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now,
+                      uint64_t until_ns)
 {
-    struct elapse__ticks now = elapse__now(scheduler);
     if (atomic_load(&scheduler->worker_count) == 0) {
         (void)elapse__run_due_in_order(scheduler, now, NULL);
-        return;
+        return true;
     }
     do {
         (void)elapse__deliver(scheduler, now);
-        elapse__work_queue_wait_quiet(&scheduler->queue);
+        if (!elapse__work_queue_wait_quiet(&scheduler->queue, until_ns))
+            return false;
     } while (elapse__is_anything_due(scheduler, now));
+    return true;
 }
 
 /* What happens to the tasks that are left. */
@@ -132,62 +144,115 @@ static void collect_all(const struct collection *collection)
     elapse__callback_leave(&callback);
 }
 
-/* Begins to close. Returns OK if this thread closes, and an error if another thread does or has. */
-static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, bool *started)
+/* Begins to close, or goes on after a close that timed out. Returns OK if this thread closes, and
+ * an error if another thread does or has, or if `how` asks for runs that can no longer be. */
+static enum elapse_error begin_closing(struct elapse_scheduler *scheduler, enum elapse_close how)
 {
-    *started = elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING);
-    if (*started || elapse__change_life(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING))
+    bool paused = true;
+    if (elapse__change_life(scheduler, ELAPSE__LIFE_STARTED, ELAPSE__LIFE_CLOSING) ||
+        elapse__change_life(scheduler, ELAPSE__LIFE_NEW, ELAPSE__LIFE_CLOSING)) {
+        scheduler->closing_how = how;
         return ELAPSE_OK;
-    bool closed = atomic_load(&scheduler->life) == (int)ELAPSE__LIFE_CLOSED;
-    return closed ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_BUSY;
+    }
+    if (atomic_load(&scheduler->life) == (int)ELAPSE__LIFE_CLOSED)
+        return ELAPSE_ERROR_CLOSED;
+    if (!atomic_compare_exchange_strong(&scheduler->close_paused, &paused, false))
+        return ELAPSE_ERROR_BUSY;
+    ELAPSE__ASSERT_THAT(atomic_load(&scheduler->life), ==, ELAPSE__LIFE_CLOSING);
+    if (runs_tasks(how) && how != scheduler->closing_how) {
+        atomic_store(&scheduler->close_paused, true);
+        return ELAPSE_ERROR_ARGUMENT;
+    }
+    scheduler->closing_how = how;
+    return ELAPSE_OK;
+}
+
+/* Makes everything stop that begins actions, runs the tasks that `how` asks for, and waits until no
+ * action runs. Returns false when `until_ns` has come: then some of these steps are left, and all
+ * of them may be repeated. */
+static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint64_t until_ns)
+{
+    static const struct elapse__ticks end_of_time = {ELAPSE_TIME_MAX, ELAPSE_TIME_MAX};
+    if (!runs_tasks(how))
+        elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
+    atomic_store(&scheduler->hurries, !runs_tasks(how));
+    close_shards(scheduler, false);
+    if (!elapse__step_wait(scheduler, until_ns))
+        return false;
+    if (scheduler->options.pull && !elapse__pull_end(scheduler, until_ns))
+        return false;
+    elapse__clock_thread_end(scheduler);
+    close_shards(scheduler, how == ELAPSE_CLOSE_RUN_ALL);
+    if (runs_tasks(how) &&
+        !run_tasks(scheduler, how == ELAPSE_CLOSE_RUN_ALL ? end_of_time : elapse__now(scheduler),
+                   until_ns))
+        return false;
+    return elapse__work_queue_wait_quiet(&scheduler->queue, until_ns);
 }
 
 /* Closes. Requires that begin_closing has returned OK. */
-static void close_as(struct elapse_scheduler *scheduler, const struct collection *collection,
-                     enum elapse_close how, bool started)
+static enum elapse_error close_as(struct elapse_scheduler *scheduler,
+                                  const struct collection *collection, enum elapse_close how,
+                                  uint64_t until_ns)
 {
-    bool pull = scheduler->options.pull;
-    bool has_threads = started && scheduler->options.clock != ELAPSE_CLOCK_MANUAL && !pull;
-    if (how != ELAPSE_CLOSE_RUN_DUE)
-        elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
-    atomic_store(&scheduler->hurries, how != ELAPSE_CLOSE_RUN_DUE);
-    close_shards(scheduler);
-    elapse__step_wait(scheduler);
-    if (pull)
-        elapse__pull_end(scheduler);
-    if (has_threads)
-        elapse__clock_thread_end(scheduler);
-    if (how == ELAPSE_CLOSE_RUN_DUE)
-        run_due_tasks(scheduler);
-    if (has_threads)
-        elapse__workers_end(scheduler);
+    if (!stop(scheduler, how, until_ns)) {
+        atomic_store(&scheduler->close_paused, true);
+        return ELAPSE_ERROR_TIMEOUT;
+    }
+    elapse__workers_end(scheduler);
     collect_all(collection);
-    if (!pull) /* in pull mode the descriptor stays readable */
+    if (!scheduler->options.pull) /* in pull mode the descriptor stays readable */
         elapse__sleeper_close(&scheduler->sleeper);
     atomic_store(&scheduler->life, (int)ELAPSE__LIFE_CLOSED);
+    return ELAPSE_OK;
+}
+
+enum elapse_error elapse_scheduler_close_within(struct elapse_scheduler *scheduler,
+                                                enum elapse_close how,
+                                                elapse_hand_back_function *hand_back,
+                                                void *hand_back_context, uint64_t timeout_ns)
+{
+    bool hands_back = how == ELAPSE_CLOSE_HAND_BACK;
+    const struct collection collection = {
+        .scheduler = scheduler,
+        .hand_back = hands_back ? hand_back : NULL,
+        .hand_back_context = hand_back_context,
+    };
+    if (how != ELAPSE_CLOSE_DROP && !runs_tasks(how) && !hands_back)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (hands_back && hand_back == NULL)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (runs_tasks(how) && scheduler->options.pull)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (elapse__in_callback(scheduler))
+        return ELAPSE_ERROR_IN_ACTION;
+    uint64_t until_ns = ELAPSE_NEVER;
+    if (timeout_ns != ELAPSE_NEVER)
+        until_ns = elapse_deadline_after(elapse__os->clock_ns(ELAPSE__OS_MONOTONIC), timeout_ns);
+    enum elapse_error error = begin_closing(scheduler, how);
+    return error == ELAPSE_OK ? close_as(scheduler, &collection, how, until_ns) : error;
 }
 
 enum elapse_error elapse_scheduler_close(struct elapse_scheduler *scheduler, enum elapse_close how,
                                          elapse_hand_back_function *hand_back,
                                          void *hand_back_context)
 {
-    bool hands_back = how == ELAPSE_CLOSE_HAND_BACK;
-    bool started;
-    const struct collection collection = {
-        .scheduler = scheduler,
-        .hand_back = hands_back ? hand_back : NULL,
-        .hand_back_context = hand_back_context,
-    };
-    if (how != ELAPSE_CLOSE_DROP && how != ELAPSE_CLOSE_RUN_DUE && !hands_back)
-        return ELAPSE_ERROR_ARGUMENT;
-    if (hands_back && hand_back == NULL)
-        return ELAPSE_ERROR_ARGUMENT;
-    if (how == ELAPSE_CLOSE_RUN_DUE && scheduler->options.pull)
-        return ELAPSE_ERROR_ARGUMENT;
-    if (elapse__in_callback(scheduler))
-        return ELAPSE_ERROR_IN_ACTION;
-    enum elapse_error error = begin_closing(scheduler, &started);
-    if (error == ELAPSE_OK)
-        close_as(scheduler, &collection, how, started);
-    return error;
+    return elapse_scheduler_close_within(scheduler, how, hand_back, hand_back_context,
+                                         ELAPSE_NEVER);
+}
+
+enum elapse_life elapse_scheduler_life(const struct elapse_scheduler *scheduler)
+{
+    switch ((enum elapse__life)atomic_load(&scheduler->life)) {
+    case ELAPSE__LIFE_NEW:
+    case ELAPSE__LIFE_STARTING:
+        return ELAPSE_LIFE_NEW;
+    case ELAPSE__LIFE_STARTED:
+        return ELAPSE_LIFE_STARTED;
+    case ELAPSE__LIFE_CLOSING:
+        return ELAPSE_LIFE_CLOSING;
+    case ELAPSE__LIFE_CLOSED:
+        break;
+    }
+    return ELAPSE_LIFE_CLOSED;
 }

@@ -1,7 +1,7 @@
 #include "due_list.h"
 
 #include "../base/assert.h"
-#include "shard_run.h"
+#include "shard_deadline.h"
 
 static struct elapse__due_list *list_of(struct elapse__shard *shard,
                                         const struct elapse__task *task)

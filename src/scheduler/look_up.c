@@ -14,7 +14,7 @@ bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_
     return shard != NULL;
 }
 
-/* Returns what is known of a task, which may have ended. Requires the lock. */
+/* Returns the state and the deadline of a task, which may have ended. Requires the lock. */
 static struct elapse_found look_up(struct elapse__shard *shard, struct elapse_handle handle)
 {
     const struct elapse__task *task = elapse__shard_find(shard, handle);
@@ -29,7 +29,7 @@ static struct elapse_found look_up(struct elapse__shard *shard, struct elapse_ha
     };
 }
 
-/* Looks a task up, releases the lock of its shard, and stores in `*found` what is known of it.
+/* Looks a task up, releases the lock of its shard, and stores the answers in `*found`.
  * `shard` NULL: there is no such task, and no lock is held. */
 static enum elapse_task_state conclude(struct elapse__shard *shard, struct elapse_handle handle,
                                        struct elapse_found *found)

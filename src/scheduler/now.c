@@ -59,12 +59,19 @@ uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_cl
                       : elapse_scheduler_now_ns(scheduler);
 }
 
+bool elapse__deadline_is_near(const struct elapse_scheduler *scheduler, uint64_t deadline_ns,
+                              bool wall_clock)
+{
+    uint64_t now_ns = elapse__time_for(scheduler, wall_clock);
+    return deadline_ns <= now_ns || deadline_ns - now_ns <= INT64_MAX;
+}
+
 struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *scheduler,
                                           const struct elapse__shard *shard,
                                           struct elapse__ticks now)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    if (shard->wall_clock.wheel != NULL)
+    if (shard->wall_clock.wheel != NULL && !shard->runs_all)
         now.wall_clock = elapse__tick_of_now(elapse_scheduler_wall_clock_ns(scheduler),
                                              scheduler->options.tick_ns);
     return now;

@@ -20,4 +20,28 @@ struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *schedul
 /* Returns the time by the wall clock or by the monotonic clock. */
 uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_clock);
 
+/* Returns the beginning of the present tick: a deadline that has passed, and so is due at once. */
+static inline uint64_t elapse__tick_now_ns(const struct elapse_scheduler *scheduler)
+{
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    return now_ns - now_ns % scheduler->options.tick_ns;
+}
+
+/* Returns whether a deadline or a delay can be meant, because it is less than 292 years ahead or
+ * ELAPSE_NEVER. A negative number that was converted to 64 bits without a sign is not. */
+bool elapse__deadline_is_near(const struct elapse_scheduler *scheduler, uint64_t deadline_ns,
+                              bool wall_clock);
+
+static inline bool elapse__deadline_is_meant(const struct elapse_scheduler *scheduler,
+                                             uint64_t deadline_ns, bool wall_clock)
+{
+    return deadline_ns <= INT64_MAX || deadline_ns == ELAPSE_NEVER ||
+           elapse__deadline_is_near(scheduler, deadline_ns, wall_clock);
+}
+
+static inline bool elapse__delay_is_meant(uint64_t delay_ns)
+{
+    return delay_ns <= INT64_MAX || delay_ns == ELAPSE_NEVER;
+}
+
 #endif

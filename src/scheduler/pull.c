@@ -87,8 +87,21 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     return true;
 }
 
-void elapse__pull_end(struct elapse_scheduler *scheduler)
+/* Waits until no task of the shard is taken, but no longer than until `until_ns`. */
+static bool wait_until_done(struct elapse__shard *shard, uint64_t until_ns)
 {
+    bool in_time = true;
+    elapse__shard_lock(shard);
+    while (shard->running > 0 && in_time)
+        in_time = elapse__shard_wait_for_an_end(shard, until_ns);
+    bool done = shard->running == 0;
+    elapse__shard_unlock(shard);
+    return done;
+}
+
+bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
+{
+    bool done = true;
     ELAPSE__ASSERT(scheduler->options.pull);
     ELAPSE__ASSERT(is_closing(scheduler));
     elapse__sleeper_kick(&scheduler->sleeper);
@@ -100,12 +113,10 @@ void elapse__pull_end(struct elapse_scheduler *scheduler)
     elapse__sleeper_stay_readable(&scheduler->sleeper);
     elapse__unlock(&scheduler->pull_lock);
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
-        struct elapse__shard *shard = &scheduler->shards[i];
-        elapse__shard_lock(shard);
-        while (shard->running > 0)
-            (void)elapse__shard_wait_for_an_end(shard, ELAPSE_NEVER);
-        elapse__shard_unlock(shard);
+        if (!wait_until_done(&scheduler->shards[i], until_ns))
+            done = false;
     }
+    return done;
 }
 
 /* ---- taking ---- */

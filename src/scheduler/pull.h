@@ -15,8 +15,9 @@ void elapse__pull_free(struct elapse_scheduler *scheduler);
  * Returns false if the system has no descriptor to give. */
 bool elapse__pull_start(struct elapse_scheduler *scheduler);
 
-/* Wakes all threads that wait in take, and waits until all tasks that were taken are done. Requires
- * that all shards are closed. */
-void elapse__pull_end(struct elapse_scheduler *scheduler);
+/* Wakes all threads that wait in take. Waits until all tasks that were taken are done, but no
+ * longer than until `until_ns`; ELAPSE_NEVER: without end. Returns whether they are. Requires that
+ * all shards are closed. */
+bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns);
 
 #endif

@@ -4,6 +4,7 @@
 #include "reschedule.h"
 
 #include "../base/assert.h"
+#include "now.h"
 #include "ticks.h"
 
 enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
@@ -26,6 +27,8 @@ enum elapse_error elapse_task_reschedule_at(struct elapse_scheduler *scheduler,
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
     struct elapse__move move = {.deadline_ns = deadline_ns};
+    if (!elapse__deadline_is_meant(scheduler, deadline_ns, false))
+        return ELAPSE_ERROR_ARGUMENT;
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
     elapse__shard_prefetch(shard, handle);
@@ -37,6 +40,8 @@ enum elapse_error elapse_task_reschedule_after(struct elapse_scheduler *schedule
                                                struct elapse_handle handle, uint64_t delay_ns)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
+    if (!elapse__delay_is_meant(delay_ns))
+        return ELAPSE_ERROR_ARGUMENT;
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
     elapse__shard_prefetch(shard, handle); /* it arrives while the clock is read */
@@ -53,9 +58,10 @@ static enum elapse_error reschedule_if(struct elapse_scheduler *scheduler,
                                        bool *moved)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
-    enum elapse_error error = ELAPSE_ERROR_GONE;
+    bool meant = elapse__deadline_is_meant(scheduler, move.deadline_ns, false);
+    enum elapse_error error = meant ? ELAPSE_ERROR_GONE : ELAPSE_ERROR_ARGUMENT;
     ELAPSE__ASSERT_THAT(move.direction, !=, ELAPSE__MOVE_ANYWHERE);
-    if (shard != NULL) {
+    if (shard != NULL && meant) {
         elapse__shard_lock(shard);
         error = elapse__reschedule_locked(scheduler, shard, handle, &move);
     }
@@ -80,6 +86,10 @@ static enum elapse_error reschedule_if_after(struct elapse_scheduler *scheduler,
                                              struct elapse_handle handle, uint64_t delay_ns,
                                              enum elapse__direction direction, bool *moved)
 {
+    if (moved != NULL)
+        *moved = false;
+    if (!elapse__delay_is_meant(delay_ns))
+        return ELAPSE_ERROR_ARGUMENT;
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
     struct elapse__move move = {
         .deadline_ns = elapse_deadline_after(now_ns, delay_ns),
@@ -115,4 +125,13 @@ enum elapse_error elapse_task_reschedule_later_after(struct elapse_scheduler *sc
                                                      bool *moved)
 {
     return reschedule_if_after(scheduler, handle, delay_ns, ELAPSE__MOVE_LATER, moved);
+}
+
+/* ---- now ---- */
+
+enum elapse_error elapse_task_run_now(struct elapse_scheduler *scheduler,
+                                      struct elapse_handle handle)
+{
+    return reschedule_if_at(scheduler, handle, elapse__tick_now_ns(scheduler), ELAPSE__MOVE_EARLIER,
+                            NULL);
 }

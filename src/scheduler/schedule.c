@@ -3,6 +3,7 @@
  */
 #include "../cron/next.h"
 #include "admission.h"
+#include "now.h"
 #include "ticks.h"
 
 static enum elapse_error schedule_plain(struct elapse_scheduler *scheduler,
@@ -58,6 +59,8 @@ enum elapse_error elapse_task_schedule_at(struct elapse_scheduler *scheduler,
                                           const struct elapse_task *task, uint64_t deadline_ns,
                                           struct elapse_handle *handle)
 {
+    if (!elapse__deadline_is_meant(scheduler, deadline_ns, false))
+        return ELAPSE_ERROR_ARGUMENT;
     return schedule(scheduler, task, (struct elapse__deadline){deadline_ns, false}, handle);
 }
 
@@ -65,7 +68,8 @@ enum elapse_error elapse_task_schedule_at_wall_clock(struct elapse_scheduler *sc
                                                      const struct elapse_task *task,
                                                      uint64_t unix_ns, struct elapse_handle *handle)
 {
-    if (task->recurrence != ELAPSE_RECUR_NEVER)
+    if (task->recurrence != ELAPSE_RECUR_NEVER ||
+        !elapse__deadline_is_meant(scheduler, unix_ns, true))
         return ELAPSE_ERROR_ARGUMENT;
     return schedule(scheduler, task, (struct elapse__deadline){unix_ns, true}, handle);
 }
@@ -86,7 +90,16 @@ enum elapse_error elapse_task_schedule_after(struct elapse_scheduler *scheduler,
                                              const struct elapse_task *task, uint64_t delay_ns,
                                              struct elapse_handle *handle)
 {
+    if (!elapse__delay_is_meant(delay_ns))
+        return ELAPSE_ERROR_ARGUMENT;
     uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
     return elapse_task_schedule_at(scheduler, task, elapse_deadline_after(now_ns, delay_ns),
                                    handle);
+}
+
+enum elapse_error elapse_task_schedule_now(struct elapse_scheduler *scheduler,
+                                           const struct elapse_task *task,
+                                           struct elapse_handle *handle)
+{
+    return elapse_task_schedule_at(scheduler, task, elapse__tick_now_ns(scheduler), handle);
 }

@@ -3,6 +3,7 @@
  */
 #include "../base/assert.h"
 #include "admission.h"
+#include "now.h"
 
 /* How many tasks of a batch are scheduled before the lock is released. */
 enum { BATCHED_AT_ONCE = 64 };
@@ -58,6 +59,10 @@ static void schedule_some(struct elapse_scheduler *scheduler, struct elapse_batc
 {
     struct batched batched[BATCHED_AT_ONCE];
     for (size_t i = 0; i < count; i++) {
+        batched[i].shard = NULL;
+        tasks[i].error = ELAPSE_ERROR_ARGUMENT;
+        if (!elapse__deadline_is_meant(scheduler, tasks[i].deadline_ns, false))
+            continue;
         tasks[i].error = elapse__admission_prepare(
             scheduler, &tasks[i].task, (struct elapse__deadline){tasks[i].deadline_ns, false},
             &batched[i].admission, &batched[i].shard);

@@ -16,7 +16,7 @@
  *
  *      life.c, close.c                       new, start, free; close
  *        |        |         |       |
- *      pull.c   clock_thread.c    step.c     run due tasks
+ *      pull.c   clock_thread.c -> step.c     run due tasks
  *        |        |     |           |
  *        |        |   workers.c     |
  *        +--------+-----+-----------+
@@ -74,9 +74,13 @@ struct elapse_scheduler {
     _Atomic int life;                      /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
     _Atomic uint64_t manual_wall_clock_ns; /* the wall clock where time is manual */
-    _Atomic bool clock_ending;        /* the clock thread, or a thread that steps, must leave */
-    _Atomic bool hurries;             /* close waits for the running actions, and runs no others */
-    _Atomic uint64_t pending;         /* of all shards; counted only if there is a limit */
+    _Atomic bool clock_ending;     /* the clock thread, or a thread that steps, must leave */
+    enum elapse_close closing_how; /* while CLOSING; guarded by close_paused */
+    bool runs_all;                 /* the same as in the shards; used by the closing thread */
+    bool has_clock_thread;         /* it was made and has not been joined */
+    _Atomic bool close_paused;     /* CLOSING, and no thread is inside close: a close timed out */
+    _Atomic bool hurries;          /* close waits for the running actions, and runs no others */
+    _Atomic uint64_t pending;      /* of all shards; counted only if there is a limit */
     _Atomic uint64_t refused_threads; /* workers that the system refused to start */
     _Atomic uint64_t held_back;       /* how often the work queue was full */
     _Atomic unsigned worker_count; /* workers that were made; changed only by the thread that puts
@@ -87,7 +91,8 @@ struct elapse_scheduler {
     unsigned next_shard;   /* delivery goes on with it; one thread uses it */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
-    bool stepping;                      /* guarded by step_lock: a thread is inside step */
+    bool stepping; /* guarded by step_lock: a thread is inside step, or it is the clock thread and
+                      runs tasks */
     struct elapse__lock pull_lock;
     struct elapse__condition pull_turn; /* `pull_turn_taken` became false, or close has begun */
     bool pull_turn_taken;               /* guarded by pull_lock: a thread in take sleeps for all */

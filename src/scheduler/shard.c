@@ -42,10 +42,7 @@ bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_n
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     elapse__shard_check_at_release(shard);
-    if (until_ns != ELAPSE_NEVER)
-        return elapse__condition_wait_until(&shard->ended, &shard->lock, until_ns);
-    elapse__condition_wait(&shard->ended, &shard->lock);
-    return true;
+    return elapse__condition_wait_at_most(&shard->ended, &shard->lock, until_ns);
 }
 
 struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elapse_handle handle)

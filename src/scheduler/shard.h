@@ -7,6 +7,7 @@
  *      shard_schedule.h   a new task
  *      shard_change.h     a task is rescheduled or cancelled
  *      shard_run.h        a task becomes due, begins and finishes
+ *      shard_deadline.h   for when a task is pending
  *      shard_steps.h      the steps that these share
  *      due_list.h         the tasks that are due and have not begun
  *      shard_check.c      what must hold of a shard whenever its lock is released
@@ -47,6 +48,7 @@ struct elapse__shard {
     /* The lock guards everything from here on. */
     bool wall_clock_first; /* the next search for a due task begins with that wheel */
     bool closed;           /* no task is scheduled any more */
+    bool runs_all;         /* closing runs all pending tasks at once, whatever their deadlines */
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
     uint64_t running;      /* tasks RUNNING or FINISHING */
     struct elapse__condition

@@ -18,21 +18,6 @@ static void note_deadline(struct elapse__task *task)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
 }
 
-uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
-                                   const struct elapse__task *task)
-{
-    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    uint64_t tick = elapse_timer_deadline(&task->when.timer);
-    ELAPSE__ASSERT_THAT(task->state, >, ELAPSE__TASK_UNLINKING);
-    if (task->runs_again && !elapse__shard_recurs(task))
-        tick = task->when.next_run_tick;
-    else if (recurrence != NULL)
-        tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
-    else if (task->extra != NULL && task->extra->noted_tick != 0)
-        tick = task->extra->noted_tick;
-    return elapse__tick_begins_ns(tick, shard->tick_ns);
-}
-
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
@@ -153,8 +138,8 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     /* Since the task became due, the wall clock may have been set back; the other clock may not. */
-    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task));
-    if (actual_ns < intended_ns)
+    ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task) || shard->runs_all);
+    if (actual_ns < intended_ns && !shard->runs_all)
         actual_ns = intended_ns;
     elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_RUNNING;
@@ -172,7 +157,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         elapse__shard_uncount_pending(shard);
     shard->running++;
     shard->begun++;
-    count_lateness(shard, actual_ns - intended_ns);
+    count_lateness(shard, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
     return (struct elapse__begun){
         .task = task,
         .action = task->action,
@@ -235,7 +220,8 @@ struct elapse__ticks elapse__shard_finish(struct elapse__shard *shard, struct el
     ELAPSE__ASSERT(key == NULL || key->running == task);
     shard->running--;
     shard->completed++;
-    if (task->runs_again && elapse__shard_recurs(task) && next_occurrence == NULL)
+    if (task->runs_again && elapse__shard_recurs(task) &&
+        (next_occurrence == NULL || shard->runs_all))
         elapse__shard_cancel_next_run(shard, task); /* there is no further occurrence */
     if (key != NULL)
         key->running = NULL;

@@ -39,11 +39,6 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elap
 /* Sets both wake_ticks to the next ticks of the wheels. */
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now);
 
-/* Returns when a task is due, or was: the beginning of that tick, by the clock of the task.
- * Requires that the task is not FREE. */
-uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
-                                   const struct elapse__task *task);
-
 /* QUEUED -> RUNNING. `actual_ns` is the time by the clock of the task. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);

@@ -271,9 +271,3 @@ void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns)
         recurrence->missed = 0;
     }
 }
-
-bool elapse__shard_recurs(const struct elapse__task *task)
-{
-    const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    return recurrence != NULL && recurrence->kind != ELAPSE_RECUR_NEVER && !recurrence->moved;
-}

@@ -5,6 +5,7 @@
 #define ELAPSE__SHARD_STEPS_H
 
 #include "shard.h"
+#include "shard_deadline.h"
 
 /* What a task leaves behind when it ends. elapse__ended_task_dispose in callback.h releases it,
  * without the lock. */
@@ -84,9 +85,5 @@ void elapse__shard_cancel_next_run(struct elapse__shard *shard, struct elapse__t
 /* Gives the task another deadline. What was noted of the one before is forgotten, and periods are
  * counted from the new one. */
 void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns);
-
-/* Returns whether the task goes on to its next occurrence when its action has returned, and not to
- * a deadline that it was moved to meanwhile. */
-bool elapse__shard_recurs(const struct elapse__task *task);
 
 #endif

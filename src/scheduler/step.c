@@ -18,7 +18,18 @@ static enum elapse_error begin_step(struct elapse_scheduler *scheduler)
     return error;
 }
 
-static void end_step(struct elapse_scheduler *scheduler)
+bool elapse__step_enter(struct elapse_scheduler *scheduler)
+{
+    elapse__lock(&scheduler->step_lock);
+    bool enters = !atomic_load(&scheduler->clock_ending);
+    ELAPSE__ASSERT(!enters || !scheduler->stepping);
+    if (enters)
+        scheduler->stepping = true;
+    elapse__unlock(&scheduler->step_lock);
+    return enters;
+}
+
+void elapse__step_leave(struct elapse_scheduler *scheduler)
 {
     elapse__lock(&scheduler->step_lock);
     ELAPSE__ASSERT(scheduler->stepping);
@@ -59,15 +70,19 @@ enum elapse_error elapse_scheduler_step(struct elapse_scheduler *scheduler, uint
             elapse__run_due_in_order(scheduler, elapse__now(scheduler), &scheduler->clock_ending);
     if (ran != NULL)
         *ran = count;
-    end_step(scheduler);
+    elapse__step_leave(scheduler);
     return ELAPSE_OK;
 }
 
-void elapse__step_wait(struct elapse_scheduler *scheduler)
+bool elapse__step_wait(struct elapse_scheduler *scheduler, uint64_t until_ns)
 {
+    bool in_time = true;
     atomic_store(&scheduler->clock_ending, true);
     elapse__lock(&scheduler->step_lock);
-    while (scheduler->stepping)
-        elapse__condition_wait(&scheduler->step_over, &scheduler->step_lock);
+    while (scheduler->stepping && in_time)
+        in_time =
+            elapse__condition_wait_at_most(&scheduler->step_over, &scheduler->step_lock, until_ns);
+    bool over = !scheduler->stepping;
     elapse__unlock(&scheduler->step_lock);
+    return over;
 }

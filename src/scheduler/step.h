@@ -6,7 +6,14 @@
 
 #include "scheduler.h"
 
-/* Tells a thread that is inside step to leave, and waits until it has left. Used by close. */
-void elapse__step_wait(struct elapse_scheduler *scheduler);
+/* Begin and end running tasks on the clock thread, as step does on a thread of the user. Enter
+ * returns false once close has begun to wait: then the thread must not run any. */
+bool elapse__step_enter(struct elapse_scheduler *scheduler);
+void elapse__step_leave(struct elapse_scheduler *scheduler);
+
+/* Tells a thread that is inside step, or between enter and leave, to leave. Waits until it has
+ * left, but no longer than until `until_ns`; ELAPSE_NEVER: without end. Returns whether it has
+ * left. Used by close. */
+bool elapse__step_wait(struct elapse_scheduler *scheduler, uint64_t until_ns);
 
 #endif

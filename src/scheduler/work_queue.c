@@ -118,6 +118,12 @@ void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made
     unlock_queue(queue);
 }
 
+/* Requires the lock. */
+static bool is_quiet(const struct elapse__work_queue *queue)
+{
+    return queue->busy == 0 && (queue->count == 0 || queue->ending);
+}
+
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
                              struct elapse__queued *queued, bool *kick)
 {
@@ -127,7 +133,7 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
         ELAPSE__ASSERT_THAT(queue->busy, >, 0);
         queue->busy--;
         queue->idle++;
-        if (queue->busy == 0 && queue->count == 0)
+        if (is_quiet(queue))
             elapse__condition_broadcast(&queue->quiet);
     }
     *busy = false;
@@ -159,12 +165,15 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
     return *busy;
 }
 
-void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue)
+bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t until_ns)
 {
+    bool in_time = true;
     lock_queue(queue);
-    while (queue->busy > 0 || queue->count > 0)
-        elapse__condition_wait(&queue->quiet, &queue->lock);
+    while (!is_quiet(queue) && in_time)
+        in_time = elapse__condition_wait_at_most(&queue->quiet, &queue->lock, until_ns);
+    bool quiet = is_quiet(queue);
     unlock_queue(queue);
+    return quiet;
 }
 
 void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending)

@@ -27,7 +27,7 @@ struct elapse__queued {
 struct elapse__work_queue {
     struct elapse__lock lock;
     struct elapse__condition filled; /* there is a handle to take, or the queue is ending */
-    struct elapse__condition quiet;  /* the queue is empty and no worker is busy */
+    struct elapse__condition quiet;  /* no worker is busy, and the queue is empty or ending */
 
     struct elapse__queued *ring; /* `capacity` places; never changes */
     unsigned capacity;           /* never changes */
@@ -72,8 +72,10 @@ void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made
 bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
                              struct elapse__queued *queued, bool *kick);
 
-/* Waits until the queue is empty and no worker is busy. */
-void elapse__work_queue_wait_quiet(struct elapse__work_queue *queue);
+/* Waits until no worker is busy, and the queue is empty or ending, but no longer than until
+ * `until_ns` by the monotonic clock; ELAPSE_NEVER: without end. Returns false when that time has
+ * come. */
+bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t until_ns);
 
 /* Makes the workers leave; not `ending`: lets new workers stay again. Handles that are queued stay
  * in the queue, and no worker takes them. */

@@ -142,7 +142,7 @@ static void the_running_task_is_meant_only_if_none_is_pending(void **state)
     scheduler_end(scheduler);
 }
 
-static void a_second_cancel_of_a_running_task_can_be_told_from_the_first(void **state)
+static void a_look_up_shows_that_a_running_task_was_cancelled_already(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
     struct elapse_task task = periodic('a', T(1));
@@ -186,7 +186,7 @@ int main(void)
         cmocka_unit_test(a_look_up_by_key_tells_state_handle_deadline_and_clock),
         cmocka_unit_test(rescheduling_by_key_moves_the_pending_task),
         cmocka_unit_test(the_running_task_is_meant_only_if_none_is_pending),
-        cmocka_unit_test(a_second_cancel_of_a_running_task_can_be_told_from_the_first),
+        cmocka_unit_test(a_look_up_shows_that_a_running_task_was_cancelled_already),
         cmocka_unit_test(refused_by_key_as_by_handle),
     };
 

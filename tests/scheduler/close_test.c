@@ -130,7 +130,7 @@ static void a_scheduler_never_started_closes_in_each_form(void **state)
         struct elapse_handle far;
 
         add(scheduler, 'a', 0);
-        far = add(scheduler, 'b', ELAPSE_NEVER - 1);
+        far = add(scheduler, 'b', INT64_MAX);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         expect_runs(forms[i] == ELAPSE_CLOSE_RUN_DUE ? "a" : "");
         if (forms[i] == ELAPSE_CLOSE_RUN_DUE)
@@ -165,7 +165,9 @@ static void a_close_with_wrong_arguments_changes_nothing(void **state)
     add(scheduler, 'a', 0);
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, NULL, &back),
                      ELAPSE_ERROR_ARGUMENT);
-    assert_int_equal(elapse_scheduler_close(scheduler, (enum elapse_close)3, take_back, &back),
+    assert_int_equal(elapse_scheduler_close(scheduler,
+                                            (enum elapse_close)(ELAPSE_CLOSE_RUN_ALL + 1),
+                                            take_back, &back),
                      ELAPSE_ERROR_ARGUMENT);
     add(scheduler, 'b', 0);
     expect_step(scheduler, 0, "ab");
@@ -383,7 +385,7 @@ static void closing_with_tasks_running_queued_and_held_back(void **state)
             last = schedule_at(scheduler, &task, 0);
         }
         struct elapse_task far = task_with_end(TASKS);
-        schedule_at(scheduler, &far, ELAPSE_NEVER - 1);
+        schedule_at(scheduler, &far, INT64_MAX);
         wait_until(held_some_back, scheduler);
         assert_int_equal(pthread_create(&thread, NULL, close_elsewhere, &closer), 0);
         wait_until(is_closed, scheduler);
@@ -524,7 +526,7 @@ static void one_of_several_closing_threads_closes(void **state)
         pthread_t threads[THREADS];
         size_t closed = 0;
 
-        add(scheduler, 'a', ELAPSE_NEVER - 1);
+        add(scheduler, 'a', INT64_MAX);
         for (size_t i = 0; i < THREADS; i++) {
             closers[i] = (struct closer){.scheduler = scheduler, .how = ELAPSE_CLOSE_DROP};
             assert_int_equal(pthread_create(&threads[i], NULL, close_elsewhere, &closers[i]), 0);
@@ -675,7 +677,7 @@ static void free_takes_any_scheduler_and_null(void **state)
     for (unsigned workers = 0; workers < 3; workers++) {
         struct elapse_scheduler *scheduler = started_new(workers);
 
-        add(scheduler, 'a', ELAPSE_NEVER - 1);
+        add(scheduler, 'a', INT64_MAX);
         add(scheduler, 'b', ELAPSE_NEVER);
         scheduler_end(scheduler);
         assert_int_equal(ends(), 2);
@@ -691,7 +693,7 @@ static void an_idle_scheduler_is_woken_by_close(void **state)
 
         add(scheduler, 'a', 0);
         wait_for_runs(1);
-        handle = add(scheduler, 'b', ELAPSE_NEVER - 1);
+        handle = add(scheduler, 'b', INT64_MAX);
         assert_int_equal(close_as(scheduler, forms[i]), ELAPSE_OK);
         assert_int_equal(ends() + back.count, 2);
         expect_closed(scheduler, handle);

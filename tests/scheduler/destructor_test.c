@@ -423,8 +423,8 @@ static void the_thread_that_ended_a_task_destroys_its_context(void **state)
     assert_true(pthread_equal(end_thread_of('b'), thread));
     pthread_join(thread, NULL);
 
-    add(scheduler, keyed('c', ELAPSE_KEY_REPLACE), ELAPSE_NEVER - 1);
-    add(scheduler, keyed('d', ELAPSE_KEY_REPLACE), ELAPSE_NEVER - 1);
+    add(scheduler, keyed('c', ELAPSE_KEY_REPLACE), INT64_MAX);
+    add(scheduler, keyed('d', ELAPSE_KEY_REPLACE), INT64_MAX);
     assert_int_equal(ends_of('c'), 1);
     assert_true(pthread_equal(end_thread_of('c'), pthread_self()));
     assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
@@ -515,8 +515,8 @@ static void call_everything(struct answers *answers)
     struct elapse_scheduler *scheduler = answers->scheduler;
     struct elapse_task plain = letter('x');
     struct elapse_task with_key = task_with_key('y', "inner", ELAPSE_KEY_REPLACE);
-    struct elapse_batch_task batch[2] = {{.task = plain, .deadline_ns = ELAPSE_NEVER - 1},
-                                         {.task = with_key, .deadline_ns = ELAPSE_NEVER - 1}};
+    struct elapse_batch_task batch[2] = {{.task = plain, .deadline_ns = INT64_MAX},
+                                         {.task = with_key, .deadline_ns = INT64_MAX}};
     struct elapse_handle handles[2] = {{0, 0, 0}, {0, 0, 0}};
     struct elapse_handle found;
 

@@ -1,0 +1,18 @@
+/*
+ * For when a task is pending. The functions require the lock of the shard.
+ */
+#ifndef ELAPSE__SHARD_DEADLINE_H
+#define ELAPSE__SHARD_DEADLINE_H
+
+#include "shard.h"
+
+/* Returns when a task is due, or was: the beginning of that tick, by the clock of the task.
+ * Requires that the task is not FREE. */
+uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
+                                   const struct elapse__task *task);
+
+/* Returns whether the task goes on to its next occurrence when its action has returned, and not to
+ * a deadline that it was moved to meanwhile. */
+bool elapse__shard_recurs(const struct elapse__task *task);
+
+#endif

@@ -1,0 +1,263 @@
+/*
+ * Closing with a time limit, closing after everything has run, and the life of a scheduler.
+ */
+#include "fixture.h"
+
+#include "pulling.h"
+#include "recurring.h"
+
+static enum elapse_error close_within(struct elapse_scheduler *scheduler, enum elapse_close how,
+                                      uint64_t timeout_ns)
+{
+    return elapse_scheduler_close_within(scheduler, how, NULL, NULL, timeout_ns);
+}
+
+static void expect_life(const struct elapse_scheduler *scheduler, enum elapse_life life)
+{
+    assert_int_equal(elapse_scheduler_life(scheduler), life);
+}
+
+/* ---- life ---- */
+
+static void a_scheduler_is_new_then_started_then_closed(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+
+    (void)state;
+    expect_life(scheduler, ELAPSE_LIFE_NEW);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    expect_life(scheduler, ELAPSE_LIFE_STARTED);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
+    expect_life(scheduler, ELAPSE_LIFE_CLOSED);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_CLOSED);
+    scheduler_end(scheduler);
+}
+
+/* ---- the time limit ---- */
+
+/* What must hold after a close has timed out: 'b' is pending. */
+static void expect_closing(struct elapse_scheduler *scheduler, struct elapse_handle pending)
+{
+    struct elapse_task task = task_named('x');
+
+    expect_life(scheduler, ELAPSE_LIFE_CLOSING);
+    assert_int_equal(elapse_task_schedule_after(scheduler, &task, 0, NULL), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, pending, 0), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_task_look_up(scheduler, pending, NULL), ELAPSE_TASK_PENDING);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(ends_of('b'), 0);
+}
+
+/* With workers, and with none: there the thread that waits for time runs the action. */
+static void a_stuck_action_does_not_hold_up_close_for_ever(void **state)
+{
+    (void)state;
+    for (unsigned workers = 0; workers < 3; workers++) {
+        struct elapse_scheduler *scheduler = started_new(workers);
+        static struct gate gates[3];
+        struct elapse_task held = task_at_gate(&gates[workers]);
+        struct elapse_task pending = task_with_end('b');
+        struct elapse_task third = task_with_end('c');
+        struct elapse_handle handles[2];
+
+        (void)schedule_after(scheduler, &held, 0);
+        wait_entered(&gates[workers], 1);
+        handles[0] = schedule_after(scheduler, &pending, ELAPSE_HOUR_NS);
+        handles[1] = schedule_after(scheduler, &third, ELAPSE_HOUR_NS);
+        assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
+        expect_closing(scheduler, handles[0]);
+        assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, ELAPSE_MILLISECOND_NS),
+                         ELAPSE_ERROR_TIMEOUT);
+        expect_closing(scheduler, handles[0]);
+        assert_int_equal(elapse_task_cancel(scheduler, handles[1]), ELAPSE_CANCEL_REMOVED);
+        /* What can no longer be asked for leaves everything as it is. */
+        assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_DUE, 0), ELAPSE_ERROR_ARGUMENT);
+        assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_ARGUMENT);
+        expect_closing(scheduler, handles[0]);
+
+        atomic_store(&gates[workers].open, true);
+        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL),
+                         ELAPSE_OK);
+        assert_int_equal(atomic_load(&gates[workers].left), 1);
+        expect_life(scheduler, ELAPSE_LIFE_CLOSED);
+        assert_int_equal(ends_of('b'), 1);
+        assert_int_equal(elapse_task_look_up(scheduler, handles[0], NULL), ELAPSE_TASK_GONE);
+        scheduler_end(scheduler);
+    }
+}
+
+static void freeing_goes_on_with_a_close_that_timed_out(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task held = task_at_gate(&gate);
+
+    (void)state;
+    (void)schedule_after(scheduler, &held, 0);
+    wait_entered(&gate, 1);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
+    atomic_store(&gate.open, true);
+    scheduler_end(scheduler);
+    assert_int_equal(atomic_load(&gate.left), 1);
+}
+
+static void a_taken_task_does_not_hold_up_close_for_ever(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_handle pending;
+
+    (void)state;
+    add(scheduler, 'a', T(1));
+    pending = add(scheduler, 'b', T(1000));
+    go_to(scheduler, T(1));
+    struct elapse_taken taken = take(scheduler, 'a');
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_ERROR_TIMEOUT);
+    expect_closing(scheduler, pending);
+    done(scheduler, &taken);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_DROP, 0), ELAPSE_OK);
+    assert_int_equal(ends_of('b'), 1);
+    scheduler_end(scheduler);
+}
+
+static void count_back(const struct elapse_handed_back *handed_back, void *context)
+{
+    (void)handed_back;
+    ++*(unsigned *)context;
+}
+
+/* The only worker is held, with another due task behind it; both are to run. The second call no
+ * longer insists on that: the pending task is handed back. */
+static void a_close_that_timed_out_may_go_on_with_less(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task held = task_at_gate(&gate);
+    struct elapse_task other = task_named('b');
+    unsigned back = 0;
+
+    (void)state;
+    (void)schedule_after(scheduler, &held, 0);
+    wait_entered(&gate, 1);
+    (void)schedule_at(scheduler, &other, 0);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_DUE, 0), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(
+        elapse_scheduler_close_within(scheduler, ELAPSE_CLOSE_HAND_BACK, count_back, &back, 0),
+        ELAPSE_ERROR_TIMEOUT);
+    assert_int_equal(back, 0);
+    atomic_store(&gate.open, true);
+    assert_int_equal(elapse_scheduler_close_within(scheduler, ELAPSE_CLOSE_HAND_BACK, count_back,
+                                                   &back, ELAPSE_NEVER),
+                     ELAPSE_OK);
+    assert_int_equal(back, 1);
+    expect_runs("");
+    scheduler_end(scheduler);
+}
+
+/* ---- everything runs ---- */
+
+static void everything_runs_once_in_order_of_deadline(void **state)
+{
+    (void)state;
+    for (unsigned shards = 1; shards < 5; shards += 3) {
+        struct elapse_scheduler *scheduler = manual_new(TICK_NS, shards);
+        struct elapse_task recurs = periodic('p', T(1));
+        struct elapse_task keyed = task_with_key('k', "another shard", ELAPSE_KEY_REPLACE);
+        struct elapse_task never = task_with_end('n');
+
+        add(scheduler, 'c', T(4000000));
+        add(scheduler, 'a', T(2));
+        (void)schedule_at(scheduler, &recurs, T(3));
+        (void)schedule_at(scheduler, &keyed, T(50));
+        (void)schedule_at(scheduler, &never, ELAPSE_NEVER);
+        assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
+                         ELAPSE_OK);
+        expect_runs("apkc");
+        assert_int_equal(run_at(3).run.intended_ns, T(4000000));
+        assert_int_equal(run_at(3).run.actual_ns, 0);
+        assert_int_equal(ends(), 5);
+        assert_int_equal(ends_of('p'), 1);
+        assert_int_equal(ends_of('n'), 1);
+        assert_int_equal(statistics_of(scheduler).begun, 4);
+        assert_int_equal(statistics_of(scheduler).completed, 4);
+        assert_int_equal(statistics_of(scheduler).dropped, 1);
+        assert_int_equal(statistics_of(scheduler).pending, 0);
+        assert_int_equal(statistics_of(scheduler).lateness_max_ns, 0);
+        scheduler_end(scheduler);
+    }
+}
+
+static void tasks_by_the_wall_clock_run_too(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_task task = task_with_end('w');
+    struct elapse_task daily = task_with_end('d');
+    struct elapse_cron cron;
+
+    (void)state;
+    assert_int_equal(elapse_cron_parse(&cron, "0 3 * * *", NULL), ELAPSE_OK);
+    daily.cron = &cron;
+    daily.recurrence = ELAPSE_RECUR_CRON;
+    assert_int_equal(elapse_task_schedule_at_wall_clock(scheduler, &task, ELAPSE_HOUR_NS, NULL),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_task_schedule_cron(scheduler, &daily, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
+                     ELAPSE_OK);
+    expect_runs("wd");
+    assert_int_equal(ends(), 2);
+    scheduler_end(scheduler);
+}
+
+/* One worker, so that the order is exact. */
+static void workers_run_everything(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task held = task_at_gate(&gate);
+    struct elapse_task first = task_with_key('a', "k", ELAPSE_KEY_REPLACE);
+
+    (void)state;
+    (void)schedule_after(scheduler, &held, 0);
+    wait_entered(&gate, 1);
+    for (unsigned i = 0; i < 3; i++) {
+        struct elapse_task task = periodic('d' - i, ELAPSE_SECOND_NS);
+
+        (void)schedule_after(scheduler, &task, (5 - i) * ELAPSE_HOUR_NS);
+    }
+    (void)schedule_after(scheduler, &first, ELAPSE_HOUR_NS);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
+    expect_life(scheduler, ELAPSE_LIFE_CLOSING);
+    atomic_store(&gate.open, true);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
+                     ELAPSE_OK);
+    expect_runs("abcd");
+    assert_int_equal(ends(), 4);
+    scheduler_end(scheduler);
+}
+
+static void it_is_refused_in_pull_mode(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+
+    (void)state;
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_ARGUMENT);
+    expect_life(scheduler, ELAPSE_LIFE_NEW);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_scheduler_is_new_then_started_then_closed),
+        cmocka_unit_test(a_stuck_action_does_not_hold_up_close_for_ever),
+        cmocka_unit_test(freeing_goes_on_with_a_close_that_timed_out),
+        cmocka_unit_test(a_taken_task_does_not_hold_up_close_for_ever),
+        cmocka_unit_test(a_close_that_timed_out_may_go_on_with_less),
+        cmocka_unit_test(everything_runs_once_in_order_of_deadline),
+        cmocka_unit_test(tasks_by_the_wall_clock_run_too),
+        cmocka_unit_test(workers_run_everything),
+        cmocka_unit_test(it_is_refused_in_pull_mode),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
