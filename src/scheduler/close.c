@@ -5,6 +5,7 @@
 #include "callback.h"
 #include "clock_thread.h"
 #include "due_search.h"
+#include "lease.h"
 #include "pull.h"
 #include "run.h"
 #include "scheduler.h"
@@ -59,7 +60,6 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
 {
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(shard->closed);
-    ELAPSE__ASSERT(!elapse__is_running(task));
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     struct collected collected = {
         .described.task.action = task->action,
@@ -83,11 +83,15 @@ static struct collected collect(struct elapse__shard *shard, struct elapse__task
         described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
         described->zone = recurrence->zone;
     }
-    elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected.ended);
+    if (elapse__is_running(task))
+        elapse__lease_remove_expired(shard, task, ELAPSE_END_CLOSED, &collected.ended);
+    else
+        elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected.ended);
     return collected;
 }
 
-/* Collects the tasks of one shard, some at a time. Requires that no task is RUNNING. */
+/* Collects the tasks of one shard, some at a time. Requires that no thread runs or
+ * holds a task: only tasks whose lease has expired are RUNNING. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
     struct collected collected[COLLECTED_AT_ONCE];

@@ -48,6 +48,9 @@ struct elapse__shard {
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
+    struct elapse__lease *first_lease; /* of RUNNING tasks: a list by until_tick; see lease.h */
+    struct elapse__lease *last_lease;
+    uint64_t leases;       /* in that list */
     uint64_t destroying;   /* keys in use by destructors, each as often as it is */
     uint32_t queue_number; /* that the last task got that became QUEUED */
     uint64_t scheduled, rescheduled, begun, removed, replaced, handed_back, dropped;
