@@ -37,6 +37,9 @@ struct elapse_taken {
     elapse_action_function *action; /* as scheduled; only the taker calls it, if it wants to */
     void *context;                  /* as scheduled */
     struct elapse_run run;          /* as an action would get it */
+    /* Until when the taker holds the task, if the scheduler has leases; otherwise ELAPSE_NEVER. */
+    uint64_t lease_until_ns;
+    uint64_t lease_number; /* tells this taking from the others of the task; leave it */
 };
 
 /*
@@ -67,11 +70,37 @@ elapse_task_take_batch(struct elapse_scheduler *scheduler, uint64_t timeout_ns,
  * Ends a task that was taken, as the return of an action does in the other modes: the task recurs,
  * or goes to the deadline that it was rescheduled to, or has ended. In the last case its context is
  * destroyed on this thread. Any thread may call it, once for each time the task was taken.
- * Errors: GONE (it was not taken, or is done already), ARGUMENT (not in pull mode).
+ * Errors: GONE (it was not taken, or is done already), ARGUMENT (not in pull mode; or the scheduler
+ * has leases: a handle cannot tell which of two takers is done, so call elapse_task_done_taken).
  * Cost: O(1), a lock or two.
  */
 ELAPSE_API enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler,
                                               struct elapse_handle handle);
+
+/*
+ * Does the same for a task as it was taken. With options.lease_ns, only the thread that holds the
+ * task can end it: once the lease has expired, the answer is GONE, whether another thread has taken
+ * the task or not.
+ * Errors: GONE (the lease has expired; or it is done already), ARGUMENT (not in pull mode).
+ * Cost: as elapse_task_done, and reading the clock.
+ */
+ELAPSE_API enum elapse_error elapse_task_done_taken(struct elapse_scheduler *scheduler,
+                                                    const struct elapse_taken *taken);
+
+/*
+ * Begins the lease of a taken task anew: it lasts options.lease_ns from now. Stores the new end in
+ * taken->lease_until_ns.
+ *
+ * A lease is rounded up to a tick. When it expires, the task stays running for all other calls: a
+ * cancel answers RUNNING, since the late thread may still be at work, and the next task with its
+ * key waits. But the next take returns the task again, as another attempt of the same run; or ends
+ * it, on the thread that takes, if it was cancelled meanwhile. A close does not wait for expired
+ * leases, and treats these tasks as pending.
+ * Errors: GONE (as elapse_task_done_taken), ARGUMENT (the scheduler has no leases).
+ * Cost: O(1); reading the clock, a lock.
+ */
+ELAPSE_API enum elapse_error elapse_task_extend_lease(struct elapse_scheduler *scheduler,
+                                                      struct elapse_taken *taken);
 
 /*
  * Returns a descriptor for poll, epoll and event loops. It becomes readable when a task may be due;

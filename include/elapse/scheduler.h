@@ -112,6 +112,10 @@ struct elapse_scheduler_options {
      * out to as many threads as ask. Actions may be NULL then; the numbers of workers and queued
      * tasks mean nothing. Default false. */
     bool pull;
+    /* Pull mode: how long a thread holds a task that it has taken. Then the task is due again, and
+     * another thread can take it: a thread that has died does not keep a task and its key for ever.
+     * 0: without end. Refused with ARGUMENT in other modes. Default 0. */
+    uint64_t lease_ns;
     /* Tasks that may wait for a worker outside the timing structures, 1 to 1,048,576. Default
      * 1024. Further due tasks wait where they are, still cancellable (back-pressure). */
     unsigned queue_tasks;

@@ -86,6 +86,9 @@ struct elapse_run {
     /* Occurrences that were left out just before this one. Those of a cron expression are counted
      * up to 10,000. */
     uint64_t missed;
+    /* 1, or in pull mode how often the task was taken for this run: more than 1 if leases have
+     * expired. */
+    uint64_t attempt;
 };
 
 /*

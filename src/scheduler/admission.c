@@ -50,18 +50,22 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
            recurs_validly(task) && !(wall_clock ? cannot_be_by_wall_clock : by_cron);
 }
 
-bool elapse__task_is_plain(const struct elapse_task *task, bool wall_clock)
+bool elapse__task_is_plain(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                           bool wall_clock)
 {
     return task->key == NULL && task->destroy == NULL && task->ended == NULL &&
-           task->recurrence == ELAPSE_RECUR_NEVER && !wall_clock;
+           task->recurrence == ELAPSE_RECUR_NEVER && !wall_clock &&
+           scheduler->options.lease_ns == 0;
 }
 
 /* Releases the memory that the shard has not taken. */
 static void discard(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
-    if (admission->extra != NULL)
+    if (admission->extra != NULL) {
         elapse__release(memory, admission->extra->recurrence, sizeof *admission->extra->recurrence);
+        elapse__release(memory, admission->extra->lease, sizeof *admission->extra->lease);
+    }
     elapse__release(memory, admission->extra, sizeof *admission->extra);
     elapse__key_release(admission->key, memory);
 }
@@ -88,6 +92,17 @@ static bool make_recurrence(struct elapse_scheduler *scheduler, struct elapse__a
     return true;
 }
 
+static bool make_lease(struct elapse_scheduler *scheduler, struct elapse__admission *admission)
+{
+    struct elapse__lease *lease = elapse__allocate(&scheduler->options.allocator,
+                                                   _Alignof(struct elapse__lease), sizeof *lease);
+    if (lease == NULL)
+        return false;
+    *lease = (struct elapse__lease){0};
+    admission->extra->lease = lease;
+    return true;
+}
+
 /* Allocates the memory that a task needs if it is not plain. */
 static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
                                     struct elapse__admission *admission,
@@ -107,6 +122,8 @@ static enum elapse_error make_extra(struct elapse_scheduler *scheduler,
     bool made = task->key == NULL || admission->key != NULL;
     if (deadline.wall_clock || task->recurrence != ELAPSE_RECUR_NEVER)
         made = made && make_recurrence(scheduler, admission, deadline);
+    if (scheduler->options.lease_ns > 0)
+        made = made && make_lease(scheduler, admission);
     if (made)
         return ELAPSE_OK;
     discard(scheduler, admission);
@@ -129,7 +146,7 @@ enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
         return ELAPSE_ERROR_ARGUMENT;
     *admission = (struct elapse__admission){
         .task = task,
-        .plain = elapse__task_is_plain(task, deadline.wall_clock),
+        .plain = elapse__task_is_plain(scheduler, task, deadline.wall_clock),
         .wall_clock = deadline.wall_clock,
         .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
         .latest_tick = elapse__latest_tick(task, deadline.ns, tick_ns),

@@ -22,7 +22,8 @@ bool elapse__task_is_valid(const struct elapse_scheduler *scheduler, const struc
                            bool wall_clock);
 
 /* Returns whether the task needs no memory besides its place in the task table. */
-bool elapse__task_is_plain(const struct elapse_task *task, bool wall_clock);
+bool elapse__task_is_plain(const struct elapse_scheduler *scheduler, const struct elapse_task *task,
+                           bool wall_clock);
 
 /* Returns the last tick that the slack allows; 0 if there is no slack. */
 uint64_t elapse__latest_tick(const struct elapse_task *task, uint64_t deadline_ns,

@@ -59,6 +59,7 @@ void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
     ELAPSE__ASSERT(ended->held_key == NULL || ended->shard != NULL);
     elapse__key_release(ended->key, memory);
     elapse__release(memory, ended->recurrence, sizeof *ended->recurrence);
+    elapse__release(memory, ended->lease, sizeof *ended->lease);
     elapse__release(memory, ended->extra, sizeof *ended->extra);
     elapse__destroy(scheduler, &ended->destructor, ended->context, ended->reason, ended->handle);
     if (ended->shard != NULL)

@@ -5,6 +5,7 @@
 #include "callback.h"
 #include "clock_thread.h"
 #include "due_search.h"
+#include "lease.h"
 #include "pull.h"
 #include "run.h"
 #include "scheduler.h"
@@ -73,7 +74,6 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
 {
     const struct elapse__key *key = elapse__key_of(task);
     ELAPSE__ASSERT(shard->closed);
-    ELAPSE__ASSERT(!elapse__is_running(task));
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     *collected = (struct collected){
         .described.task.action = task->action,
@@ -97,10 +97,14 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         described->cron = recurrence->kind == ELAPSE_RECUR_CRON ? &recurrence->cron : NULL;
         described->zone = recurrence->zone;
     }
-    elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected->ended);
+    if (elapse__is_running(task))
+        elapse__lease_remove_expired(shard, task, ELAPSE_END_CLOSED, &collected->ended);
+    else
+        elapse__shard_remove(shard, task, ELAPSE_END_CLOSED, &collected->ended);
 }
 
-/* Collects the tasks of one shard, some at a time. Requires that no task is RUNNING. */
+/* Collects the tasks of one shard, some at a time. Requires that no thread runs or
+ * holds a task: only tasks whose lease has expired are RUNNING. */
 static void collect_shard(const struct collection *collection, struct elapse__shard *shard)
 {
     struct collected collected[COLLECTED_AT_ONCE];

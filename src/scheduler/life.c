@@ -56,6 +56,8 @@ static enum elapse_error complete(struct elapse_scheduler_options *options)
         options->queue_tasks < 1 || options->queue_tasks > QUEUE_MAX ||
         options->shards > SHARDS_MAX)
         return ELAPSE_ERROR_ARGUMENT;
+    if (options->lease_ns > 0 && !options->pull)
+        return ELAPSE_ERROR_ARGUMENT;
     if (options->stack_bytes != 0 && !elapse__os_stack_is_usable(options->stack_bytes))
         return ELAPSE_ERROR_ARGUMENT;
     if ((allocator->allocate == NULL) != (allocator->release == NULL))

@@ -26,6 +26,7 @@
 
 #include "callback.h"
 #include "due_search.h"
+#include "lease.h"
 #include "now.h"
 #include "run.h"
 #include "shard_run.h"
@@ -87,16 +88,61 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
     return true;
 }
 
-/* Waits until no task of the shard is taken, but no longer than until `until_ns`. */
-static bool wait_until_done(struct elapse__shard *shard, uint64_t until_ns)
+/* Ends a task that was cancelled while it was taken, and whose lease has expired. Requires the
+ * lock, which it releases and takes again. */
+static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                        struct elapse__task *task)
 {
-    bool in_time = true;
-    elapse__shard_lock(shard);
-    while (shard->running > 0 && in_time)
-        in_time = elapse__shard_wait_for_an_end(shard, until_ns);
-    bool done = shard->running == 0;
+    struct elapse__ended_task ended = {0};
+    ELAPSE__ASSERT(task->cancelled);
+    struct elapse__ticks started = elapse__shard_finish(shard, task, NULL, &ended);
     elapse__shard_unlock(shard);
-    return done;
+    elapse__scheduler_wake_at(scheduler, started);
+    elapse__ended_task_dispose(scheduler, &ended);
+    elapse__shard_lock(shard);
+}
+
+/* Returns when the last lease of a shard ends, by CLOCK_MONOTONIC; ELAPSE_NEVER if there are no
+ * leases, or if time is manual. Requires the lock. */
+static uint64_t leases_until_ns(const struct elapse_scheduler *scheduler,
+                                const struct elapse__shard *shard)
+{
+    if (shard->last_lease == NULL || scheduler->options.clock == ELAPSE_CLOCK_MANUAL)
+        return ELAPSE_NEVER;
+    uint64_t until_ns = elapse__tick_begins_ns(shard->last_lease->until_tick, shard->tick_ns);
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    return elapse_deadline_after(elapse__os->clock_ns(ELAPSE__OS_MONOTONIC), left_ns);
+}
+
+/* Waits until each taken task is done or its lease has expired, but no longer than until
+ * `until_ns`. Ends those that were cancelled and whose lease has expired. Returns false when the
+ * time has come before. */
+static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                            uint64_t until_ns)
+{
+    elapse__shard_lock(shard);
+    bool held = elapse__lease_any_held(shard, elapse__now(scheduler).monotonic);
+    bool in_time = true;
+    while (held && in_time) {
+        uint64_t leases_ns = leases_until_ns(scheduler, shard);
+        bool in_lease_time =
+            elapse__shard_wait_for_an_end(shard, leases_ns < until_ns ? leases_ns : until_ns);
+        in_time = in_lease_time || leases_ns < until_ns;
+        held = elapse__lease_any_held(shard, elapse__now(scheduler).monotonic);
+    }
+    struct elapse__lease *lease = held ? NULL : shard->first_lease;
+    while (lease != NULL) {
+        struct elapse__task *task = lease->task;
+        lease = lease->next;
+        if (task->cancelled) {
+            elapse__lease_end(shard, elapse__lease_of(task));
+            end_expired(scheduler, shard, task);
+            lease = shard->first_lease; /* the lock was released meanwhile */
+        }
+    }
+    elapse__shard_unlock(shard);
+    return !held;
 }
 
 bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
@@ -113,7 +159,7 @@ bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
     elapse__sleeper_stay_readable(&scheduler->sleeper);
     elapse__unlock(&scheduler->pull_lock);
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
-        if (!wait_until_done(&scheduler->shards[i], until_ns))
+        if (!wait_for_takers(scheduler, &scheduler->shards[i], until_ns))
             done = false;
     }
     return done;
@@ -121,32 +167,85 @@ bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
 
 /* ---- taking ---- */
 
+/* Returns the tick at which a lease ends that begins now. */
+static uint64_t lease_end_tick(const struct elapse_scheduler *scheduler)
+{
+    uint64_t now_ns = elapse_scheduler_now_ns(scheduler);
+    return elapse__tick_of_deadline(elapse_deadline_after(now_ns, scheduler->options.lease_ns),
+                                    scheduler->options.tick_ns);
+}
+
+/* Describes a task that is taken, and begins its lease if the scheduler has leases. `*wakes`: gets
+ * the tick of its expiry, for which a thread that sleeps must wake up. */
+static struct elapse_taken take_begun(struct elapse_scheduler *scheduler,
+                                      struct elapse__shard *shard,
+                                      const struct elapse__begun *begun,
+                                      struct elapse__ticks *wakes)
+{
+    struct elapse__lease *lease = elapse__lease_of(begun->task);
+    struct elapse_taken taken = {
+        .action = begun->action,
+        .context = begun->context,
+        .run = elapse__run_of(scheduler, begun),
+        .lease_until_ns = ELAPSE_NEVER,
+    };
+    if (lease == NULL)
+        return taken;
+    elapse__lease_begin(shard, lease, lease_end_tick(scheduler));
+    taken.lease_number = ++lease->number;
+    taken.lease_until_ns = elapse__tick_begins_ns(lease->until_tick, shard->tick_ns);
+    if (lease->until_tick < wakes->monotonic)
+        wakes->monotonic = lease->until_tick;
+    return taken;
+}
+
+/* Takes a task whose lease has expired or, if there is none, one that is due. Stores it in `*taken`
+ * if the answer is TASK. May release the lock and take it again. */
+static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                                 struct elapse__ticks now, struct elapse_taken *taken,
+                                 struct elapse__ticks *wakes)
+{
+    struct elapse__begun begun;
+    struct elapse__task *task = elapse__lease_take_expired(shard, now.monotonic);
+    if (task != NULL && task->cancelled) {
+        end_expired(scheduler, shard, task);
+        return ELAPSE__DUE_MORE;
+    }
+    if (task != NULL) {
+        uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
+        begun = elapse__lease_begin_attempt(shard, task, actual_ns);
+    } else {
+        enum elapse__due due = elapse__shard_take_due(shard, now, now, &task);
+        if (due != ELAPSE__DUE_TASK)
+            return due;
+        uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
+        begun = elapse__shard_begin(shard, task, actual_ns);
+    }
+    *taken = take_begun(scheduler, shard, &begun, wakes);
+    return ELAPSE__DUE_TASK;
+}
+
 /* Takes up to `capacity` due tasks of the shard. Returns how many. */
 static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                         struct elapse__ticks now, struct elapse_taken *taken, size_t capacity)
 {
     size_t count = 0;
     enum elapse__due due = ELAPSE__DUE_TASK;
+    struct elapse__ticks wakes = {ELAPSE_NEVER, ELAPSE_NEVER};
     ELAPSE__ASSERT_THAT(capacity, >, 0);
     elapse__shard_lock(shard);
     while (count < capacity && due != ELAPSE__DUE_NONE && !shard->closed) {
-        struct elapse__task *task;
         now = elapse__now_in_shard(scheduler, shard, now);
-        due = elapse__shard_take_due(shard, now, now, &task);
-        if (due == ELAPSE__DUE_TASK) {
-            uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
-            struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
-            taken[count++] = (struct elapse_taken){
-                .action = begun.action,
-                .context = begun.context,
-                .run = elapse__run_of(scheduler, &begun),
-            };
-        } else if (due == ELAPSE__DUE_MORE) {
+        due = take_one(scheduler, shard, now, &taken[count], &wakes);
+        count += due == ELAPSE__DUE_TASK;
+        if (due == ELAPSE__DUE_MORE) {
             elapse__shard_unlock(shard);
             elapse__shard_lock(shard);
         }
     }
     elapse__shard_unlock(shard);
+    if (scheduler->options.lease_ns > 0)
+        elapse__scheduler_wake_at(scheduler, wakes);
     return count;
 }
 
@@ -287,20 +386,39 @@ int elapse_scheduler_descriptor(const struct elapse_scheduler *scheduler)
 
 /* ---- done ---- */
 
-enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+/* What a thread says that it has taken. */
+struct claim {
+    struct elapse_handle handle;
+    uint64_t lease_number; /* means nothing if the scheduler has no leases */
+};
+
+/* Returns the task if the claim is true, otherwise NULL. Requires the lock. */
+static struct elapse__task *find_taken(struct elapse_scheduler *scheduler,
+                                       struct elapse__shard *shard, struct claim claim)
 {
-    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
-    if (!scheduler->options.pull)
-        return ELAPSE_ERROR_ARGUMENT;
+    struct elapse__task *task = elapse__shard_find(shard, claim.handle);
+    if (task == NULL || task->state != ELAPSE__TASK_RUNNING)
+        return NULL;
+    if (scheduler->options.lease_ns == 0)
+        return task;
+    uint64_t now_tick = elapse__now(scheduler).monotonic;
+    return elapse__lease_is_held(task, claim.lease_number, now_tick) ? task : NULL;
+}
+
+static enum elapse_error finish_taken(struct elapse_scheduler *scheduler, struct claim claim)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, claim.handle);
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
     elapse__shard_lock(shard);
-    struct elapse__task *task = elapse__shard_find(shard, handle);
-    bool running = task != NULL && task->state == ELAPSE__TASK_RUNNING;
-    if (running)
+    struct elapse__task *task = find_taken(scheduler, shard, claim);
+    if (task != NULL) {
         task->state = ELAPSE__TASK_FINISHING; /* no other thread finishes it */
+        if (elapse__lease_of(task) != NULL)
+            elapse__lease_end(shard, elapse__lease_of(task));
+    }
     elapse__shard_unlock(shard);
-    if (!running)
+    if (task == NULL)
         return ELAPSE_ERROR_GONE;
 
     struct elapse__occurrence next;
@@ -314,4 +432,40 @@ enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct el
     elapse__scheduler_wake_at(scheduler, started);
     elapse__ended_task_dispose(scheduler, &ended);
     return ELAPSE_OK;
+}
+
+enum elapse_error elapse_task_done(struct elapse_scheduler *scheduler, struct elapse_handle handle)
+{
+    if (!scheduler->options.pull || scheduler->options.lease_ns > 0)
+        return ELAPSE_ERROR_ARGUMENT;
+    return finish_taken(scheduler, (struct claim){handle, 0});
+}
+
+enum elapse_error elapse_task_done_taken(struct elapse_scheduler *scheduler,
+                                         const struct elapse_taken *taken)
+{
+    if (!scheduler->options.pull)
+        return ELAPSE_ERROR_ARGUMENT;
+    return finish_taken(scheduler, (struct claim){taken->run.handle, taken->lease_number});
+}
+
+enum elapse_error elapse_task_extend_lease(struct elapse_scheduler *scheduler,
+                                           struct elapse_taken *taken)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, taken->run.handle);
+    if (scheduler->options.lease_ns == 0)
+        return ELAPSE_ERROR_ARGUMENT;
+    if (shard == NULL)
+        return ELAPSE_ERROR_GONE;
+    elapse__shard_lock(shard);
+    struct elapse__task *task =
+        find_taken(scheduler, shard, (struct claim){taken->run.handle, taken->lease_number});
+    if (task != NULL) {
+        struct elapse__lease *lease = elapse__lease_of(task);
+        elapse__lease_end(shard, lease);
+        elapse__lease_begin(shard, lease, lease_end_tick(scheduler));
+        taken->lease_until_ns = elapse__tick_begins_ns(lease->until_tick, shard->tick_ns);
+    }
+    elapse__shard_unlock(shard);
+    return task == NULL ? ELAPSE_ERROR_GONE : ELAPSE_OK;
 }

@@ -22,6 +22,7 @@ struct elapse_run elapse__run_of(struct elapse_scheduler *scheduler,
         .wall_clock = begun->wall_clock,
         .number = begun->number,
         .missed = begun->missed,
+        .attempt = begun->attempt,
     };
 }
 

@@ -38,7 +38,7 @@ static enum elapse_error schedule(struct elapse_scheduler *scheduler,
 {
     struct elapse__admission admission;
     struct elapse__shard *shard;
-    if (elapse__task_is_plain(task, deadline.wall_clock) &&
+    if (elapse__task_is_plain(scheduler, task, deadline.wall_clock) &&
         elapse__task_is_valid(scheduler, task, deadline.wall_clock))
         return schedule_plain(scheduler, task, deadline.ns, handle);
     enum elapse_error error =

@@ -60,8 +60,11 @@ struct elapse__shard {
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
     struct elapse__ended_task *first_ended; /* a list of those that are being destroyed */
-    uint64_t destroying;                    /* keys in use by destructors, each as often as it is */
-    uint32_t queue_number;                  /* that the last task got that became QUEUED */
+    struct elapse__lease *first_lease; /* of RUNNING tasks: a list by until_tick; see lease.h */
+    struct elapse__lease *last_lease;
+    uint64_t leases;       /* in that list */
+    uint64_t destroying;   /* keys in use by destructors, each as often as it is */
+    uint32_t queue_number; /* that the last task got that became QUEUED */
     struct elapse__due_list due_by_monotonic;
     struct elapse__due_list due_by_wall_clock;
     uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;

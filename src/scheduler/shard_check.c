@@ -48,6 +48,9 @@
  * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
  *     back if it has no tasks; no block is in two.
  *
+ * 19. The list of leases is in the order of expiry and holds the lease of each task that is RUNNING
+ *     and has one, and no others. Unless the shard is closed, wake_tick is not later than the first
+ *     expiry.
  * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
  *
  * Invariants that take a walk through both wheels and all keys:
@@ -76,6 +79,7 @@ struct census {
     uint64_t in_chain;  /* PENDING and unplaced */
     uint64_t unlinking; /* in the ring of those, or in the chain */
     uint64_t keys;
+    uint64_t leases;
 };
 
 /* ---- at every release ---- */
@@ -204,6 +208,7 @@ static void check_running(const struct elapse__task *task, struct census *census
     if (is_to_change(task))
         ELAPSE__ASSERT(elapse__recurrence_may_change(elapse__recurrence_of(task),
                                                      task->extra->recurrence->change.by_cron));
+    census->leases += task->state == ELAPSE__TASK_RUNNING && elapse__lease_of(task) != NULL;
     census->running++;
     census->pending += task->runs_again;
 }
@@ -314,6 +319,28 @@ static uint64_t check_chain(const struct elapse__wall_clock_wheel *wall_clock,
     return unlinking;
 }
 
+/* 19. */
+static void check_leases(const struct elapse__shard *shard, const struct census *census)
+{
+    const struct elapse__lease *previous = NULL;
+    uint64_t count = 0;
+    if (shard->first_lease != NULL && !shard->closed)
+        ELAPSE__ASSERT_THAT(atomic_load(&shard->wake_tick), <=, shard->first_lease->until_tick);
+    for (const struct elapse__lease *lease = shard->first_lease; lease != NULL;
+         lease = lease->next) {
+        ELAPSE__ASSERT_THAT(lease->task->state, ==, ELAPSE__TASK_RUNNING);
+        ELAPSE__ASSERT(elapse__lease_of(lease->task) == lease);
+        ELAPSE__ASSERT(lease->previous == previous);
+        ELAPSE__ASSERT(previous == NULL || previous->until_tick <= lease->until_tick);
+        previous = lease;
+        count++;
+        ELAPSE__ASSERT_THAT(count, <=, shard->leases);
+    }
+    ELAPSE__ASSERT(shard->last_lease == previous);
+    ELAPSE__ASSERT_THAT(count, ==, shard->leases);
+    ELAPSE__ASSERT_THAT(count, ==, census->leases);
+}
+
 static void check_census(const struct elapse__shard *shard, const struct census *census)
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
@@ -326,6 +353,7 @@ static void check_census(const struct elapse__shard *shard, const struct census 
     if (wall_clock->wheel != NULL)
         ELAPSE__ASSERT_THAT(elapse_wheel_count(wall_clock->wheel), ==,
                             census->in_wall_clock_wheel); /* 9 */
+    check_leases(shard, census);
     uint64_t in_chain = check_chain(wall_clock, census);
     ELAPSE__ASSERT_THAT(census->unlinking, ==, in_ring + in_chain);               /* 9 */
     ELAPSE__ASSERT_THAT(shard->keys.count, >=, census->keys);                     /* 11 */

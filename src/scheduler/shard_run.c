@@ -22,7 +22,10 @@ void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks n
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    atomic_store(&shard->wake_tick, elapse_wheel_next(&shard->wheel));
+    uint64_t next = elapse_wheel_next(&shard->wheel);
+    if (shard->first_lease != NULL && shard->first_lease->until_tick < next)
+        next = shard->first_lease->until_tick;
+    atomic_store(&shard->wake_tick, next);
     /* Once the wall clock was set back, the wheel is ahead of it and does not know when its tasks
      * are due. */
     if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
@@ -155,6 +158,10 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         expect_recurrence(task);
     else
         elapse__shard_uncount_pending(shard);
+    if (elapse__lease_of(task) != NULL) {
+        task->extra->lease->attempt = 1;
+        task->extra->lease->intended_ns = intended_ns;
+    }
     shard->running++;
     shard->begun++;
     count_lateness(shard, actual_ns > intended_ns ? actual_ns - intended_ns : 0);
@@ -166,6 +173,7 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
         .wall_clock = recurrence != NULL && recurrence->wall_clock,
         .number = recurrence == NULL ? 1 : recurrence->number,
         .missed = recurrence == NULL ? 0 : recurrence->missed,
+        .attempt = 1,
         .handle = elapse__handle_of(shard, task),
         .intended_ns = intended_ns,
         .actual_ns = actual_ns,

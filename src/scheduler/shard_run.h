@@ -17,6 +17,7 @@ struct elapse__begun {
     bool wall_clock;                             /* the times are by the wall clock */
     uint64_t number;
     uint64_t missed;
+    uint64_t attempt;
     struct elapse_handle handle;
     uint64_t intended_ns;
     uint64_t actual_ns;

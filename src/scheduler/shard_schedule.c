@@ -82,6 +82,8 @@ static struct elapse__task *take_task(struct elapse__shard *shard,
     task->action = described->action;
     task->context = described->context;
     task->extra = extra;
+    if (extra != NULL && extra->lease != NULL)
+        extra->lease->task = task;
     task->runs_again = false;
     task->cancelled = false;
     task->waited = false;

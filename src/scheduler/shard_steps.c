@@ -186,6 +186,7 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
         ended->destructor = task->extra->destructor;
         ended->extra = task->extra;
         ended->recurrence = task->extra->recurrence;
+        ended->lease = task->extra->lease;
     }
     if (elapse__has_destructor(&ended->destructor))
         note_destroying(shard, task, ended);

@@ -15,6 +15,7 @@ struct elapse__ended_task {
     enum elapse_end reason;
     struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
+    struct elapse__lease *lease;
     struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
     /* NULL, or the key of the task, which no other task may use until the context is destroyed. */
     struct elapse__key *held_key;

@@ -90,11 +90,23 @@ static inline bool elapse__has_destructor(const struct elapse__destructor *destr
     return destructor->destroy != NULL || destructor->ended != NULL;
 }
 
+/* How long a taken task is held; only in pull mode with leases. lease.h has the functions. */
+struct elapse__lease {
+    struct elapse__task *task;
+    struct elapse__lease *previous; /* in the list of its shard, while the task is held ... */
+    struct elapse__lease *next;     /* ... or its lease has expired */
+    uint64_t until_tick;            /* from this tick on it is not held any more */
+    uint64_t number;                /* how often the task was taken */
+    uint64_t attempt;               /* how often it was taken for this run */
+    uint64_t intended_ns;           /* of this run */
+};
+
 /* Fields that only some tasks need. */
 struct elapse__task_extra {
     struct elapse__destructor destructor;
     struct elapse__key *key;               /* NULL: no key */
     struct elapse__recurrence *recurrence; /* NULL: it runs once, by the monotonic clock */
+    struct elapse__lease *lease;           /* NULL: the scheduler has no leases */
     uint64_t noted_tick; /* the deadline of a task that was WAITING; 0: the timer has it */
     bool replaced;       /* while RUNNING and `cancelled`: because another task has taken its key */
 };
@@ -143,6 +155,12 @@ static inline struct elapse__recurrence *elapse__recurrence_of(const struct elap
 static inline struct elapse__key *elapse__key_of(const struct elapse__task *task)
 {
     return task->extra == NULL ? NULL : task->extra->key;
+}
+
+/* Returns NULL if the scheduler has no leases. Requires that the task has not ended. */
+static inline struct elapse__lease *elapse__lease_of(const struct elapse__task *task)
+{
+    return task->extra == NULL ? NULL : task->extra->lease;
 }
 
 #endif

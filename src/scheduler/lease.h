@@ -1,0 +1,43 @@
+/*
+ * Leases of taken tasks. All leases of a scheduler have the same length, so a list in the order of
+ * taking is a list in the order of expiry:
+ *
+ *      first_lease -> until 10 -> until 12 -> until 15 <- last_lease
+ *                        |                       ^
+ *                        +------- extend --------+      take: appended here
+ *
+ * A lease that has expired stays in the list, and its task stays RUNNING, until the next take hands
+ * the task out again, or ends it if it was cancelled. The functions require the lock of the shard.
+ */
+#ifndef ELAPSE__LEASE_H
+#define ELAPSE__LEASE_H
+
+#include "shard_run.h"
+
+/* Begins a lease for a task that is RUNNING and has none. */
+void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *lease,
+                         uint64_t until_tick);
+
+/* Takes a lease out of the list. */
+void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease);
+
+/* Returns whether the thread that took the task for the time `number` still holds it. */
+bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uint64_t now_tick);
+
+/* Returns the task whose lease has expired first, and takes the lease out of the list. Returns NULL
+ * if none has expired. */
+struct elapse__task *elapse__lease_take_expired(struct elapse__shard *shard, uint64_t now_tick);
+
+/* Begins another attempt of a task whose lease has expired. `actual_ns` is the time by the clock of
+ * the task. */
+struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
+                                                 struct elapse__task *task, uint64_t actual_ns);
+
+/* Ends a task whose lease has expired, for this reason, because the shard is closed. */
+void elapse__lease_remove_expired(struct elapse__shard *shard, struct elapse__task *task,
+                                  enum elapse_end reason, struct elapse__ended_task *ended);
+
+/* Returns whether a thread holds a task of the shard, or is about to finish one. */
+bool elapse__lease_any_held(const struct elapse__shard *shard, uint64_t now_tick);
+
+#endif

@@ -1,0 +1,426 @@
+/*
+ * Leases in pull mode: a taken task is held for a time and no longer, and at any time by one taker
+ * at most.
+ */
+#include "fixture.h"
+#include "pulling.h"
+#include "recurring.h"
+#include "wall_clock.h"
+
+#define LEASE T(10)
+
+static struct elapse_scheduler *lease_new(void)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
+
+    options.pull = true;
+    options.lease_ns = LEASE;
+    return scheduler_new(&options);
+}
+
+static void expect_done(struct elapse_scheduler *scheduler, const struct elapse_taken *taken,
+                        enum elapse_error expected)
+{
+    assert_int_equal(elapse_task_done_taken(scheduler, taken), expected);
+}
+
+static struct elapse_taken take_attempt(struct elapse_scheduler *scheduler, char name,
+                                        uint64_t attempt)
+{
+    struct elapse_taken taken = take(scheduler, name);
+
+    assert_int_equal(taken.run.attempt, attempt);
+    return taken;
+}
+
+/* ---- held ---- */
+
+static void within_its_lease_a_task_is_held(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)add(scheduler, 'a', T(1));
+    go_to(scheduler, T(1));
+    taken = take_attempt(scheduler, 'a', 1);
+    assert_int_equal(taken.lease_until_ns, T(11));
+    go_to(scheduler, T(11) - 1);
+    expect_nothing(scheduler);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    assert_int_equal(ends_of('a'), 1);
+    expect_done(scheduler, &taken, ELAPSE_ERROR_GONE);
+    go_to(scheduler, T(50));
+    expect_nothing(scheduler);
+    scheduler_end(scheduler);
+}
+
+static void an_expired_lease_makes_the_task_due_again(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_handle handle = add(scheduler, 'a', T(1));
+    struct elapse_taken first;
+    struct elapse_taken second;
+
+    (void)state;
+    go_to(scheduler, T(2));
+    first = take_attempt(scheduler, 'a', 1);
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_scheduler_next_ns(scheduler), T(12));
+    go_to(scheduler, T(12));
+    expect_done(scheduler, &first, ELAPSE_ERROR_GONE); /* though nobody else has it yet */
+    second = take_attempt(scheduler, 'a', 2);
+    assert_true(same_handle(second.run.handle, handle));
+    assert_int_equal(second.run.number, 1);
+    assert_int_equal(second.run.intended_ns, T(1));
+    assert_int_equal(second.run.actual_ns, T(12));
+    assert_int_equal(second.lease_until_ns, T(22));
+    expect_nothing(scheduler);
+    expect_done(scheduler, &first, ELAPSE_ERROR_GONE);
+    assert_int_equal(elapse_task_extend_lease(scheduler, &first), ELAPSE_ERROR_GONE);
+    assert_int_equal(ends(), 0);
+    expect_done(scheduler, &second, ELAPSE_OK);
+    assert_int_equal(ends_of('a'), 1);
+    assert_int_equal(statistics_of(scheduler).begun, 1);
+    scheduler_end(scheduler);
+}
+
+static void an_extended_lease_lasts_from_then_on(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_taken a;
+    struct elapse_taken b;
+
+    (void)state;
+    (void)add(scheduler, 'a', T(1));
+    (void)add(scheduler, 'b', T(1));
+    go_to(scheduler, T(1));
+    a = take_attempt(scheduler, 'a', 1);
+    b = take_attempt(scheduler, 'b', 1);
+    go_to(scheduler, T(8));
+    assert_int_equal(elapse_task_extend_lease(scheduler, &a), ELAPSE_OK);
+    assert_int_equal(a.lease_until_ns, T(18));
+    go_to(scheduler, T(11));
+    expect_done(scheduler, &b, ELAPSE_ERROR_GONE);
+    b = take_attempt(scheduler, 'b', 2);
+    expect_nothing(scheduler);
+    expect_done(scheduler, &a, ELAPSE_OK);
+    expect_done(scheduler, &b, ELAPSE_OK);
+    assert_int_equal(ends(), 2);
+    scheduler_end(scheduler);
+}
+
+/* An old claim does not end a later run of the task. */
+static void a_late_claim_does_not_fit_a_later_run(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = periodic('a', T(20));
+    struct elapse_taken first;
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)schedule_at(scheduler, &task, T(1));
+    go_to(scheduler, T(1));
+    first = take_attempt(scheduler, 'a', 1);
+    go_to(scheduler, T(11));
+    taken = take_attempt(scheduler, 'a', 2);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    go_to(scheduler, T(21));
+    taken = take_attempt(scheduler, 'a', 1);
+    assert_int_equal(taken.run.number, 2);
+    expect_done(scheduler, &first, ELAPSE_ERROR_GONE);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+/* ---- keys, cancelling, rescheduling ---- */
+
+static void a_dead_taker_does_not_keep_its_key(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)schedule_at(scheduler, &task, T(1));
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1);
+    task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
+    (void)schedule_at(scheduler, &task, T(2));
+    go_to(scheduler, T(5));
+    expect_nothing(scheduler);
+    go_to(scheduler, T(11));
+    taken = take_attempt(scheduler, 'a', 2); /* no task is lost, and still one at a time */
+    expect_nothing(scheduler);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    taken = take_attempt(scheduler, 'b', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    scheduler_end(scheduler);
+    assert_int_equal(ends(), 2);
+}
+
+static void a_cancelled_task_ends_when_its_lease_has_expired(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
+    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+    struct elapse_taken late;
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(1));
+    late = take_attempt(scheduler, 'a', 1);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
+    (void)schedule_at(scheduler, &task, T(2));
+    go_to(scheduler, T(11));
+    taken = take_attempt(scheduler, 'b', 1);
+    assert_int_equal(ends_of('a'), 1);
+    assert_int_equal(state_of(scheduler, handle), ELAPSE_TASK_GONE);
+    expect_done(scheduler, &late, ELAPSE_ERROR_GONE);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+static void a_reschedule_holds_after_another_attempt(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_handle handle = add(scheduler, 'a', T(1));
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1);
+    assert_int_equal(elapse_task_reschedule_at(scheduler, handle, T(40)), ELAPSE_OK);
+    go_to(scheduler, T(11));
+    taken = take_attempt(scheduler, 'a', 2);
+    assert_int_equal(taken.run.intended_ns, T(1));
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    expect_nothing(scheduler);
+    go_to(scheduler, T(40));
+    taken = take_attempt(scheduler, 'a', 1);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    assert_int_equal(ends_of('a'), 1);
+    scheduler_end(scheduler);
+}
+
+static void a_task_by_the_wall_clock_has_a_lease_too(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = task_with_end('a');
+    struct elapse_taken taken;
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS), ELAPSE_OK);
+    (void)schedule_by_wall_clock(scheduler, &task, WALL_NS);
+    (void)take_attempt(scheduler, 'a', 1);
+    go_to(scheduler, T(10));
+    taken = take_attempt(scheduler, 'a', 2);
+    assert_true(taken.run.wall_clock);
+    assert_int_equal(taken.run.intended_ns, WALL_NS);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+/* ---- closing ---- */
+
+static size_t handed_back;
+static uint64_t handed_back_deadline_ns;
+
+static void count_handed_back(const struct elapse_handed_back *task, void *context)
+{
+    (void)context;
+    handed_back++;
+    handed_back_deadline_ns = task->deadline_ns;
+}
+
+static void closing_does_not_wait_for_expired_leases(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
+    struct elapse_handle handle;
+    struct elapse_taken late;
+
+    (void)state;
+    (void)schedule_at(scheduler, &task, T(1));
+    handle = add(scheduler, 'c', T(1));
+    task = periodic('p', T(1));
+    (void)schedule_at(scheduler, &task, T(1));
+    go_to(scheduler, T(1));
+    late = take_attempt(scheduler, 'a', 1);
+    (void)take_attempt(scheduler, 'c', 1);
+    (void)take_attempt(scheduler, 'p', 1);
+    task = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
+    (void)schedule_at(scheduler, &task, T(2));
+    go_to(scheduler, T(3)); /* b waits for a */
+    expect_nothing(scheduler);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_RUNNING);
+    go_to(scheduler, T(11));
+    handed_back = 0;
+    assert_int_equal(
+        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, count_handed_back, NULL),
+        ELAPSE_OK);
+    assert_int_equal(handed_back, 3); /* a, b and p */
+    assert_int_equal(ends_of('c'), 1);
+    assert_int_equal(ends(), 1);
+    expect_done(scheduler, &late, ELAPSE_ERROR_GONE);
+    scheduler_end(scheduler);
+}
+
+static void dropping_ends_tasks_with_expired_leases(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+
+    (void)state;
+    (void)add(scheduler, 'a', T(1));
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1);
+    go_to(scheduler, T(11));
+    scheduler_end(scheduler);
+    assert_int_equal(ends_of('a'), 1);
+}
+
+/* ---- real time ---- */
+
+static struct elapse_scheduler *real_lease_new(void)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler;
+
+    elapse_scheduler_options_init(&options);
+    options.pull = true;
+    options.lease_ns = 20 * ELAPSE_MILLISECOND_NS;
+    scheduler = scheduler_new(&options);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    return scheduler;
+}
+
+static void a_thread_that_waits_takes_over(void **state)
+{
+    struct elapse_scheduler *scheduler = real_lease_new();
+    struct elapse_task task = task_with_end('a');
+    struct elapse_taken first;
+    struct elapse_taken second;
+
+    (void)state;
+    (void)schedule_after(scheduler, &task, 0);
+    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &first), ELAPSE_OK);
+    assert_int_equal(elapse_task_take(scheduler, ELAPSE_NEVER, &second), ELAPSE_OK);
+    assert_int_equal(second.run.attempt, 2);
+    assert_true(second.run.actual_ns >= first.lease_until_ns);
+    expect_done(scheduler, &first, ELAPSE_ERROR_GONE);
+    scheduler_end(scheduler); /* waits for the second lease, and ends the task */
+    assert_int_equal(ends_of('a'), 1);
+}
+
+/* Threads that sometimes die with a task: no task is lost, and no task is done twice. */
+enum { TASKS = 400, TAKERS = 4 };
+static atomic_uint done_counts[TASKS];
+static atomic_uint done_total;
+
+static void *take_and_sometimes_die(void *context)
+{
+    struct elapse_scheduler *scheduler = context;
+    struct elapse_taken taken;
+    unsigned turn = 0;
+
+    while (elapse_task_take(scheduler, ELAPSE_NEVER, &taken) == ELAPSE_OK) {
+        if (++turn % 5 == 0 && taken.run.attempt < 3)
+            continue;
+        if (elapse_task_done_taken(scheduler, &taken) == ELAPSE_OK) {
+            atomic_fetch_add(&done_counts[number_of(taken.context)], 1);
+            atomic_fetch_add(&done_total, 1);
+        }
+    }
+    return NULL;
+}
+
+static bool all_done(void *context)
+{
+    (void)context;
+    return atomic_load(&done_total) >= TASKS;
+}
+
+static void no_task_is_lost_or_done_twice(void **state)
+{
+    struct elapse_scheduler *scheduler = real_lease_new();
+    pthread_t threads[TAKERS];
+
+    (void)state;
+    atomic_store(&done_total, 0);
+    for (size_t i = 0; i < TASKS; i++)
+        atomic_store(&done_counts[i], 0);
+    for (size_t i = 0; i < TAKERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_sometimes_die, scheduler), 0);
+    for (size_t i = 0; i < TASKS; i++) {
+        struct elapse_task task = task_with_end(i);
+        (void)schedule_after(scheduler, &task, i % 7 * TICK_NS);
+    }
+    wait_until(all_done, NULL);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    for (size_t i = 0; i < TAKERS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    for (size_t i = 0; i < TASKS; i++) {
+        assert_int_equal(atomic_load(&done_counts[i]), 1);
+        assert_int_equal(ends_of(i), 1);
+    }
+    scheduler_end(scheduler);
+}
+
+/* ---- refusals ---- */
+
+static void leases_need_pull_mode_and_claims(void **state)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 1);
+    struct elapse_scheduler *scheduler = NULL;
+    struct elapse_taken taken;
+
+    (void)state;
+    options.lease_ns = LEASE;
+    assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_ERROR_ARGUMENT);
+    scheduler = lease_new();
+    (void)add(scheduler, 'a', 0);
+    taken = take_attempt(scheduler, 'a', 1);
+    assert_int_equal(elapse_task_done(scheduler, taken.run.handle), ELAPSE_ERROR_ARGUMENT);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    scheduler_end(scheduler);
+}
+
+static void without_leases_a_claim_works_too(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_taken taken;
+
+    (void)state;
+    (void)add(scheduler, 'a', 0);
+    taken = take_attempt(scheduler, 'a', 1);
+    assert_int_equal(taken.lease_until_ns, ELAPSE_NEVER);
+    assert_int_equal(elapse_task_extend_lease(scheduler, &taken), ELAPSE_ERROR_ARGUMENT);
+    go_to(scheduler, T(1000));
+    expect_nothing(scheduler);
+    expect_done(scheduler, &taken, ELAPSE_OK);
+    expect_done(scheduler, &taken, ELAPSE_ERROR_GONE);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(within_its_lease_a_task_is_held),
+        cmocka_unit_test(an_expired_lease_makes_the_task_due_again),
+        cmocka_unit_test(an_extended_lease_lasts_from_then_on),
+        cmocka_unit_test(a_late_claim_does_not_fit_a_later_run),
+        cmocka_unit_test(a_dead_taker_does_not_keep_its_key),
+        cmocka_unit_test(a_cancelled_task_ends_when_its_lease_has_expired),
+        cmocka_unit_test(a_reschedule_holds_after_another_attempt),
+        cmocka_unit_test(a_task_by_the_wall_clock_has_a_lease_too),
+        cmocka_unit_test(closing_does_not_wait_for_expired_leases),
+        cmocka_unit_test(dropping_ends_tasks_with_expired_leases),
+        cmocka_unit_test(a_thread_that_waits_takes_over),
+        cmocka_unit_test(no_task_is_lost_or_done_twice),
+        cmocka_unit_test(leases_need_pull_mode_and_claims),
+        cmocka_unit_test(without_leases_a_claim_works_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
