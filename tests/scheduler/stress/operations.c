@@ -96,7 +96,7 @@ static void draw_recurrence(struct draft *draft, struct record *record,
         record->period_ns = ELAPSE_MILLISECOND_NS;
     /* A task that no cancel ends must not make up for millions of occurrences since time 0. */
     if (!record_may_be_cancelled(record) && record->if_missed == ELAPSE_MISSED_BURST)
-        record->if_missed = (enum elapse_missed)random_below(source, 2);
+        record->if_missed = ELAPSE_MISSED_SKIP;
     draft->task.recurrence = record->recurrence;
     draft->task.if_missed = record->if_missed;
     draft->task.period_ns = record->period_ns;
