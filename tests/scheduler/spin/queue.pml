@@ -4,8 +4,8 @@
  * More tasks are due than the queue holds. The clock thread moves what there is room for,
  * notes when there is none (clock_waits), and sleeps without a deadline; workers, of which the
  * second is made when needed, take, kick at half, and run; a thread schedules more tasks meanwhile.
- * Or, with fewer tasks, the system may refuse once to make the second worker; then the clock thread
- * sleeps with a time-out, and tries again.
+ * Or, with fewer tasks, the system may refuse to make the second worker until the clock thread
+ * has slept once, with a time-out; then it tries again.
  * All of them are due at tick 1, which is now. Each even task waits inside its action
  * until the next one has begun, as tasks of users may that need two workers and have them.
  *
@@ -56,7 +56,7 @@ bool clock_waits;
 byte asleep_workers;
 bool waking;
 byte workers_made = 1; /* worker_count */
-bool may_refuse;        /* the system, once */
+bool may_refuse;        /* the system, until the clock thread has slept once */
 byte tasks = TASKS;     /* that there will be */
 bool was_refused;       /* and counts all the same */
 
@@ -128,8 +128,8 @@ inline take_due()
 inline make_worker()
 {
     if
-    :: d_step { idle++; workers_made++ }
-    :: d_step { may_refuse ->
+    :: d_step { idle++; workers_made++; refused = false }
+    :: d_step { may_refuse || refused ->
             may_refuse = false;
 #ifdef MUTANT_REFUSED_COUNTS
             idle++; workers_made++;
@@ -163,18 +163,19 @@ inline put()
     :: else -> skip
     fi;
 #endif
-    d_step { first = 0; count = 0; without_worker = 0; refused = false }
+    d_step { first = 0; count = 0; without_worker = 0 }
 }
 
 /* make_missing_workers: at most one, since there are only two. */
 inline make_missing_workers()
 {
-    refused = false;
 #ifndef MUTANT_ONE_WORKER
     if
     :: atomic { WITHOUT_WORKER > 0 && workers_made < WORKERS -> make_worker() }
-    :: WITHOUT_WORKER == 0 || workers_made == WORKERS -> skip
+    :: WITHOUT_WORKER == 0 || workers_made == WORKERS -> refused = false
     fi
+#else
+    skip
 #endif
 }
 

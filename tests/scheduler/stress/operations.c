@@ -92,9 +92,11 @@ static void draw_recurrence(struct draft *draft, struct record *record,
     record->recurrence = (enum elapse_recurrence)(1 + random_below(source, 2));
     record->if_missed = (enum elapse_missed)random_below(source, 3);
     record->period_ns = 1 + random_below(source, 20 * ELAPSE_MILLISECOND_NS);
-    /* A task that no cancel ends must not have millions of missed occurrences to make up for. */
     if (random_one_in(source, 2) || !record_may_be_cancelled(record))
         record->period_ns = ELAPSE_MILLISECOND_NS;
+    /* A task that no cancel ends must not make up for millions of occurrences since time 0. */
+    if (!record_may_be_cancelled(record) && record->if_missed == ELAPSE_MISSED_BURST)
+        record->if_missed = ELAPSE_MISSED_SKIP;
     draft->task.recurrence = record->recurrence;
     draft->task.if_missed = record->if_missed;
     draft->task.period_ns = record->period_ns;
