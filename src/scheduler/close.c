@@ -32,7 +32,6 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
         shard->runs_all = runs_all;
         elapse__shard_unlock(shard);
     }
-    scheduler->runs_all = runs_all;
 }
 
 /* Runs all tasks that are due at `now`, and those that wait for their key, but begins no wait that
@@ -187,6 +186,7 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
         return false;
     elapse__clock_thread_end(scheduler);
     close_shards(scheduler, how == ELAPSE_CLOSE_RUN_ALL);
+    scheduler->runs_all = how == ELAPSE_CLOSE_RUN_ALL; /* no other thread reads it any more */
     if (runs_tasks(how) &&
         !run_tasks(scheduler, how == ELAPSE_CLOSE_RUN_ALL ? end_of_time : elapse__now(scheduler),
                    until_ns))
