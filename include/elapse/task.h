@@ -250,6 +250,20 @@ elapse_task_schedule_now(struct elapse_scheduler *scheduler, const struct elapse
                          struct elapse_handle *handle);
 
 /*
+ * Calls `action` with `context` after `delay_ns`, once: a short form of elapse_task_schedule_after
+ * for a task without key, destructor and recurrence.
+ *
+ *     if (elapse_after(scheduler, 5 * ELAPSE_SECOND_NS, blink, &lamp, NULL) != ELAPSE_OK)
+ *         ...;
+ *
+ * Errors: as elapse_task_schedule_after.
+ * Cost: as elapse_task_schedule_after.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_after(struct elapse_scheduler *scheduler, uint64_t delay_ns, elapse_action_function *action,
+             void *context, struct elapse_handle *handle);
+
+/*
  * Schedules `task` for a wall-clock time: `unix_ns` nanoseconds after 1970-01-01T00:00:00Z. When
  * the wall clock is set forward, the tasks that it passes are due at once. When it is set back,
  * tasks wait longer, except those that are due already and wait for a worker. A task with a

@@ -103,7 +103,7 @@ class Manual:
                  and re.search(rf"\b(ELAPSE_ERROR_)?{name[len('ELAPSE_ERROR_'):]}\b", text)]
         same = re.match(r"as (\w+)", text)
         for other in header.functions() if same else []:
-            noun = re.match(r"elapse_[a-z]+_", item.name)[0]
+            noun = re.match(r"elapse_([a-z]+_)?", item.name)[0]
             if other.name in (same[1], noun + same[1]) and other.name not in seen:
                 found += self.errors(header, other, (*seen, item.name))
         return sorted(set(found), key=list(self.constants).index)

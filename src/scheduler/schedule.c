@@ -103,3 +103,11 @@ enum elapse_error elapse_task_schedule_now(struct elapse_scheduler *scheduler,
 {
     return elapse_task_schedule_at(scheduler, task, elapse__tick_now_ns(scheduler), handle);
 }
+
+enum elapse_error elapse_after(struct elapse_scheduler *scheduler, uint64_t delay_ns,
+                               elapse_action_function *action, void *context,
+                               struct elapse_handle *handle)
+{
+    const struct elapse_task task = {.action = action, .context = context};
+    return elapse_task_schedule_after(scheduler, &task, delay_ns, handle);
+}

@@ -1,0 +1,56 @@
+/*
+ * The short form: a function, a context and a delay.
+ */
+#include "fixture.h"
+
+static void it_runs_once_after_the_delay(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle handle = {0, 0, 0};
+
+    (void)state;
+    assert_int_equal(step(scheduler, 3 * TICK_NS), 0);
+    assert_int_equal(elapse_after(scheduler, 5 * TICK_NS, write_run, name_of('a'), &handle),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_after(scheduler, 6 * TICK_NS, write_run, name_of('b'), NULL),
+                     ELAPSE_OK);
+    expect_step(scheduler, 8 * TICK_NS - 1, "");
+    expect_step(scheduler, 8 * TICK_NS, "a");
+    assert_true(same_handle(run_at(0).run.handle, handle));
+    expect_step(scheduler, 100 * TICK_NS, "b");
+    scheduler_end(scheduler);
+}
+
+static void its_handle_cancels_it(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+    struct elapse_handle handle = {0, 0, 0};
+
+    (void)state;
+    assert_int_equal(elapse_after(scheduler, TICK_NS, write_run, name_of('a'), &handle), ELAPSE_OK);
+    assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
+    expect_step(scheduler, 9 * TICK_NS, "");
+    scheduler_end(scheduler);
+}
+
+static void it_is_refused_as_the_long_form_is(void **state)
+{
+    struct elapse_scheduler *scheduler = manual_new(TICK_NS, 1);
+
+    (void)state;
+    assert_int_equal(elapse_after(scheduler, 0, NULL, NULL, NULL), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_after(scheduler, 0, write_run, NULL, NULL), ELAPSE_ERROR_CLOSED);
+    scheduler_end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_runs_once_after_the_delay),
+        cmocka_unit_test(its_handle_cancels_it),
+        cmocka_unit_test(it_is_refused_as_the_long_form_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
