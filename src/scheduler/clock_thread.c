@@ -62,6 +62,8 @@ bool elapse__deliver(struct elapse_scheduler *scheduler, struct elapse__ticks no
             }
             scheduler->next_shard = (scheduler->next_shard + 1) % shards;
         }
+        if (any)
+            now = elapse__now_if_set_back(scheduler, now);
     } while (any);
     return true;
 }

@@ -6,6 +6,7 @@
 #include "clock_thread.h"
 #include "due_search.h"
 #include "lease.h"
+#include "now.h"
 #include "pull.h"
 #include "run.h"
 #include "scheduler.h"
@@ -49,6 +50,7 @@ static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks n
         (void)elapse__deliver(scheduler, now);
         if (!elapse__work_queue_wait_quiet(&scheduler->queue, until_ns))
             return false;
+        now = elapse__now_if_set_back(scheduler, now);
     } while (elapse__is_anything_due(scheduler, now));
     return true;
 }

@@ -76,3 +76,12 @@ struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *schedul
                                              scheduler->options.tick_ns);
     return now;
 }
+
+struct elapse__ticks elapse__now_if_set_back(const struct elapse_scheduler *scheduler,
+                                             struct elapse__ticks now)
+{
+    uint64_t wall_clock = elapse__now(scheduler).wall_clock;
+    if (wall_clock < now.wall_clock && !scheduler->runs_all)
+        now.wall_clock = wall_clock;
+    return now;
+}

@@ -17,6 +17,12 @@ struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *schedul
                                           const struct elapse__shard *shard,
                                           struct elapse__ticks now);
 
+/* Returns `now` with an earlier wall clock if that clock was set back since: then fewer tasks are
+ * due. A loop that goes on while tasks are due at `now` must call it each time, or it would wait
+ * for a task that is not due any more. */
+struct elapse__ticks elapse__now_if_set_back(const struct elapse_scheduler *scheduler,
+                                             struct elapse__ticks now);
+
 /* Returns the time by the wall clock or by the monotonic clock. */
 uint64_t elapse__time_for(const struct elapse_scheduler *scheduler, bool wall_clock);
 

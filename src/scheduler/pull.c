@@ -268,6 +268,8 @@ static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *
         ELAPSE__ASSERT_THAT(count, <=, capacity);
         if (count == before && is_closing(scheduler))
             break;
+        if (count == before)
+            now = elapse__now_if_set_back(scheduler, now);
     }
     return count;
 }

@@ -150,10 +150,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
     size_t ran = 0;
     struct elapse__ticks until;
     while (!is_over(ending)) {
-        /* An action may have set the wall clock back: then fewer tasks are due. */
-        uint64_t wall_clock = elapse__now(scheduler).wall_clock;
-        if (wall_clock < now.wall_clock && !scheduler->runs_all)
-            now.wall_clock = wall_clock;
+        now = elapse__now_if_set_back(scheduler, now); /* an action may have set it */
         struct elapse__shard *first = elapse__first_due(scheduler, now, &until);
         if (first == NULL)
             break;

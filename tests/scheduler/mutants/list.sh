@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # some of the C code has backticks
 # The mutants. Each call plants one fault:
 #
 #     mutant NAME FILE ORIGINAL REPLACEMENT

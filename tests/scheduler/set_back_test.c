@@ -1,0 +1,74 @@
+/*
+ * The wall clock is set back between a thread's reading of it and its search for due tasks. A task
+ * that was due by the reading is not due any more; nobody waits for it, and tasks by the other
+ * clock go on.
+ */
+#include "../support/fake_os.h"
+#include "fixture.h"
+#include "wall_clock.h"
+
+#define T(ticks) ((uint64_t)(ticks)*TICK_NS)
+
+static void set_back(void *context)
+{
+    (void)context;
+    fake_os_set_wall_clock(FAKE_WALL_CLOCK_NS - ELAPSE_HOUR_NS);
+}
+
+static struct elapse_scheduler *fake_new(bool pull)
+{
+    struct elapse_scheduler_options options;
+
+    fake_os_begin();
+    elapse_scheduler_options_init(&options);
+    options.workers = 1;
+    options.shards = 1;
+    options.pull = pull;
+    return scheduler_new(&options);
+}
+
+static void a_take_does_not_wait_for_a_task_that_is_not_due_any_more(void **state)
+{
+    struct elapse_scheduler *scheduler = fake_new(true);
+    struct elapse_task task = task_named('a');
+    struct elapse_taken taken;
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
+    fake_os_advance(T(2));
+    fake_os_at_next_reading(ELAPSE__OS_WALL_CLOCK, set_back, NULL);
+    assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_ERROR_NOTHING_DUE);
+    scheduler_end(scheduler);
+    fake_os_end();
+}
+
+static void the_clock_thread_goes_on(void **state)
+{
+    struct elapse_scheduler *scheduler = fake_new(false);
+    struct elapse_task task = task_named('a');
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    (void)schedule_by_wall_clock(scheduler, &task, FAKE_WALL_CLOCK_NS + T(1));
+    fake_os_wait_idle();
+    set_back(NULL);
+    fake_os_wait_idle();
+    task = task_named('b'); /* by the other clock */
+    (void)schedule_at(scheduler, &task, fake_os_now_ns(ELAPSE__OS_MONOTONIC) + T(1));
+    fake_os_advance(T(1));
+    wait_for_runs(1);
+    expect_runs("b");
+    scheduler_end(scheduler);
+    fake_os_end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_take_does_not_wait_for_a_task_that_is_not_due_any_more),
+        cmocka_unit_test(the_clock_thread_goes_on),
+    };
+
+    return cmocka_run_group_tests_name("set_back", tests, NULL, NULL);
+}
