@@ -81,7 +81,7 @@ mutant next_cascade_forgets_the_slot_at_the_pointer src/structures/wheel_cascade
 mutant populous_slot_stays_so_when_empty src/structures/wheel_slots.h \
     '    if (elapse__bitmap_has(wheel->populous, slot))
         elapse__wheel_clear_bit(wheel->populous, &wheel->populous_words, slot);' \
-    ''
+    '' hangs
 mutant front_trail_outlives_a_stop src/structures/wheel_hints.h \
     '} else if (trail->stopped != wheel->stopped) {' \
     '} else if (false) {'
@@ -142,7 +142,7 @@ mutant bit_not_cleared src/structures/wheel_slots.h \
     ''
 mutant word_bit_not_cleared src/structures/wheel_slots.h \
     '*words &= ~(UINT64_C(1) << slot / 64);' \
-    ';'
+    ';' hangs
 mutant word_bit_cleared_too_soon src/structures/wheel_slots.h \
     '    if (*word == 0)
         *words' \
