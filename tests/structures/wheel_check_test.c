@@ -258,6 +258,38 @@ static void check_finds_a_cascade_of_the_wrong_slot(void **state)
     assert_int_equal(elapse_wheel_check(&wheel), 0);
 }
 
+static void check_finds_a_slot_that_is_not_cascaded_in_time(void **state)
+{
+    enum { TIMERS = ELAPSE__WHEEL_FEW + 1, DEADLINE = 1300 };
+    static struct damage_case damage;
+    struct elapse_wheel *wheel = &damage.wheel;
+    struct elapse_timer timers[TIMERS] = {0};
+
+    (void)state;
+    memset(&damage, 0, sizeof damage);
+    open_wheel(wheel, 1000);
+    for (size_t i = 0; i < TIMERS; i++)
+        elapse_wheel_start(wheel, &timers[i], DEADLINE);
+    assert_int_equal(elapse_wheel_check(wheel), 0);
+    assert_true(wheel->populous_words != 0);
+    damage.sound = *wheel;
+    /* Late: the slot begins with tick 1280. */
+    wheel->ahead = 1280;
+    wheel->wake = 1280;
+    assert_int_equal(elapse_wheel_check(wheel), 0);
+    wheel->ahead = 1281;
+    expect_damage(&damage, 10);
+    wheel->ahead = ELAPSE_NEVER;
+    expect_damage(&damage, 10);
+    /* Neither a slot of level 0 nor an empty one is cascaded. */
+    wheel->populous[0] = 1;
+    wheel->populous_words |= 1;
+    expect_damage(&damage, 10);
+    wheel->populous[ELAPSE__WHEEL_WORDS - 1] = 1;
+    wheel->populous_words |= UINT64_C(1) << (ELAPSE__WHEEL_WORDS - 1);
+    expect_damage(&damage, 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +301,7 @@ int main(void)
         cmocka_unit_test(check_finds_a_pointer_past_a_slot),
         cmocka_unit_test(check_finds_a_least_outside_its_slot),
         cmocka_unit_test(check_finds_a_cascade_of_the_wrong_slot),
+        cmocka_unit_test(check_finds_a_slot_that_is_not_cascaded_in_time),
     };
 
     return cmocka_run_group_tests_name("wheel_check", tests, NULL, NULL);
