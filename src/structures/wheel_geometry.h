@@ -166,10 +166,12 @@ static inline unsigned elapse__wheel_slot_for(const struct elapse_wheel *wheel, 
             return elapse__wheel_slot_on(1, deadline);
         return elapse__wheel_slot_on(0, deadline);
     }
+    if (deadline <= wheel->last[3])
+        return elapse__wheel_slot_on(3, deadline);
     unsigned highest = elapse__highest_bit(deadline - wheel->pointer);
     unsigned level = 1 + (highest - ELAPSE__WHEEL_LEVEL_0_BITS) / ELAPSE__WHEEL_DIGIT_BITS;
     level -= deadline <= wheel->last[level - 1];
-    ELAPSE__ASSERT(level >= 3);
+    ELAPSE__ASSERT(level > 3);
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
     return elapse__wheel_slot_on(level, deadline);
 }
