@@ -268,7 +268,7 @@ static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *
         ELAPSE__ASSERT_THAT(count, <=, capacity);
         if (count == before && is_closing(scheduler))
             break;
-        if (count == before)
+        if (count == before && elapse__earliest_wakes(scheduler).wall_clock <= now.wall_clock)
             now = elapse__now_if_set_back(scheduler, now);
     }
     return count;

@@ -123,7 +123,10 @@ static bool is_named(const struct walk *walk, const struct dumb_cron *dumb, size
         if (dumb_matches(dumb, &walk->locals[i]))
             return true;
     }
-    if (dumb->fields[2].items[0].kind != DUMB_STAR || walk->local_s[at] == walk->highest_s[at])
+    /* While an hour is repeated, no new local time is reached. The last minute of it equals the
+     * highest local time, and is repeated all the same. */
+    bool is_repeated = walk->highest_s[at] == walk->highest_s[at - 1];
+    if (dumb->fields[2].items[0].kind != DUMB_STAR || !is_repeated)
         return false;
     struct dumb_time again = dumb_time_of(walk->local_s[at]);
     return dumb_matches(dumb, &again);
