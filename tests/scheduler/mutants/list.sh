@@ -33,17 +33,19 @@ mutant no_relock_after_losing_a_wheel src/scheduler/admission.c \
     elapse__shard_lock(shard);' \
     '    elapse__release(memory, wheel, sizeof *wheel);'
 mutant no_relock_after_an_action src/scheduler/run.c \
-    '    elapse__shard_lock(shard);
-    struct elapse__ticks started' \
-    '    struct elapse__ticks started'
+    '        elapse__shard_lock(shard);
+        if (!elapse__shard_apply_change' \
+    '        if (!elapse__shard_apply_change'
 mutant no_relock_after_a_destructor src/scheduler/run.c \
     '    elapse__ended_task_dispose(scheduler, &ended);
     elapse__shard_lock(shard);' \
     '    elapse__ended_task_dispose(scheduler, &ended);'
-mutant no_relock_when_done src/scheduler/pull.c \
-    '    elapse__shard_lock(shard);
-    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);' \
-    '    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);'
+mutant no_relock_after_an_expired_task_ended src/scheduler/pull.c \
+    '    elapse__ended_task_dispose(scheduler, &ended);
+    elapse__shard_lock(shard);
+}' \
+    '    elapse__ended_task_dispose(scheduler, &ended);
+}'
 mutant action_under_the_lock src/scheduler/run.c \
     '    elapse__shard_unlock(shard);
     perform(scheduler, &begun);' \
@@ -157,7 +159,7 @@ mutant taker_keeps_its_older_reading src/scheduler/pull.c \
     ''
 mutant older_place_in_the_queue_counts src/scheduler/run.c \
     'task->state == ELAPSE__TASK_QUEUED &&
-        task->when.queue_number == queued.number)' \
+        task->when.due.queue_number == queued.number)' \
     'task->state == ELAPSE__TASK_QUEUED)'
 mutant refused_worker_is_not_tried_again src/scheduler/clock_thread.c \
     'staffing == REFUSED ? *retry_ns : ELAPSE_NEVER' \
