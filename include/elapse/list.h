@@ -47,19 +47,19 @@ struct elapse_list_cursor {
 
 /* A task, as it was when it was listed. */
 struct elapse_listed {
-    struct elapse_handle handle;  /* names the task */
-    enum elapse_task_state state; /* PENDING or RUNNING */
-    bool runs_again;              /* RUNNING: it recurs, or was rescheduled meanwhile */
-    bool wall_clock;              /* deadline_ns is a wall-clock time */
+    struct elapse_handle handle;       /* names the task */
+    enum elapse_task_state state;      /* PENDING or RUNNING */
+    enum elapse_recurrence recurrence; /* NEVER: it runs once */
+    bool runs_again;                   /* RUNNING: it recurs, or was rescheduled meanwhile */
+    bool wall_clock;                   /* deadline_ns is a wall-clock time */
     /* The deadline, rounded up to a tick, for which it is pending or was begun. */
     uint64_t deadline_ns;
     elapse_action_function *action; /* as scheduled */
     /* As scheduled. It may be destroyed as soon as the task ends, which may be before the call
      * returns. */
     void *context;
-    enum elapse_recurrence recurrence; /* NEVER: it runs once */
-    uint64_t period_ns;                /* PERIOD and AFTER_EACH */
-    size_t key_bytes;                  /* length of the whole key; 0: it has none */
+    uint64_t period_ns; /* PERIOD and AFTER_EACH */
+    size_t key_bytes;   /* length of the whole key; 0: it has none */
     /* The first bytes of the key. elapse_task_key copies the whole of a longer one. */
     unsigned char key[ELAPSE_LISTED_KEY_BYTES];
 };

@@ -133,6 +133,7 @@ static void note_destroying(struct elapse__shard *shard, const struct elapse__ta
                             struct elapse__ended_task *ended)
 {
     ELAPSE__ASSERT(ended->shard == NULL);
+    ELAPSE__ASSERT(task->extra != NULL);
     ended->shard = shard;
     ended->handle = elapse__handle_of(shard, task);
     ended->waited = task->waited;

@@ -58,7 +58,7 @@ static void a_task_that_waits_for_its_key_is_overdue(void **state)
     (void)schedule_at(scheduler, &a, T(1));
     go_to(scheduler, T(1));
     struct elapse_taken taken = take(scheduler, 'a');
-    struct elapse_handle handle = schedule_at(scheduler, &b, T(2));
+    (void)schedule_at(scheduler, &b, T(2));
     add(scheduler, 'c', T(4));
     go_to(scheduler, T(5));
     expect_taken(scheduler, "c");
@@ -71,7 +71,8 @@ static void a_task_that_waits_for_its_key_is_overdue(void **state)
     (void)schedule_at(scheduler, &a, T(6));
     go_to(scheduler, T(6));
     taken = take(scheduler, 'a');
-    handle = schedule_at(scheduler, &b, T(7));
+    struct elapse_handle handle = schedule_at(scheduler, &b, T(7));
+
     go_to(scheduler, T(9));
     expect_nothing(scheduler);
     expect_overdue(scheduler, T(2));
