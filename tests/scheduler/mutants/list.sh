@@ -197,10 +197,9 @@ static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns,
     elapse__lock(&scheduler->pull_lock);
     if (scheduler->pull_turn_taken && !is_closing(scheduler) && in_time) {'
 mutant refused_alarm_counts_as_set src/scheduler/sleeper.c \
-    '    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) == 0)
-        atomic_store(&alarm->armed_tick, tick);' \
-    '    (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));
-    atomic_store(&alarm->armed_tick, tick);'
+    '    if (elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns)) != 0)
+        return false;' \
+    '    (void)elapse__os->alarm_set(&alarm->os, elapse__tick_begins_ns(tick, sleeper->tick_ns));'
 mutant start_does_not_try_its_alarms src/scheduler/sleeper.c \
     '        elapse__os->alarm_set(&sleeper->monotonic.os, ELAPSE__OS_NEVER) == 0 &&
         elapse__os->alarm_set(&sleeper->wall_clock.os, ELAPSE__OS_NEVER) == 0)' \
