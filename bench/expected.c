@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "measure.h"
+#include "tails.h"
 #include "workload.h"
 
 static void fire(struct fired *fired, uint64_t tick)
@@ -32,7 +33,7 @@ static void fire_and_rearm(struct fired *fired, uint64_t *deadline, uint64_t now
 
 /* The deadlines lie in workspace->nodes. */
 static struct fired expect_restarts(struct workspace *workspace, struct generator *generator,
-                                    uint64_t tick)
+                                    uint64_t tick, enum workload workload)
 {
     uint64_t *deadlines = workspace->nodes;
     uint64_t operations = restart_operations(workspace->timers);
@@ -41,7 +42,7 @@ static struct fired expect_restarts(struct workspace *workspace, struct generato
         uint64_t *deadline = &deadlines[below(generator, workspace->timers)];
         uint64_t now = tick + done / RESTARTS_A_TICK;
         fire_and_rearm(&fired, deadline, now);
-        *deadline = now + TIME_TO_LIVE;
+        *deadline = now + restart_delay(workload, generator);
     }
     uint64_t last = tick + (operations + RESTARTS_A_TICK - 1) / RESTARTS_A_TICK;
     for (size_t i = 0; i < workspace->timers; i++)
@@ -49,13 +50,13 @@ static struct fired expect_restarts(struct workspace *workspace, struct generato
     return fired;
 }
 
-static struct fired expect_restart(struct workspace *workspace)
+static struct fired expect_restart(struct workspace *workspace, enum workload workload)
 {
     struct generator generator = {GENERATOR_SEED};
     uint64_t *deadlines = workspace->nodes;
     for (size_t i = 0; i < workspace->timers; i++)
         deadlines[i] = 1 + below(&generator, TIME_TO_LIVE);
-    return expect_restarts(workspace, &generator, 0);
+    return expect_restarts(workspace, &generator, 0, workload);
 }
 
 static struct fired expect_one_ttl(struct workspace *workspace)
@@ -64,7 +65,7 @@ static struct fired expect_one_ttl(struct workspace *workspace)
     uint64_t *deadlines = workspace->nodes;
     for (size_t i = 0; i < workspace->timers; i++)
         deadlines[i] = ramp_tick(i, workspace->timers) + TIME_TO_LIVE;
-    return expect_restarts(workspace, &generator, RAMP_TICKS - 1);
+    return expect_restarts(workspace, &generator, RAMP_TICKS - 1, WORKLOAD_ONE_TTL);
 }
 
 static struct fired expect_sparse(void)
@@ -96,14 +97,50 @@ static struct fired expect_burst(struct workspace *workspace, const uint32_t *or
     return fired;
 }
 
+static struct fired expect_tail_burst(size_t timers)
+{
+    struct generator generator = {GENERATOR_SEED};
+    struct fired fired = {0};
+    for (size_t i = 0; i < timers; i++)
+        fire(&fired, TAIL_BURST_FIRST + below(&generator, TAIL_BURST_SPAN));
+    return fired;
+}
+
+/* Fires a timer of the mix if its deadline has come; one that is idle has the deadline 0. */
+static void fire_if_due(struct fired *fired, uint64_t deadline, uint64_t now)
+{
+    if (deadline != 0 && deadline <= now)
+        fire(fired, deadline);
+}
+
+static struct fired expect_mix(struct workspace *workspace)
+{
+    const struct mix_operation *next = tails_mix(workspace);
+    uint64_t *deadlines = workspace->nodes;
+    struct fired fired = {0};
+    for (size_t i = 0; i < workspace->timers; i++, next++)
+        deadlines[next->key] = next->delay;
+    for (uint64_t tick = 1; tick <= MIX_TICKS; tick++) {
+        for (unsigned i = 0; i < MIX_OPERATIONS_A_TICK; i++, next++) {
+            fire_if_due(&fired, deadlines[next->key], tick);
+            deadlines[next->key] = next->delay == 0 ? 0 : tick + next->delay;
+        }
+    }
+    for (size_t i = 0; i < workspace->timers; i++)
+        fire_if_due(&fired, deadlines[i], MIX_TICKS);
+    return fired;
+}
+
 struct fired expected_fired(struct workspace *workspace, enum workload workload)
 {
     switch (workload) {
     case WORKLOAD_DRAIN:
     case WORKLOAD_DRAIN_SHUFFLED:
+    case WORKLOAD_TAIL_DRAIN:
         return expect_drain(workspace->timers);
     case WORKLOAD_RESTART:
-        return expect_restart(workspace);
+    case WORKLOAD_RESTART_ANY:
+        return expect_restart(workspace, workload);
     case WORKLOAD_ONE_TTL:
         return expect_one_ttl(workspace);
     case WORKLOAD_SPARSE:
@@ -112,10 +149,16 @@ struct fired expected_fired(struct workspace *workspace, enum workload workload)
         return expect_burst(workspace, NULL);
     case WORKLOAD_BURST_SHUFFLED:
         return expect_burst(workspace, workspace->arm_order);
+    case WORKLOAD_TAIL_BURST:
+        return expect_tail_burst(workspace->timers);
+    case WORKLOAD_TAIL_MIX:
+        return expect_mix(workspace);
     case WORKLOAD_PAIR:
     case WORKLOAD_IDLE:
     case WORKLOAD_WORST:
-    default: /* the scheduler's workloads have their own checks */
+    case WORKLOAD_TAIL_DRAIN_OBJECTS:
+    case WORKLOAD_TAIL_BURST_OBJECTS: /* they ask for what LW1 and L5k must fire */
+    default:                          /* the scheduler's workloads have their own checks */
         break;
     }
     return (struct fired){0};

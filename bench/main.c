@@ -9,6 +9,19 @@
 #include "measure.h"
 #include "report.h"
 
+/* Sorts the numbers. Insertion sort is enough: there are few, and nearly all are equal. */
+static uint64_t median(uint64_t *numbers, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        uint64_t moved = numbers[i];
+        size_t place = i;
+        for (; place > 0 && numbers[place - 1] > moved; place--)
+            numbers[place] = numbers[place - 1];
+        numbers[place] = moved;
+    }
+    return numbers[count / 2];
+}
+
 /* Returns the median time of many readings in a row. */
 static uint64_t measure_clock_cost_ns(void)
 {
@@ -18,15 +31,19 @@ static uint64_t measure_clock_cost_ns(void)
         uint64_t began = clock_ns();
         costs_ns[i] = clock_ns() - began;
     }
-    /* Insertion sort is enough: there are few readings, and nearly all are equal. */
-    for (size_t i = 1; i < READINGS; i++) {
-        uint64_t moved = costs_ns[i];
-        size_t place = i;
-        for (; place > 0 && costs_ns[place - 1] > moved; place--)
-            costs_ns[place] = costs_ns[place - 1];
-        costs_ns[place] = moved;
+    return median(costs_ns, READINGS);
+}
+
+/* Returns the median of the count when nothing lies between the two readings. */
+static uint64_t measure_cycles_cost(void)
+{
+    enum { READINGS = 1001 };
+    static uint64_t costs[READINGS];
+    for (size_t i = 0; i < READINGS; i++) {
+        uint64_t began = cycles_began();
+        costs[i] = cycles_ended() - began;
     }
-    return costs_ns[READINGS / 2];
+    return median(costs, READINGS);
 }
 
 static void show_progress(enum workload workload, size_t timers, unsigned repetition,
@@ -66,6 +83,8 @@ static void run_all(struct results *results)
     for (size_t size = 0; size < results->options.size_count; size++) {
         struct workspace *workspace =
             workspace_new(results->options.sizes[size], results->options.seconds);
+        workspace->delays = results->options.delays.ticks;
+        workspace->delay_count = results->options.delays.count;
         for (enum workload workload = 0; workload < WORKLOADS; workload++) {
             if (results->options.workloads[workload] && results_run_at(results, size, workload))
                 run_workload(results, workspace, size, workload);
@@ -83,6 +102,7 @@ int main(int argument_count, char **arguments)
     bool shown = true;
 
     results->clock_cost_ns = measure_clock_cost_ns();
+    results->cycles_cost = measure_cycles_cost();
     run_all(results);
     report_table(results, stdout);
     report_aims(results, stdout);
@@ -91,5 +111,6 @@ int main(int argument_count, char **arguments)
     if (options.plots_directory != NULL)
         shown = report_plots(results, options.plots_directory) && shown;
     results_free(results);
+    free(options.delays.ticks);
     return shown && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

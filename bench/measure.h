@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "workload.h"
+
 #ifdef BENCH_RIVALS
 uint64_t clock_ns(void); /* the real clock, not the one of rivals/virtual_time.c */
 #else
@@ -16,6 +18,34 @@ static inline uint64_t clock_ns(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+#endif
+
+/* Counts cycles of the processor's clock, which goes on at the same rate whatever the processor
+ * does. The fences keep the timed call between the two. Where there is no such counter these are
+ * nanoseconds. */
+#if defined(__x86_64__) || defined(__i386__)
+#define CYCLES_UNIT "cycles"
+static inline uint64_t cycles_began(void)
+{
+    __builtin_ia32_lfence();
+    uint64_t cycles = __builtin_ia32_rdtsc();
+    __builtin_ia32_lfence();
+    return cycles;
+}
+static inline uint64_t cycles_ended(void)
+{
+    return cycles_began();
+}
+#else
+#define CYCLES_UNIT "ns"
+static inline uint64_t cycles_began(void)
+{
+    return clock_ns();
+}
+static inline uint64_t cycles_ended(void)
+{
+    return clock_ns();
 }
 #endif
 
@@ -46,6 +76,12 @@ __extension__ typedef unsigned __int128 uint128;
 static inline uint64_t below(struct generator *generator, uint64_t bound)
 {
     return (uint64_t)((uint128)generator_draw(generator) * bound >> 64);
+}
+
+/* Returns the delay of a restart: in W2r any, so that a deadline moves earlier or later. */
+static inline uint64_t restart_delay(enum workload workload, struct generator *generator)
+{
+    return workload == WORKLOAD_RESTART_ANY ? 1 + below(generator, TIME_TO_LIVE) : TIME_TO_LIVE;
 }
 
 /* Makes the compiler forget what it knows about memory, as other code between two calls would.

@@ -24,8 +24,9 @@ static const char usage_text[] =
     "  --quick             the same as --sizes 10k,100k --seconds 1, and 3 repetitions\n"
     "  --workloads LIST    of %s (default all)\n"
     "  --contenders LIST   of %s (default all)\n"
-    "  --repetitions N     runs of each, 1 to %d (default 5, but 1 of S3 and S4)\n"
+    "  --repetitions N     runs of each, 1 to %d (default 5; 1 of S3, S4 and Lx)\n"
     "  --seconds S         how long S3 and S4 last, and S6 at most: 0.1 to 60 (default 5)\n"
+    "  --trace FILE        draw the delays of Lmix from this trace; may be repeated\n"
     "  --csv FILE          write the figures to this file, too\n"
     "  --plots DIRECTORY   draw them as SVG files in this directory, with gnuplot\n"
     "  --help              print this\n"
@@ -186,6 +187,7 @@ enum option_number {
     OPTION_CONTENDERS,
     OPTION_REPETITIONS,
     OPTION_SECONDS,
+    OPTION_TRACE,
     OPTION_CSV,
     OPTION_PLOTS,
     OPTION_HELP,
@@ -199,6 +201,7 @@ static const struct option long_options[] = {
     {"contenders", required_argument, NULL, OPTION_CONTENDERS},
     {"repetitions", required_argument, NULL, OPTION_REPETITIONS},
     {"seconds", required_argument, NULL, OPTION_SECONDS},
+    {"trace", required_argument, NULL, OPTION_TRACE},
     {"csv", required_argument, NULL, OPTION_CSV},
     {"plots", required_argument, NULL, OPTION_PLOTS},
     {"help", no_argument, NULL, OPTION_HELP},
@@ -227,10 +230,13 @@ static void read_option(struct options *options, int option)
         break;
     case OPTION_REPETITIONS:
         options->repetitions = (unsigned)read_count("--repetitions", optarg, 1, REPETITIONS_MOST);
-        options->real_time_repetitions = options->repetitions;
+        options->long_repetitions = options->repetitions;
         break;
     case OPTION_SECONDS:
         options->seconds = read_seconds(optarg);
+        break;
+    case OPTION_TRACE:
+        delays_read(&options->delays, optarg);
         break;
     case OPTION_CSV:
         options->csv_path = optarg;
@@ -247,7 +253,7 @@ static void read_option(struct options *options, int option)
 
 struct options options_read(int argument_count, char **arguments)
 {
-    struct options options = {.repetitions = 5, .real_time_repetitions = 1, .seconds = 5};
+    struct options options = {.repetitions = 5, .long_repetitions = 1, .seconds = 5};
     read_sizes(&options, "10k,1M");
     for (size_t i = 0; i < WORKLOADS; i++)
         options.workloads[i] = true;

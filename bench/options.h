@@ -5,6 +5,7 @@
 #define BENCH_OPTIONS_H
 
 #include "contender.h"
+#include "delays.h"
 
 enum { SIZES_MOST = 16, REPETITIONS_MOST = 1000, TIMERS_LEAST = 10, TIMERS_MOST = 100000000 };
 
@@ -14,10 +15,11 @@ struct options {
     bool workloads[WORKLOADS];
     bool contenders[CONTENDERS];
     unsigned repetitions;
-    unsigned real_time_repetitions; /* of the workloads that last for seconds */
-    double seconds;                 /* that those last */
-    const char *csv_path;           /* NULL: none */
-    const char *plots_directory;    /* NULL: none */
+    unsigned long_repetitions;   /* of the workloads that last for seconds, and of the tails */
+    double seconds;              /* that those last */
+    struct delays delays;        /* of Lmix, from the traces of --trace */
+    const char *csv_path;        /* NULL: none */
+    const char *plots_directory; /* NULL: none */
 };
 
 /* Reads the arguments. Ends the program after --help (status 0) and after a mistake (status 2). */

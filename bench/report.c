@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measure.h"
 #include "report.h"
 
 static const char *number_text(double number, char text[32])
@@ -31,10 +32,13 @@ static void print_head(const struct results *results, FILE *out)
 #endif
     fprintf(
         out,
-        "%u repetitions, %u of S3 and S4; reading the clock takes %llu ns, which W4 and 'worst' "
-        "include\n\n",
-        results->options.repetitions, results->options.real_time_repetitions,
-        (unsigned long long)results->clock_cost_ns);
+        "%u repetitions, %u of S3, S4 and the tails; reading the clock takes %llu ns, which W4 and "
+        "'worst' include, and %llu " CYCLES_UNIT ", which the tails include\n",
+        results->options.repetitions, results->options.long_repetitions,
+        (unsigned long long)results->clock_cost_ns, (unsigned long long)results->cycles_cost);
+    if (results->options.delays.count != 0)
+        fprintf(out, "Lmix: %zu delays of traces\n", results->options.delays.count);
+    fputc('\n', out);
     for (size_t i = 0; i < CONTENDERS; i++) {
         if (results->options.contenders[i])
             fprintf(out, "%-10s %2zu bytes a node; %s\n", contenders[i]->name,
@@ -67,6 +71,35 @@ static void print_rows(const struct results *results, size_t size, enum workload
                    contenders[i]->run[workload] == NULL) {
             fprintf(out, "%-6s %-20s %6s  %-9s %10s\n", description->name, what, timers,
                     contenders[i]->name, "infeasible");
+        }
+    }
+}
+
+/* Prints a row for each contender and kind of call, with all figures of that kind. */
+static void print_tails(const struct results *results, size_t size, enum workload workload,
+                        FILE *out)
+{
+    static const char *const kinds[TAIL_KINDS] = {"start", "stop", "tick"};
+    const char *name = workload_descriptions[workload].name;
+    char timers[21];
+    count_text(results_timers(results, size, workload), timers);
+    for (size_t kind = 0; kind < TAIL_KINDS; kind++) {
+        fprintf(out, "%-6s %-6s %6s  %-9s", name, kinds[kind], timers, CYCLES_UNIT);
+        static const char *const heads[] = {"p50",   "p99.9",      "p99.99",
+                                            "worst", "worst, raw", "most moves"};
+        for (size_t figure = 0; figure < TAIL_FIGURES; figure++)
+            fprintf(out, " %10s", heads[figure]);
+        fputc('\n', out);
+        for (size_t i = 0; i < CONTENDERS; i++) {
+            size_t first = kind * TAIL_FIGURES;
+            if (results_summary(results, size, workload, i, first).count == 0)
+                continue;
+            fprintf(out, "%-6s %-6s %6s  %-9s", "", "", "", contenders[i]->name);
+            for (size_t figure = first; figure < first + TAIL_FIGURES; figure++) {
+                struct summary summary = results_summary(results, size, workload, i, figure);
+                fprintf(out, " %10.0f", summary.median);
+            }
+            fputc('\n', out);
         }
     }
 }
@@ -118,6 +151,10 @@ void report_table(const struct results *results, FILE *out)
             continue;
         const struct workload_description *description = &workload_descriptions[workload];
         fprintf(out, "\n%s: %s\n", description->name, description->title);
+        for (size_t size = 0; description->tails && size < results->options.size_count; size++)
+            print_tails(results, size, workload, out);
+        if (description->tails)
+            continue;
         for (size_t figure = 0; description->figures[figure].name != NULL; figure++) {
             for (size_t size = 0; size < results->options.size_count; size++) {
                 if (results_run_at(results, size, workload))

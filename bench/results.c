@@ -31,8 +31,8 @@ const struct contender *const contenders[CONTENDERS] = {
 
 static size_t samples_most(const struct options *options)
 {
-    return options->repetitions > options->real_time_repetitions ? options->repetitions
-                                                                 : options->real_time_repetitions;
+    return options->repetitions > options->long_repetitions ? options->repetitions
+                                                            : options->long_repetitions;
 }
 
 /* The samples of one figure lie side by side. */
@@ -107,8 +107,9 @@ double results_floor_ratio(const struct results *results, size_t size, enum work
 
 unsigned results_repetitions(const struct results *results, enum workload workload)
 {
-    return workload_descriptions[workload].real_time ? results->options.real_time_repetitions
-                                                     : results->options.repetitions;
+    const struct workload_description *description = &workload_descriptions[workload];
+    return description->real_time || description->tails ? results->options.long_repetitions
+                                                        : results->options.repetitions;
 }
 
 size_t results_timers(const struct results *results, size_t size, enum workload workload)

@@ -16,6 +16,7 @@ struct summary {
 struct results {
     struct options options;
     uint64_t clock_cost_ns; /* the time to read the clock once */
+    uint64_t cycles_cost;   /* what the tails measure when nothing is done */
     double *samples;
 };
 

@@ -15,6 +15,7 @@ enum workload {
     WORKLOAD_DRAIN,          /* W1 */
     WORKLOAD_DRAIN_SHUFFLED, /* W1s */
     WORKLOAD_RESTART,        /* W2 */
+    WORKLOAD_RESTART_ANY,    /* W2r */
     WORKLOAD_PAIR,           /* W3 */
     WORKLOAD_SPARSE,         /* W4 */
     WORKLOAD_BURST,          /* W5 */
@@ -22,18 +23,43 @@ enum workload {
     WORKLOAD_ONE_TTL,        /* W6 */
     WORKLOAD_IDLE,
     WORKLOAD_WORST,
-    WORKLOAD_SCHEDULE,        /* S1; from here on they are the scheduler's */
-    WORKLOAD_CANCEL,          /* S2 */
-    WORKLOAD_DELIVER,         /* S3 */
-    WORKLOAD_DELIVER_FINE,    /* S3f */
-    WORKLOAD_DELIVER_WORKERS, /* S3w */
-    WORKLOAD_SLEEP,           /* S4 */
-    WORKLOAD_MEMORY,          /* S5 */
-    WORKLOAD_RESCHEDULE,      /* S6 */
+    WORKLOAD_TAIL_DRAIN,         /* LW1 */
+    WORKLOAD_TAIL_BURST,         /* L5k */
+    WORKLOAD_TAIL_DRAIN_OBJECTS, /* LW1o */
+    WORKLOAD_TAIL_BURST_OBJECTS, /* L5ko */
+    WORKLOAD_TAIL_MIX,           /* Lmix */
+    WORKLOAD_SCHEDULE,           /* S1; from here on they are the scheduler's */
+    WORKLOAD_CANCEL,             /* S2 */
+    WORKLOAD_DELIVER,            /* S3 */
+    WORKLOAD_DELIVER_FINE,       /* S3f */
+    WORKLOAD_DELIVER_WORKERS,    /* S3w */
+    WORKLOAD_SLEEP,              /* S4 */
+    WORKLOAD_MEMORY,             /* S5 */
+    WORKLOAD_RESCHEDULE,         /* S6 */
     WORKLOADS
 };
 
-enum { FIGURES_MOST = 7 };
+/* A tail workload has figures for each kind of call, and the points of a curve for each kind. */
+enum { TAIL_START, TAIL_STOP, TAIL_TICK, TAIL_KINDS };
+enum {
+    TAIL_HALF,
+    TAIL_3_NINES,
+    TAIL_4_NINES,
+    TAIL_WORST,
+    TAIL_WORST_RAW,
+    TAIL_MOVES,
+    TAIL_FIGURES
+};
+enum { CURVE_POINTS = 29, CURVE_POINTS_A_DECADE = 4 };
+
+enum {
+    FIGURES_NAMED_MOST = TAIL_KINDS * TAIL_FIGURES,
+    TAIL_CURVES = FIGURES_NAMED_MOST, /* the number of the first point */
+    FIGURES_MOST = TAIL_CURVES + TAIL_KINDS * CURVE_POINTS
+};
+
+/* Returns the place of a point: it is the time that one call in so many exceeds. */
+double curve_calls_each(size_t point);
 
 /* The figures of a workload by number, where code has to name one. */
 enum { DRAIN_START, DRAIN_EXPIRE, DRAIN_MOVES };
@@ -44,6 +70,7 @@ enum { WORST_CALL, WORST_CASCADE, WORST_SHUFFLED_CALL, WORST_SHUFFLED_CASCADE };
 struct figure_description {
     const char *name; /* NULL ends the list */
     const char *unit;
+    const char *per; /* what one of a figure in ns is the cost of; NULL: the plots name the unit */
 };
 
 /* The numbers of timers that a workload is run with. */
@@ -59,7 +86,8 @@ struct workload_description {
     size_t own_timers; /* of SIZE_OWN */
     enum workload_size size;
     bool real_time; /* each run lasts for seconds and mostly sleeps */
-    struct figure_description figures[FIGURES_MOST + 1];
+    bool tails;     /* each run times every call, in nine passes */
+    struct figure_description figures[FIGURES_NAMED_MOST + 1];
 };
 
 extern const struct workload_description workload_descriptions[WORKLOADS];
@@ -83,6 +111,15 @@ enum {
     IDLE_SPAN = 1 << 20,
 
     WORST_PASSES = 3,
+    TAIL_PASSES = 9,
+    TAIL_BURST_SPAN = 5000,
+    /* L5k lies across a multiple of 8192, where slots of level 2 of the wheel meet. */
+    TAIL_BURST_FIRST = 4 * 8192 - TAIL_BURST_SPAN / 2,
+    TAIL_OBJECT_BYTES = 128, /* of LW1o, L5ko and Lmix */
+    MIX_TICKS = 1 << 16,
+    MIX_OPERATIONS_A_TICK = 16,
+    MIX_OPERATIONS = MIX_TICKS * MIX_OPERATIONS_A_TICK,
+    MIX_STOP_ONE_IN = 10,
     /* Every call is timed from so many ticks before the burst. In that time a wheel with 8-bit
      * digits cascades the burst down a level. */
     WORST_LEAD_TICKS = 1 << 16,
@@ -144,6 +181,9 @@ struct workspace {
     uint32_t *by_deadline; /* for floors: timers in the order of their deadlines */
     uint32_t *call_ns;     /* the time of each call, for the worst call */
     size_t calls_most;
+    struct tails *tails;    /* NULL before the first workload of tails */
+    const uint32_t *delays; /* of Lmix, from a trace; the caller's */
+    size_t delay_count;     /* 0: no trace */
     struct fired expected[WORKLOADS];
     bool expected_known[WORKLOADS];
 };

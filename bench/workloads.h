@@ -109,8 +109,10 @@ static void restart_from(struct workspace *workspace, struct generator *generato
 
     uint64_t began = clock_ns();
     for (uint64_t done = 0; done < operations; done += RESTARTS_A_TICK) {
-        for (unsigned i = 0; i < RESTARTS_A_TICK; i++)
-            structure_start(&nodes[below(generator, timers)], tick + TIME_TO_LIVE);
+        for (unsigned i = 0; i < RESTARTS_A_TICK; i++) {
+            node = &nodes[below(generator, timers)];
+            structure_start(node, tick + restart_delay(workload, generator));
+        }
         tick++;
         structure_advance(tick);
         while ((node = structure_pop()) != NULL) {
@@ -125,13 +127,23 @@ static void restart_from(struct workspace *workspace, struct generator *generato
     figures[0] = ns_each(began, ended, operations);
 }
 
-static void run_restart(struct workspace *workspace, double *figures)
+static void restart_pending(struct workspace *workspace, enum workload workload, double *figures)
 {
     node_type *nodes = begin(workspace);
     struct generator generator = {GENERATOR_SEED};
     for (size_t i = 0; i < workspace->timers; i++)
         structure_start(&nodes[i], 1 + below(&generator, TIME_TO_LIVE));
-    restart_from(workspace, &generator, 0, WORKLOAD_RESTART, figures);
+    restart_from(workspace, &generator, 0, workload, figures);
+}
+
+static void run_restart(struct workspace *workspace, double *figures)
+{
+    restart_pending(workspace, WORKLOAD_RESTART, figures);
+}
+
+static void run_restart_any(struct workspace *workspace, double *figures)
+{
+    restart_pending(workspace, WORKLOAD_RESTART_ANY, figures);
 }
 
 static void run_one_ttl(struct workspace *workspace, double *figures)
@@ -348,16 +360,29 @@ static void run_worst(struct workspace *workspace, double *figures)
     figures[WORST_SHUFFLED_CASCADE] = worst_call_ns(workspace, workspace->arm_order, true);
 #endif
 }
+
+/* ---- the tails ---- */
+
+#include "tail_workloads.h"
 #else
-#define run_worst NULL
+#define run_worst              NULL
+#define run_tail_drain         NULL
+#define run_tail_burst         NULL
+#define run_tail_drain_objects NULL
+#define run_tail_burst_objects NULL
+#define run_tail_mix           NULL
 #endif
 
 /* The initialiser of `run` in the contender's struct. */
-#define CONTENDER_RUNS                                                                    \
-    {                                                                                     \
-        [WORKLOAD_DRAIN] = run_drain, [WORKLOAD_DRAIN_SHUFFLED] = run_drain_shuffled,     \
-        [WORKLOAD_RESTART] = run_restart, [WORKLOAD_PAIR] = run_pair,                     \
-        [WORKLOAD_SPARSE] = run_sparse, [WORKLOAD_BURST] = run_burst,                     \
-        [WORKLOAD_BURST_SHUFFLED] = run_burst_shuffled, [WORKLOAD_ONE_TTL] = run_one_ttl, \
-        [WORKLOAD_IDLE] = run_idle, [WORKLOAD_WORST] = run_worst,                         \
+#define CONTENDER_RUNS                                                                            \
+    {                                                                                             \
+        [WORKLOAD_DRAIN] = run_drain, [WORKLOAD_DRAIN_SHUFFLED] = run_drain_shuffled,             \
+        [WORKLOAD_RESTART] = run_restart, [WORKLOAD_RESTART_ANY] = run_restart_any,               \
+        [WORKLOAD_PAIR] = run_pair, [WORKLOAD_SPARSE] = run_sparse, [WORKLOAD_BURST] = run_burst, \
+        [WORKLOAD_BURST_SHUFFLED] = run_burst_shuffled, [WORKLOAD_ONE_TTL] = run_one_ttl,         \
+        [WORKLOAD_IDLE] = run_idle, [WORKLOAD_WORST] = run_worst,                                 \
+        [WORKLOAD_TAIL_DRAIN] = run_tail_drain, [WORKLOAD_TAIL_BURST] = run_tail_burst,           \
+        [WORKLOAD_TAIL_DRAIN_OBJECTS] = run_tail_drain_objects,                                   \
+        [WORKLOAD_TAIL_BURST_OBJECTS] = run_tail_burst_objects,                                   \
+        [WORKLOAD_TAIL_MIX] = run_tail_mix,                                                       \
     }

@@ -6,7 +6,19 @@
 #include <string.h>
 
 #include "measure.h"
+#include "tails.h"
 #include "workload.h"
+
+#define TAIL_FIGURES_OF(kind)                                                                \
+    {kind " p50", CYCLES_UNIT}, {kind " p99.9", CYCLES_UNIT}, {kind " p99.99", CYCLES_UNIT}, \
+        {kind " worst", CYCLES_UNIT}, {kind " worst, raw", CYCLES_UNIT},                     \
+    {                                                                                        \
+        kind " moves", "most"                                                                \
+    }
+#define TAIL_FIGURES_ALL                                                           \
+    {                                                                              \
+        TAIL_FIGURES_OF("start"), TAIL_FIGURES_OF("stop"), TAIL_FIGURES_OF("tick") \
+    }
 
 #define S3_FIGURES                                                                           \
     {                                                                                        \
@@ -17,43 +29,80 @@
 const struct workload_description workload_descriptions[WORKLOADS] = {
     [WORKLOAD_DRAIN] = {.name = "W1",
                         .title = "fill and drain",
-                        .figures = {{"start", "ns"}, {"expire", "ns"}, {"moves", "per timer"}}},
+                        .figures = {{"start", "ns", "started timer"},
+                                    {"expire", "ns", "expired timer"},
+                                    {"moves", "per timer"}}},
     [WORKLOAD_DRAIN_SHUFFLED] = {.name = "W1s",
                                  .title = "fill and drain, armed in shuffled order",
-                                 .figures = {{"start", "ns"},
-                                             {"expire", "ns"},
+                                 .figures = {{"start", "ns", "started timer"},
+                                             {"expire", "ns", "expired timer"},
                                              {"moves", "per timer"}}},
-    [WORKLOAD_RESTART] = {.name = "W2", .title = "restart", .figures = {{"restart", "ns"}}},
-    [WORKLOAD_PAIR] = {.name = "W3", .title = "start and stop", .figures = {{"pair", "ns"}}},
+    [WORKLOAD_RESTART] = {.name = "W2",
+                          .title = "restart",
+                          .figures = {{"restart", "ns", "restarted timer"}}},
+    [WORKLOAD_RESTART_ANY] = {.name = "W2r",
+                              .title = "restart, earlier or later",
+                              .figures = {{"restart", "ns", "restarted timer"}}},
+    [WORKLOAD_PAIR] = {.name = "W3",
+                       .title = "start and stop",
+                       .figures = {{"pair", "ns", "start and stop"}}},
     [WORKLOAD_SPARSE] = {.name = "W4",
                          .title = "sparse",
                          .size = SIZE_OWN,
                          .own_timers = SPARSE_TIMERS,
-                         .figures = {{"fire", "ns"}, {"wake-ups", "per timer"}}},
-    [WORKLOAD_BURST] =
-        {.name = "W5",
-         .title = "burst",
-         .figures = {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}}},
-    [WORKLOAD_BURST_SHUFFLED] =
-        {.name = "W5s",
-         .title = "burst, armed in shuffled order",
-         .figures = {{"start", "ns"}, {"stop", "ns"}, {"expire", "ns"}, {"last ticks", "ns"}}},
+                         .figures = {{"fire", "ns", "timer fired"}, {"wake-ups", "per timer"}}},
+    [WORKLOAD_BURST] = {.name = "W5",
+                        .title = "burst",
+                        .figures = {{"start", "ns", "started timer"},
+                                    {"stop", "ns", "stopped timer"},
+                                    {"expire", "ns", "expired timer"},
+                                    {"last ticks", "ns", "expired timer"}}},
+    [WORKLOAD_BURST_SHUFFLED] = {.name = "W5s",
+                                 .title = "burst, armed in shuffled order",
+                                 .figures = {{"start", "ns", "started timer"},
+                                             {"stop", "ns", "stopped timer"},
+                                             {"expire", "ns", "expired timer"},
+                                             {"last ticks", "ns", "expired timer"}}},
     [WORKLOAD_ONE_TTL] = {.name = "W6",
                           .title = "restart, one TTL",
-                          .figures = {{"restart", "ns"}}},
-    [WORKLOAD_IDLE] = {.name = "idle", .title = "idle tick", .figures = {{"tick", "ns"}}},
+                          .figures = {{"restart", "ns", "restarted timer"}}},
+    [WORKLOAD_IDLE] = {.name = "idle",
+                       .title = "idle tick",
+                       .figures = {{"tick", "ns", "idle tick"}}},
     [WORKLOAD_WORST] = {.name = "worst",
                         .title = "the longest single call",
-                        .figures = {{"call", "ns"},
-                                    {"after cascade", "ns"},
-                                    {"shuffled call", "ns"},
-                                    {"shuffled cascade", "ns"}}},
+                        .figures = {{"call", "ns", "call"},
+                                    {"after cascade", "ns", "call"},
+                                    {"shuffled call", "ns", "call"},
+                                    {"shuffled cascade", "ns", "call"}}},
+    [WORKLOAD_TAIL_DRAIN] = {.name = "LW1",
+                             .title = "single calls, delays as in W1, shuffled",
+                             .tails = true,
+                             .figures = TAIL_FIGURES_ALL},
+    [WORKLOAD_TAIL_BURST] = {.name = "L5k",
+                             .title = "single calls, all within 5000 ticks, shuffled",
+                             .tails = true,
+                             .figures = TAIL_FIGURES_ALL},
+    [WORKLOAD_TAIL_DRAIN_OBJECTS] = {.name = "LW1o",
+                                     .title = "LW1, timers inside objects of 128 bytes",
+                                     .tails = true,
+                                     .figures = TAIL_FIGURES_ALL},
+    [WORKLOAD_TAIL_BURST_OBJECTS] = {.name = "L5ko",
+                                     .title = "L5k, timers inside objects of 128 bytes",
+                                     .tails = true,
+                                     .figures = TAIL_FIGURES_ALL},
+    [WORKLOAD_TAIL_MIX] = {.name = "Lmix",
+                           .title = "single calls, delays as in a trace, keys by Zipf's law",
+                           .tails = true,
+                           .figures = TAIL_FIGURES_ALL},
     [WORKLOAD_SCHEDULE] = {.name = "S1",
                            .title = "schedule",
-                           .figures = {{"schedule", "ns"},
-                                       {"two threads", "ns"},
+                           .figures = {{"schedule", "ns", "scheduled task"},
+                                       {"two threads", "ns", "scheduled task"},
                                        {"speed-up", "times"}}},
-    [WORKLOAD_CANCEL] = {.name = "S2", .title = "cancel", .figures = {{"cancel", "ns"}}},
+    [WORKLOAD_CANCEL] = {.name = "S2",
+                         .title = "cancel",
+                         .figures = {{"cancel", "ns", "cancelled task"}}},
     [WORKLOAD_DELIVER] = {.name = "S3",
                           .title = "come due, ticks of 1 ms, no workers",
                           .size = SIZE_LARGEST,
@@ -84,7 +133,7 @@ const struct workload_description workload_descriptions[WORKLOADS] = {
                              .title = "reschedule",
                              .size = SIZE_OWN,
                              .own_timers = RESCHEDULE_TASKS,
-                             .figures = {{"reschedule", "ns"}}},
+                             .figures = {{"reschedule", "ns", "rescheduled task"}}},
 };
 
 void *workspace_allocate(size_t bytes)
@@ -143,6 +192,7 @@ void workspace_free(struct workspace *workspace)
     free(workspace->stop_order);
     free(workspace->by_deadline);
     free(workspace->call_ns);
+    tails_free(workspace->tails);
     free(workspace);
 }
 

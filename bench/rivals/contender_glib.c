@@ -96,6 +96,7 @@ const struct contender contender_glib = {
             [WORKLOAD_DRAIN] = 100,
             [WORKLOAD_DRAIN_SHUFFLED] = 100,
             [WORKLOAD_RESTART] = 10000,
+            [WORKLOAD_RESTART_ANY] = 10000,
             [WORKLOAD_PAIR] = 10000,
             [WORKLOAD_BURST] = 100,
             [WORKLOAD_BURST_SHUFFLED] = 100,

@@ -11,13 +11,28 @@
 #error "Elapse needs the inline functions of C99: compile as C99 or later"
 #endif
 
-/* ELAPSE_API marks a function that the library offers. The shared library hides everything
- * without this mark. */
+/*
+ * ELAPSE_API marks a function that the library offers. The shared library hides everything
+ * without this mark.
+ *
+ * A shared object of yours that contains Elapse, such as a plug-in, would offer these functions
+ * too, and another plug-in with another version of Elapse could call them. To keep them inside,
+ * link with the static library by -Wl,--exclude-libs,libelapse.a; or, if elapse.c is one of your
+ * files, define ELAPSE_HIDDEN for all of them and compile elapse.c by -fvisibility=hidden. Do not
+ * define it for files that are linked with the shared library of Elapse: the linker would not find
+ * the functions.
+ */
+#if !defined(__GNUC__)
+#define ELAPSE_API
+#elif defined(ELAPSE_HIDDEN)
+#define ELAPSE_API __attribute__((visibility("hidden")))
+#else
+#define ELAPSE_API __attribute__((visibility("default")))
+#endif
+
 #if defined(__GNUC__)
-#define ELAPSE_API        __attribute__((visibility("default")))
 #define ELAPSE_MUST_CHECK __attribute__((warn_unused_result))
 #else
-#define ELAPSE_API
 #define ELAPSE_MUST_CHECK
 #endif
 

@@ -39,14 +39,15 @@ enum elapse_error {
     /* The system refused a thread, a file descriptor or a clock. Nothing is left
      * running. */
     ELAPSE_ERROR_SYSTEM = 6,
-    /* As many tasks are pending as the scheduler's limit allows. Nothing has
-     * changed. */
+    /* As many tasks are pending, or as many jobs, tubes or tokens exist, as the limit
+     * allows. Nothing has changed. */
     ELAPSE_ERROR_LIMIT = 7,
-    /* A task with this key is pending already. Nothing has changed. */
+    /* A task or a job with this key is pending already. Nothing has changed. */
     ELAPSE_ERROR_KEY_PENDING = 8,
-    /* The handle's task has ended or was cancelled, or never existed. */
+    /* The handle's task has ended or was cancelled, or never existed. The lease has ended, or there
+     * is no such job or tube. */
     ELAPSE_ERROR_GONE = 9,
-    /* The scheduler is closed. Nothing has changed. */
+    /* The scheduler or the queue is closed. Nothing has changed. */
     ELAPSE_ERROR_CLOSED = 10,
     /* The function must not be called from an action (or a destructor) of this scheduler: it
      * would wait for itself. Nothing has changed. */
@@ -57,6 +58,18 @@ enum elapse_error {
     ELAPSE_ERROR_NOTHING_DUE = 13,
     /* What the call waits for has not happened within the time-out. */
     ELAPSE_ERROR_TIMEOUT = 14,
+    /* The job was cancelled while its worker had it. It has ended, or ends with its lease. */
+    ELAPSE_ERROR_CANCELLED = 15,
+    /* The disk is full. Nothing has changed. */
+    ELAPSE_ERROR_DISK_FULL = 16,
+    /* The directory is in use by a process. */
+    ELAPSE_ERROR_IN_USE = 17,
+    /* A file of the queue has changed since it was written, or is missing. */
+    ELAPSE_ERROR_DAMAGED = 18,
+    /* The files of the queue have a format that this version does not know. */
+    ELAPSE_ERROR_FORMAT = 19,
+    /* Writing to the disk has failed. The queue takes no changes any more; open it again. */
+    ELAPSE_ERROR_BROKEN = 20,
 };
 
 /*

@@ -42,29 +42,45 @@ extern "C" {
 /* The most slots that a hashed wheel can have; the least is 1. */
 #define ELAPSE_HASHED_SLOTS_MAX ((size_t)1 << 24)
 
+/* Private: turns are sorted by digits of so many bits, with a bucket for each value of a digit. */
+#define ELAPSE__HASHED_DIGIT_BITS 6
+#define ELAPSE__HASHED_BUCKETS    64
+#define ELAPSE__HASHED_DIGITS     11
+
+/* Private: the due timers that wait to be sorted by one digit of their turns, and those below. */
+struct elapse__hashed_digit {
+    uint64_t occupied;                                   /* bit b: bucket b has timers */
+    struct elapse__link buckets[ELAPSE__HASHED_BUCKETS]; /* a ring if it has timers */
+};
+
 /*
- * The hashed wheel. The caller allocates it, and may not copy or move it after init:
- * rings point back into it. There is nothing to destroy but the caller's storage. All fields are
- * private.
+ * The hashed wheel, of less than 12 KiB, most of which only a jump of more than a turn uses. The
+ * caller allocates it, and may not copy or move it after init: rings point back into it. There is
+ * nothing to destroy but the caller's storage. All fields are private.
  */
 struct elapse_hashed {
-    uint64_t clock;             /* the last time that the caller gave */
-    uint64_t pointer;           /* the tick whose visit is complete, or under way */
-    uint64_t jump_origin;       /* the pointer before the jump under way; pointer: no jump */
-    uint64_t turns;             /* turns that the visit to the slot under visit stands for */
-    size_t slots;               /* how many slots there are */
-    size_t pointer_slot;        /* the pointer's slot */
-    size_t first_unvisited;     /* the jump has yet to visit this slot and those after it */
-    size_t visiting;            /* the slot under visit, while `aside` has timers */
-    size_t count;               /* pending timers */
-    uint64_t moves;             /* timers looked at since init */
-    uint64_t visits;            /* of these, timers that were not due */
-    uint64_t ticking_visits;    /* what `visits` would be if every tick were visited */
-    struct elapse__link due;    /* timers that may be popped, oldest first */
-    struct elapse__link aside;  /* timers of the slot under visit, not looked at yet */
-    struct elapse__link never;  /* timers armed for ELAPSE_NEVER, which no visit needs to see */
-    struct elapse__link *rings; /* one for each slot, in the caller's storage */
-    uint64_t *occupied;         /* bit s % 64 of word s / 64: ring s has timers; in storage */
+    uint64_t clock;               /* the last time that the caller gave */
+    uint64_t pointer;             /* the tick whose visit is complete, or under way */
+    uint64_t jump_origin;         /* the pointer before the jump under way; pointer: no jump */
+    uint64_t turns;               /* turns that the visit to the slot under visit stands for */
+    size_t slots;                 /* how many slots there are */
+    size_t pointer_slot;          /* the pointer's slot */
+    size_t unvisited;             /* the jump has yet to visit the first so many slots */
+    size_t visiting;              /* the slot under visit, while `aside` has timers */
+    size_t count;                 /* pending timers */
+    uint64_t moves;               /* timers looked at since init */
+    uint64_t visits;              /* of these, timers that were not due */
+    uint64_t ticking_visits;      /* what `visits` would be if every tick were visited */
+    struct elapse__link due;      /* timers that may be popped, oldest first */
+    struct elapse__link aside;    /* timers of the slot under visit, not looked at yet */
+    struct elapse__link never;    /* timers armed for ELAPSE_NEVER, which no visit needs to see */
+    uint64_t origin_turn;         /* the turn of `jump_origin`, when the last jump began */
+    uint64_t due_turn;            /* the turn of the timers in `due`, counted from that one */
+    uint64_t digits_occupied;     /* bit d: digits[d] has timers */
+    struct elapse__link dividing; /* due timers of a bucket that is being divided */
+    struct elapse__link *rings;   /* one for each slot, in the caller's storage */
+    uint64_t *occupied;           /* bit s % 64 of word s / 64: ring s has timers; in storage */
+    struct elapse__hashed_digit digits[ELAPSE__HASHED_DIGITS]; /* other due timers, by turn */
 };
 
 /*
@@ -118,17 +134,18 @@ ELAPSE_API void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now
  * timer of a tick is popped, the slots of that tick and of the ticks before it are visited.
  * Cost: O(1) for the timer itself, plus the visits: every timer in a slot is looked at in every
  * turn, and empty slots are passed 64 at a time. When time has advanced by more than a turn, every
- * timer that is neither due nor armed for ELAPSE_NEVER is looked at once, and the timers that have
- * become due are sorted by deadline: O(due log due), and some 600 bytes of stack. One call may
- * have to look at all timers; use cascade where that matters. Cannot fail.
+ * timer that is not armed for ELAPSE_NEVER is looked at once before the first is popped. The
+ * timers that have become due are then sorted by deadline while they are popped: one that is due
+ * in the turn `t` after the present one is looked at up to log64(t) times more. One call may have
+ * to look at all timers; use cascade where that matters. Cannot fail.
  */
 ELAPSE_API struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed);
 
 /*
- * As elapse_wheel_cascade: looks at `max_moves` timers at most, whether they are due or not.
- * The sorting after more than a turn is not divided into steps: the call that looks at the last
- * timer does all of it.
- * Cost: O(max_moves + slots / 64), and the sorting. Cannot fail.
+ * As elapse_wheel_cascade: looks at `max_moves` timers at most, whether they are due or not, and
+ * whether they are visited or sorted. It does no other work that grows with the number of timers.
+ * When it has returned true, the next pop looks at no timer; after that pop call it again.
+ * Cost: O(max_moves + slots / 64). Cannot fail.
  */
 ELAPSE_API bool elapse_hashed_cascade(struct elapse_hashed *hashed, size_t max_moves);
 
@@ -164,8 +181,8 @@ ELAPSE_API size_t elapse_hashed_slots(const struct elapse_hashed *hashed);
 ELAPSE_API uint64_t elapse_hashed_rounds(const struct elapse_hashed *hashed,
                                          const struct elapse_timer *timer);
 
-/* Returns how many times a timer was looked at since init, due or not. Wraps at 2^64.
- * Cost: O(1). Cannot fail. */
+/* Returns how many times a timer was looked at since init, due or not, to visit or to sort it.
+ * Wraps at 2^64. Cost: O(1). Cannot fail. */
 ELAPSE_API uint64_t elapse_hashed_moves(const struct elapse_hashed *hashed);
 
 /*

@@ -3,8 +3,14 @@
  *
  * Starting, stopping and popping a timer cost O(1), however many timers are pending and
  * however far away their deadlines are. Empty time costs nothing. The wheel needs no
- * memory beyond its own struct (sizeof(struct elapse_wheel), some 56 KiB) and the
+ * memory beyond its own struct (sizeof(struct elapse_wheel), some 122 KiB) and the
  * callers' timers. Start, stop, advance and pop allocate nothing and cannot fail.
+ *
+ * The small form: with ELAPSE_WHEEL_SMALL defined, for the library and for everything that includes
+ * this header, a wheel takes some 62 KiB. It keeps the same promises and fires the same timers in
+ * the same order. It remembers fewer addresses to prefetch, so that popping a large population
+ * takes about a tenth more time. Where only one side was compiled with it, elapse_wheel_init
+ * returns ELAPSE_ERROR_ABI.
  *
  * Use:
  *
@@ -51,6 +57,12 @@
 extern "C" {
 #endif
 
+/* The addresses to prefetch, in the small form. Private. */
+#ifdef ELAPSE_WHEEL_SMALL
+#define ELAPSE__WHEEL_HINT_DISTANCE 8
+#define ELAPSE__WHEEL_TRAILS        128
+#endif
+
 /* Geometry. Private: only tests build other values of these. */
 #ifndef ELAPSE__WHEEL_LEVEL_0_BITS
 #define ELAPSE__WHEEL_LEVEL_0_BITS 7
@@ -61,22 +73,35 @@ extern "C" {
 #ifndef ELAPSE__WHEEL_HINT_DISTANCE
 #define ELAPSE__WHEEL_HINT_DISTANCE 16
 #endif
-#define ELAPSE__WHEEL_TRAILS 256
+#ifndef ELAPSE__WHEEL_TRAILS
+#define ELAPSE__WHEEL_TRAILS 512
+#endif
+#ifndef ELAPSE__WHEEL_FEW
+#define ELAPSE__WHEEL_FEW 128 /* a slot of so many timers is not cascaded ahead */
+#endif
+#ifndef ELAPSE__WHEEL_BATCH
+#define ELAPSE__WHEEL_BATCH 128 /* so many timers are moved ahead at a time, if that suffices */
+#endif
 
-/* Numbers that follow from it. Private. The levels above 0 share the bits that level 0 leaves. */
+/* Numbers that follow from it. Private. The levels above 0 share the bits that level 0
+ * leaves. A level has the slots of two blocks; each of them begins a word of a bitmap. */
 #define ELAPSE__WHEEL_UPPER_LEVELS                                                     \
     ((ELAPSE__TIME_BITS - ELAPSE__WHEEL_LEVEL_0_BITS + ELAPSE__WHEEL_DIGIT_BITS - 1) / \
      ELAPSE__WHEEL_DIGIT_BITS)
-#define ELAPSE__WHEEL_LEVELS        (1 + ELAPSE__WHEEL_UPPER_LEVELS)
-#define ELAPSE__WHEEL_LEVEL_0_SLOTS (1 << ELAPSE__WHEEL_LEVEL_0_BITS)
-#define ELAPSE__WHEEL_DIGIT_SLOTS   (1 << ELAPSE__WHEEL_DIGIT_BITS)
+#define ELAPSE__WHEEL_LEVELS (1 + ELAPSE__WHEEL_UPPER_LEVELS)
+#define ELAPSE__WHEEL_LEVEL_0_BLOCK \
+    (ELAPSE__WHEEL_LEVEL_0_BITS < 6 ? 64 : 1 << ELAPSE__WHEEL_LEVEL_0_BITS)
+#define ELAPSE__WHEEL_UPPER_BLOCK   64
+#define ELAPSE__WHEEL_LEVEL_0_SLOTS (2 * ELAPSE__WHEEL_LEVEL_0_BLOCK)
+#define ELAPSE__WHEEL_UPPER_SLOTS   (2 * ELAPSE__WHEEL_UPPER_BLOCK)
 #define ELAPSE__WHEEL_SLOTS \
-    (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_DIGIT_SLOTS)
-#define ELAPSE__WHEEL_WORDS ((ELAPSE__WHEEL_SLOTS + 63) / 64)
+    (ELAPSE__WHEEL_LEVEL_0_SLOTS + ELAPSE__WHEEL_UPPER_LEVELS * ELAPSE__WHEEL_UPPER_SLOTS)
+#define ELAPSE__WHEEL_WORDS  (ELAPSE__WHEEL_SLOTS / 64)
+#define ELAPSE__WHEEL_DIGITS (1 << ELAPSE__WHEEL_DIGIT_BITS)
 
 /* One slot: the ring of its timers, oldest first; a lower bound of their
- * deadlines; and how many timers have left their address on its trail since it was last
- * empty. Private. */
+ * deadlines; and how many timers have entered it since it was last empty, less those that were
+ * cascaded. Private. */
 struct elapse__wheel_slot {
     struct elapse__link timers;
     uint64_t least;
@@ -89,23 +114,46 @@ struct elapse__wheel_trail {
     uint64_t hints[ELAPSE__WHEEL_HINT_DISTANCE];
 };
 
+/* The timers that the cascade of one slot above level 1 has put in front of lower slots, by the
+ * digit of the lower slot; see src/structures/wheel_hints.h. Private. */
+struct elapse__wheel_front_trail {
+    uint64_t cascade; /* the number of the cascade that the trail belongs to */
+    uint64_t stopped; /* `stopped` of the wheel when the last timer entered */
+    uint64_t entered; /* timers put in front so far */
+    struct elapse_timer *timers[ELAPSE__WHEEL_HINT_DISTANCE];
+};
+
 /*
- * The wheel. The caller allocates it, on the stack if it likes, and may not copy
- * or move it after init, because it contains pointers into itself. It needs no finish:
+ * The wheel. The caller allocates it, and may not copy or move it after init, because it
+ * contains pointers into itself. It needs no finish:
  * its memory may be reused at any time, if its timers are not used any more. All fields are
  * private.
  */
 struct elapse_wheel {
-    uint64_t clock;          /* the last time that the caller gave */
-    uint64_t wake;           /* no pending timer is due before this tick */
-    uint64_t pointer;        /* the wheel's own position, which trails the clock */
-    uint32_t occupied_words; /* bit w: occupied[w] is not 0 */
-    uint32_t cascading;      /* number of the slot whose cascade is under way; 0: none */
-    size_t count;            /* pending timers */
-    uint64_t moves;          /* timers moved to another slot since init */
+    uint64_t clock;                         /* the last time that the caller gave */
+    uint64_t wake;                          /* pop has nothing to do before this tick */
+    uint64_t least;                         /* no pending timer is due before this tick */
+    uint64_t started;                       /* timers started while they were idle, since init */
+    uint64_t stopped;                       /* timers stopped since init */
+    uint64_t last[ELAPSE__WHEEL_LEVELS];    /* the last tick of the next block of each level */
+    uint64_t pointer;                       /* the wheel's own position, which trails the clock */
+    uint64_t popped;                        /* timers popped since init */
+    uint64_t moves;                         /* timers moved to another slot since init */
+    uint64_t ahead;                         /* no slot has to be cascaded ahead before this tick */
+    uint64_t worked;                        /* when timers were last moved ahead */
+    uint64_t cascades;                      /* the number of cascades that used the front trails */
+    uint32_t front_slot;                    /* the slot whose cascade uses them; 0: none */
+    uint32_t cascading;                     /* bit l: level l's slot at the pointer has timers */
+    uint32_t begun;                         /* bit l: level l has a slot that is partly cascaded */
+    uint32_t least_slot;                    /* where `least` was found */
+    uint64_t occupied_words;                /* bit w: occupied[w] is not 0 */
+    uint64_t present_words;                 /* bit w: word w has slots of the present block */
+    uint64_t populous_words;                /* bit w: populous[w] is not 0 */
     uint64_t occupied[ELAPSE__WHEEL_WORDS]; /* bit s % 64 of word s / 64: slot s has timers */
+    uint64_t populous[ELAPSE__WHEEL_WORDS]; /* the same: slot s had more than a few timers */
     struct elapse__wheel_slot slots[ELAPSE__WHEEL_SLOTS];
     struct elapse__wheel_trail trails[ELAPSE__WHEEL_TRAILS]; /* shared by slot number */
+    struct elapse__wheel_front_trail front[ELAPSE__WHEEL_DIGITS];
 };
 
 /* What elapse_wheel_init calls, with the size that the caller was compiled with. */
@@ -127,10 +175,18 @@ ELAPSE_MUST_CHECK static inline enum elapse_error elapse_wheel_init(struct elaps
     return elapse_wheel_init_sized(wheel, sizeof *wheel, now);
 }
 
-/* What elapse_wheel_start calls for a timer that is idle, and for a pending one that is
- * not merely postponed. */
+/*
+ * Arms `timer`, which is idle, for the tick `deadline`. Use it in place of elapse_wheel_start where
+ * you know that the timer is idle: it need not read the timer to find out, which saves a cache
+ * miss.
+ * Requires that the timer is idle. Its memory need not be initialised, except in a build with
+ * assertions, which asserts it.
+ * Cost: O(1).
+ */
 ELAPSE_API void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                         uint64_t deadline);
+
+/* What elapse_wheel_start calls for a pending timer that is not merely postponed. */
 ELAPSE_API void elapse_wheel_start_earlier(struct elapse_wheel *wheel, struct elapse_timer *timer,
                                            uint64_t deadline);
 
@@ -187,7 +243,7 @@ ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elap
     previous->next = next;
     next->previous = previous;
     timer->place = 0;
-    wheel->count--;
+    wheel->stopped++;
     if (next == previous)
         elapse_wheel_close_slot(wheel, place);
     return true;
@@ -231,10 +287,13 @@ ELAPSE_API struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
  * in the order of arming. There is one exception: a timer that was started again while pending,
  * at the same or a later deadline, may come at any position among the timers of its new
  * deadline.
- * Cost: O(1) for the timer itself, plus the moves that are due: each timer is
+ * Cost: O(1) for the timer itself, plus moves: each timer is
  * moved at most once per level for each arming, and once more for each time that
- * it was postponed. One call may have to move all timers of a whole slot; use
- * cascade where that matters. Moving takes some 9 KiB of stack. When nothing is due: one
+ * it was postponed. If the time advances tick by tick, pop moves timers ahead, some at each tick,
+ * and few are left to move when they are due: on each level at most 128 timers a tick, or
+ * an equal share for each tick that is left where that is more. After a jump over many ticks, one
+ * call may have to move all timers of one slot a level; use cascade where that matters, and
+ * cascade_ahead in the time before. When there is nothing to do: one
  * comparison. But if the timer with the least deadline of a slot was stopped or postponed, that
  * deadline causes one spurious wake-up.
  */
@@ -253,9 +312,31 @@ ELAPSE_API inline struct elapse_timer *elapse_wheel_pop(struct elapse_wheel *whe
  *         serve_something_else();
  *     timer = elapse_wheel_pop(&wheel);
  *
- * Cost: O(max_moves), and some 9 KiB of stack.
+ * Cost: O(max_moves).
  */
 ELAPSE_API bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves);
+
+/*
+ * Moves timers that pop would have to move later (cascades ahead), at most
+ * `max_moves` of them. Returns true when nothing can be moved ahead at present, or a timer is
+ * due: pop it first. Call it in the time before sleeping: pop then has less to
+ * do when deadlines come. It does not change which timers are popped, in which order, or `next`.
+ *
+ *     while (nothing_else_to_do() && !elapse_wheel_cascade_ahead(&wheel, 1000))
+ *         continue;
+ *
+ * Cost: O(max_moves).
+ */
+ELAPSE_API bool elapse_wheel_cascade_ahead(struct elapse_wheel *wheel, size_t max_moves);
+
+/*
+ * Returns the time from which elapse_wheel_cascade_ahead can move timers; a time up to
+ * elapse_wheel_now means at once, and ELAPSE_NEVER means that nothing pending can be moved
+ * ahead. A loop that sleeps until `next` may sleep until this time instead, if it is earlier, and
+ * then cascade ahead. Few timers are not worth that: slots of up to 128 timers do not count.
+ * Cost: O(levels).
+ */
+ELAPSE_API uint64_t elapse_wheel_next_cascade(const struct elapse_wheel *wheel);
 
 /*
  * Returns the earliest time at which a timer may be due; ELAPSE_NEVER when no
@@ -291,7 +372,7 @@ ELAPSE_API inline uint64_t elapse_wheel_now(const struct elapse_wheel *wheel)
  */
 ELAPSE_API inline size_t elapse_wheel_count(const struct elapse_wheel *wheel)
 {
-    return wheel->count;
+    return (size_t)(wheel->started - wheel->stopped - wheel->popped);
 }
 
 /*

@@ -132,6 +132,28 @@ static int condition_init(struct elapse__condition *condition)
     return error;
 }
 
+static bool condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
+                                 uint64_t until_ns)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(until_ns / ELAPSE__NS_PER_SECOND),
+        .tv_nsec = (long)(until_ns % ELAPSE__NS_PER_SECOND),
+    };
+    int error = pthread_cond_timedwait(&condition->variable, &lock->mutex, &until);
+    if (error != 0 && error != ETIMEDOUT)
+        elapse__os_stop("pthread_cond_timedwait", error);
+    return error == 0;
+}
+
+bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
+                                  uint64_t until_ns)
+{
+    elapse__lock_note_wait(lock);
+    bool in_time = elapse__os->condition_wait_until(condition, lock, until_ns);
+    elapse__lock_note_taken(lock);
+    return in_time;
+}
+
 static int thread_start(struct elapse__os_thread *thread, size_t stack_bytes,
                         void *(*main)(void *argument), void *argument)
 {
@@ -290,6 +312,7 @@ const struct elapse__os elapse__os_linux = {
     .random_bytes = random_bytes,
     .lock_init = lock_init,
     .condition_init = condition_init,
+    .condition_wait_until = condition_wait_until,
     .thread_start = thread_start,
     .alarm_open = alarm_open,
     .alarm_close = alarm_close,

@@ -80,6 +80,15 @@ static inline void elapse__lock_note_released(struct elapse__lock *lock)
 /* Asserts that the calling thread holds the lock. */
 #define ELAPSE__ASSERT_LOCK_HELD(lock) ELAPSE__ASSERT(elapse__lock_is_held(lock))
 
+/* Notes that a wait for a condition is about to release the lock. elapse__lock_note_taken notes the
+ * end of the wait. */
+static inline void elapse__lock_note_wait(struct elapse__lock *lock)
+{
+    ELAPSE__ASSERT_LOCK_HELD(lock);
+    ELAPSE__ASSERT_THAT(elapse__locks_held, ==, 1);
+    elapse__lock_note_released(lock);
+}
+
 /* Takes a lock. The thread may hold one other lock. */
 static inline void elapse__lock_inner(struct elapse__lock *lock)
 {
@@ -111,23 +120,9 @@ void elapse__lock_free(struct elapse__lock *lock);
 void elapse__condition_free(struct elapse__condition *condition);
 
 /* Releases the lock, waits for a signal, and takes the lock again. It may also return when there
- * was no signal. Requires that the thread holds the lock, and no other. */
+ * was no signal. Requires that the thread holds the lock, and no other. os.h has waits that end at
+ * a time. */
 void elapse__condition_wait(struct elapse__condition *condition, struct elapse__lock *lock);
-
-/* Does the same, but waits no longer than until `until_ns` by the monotonic clock. Returns false
- * when that time has come. */
-bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
-                                  uint64_t until_ns);
-
-/* Does the same; UINT64_MAX in `until_ns` waits without end. */
-static inline bool elapse__condition_wait_at_most(struct elapse__condition *condition,
-                                                  struct elapse__lock *lock, uint64_t until_ns)
-{
-    if (until_ns != UINT64_MAX)
-        return elapse__condition_wait_until(condition, lock, until_ns);
-    elapse__condition_wait(condition, lock);
-    return true;
-}
 
 /* Wakes one of the threads that wait, or all of them. */
 void elapse__condition_signal(struct elapse__condition *condition);

@@ -9,14 +9,13 @@
  * Calls that can fail, and calls that read a clock, go through the table `elapse__os`. A test puts
  * a table of its own in its place: with a clock that the test sets, or a call that fails, or later
  * with a simulated disk. Locks are taken millions of times a second and never fail in a correct
- * program, so they do not go through the table; only making a lock does.
+ * program, so they do not go through the table; only making a lock does, and a wait that ends at a
+ * time.
  *
  * Functions that can fail return 0, or an error number of errno.h. Times are in nanoseconds. Any
  * thread may call any function.
  *
- * Work on files will be finished by completion: one call submits the work and returns, and a second
- * call collects work that is finished. It will join this table as a group of its own, so that a
- * simulated disk can decide when, and whether, each piece of work is finished.
+ * Files are a table of their own, files.h, which belongs to the library elapse-queue.
  */
 #ifndef ELAPSE__OS_H
 #define ELAPSE__OS_H
@@ -62,6 +61,10 @@ struct elapse__os {
     /* Makes a condition. A wait for it can end at a time by the monotonic clock. */
     int (*condition_init)(struct elapse__condition *condition);
 
+    /* Does what elapse__condition_wait_until does, which is the function to call. */
+    bool (*condition_wait_until)(struct elapse__condition *condition, struct elapse__lock *lock,
+                                 uint64_t until_ns);
+
     /* Starts a thread that runs main(argument), with all signals blocked. `stack_bytes`: 0 means
      * the default of the system. */
     int (*thread_start)(struct elapse__os_thread *thread, size_t stack_bytes,
@@ -94,6 +97,21 @@ extern const struct elapse__os elapse__os_linux;
 /* The one in use: elapse__os_linux, unless a test has put its own here. Requires that no other
  * thread uses the library while it is changed. */
 extern const struct elapse__os *elapse__os;
+
+/* Does what elapse__condition_wait does, but waits no longer than until `until_ns` by the monotonic
+ * clock. Returns false when that time has come. */
+bool elapse__condition_wait_until(struct elapse__condition *condition, struct elapse__lock *lock,
+                                  uint64_t until_ns);
+
+/* Does the same; UINT64_MAX in `until_ns` waits without end. */
+static inline bool elapse__condition_wait_at_most(struct elapse__condition *condition,
+                                                  struct elapse__lock *lock, uint64_t until_ns)
+{
+    if (until_ns != UINT64_MAX)
+        return elapse__condition_wait_until(condition, lock, until_ns);
+    elapse__condition_wait(condition, lock);
+    return true;
+}
 
 /* Returns whether threads can be made with a stack of this size. */
 bool elapse__os_stack_is_usable(size_t stack_bytes);

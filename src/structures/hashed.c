@@ -24,16 +24,17 @@
  * armed timers are in the slot already. Nothing is popped before the visit is complete.
  *
  * The jump. When the clock is more than one turn ahead, the pointer goes there at once, and every
- * occupied slot is visited once for all the turns passed, in the order of the slots' numbers. A
- * timer with fewer rounds than these turns is due. Deadlines of different turns then mix in the due
- * ring, which is sorted at the end. The rounds of timers in a slot that the jump has yet to visit
- * are counted from `jump_origin`, where the pointer was, even for timers armed meanwhile.
+ * occupied slot is visited once for all the turns passed, from the last slot to the first. A
+ * timer with fewer rounds than these turns is due. Deadlines of different turns then meet, and are
+ * sorted by turn while they are popped: hashed_sort.h. The rounds of timers in a slot that the
+ * jump has yet to visit are counted from `jump_origin`, where the pointer was, even for timers
+ * armed meanwhile.
  *
  *       jump_origin                                          pointer
  *           |----------- turns, each past every slot ------------|
- *       [ 0 ][ 1 ][ 2 ]  visited: rounds are counted from the pointer
- *       [ 3 ]            under visit: some timers are set aside
- *       [ 4 ] ... [ 9 ]  from `first_unvisited` on: rounds are counted from `jump_origin`
+ *       [ 0 ] ... [ 5 ]  the first `unvisited` slots: rounds are counted from `jump_origin`
+ *       [ 6 ]            under visit: some timers are set aside
+ *       [ 7 ][ 8 ][ 9 ]  visited: rounds are counted from the pointer
  *
  * Invariants, by the numbers that elapse_hashed_check returns:
  *  1. jump_origin <= pointer <= clock <= ELAPSE_TIME_MAX.
@@ -44,18 +45,24 @@
  *     between the deadline and the tick from which the slot's rounds are counted.
  *  6. The same holds for a timer set aside, for the slot under visit. `turns` is the number of
  *     turns that this visit stands for.
- *  7. A due timer has no rounds and a deadline up to the pointer. Due timers are in order,
- *     unless a jump is under way.
+ *  7. A timer in the due ring has no rounds and a deadline up to the pointer. The ring is in order.
+ *     While due timers are sorted, all in the ring are of the turn `due_turn`.
  *  8. The ring of the timers armed for ELAPSE_NEVER has no other timers.
  *  9. `pointer_slot` is the pointer's slot. Unless a jump of more than a turn is under way,
- *     `jump_origin` is the pointer, and no slot is unvisited.
+ *     `jump_origin` is the pointer, and no slot is unvisited. During a jump, `origin_turn` is the
+ * turn of `jump_origin`, and `due_turn` is 0.
+ * 10. A timer in a bucket of the sort has no rounds and a deadline up to the pointer, and it lies
+ * in the bucket of its turn. A timer that is being divided is of `due_turn` or of a turn after it.
+ *     The bitmaps say which buckets have timers (2).
  *
  * The functions, and what each changes:
  *     start        idle -> the ring of a slot, of due timers, or of those for ELAPSE_NEVER
  *     stop, pop    a ring -> idle
  *     take_aside   the ring of a slot -> aside
- *     visit_aside  aside -> the due ring, or back into the ring of the slot
- *     begin_visit, continue_jump   pointer, pointer_slot; jump_origin, first_unvisited: the jump
+ *     visit_aside  aside -> the due ring or a bucket, or back into the ring of the slot
+ *     begin_visit, continue_jump   pointer, pointer_slot; jump_origin, unvisited: the jump
+ *     elapse__hashed_take_bucket   due_turn; a bucket -> the due ring, or -> dividing
+ *     elapse__hashed_divide        dividing -> the due ring, or buckets of lower digits
  *
  * Source: G. Varghese and T. Lauck, "Hashed and Hierarchical Timing Wheels", SOSP 1987, scheme
  * 6; widely used, as in Netty's HashedWheelTimer and in godis. Their wheel visits the slot of every
@@ -70,9 +77,7 @@
 #include "../base/ring.h"
 #include "deadline.h"
 #include "hashed_ring.h"
-
-/* How many lists are merged: list n has 2^n timers. */
-enum { MERGE_LISTS = 64 };
+#include "hashed_sort.h"
 
 /* The types that the storage is aligned for. */
 struct storage_unit {
@@ -108,7 +113,6 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
         .jump_origin = clock,
         .slots = slots,
         .pointer_slot = (size_t)(clock % slots),
-        .first_unvisited = slots,
         .rings = (struct elapse__link *)(occupied + elapse__bitmap_words(slots)),
         .occupied = occupied,
     };
@@ -118,6 +122,7 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
     elapse__ring_init(&hashed->due);
     elapse__ring_init(&hashed->aside);
     elapse__ring_init(&hashed->never);
+    elapse__ring_init(&hashed->dividing);
     return ELAPSE_OK;
 }
 
@@ -148,11 +153,21 @@ static void append_to_slot(struct elapse_hashed *hashed, struct elapse_timer *ti
     if (slot >= hashed->slots)
         slot -= hashed->slots;
     ELAPSE__ASSERT(slot == timer->deadline % hashed->slots);
-    if (slot >= hashed->first_unvisited)
+    if (slot < hashed->unvisited)
         rounds = (timer->deadline - hashed->jump_origin - 1) / hashed->slots;
     timer->place = rounds + 1;
     elapse__ring_append(&hashed->rings[slot], &timer->keep.link);
     mark_occupied(hashed, slot);
+}
+
+/* The ring of a timer that is due when it is started, whose deadline is the pointer. No deadline
+ * that is being sorted is later, so it is the newest there. */
+static struct elapse__link *due_ring(struct elapse_hashed *hashed, uint64_t deadline)
+{
+    ELAPSE__ASSERT(deadline == hashed->pointer);
+    if (!elapse__hashed_sorting(hashed))
+        return &hashed->due;
+    return elapse__hashed_ring_of_turn(hashed, elapse__hashed_turn(hashed, deadline));
 }
 
 void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *timer,
@@ -167,7 +182,7 @@ void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *time
         elapse__ring_append(&hashed->never, &timer->keep.link);
     } else if (timer->deadline <= hashed->pointer) {
         timer->place = 1;
-        elapse__ring_append(&hashed->due, &timer->keep.link);
+        elapse__ring_append(due_ring(hashed, timer->deadline), &timer->keep.link);
     } else {
         append_to_slot(hashed, timer);
     }
@@ -193,65 +208,13 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
         size_t slot = (size_t)(timer->deadline % hashed->slots);
         if (elapse__ring_empty(&hashed->rings[slot]))
             mark_empty(hashed, slot);
+        if (hashed->digits_occupied != 0)
+            elapse__hashed_note_stopped(hashed, timer->deadline);
     }
     return true;
 }
 
 /* ---- visiting ---- */
-
-/* Merges two lists, each sorted and ended by NULL. At equal deadlines the timers of `older`
- * come first. Sets only the links forward. */
-static struct elapse__link *merge(struct elapse__link *older, struct elapse__link *newer)
-{
-    struct elapse__link *merged;
-    struct elapse__link **end = &merged;
-    while (older != NULL && newer != NULL) {
-        bool newer_first =
-            elapse__ring_timer(newer)->deadline < elapse__ring_timer(older)->deadline;
-        struct elapse__link **from = newer_first ? &newer : &older;
-        *end = *from;
-        end = &(*from)->next;
-        *from = *end;
-    }
-    *end = older != NULL ? older : newer;
-    return merged;
-}
-
-/* Sorts a ring by deadline; timers of one deadline keep their order. */
-static void sort_ring(struct elapse__link *ring)
-{
-    ELAPSE__ASSERT(ring->next->previous == ring);
-    ELAPSE__ASSERT(ring->previous->next == ring);
-    struct elapse__link *lists[MERGE_LISTS] = {NULL};
-    struct elapse__link *rest = ring->next;
-    if (rest == ring)
-        return;
-    ring->previous->next = NULL;
-    while (rest != NULL) {
-        struct elapse__link *list = rest;
-        unsigned number = 0;
-        rest = rest->next;
-        list->next = NULL;
-        for (; lists[number] != NULL; number++) {
-            ELAPSE__ASSERT(number + 1 < MERGE_LISTS);
-            list = merge(lists[number], list);
-            lists[number] = NULL;
-        }
-        lists[number] = list;
-    }
-    struct elapse__link *sorted = NULL;
-    for (unsigned number = 0; number < MERGE_LISTS; number++)
-        sorted = merge(lists[number], sorted);
-
-    elapse__ring_init(ring);
-    while (sorted != NULL) {
-        struct elapse__link *link = sorted;
-        sorted = link->next;
-        ELAPSE__ASSERT(elapse__ring_empty(ring) || elapse__ring_timer(ring->previous)->deadline <=
-                                                       elapse__ring_timer(link)->deadline);
-        elapse__ring_append(ring, link);
-    }
-}
 
 /* Begins the visit to an occupied slot. It stands for `turns` visits, one a turn. */
 static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns)
@@ -267,12 +230,30 @@ static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns
     hashed->turns = turns;
 }
 
+/* Makes a timer due that the visit has found, and that had `rounds` rounds. */
+static void make_due(struct elapse_hashed *hashed, struct elapse_timer *timer, uint64_t rounds,
+                     uint64_t first_turn)
+{
+    ELAPSE__ASSERT(timer->deadline <= hashed->pointer);
+    struct elapse__link *ring = &hashed->due;
+    if (elapse__hashed_jumping(hashed)) {
+        ELAPSE__ASSERT_THAT(first_turn + rounds, ==, elapse__hashed_turn(hashed, timer->deadline));
+        ring = elapse__hashed_ring_of_turn(hashed, first_turn + rounds);
+    }
+    timer->place = 1;
+    hashed->ticking_visits += rounds;
+    elapse__ring_prepend(ring, &timer->keep.link);
+}
+
 /* Looks at the timers set aside while `*budget` lasts. Returns false if it did not suffice. */
 static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
 {
     ELAPSE__ASSERT(hashed->visiting < hashed->slots);
     struct elapse__link *ring = &hashed->rings[hashed->visiting];
     uint64_t turns = hashed->turns;
+    if (elapse__ring_empty(&hashed->aside))
+        return true;
+    uint64_t first_turn = elapse__hashed_first_turn(hashed);
     while (!elapse__ring_empty(&hashed->aside)) {
         if (*budget == 0)
             return false;
@@ -285,10 +266,7 @@ static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
         uint64_t rounds = timer->place - 1;
         (void)elapse__ring_remove(link);
         if (rounds < turns) {
-            ELAPSE__ASSERT(timer->deadline <= hashed->pointer);
-            timer->place = 1;
-            hashed->ticking_visits += rounds;
-            elapse__ring_prepend(&hashed->due, link);
+            make_due(hashed, timer, rounds, first_turn);
         } else {
             ELAPSE__ASSERT(timer->deadline > hashed->pointer);
             timer->place -= turns;
@@ -307,15 +285,14 @@ static bool continue_jump(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(elapse__hashed_jumping(hashed));
     ELAPSE__ASSERT(elapse__ring_empty(&hashed->aside));
-    size_t slot = elapse__hashed_first_from(hashed, hashed->first_unvisited);
+    size_t slot = elapse__hashed_last_below(hashed, hashed->unvisited);
     if (slot < hashed->slots) {
-        hashed->first_unvisited = slot + 1;
+        hashed->unvisited = slot;
         take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->jump_origin, slot));
         return true;
     }
-    hashed->first_unvisited = hashed->slots;
+    hashed->unvisited = 0;
     hashed->jump_origin = hashed->pointer;
-    sort_ring(&hashed->due);
     return false;
 }
 
@@ -340,11 +317,13 @@ static uint64_t next_tick(const struct elapse_hashed *hashed)
 static bool begin_visit(struct elapse_hashed *hashed)
 {
     ELAPSE__ASSERT(hashed->pointer < hashed->clock);
-    ELAPSE__ASSERT(!elapse__hashed_jumping(hashed));
+    ELAPSE__ASSERT(!elapse__hashed_sorting(hashed));
     if (hashed->clock - hashed->pointer > hashed->slots) {
+        hashed->origin_turn = hashed->jump_origin / hashed->slots;
+        hashed->due_turn = 0;
         hashed->pointer = hashed->clock;
         hashed->pointer_slot = (size_t)(hashed->clock % hashed->slots);
-        hashed->first_unvisited = 0;
+        hashed->unvisited = hashed->slots;
         return continue_jump(hashed);
     }
     uint64_t tick = next_tick(hashed);
@@ -371,7 +350,13 @@ static bool find_due(struct elapse_hashed *hashed, size_t *budget)
             return false;
         if (elapse__hashed_jumping(hashed) && continue_jump(hashed))
             continue;
-        if (!elapse__ring_empty(&hashed->due) || hashed->pointer == hashed->clock)
+        if (!elapse__hashed_divide(hashed, budget))
+            return false;
+        if (!elapse__ring_empty(&hashed->due))
+            return true;
+        if (elapse__hashed_take_bucket(hashed))
+            continue;
+        if (hashed->pointer == hashed->clock)
             return true;
         (void)begin_visit(hashed);
     }
@@ -411,14 +396,29 @@ void elapse_hashed_advance(struct elapse_hashed *hashed, uint64_t now)
     ELAPSE__ASSERT(hashed->pointer <= hashed->clock);
 }
 
+/* True when a timer of a jump is not armed for ELAPSE_NEVER. */
+static bool any_to_be_due(const struct elapse_hashed *hashed)
+{
+    /* No bucket is divided before the jump has ended. */
+    ELAPSE__ASSERT(elapse__hashed_jumping(hashed));
+    ELAPSE__ASSERT(elapse__ring_empty(&hashed->dividing));
+    return !elapse__ring_empty(&hashed->due) || !elapse__ring_empty(&hashed->aside) ||
+           hashed->digits_occupied != 0 || next_slot(hashed) < hashed->slots;
+}
+
 uint64_t elapse_hashed_next(const struct elapse_hashed *hashed)
 {
-    /* The least deadline is not known before the end of a jump. A tick that has passed says
-     * that there is work to do now. */
-    if (elapse__hashed_jumping(hashed))
-        return hashed->jump_origin + 1;
+    if (elapse__hashed_jumping(hashed)) {
+        /* The least deadline is not known before the end of a jump. A tick that has passed says
+         * that there is work to do now. */
+        return any_to_be_due(hashed) ? hashed->jump_origin + 1 : ELAPSE_NEVER;
+    }
     if (!elapse__ring_empty(&hashed->aside))
         return hashed->pointer;
+    if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {
+        /* Nor is it known before what comes next is sorted. This tick has passed, too. */
+        return (hashed->origin_turn + hashed->due_turn) * hashed->slots;
+    }
     if (!elapse__ring_empty(&hashed->due))
         return elapse__ring_timer(hashed->due.next)->deadline;
     return next_tick(hashed);

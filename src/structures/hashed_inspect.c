@@ -8,15 +8,47 @@
 #include "../base/bits.h"
 #include "../base/ring.h"
 #include "hashed_ring.h"
+#include "hashed_sort.h"
+
+enum { ALL_BUCKETS = ELAPSE__HASHED_DIGITS * ELAPSE__HASHED_BUCKETS };
+
+/* The bucket with this number, in a count through the buckets of all digits. */
+static struct elapse__hashed_bucket bucket_at(size_t number)
+{
+    return (struct elapse__hashed_bucket){
+        .digit = (unsigned)(number / ELAPSE__HASHED_BUCKETS),
+        .number = (unsigned)(number % ELAPSE__HASHED_BUCKETS),
+    };
+}
+
+/* The number of the first occupied bucket from `number` on; ALL_BUCKETS if there is none. */
+static size_t occupied_bucket_from(const struct elapse_hashed *hashed, size_t number)
+{
+    if (hashed->digits_occupied == 0)
+        return ALL_BUCKETS;
+    while (number < ALL_BUCKETS && !elapse__hashed_bucket_occupied(hashed, bucket_at(number)))
+        number++;
+    return number;
+}
+
+static const struct elapse__link *bucket_ring(const struct elapse_hashed *hashed, size_t number)
+{
+    struct elapse__hashed_bucket bucket = bucket_at(number);
+    return &hashed->digits[bucket.digit].buckets[bucket.number];
+}
 
 /* Walks the rings of timers that are in no slot, and then the rings of the slots. */
 void elapse_hashed_for_each(struct elapse_hashed *hashed, elapse_visit_function *visit,
                             void *context)
 {
     size_t slot = 0;
+    size_t bucket = 0;
     bool goes_on = elapse__ring_visit(&hashed->due, visit, context) &&
                    elapse__ring_visit(&hashed->aside, visit, context) &&
+                   elapse__ring_visit(&hashed->dividing, visit, context) &&
                    elapse__ring_visit(&hashed->never, visit, context);
+    while (goes_on && (bucket = occupied_bucket_from(hashed, bucket)) < ALL_BUCKETS)
+        goes_on = elapse__ring_visit(bucket_ring(hashed, bucket++), visit, context);
     while (goes_on && (slot = elapse__hashed_first_from(hashed, slot)) < hashed->slots)
         goes_on = elapse__ring_visit(&hashed->rings[slot++], visit, context);
 }
@@ -33,8 +65,9 @@ void elapse_hashed_clear(struct elapse_hashed *hashed)
 {
     elapse_hashed_for_each(hashed, stop_visited, hashed);
     hashed->jump_origin = hashed->pointer;
-    hashed->first_unvisited = hashed->slots;
+    hashed->unvisited = 0;
     ELAPSE__ASSERT(hashed->count == 0);
+    ELAPSE__ASSERT(!elapse__hashed_sorting(hashed));
     ELAPSE__ASSERT(elapse__hashed_first_from(hashed, 0) == hashed->slots);
 }
 
@@ -44,6 +77,12 @@ void elapse_hashed_clear(struct elapse_hashed *hashed)
 struct checked_hashed_slot {
     const struct elapse_hashed *hashed;
     size_t slot;
+};
+
+/* The wheel that is checked, and the number of the bucket whose timers are. */
+struct checked_bucket {
+    const struct elapse_hashed *hashed;
+    size_t bucket;
 };
 
 /* True when the deadline and the rounds of a timer are right for `slot`, whose rounds are counted
@@ -70,15 +109,47 @@ static unsigned check_aside(const struct elapse_timer *timer, const void *contex
     return is_placed(hashed, timer, hashed->visiting, visited) ? 0 : 6;
 }
 
+/* True when a timer is right to be among those that are due: it has no rounds. */
+static bool is_due(const struct elapse_hashed *hashed, const struct elapse_timer *timer)
+{
+    return timer->place == 1 && timer->deadline <= hashed->pointer;
+}
+
+/* True when the turn of a due timer is `due_turn` or after it. */
+static bool is_sorted_behind(const struct elapse_hashed *hashed, const struct elapse_timer *timer)
+{
+    return timer->deadline / hashed->slots >= hashed->origin_turn + hashed->due_turn;
+}
+
 static unsigned check_due(const struct elapse_timer *timer, const void *context)
 {
     const struct elapse_hashed *hashed = context;
     const struct elapse__link *older = timer->keep.link.previous;
-    if (timer->place != 1 || timer->deadline > hashed->pointer)
+    if (!is_due(hashed, timer))
         return 7;
-    if (older == &hashed->due || elapse__hashed_jumping(hashed))
-        return 0;
-    return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;
+    if (elapse__hashed_sorting(hashed) &&
+        timer->deadline / hashed->slots != hashed->origin_turn + hashed->due_turn)
+        return 7;
+    return older == &hashed->due || elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;
+}
+
+static unsigned check_dividing(const struct elapse_timer *timer, const void *context)
+{
+    const struct elapse_hashed *hashed = context;
+    return is_due(hashed, timer) && is_sorted_behind(hashed, timer) ? 0 : 10;
+}
+
+static unsigned check_in_bucket(const struct elapse_timer *timer, const void *context)
+{
+    const struct checked_bucket *checked = context;
+    const struct elapse_hashed *hashed = checked->hashed;
+    if (!is_due(hashed, timer) || !is_sorted_behind(hashed, timer))
+        return 10;
+    uint64_t turn = elapse__hashed_turn(hashed, timer->deadline);
+    if (turn == hashed->due_turn)
+        return 10;
+    struct elapse__hashed_bucket bucket = elapse__hashed_bucket_of(hashed, turn);
+    return bucket.digit * ELAPSE__HASHED_BUCKETS + bucket.number == checked->bucket ? 0 : 10;
 }
 
 static unsigned check_never(const struct elapse_timer *timer, const void *context)
@@ -94,20 +165,45 @@ static unsigned check_numbers(const struct elapse_hashed *hashed)
         hashed->clock > ELAPSE_TIME_MAX)
         return 1;
     if (hashed->pointer_slot != hashed->pointer % hashed->slots ||
-        hashed->first_unvisited > hashed->slots)
+        hashed->unvisited > hashed->slots)
         return 9;
-    if (elapse__hashed_jumping(hashed) ? hashed->pointer - hashed->jump_origin <= hashed->slots
-                                       : hashed->first_unvisited != hashed->slots)
+    if (elapse__hashed_jumping(hashed)
+            ? hashed->pointer - hashed->jump_origin <= hashed->slots ||
+                  hashed->origin_turn != hashed->jump_origin / hashed->slots ||
+                  hashed->due_turn != 0
+            : hashed->unvisited != 0)
         return 9;
     if (elapse__ring_empty(&hashed->aside))
         return 0;
     if (!elapse__hashed_jumping(hashed))
         return hashed->visiting == hashed->pointer_slot && hashed->turns == 1 ? 0 : 6;
-    return hashed->visiting + 1 == hashed->first_unvisited &&
+    return hashed->visiting == hashed->unvisited &&
                    hashed->turns ==
                        elapse__hashed_turns(hashed, hashed->jump_origin, hashed->visiting)
                ? 0
                : 6;
+}
+
+/* Checks the buckets of the sort, and adds their timers to `*count`. */
+static unsigned check_buckets(const struct elapse_hashed *hashed, size_t *count)
+{
+    unsigned broken = 0;
+    for (unsigned digit = 0; digit < 64; digit++) {
+        bool occupied = digit < ELAPSE__HASHED_DIGITS && hashed->digits[digit].occupied != 0;
+        if (elapse__bitmap_has(&hashed->digits_occupied, digit) != occupied)
+            return 2;
+    }
+    for (size_t number = 0; broken == 0; number++) {
+        number = occupied_bucket_from(hashed, number);
+        if (number == ALL_BUCKETS)
+            break;
+        const struct checked_bucket checked = {.hashed = hashed, .bucket = number};
+        const struct elapse__link *ring = bucket_ring(hashed, number);
+        if (elapse__ring_empty(ring))
+            return 2;
+        broken = elapse__ring_check(ring, hashed->count, count, check_in_bucket, &checked);
+    }
+    return broken;
 }
 
 unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
@@ -128,7 +224,12 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
     if (broken == 0)
         broken = elapse__ring_check(&hashed->aside, hashed->count, &count, check_aside, hashed);
     if (broken == 0)
+        broken =
+            elapse__ring_check(&hashed->dividing, hashed->count, &count, check_dividing, hashed);
+    if (broken == 0)
         broken = elapse__ring_check(&hashed->due, hashed->count, &count, check_due, hashed);
+    if (broken == 0)
+        broken = check_buckets(hashed, &count);
     if (broken == 0)
         broken = elapse__ring_check(&hashed->never, hashed->count, &count, check_never, hashed);
     if (broken == 0 && count != hashed->count)
@@ -154,13 +255,20 @@ static void dump_timers(const struct elapse__ring_summary *timers, size_t slot, 
         describe(&description, context);
 }
 
-/* Describes a ring that is no slot's ring, under a number after those of the slots. */
-static void dump_ring(const struct elapse__link *ring, size_t number,
-                      elapse_dump_function *describe, void *context)
+/* Describes the timers that are in no slot, under two numbers after those of the slots. */
+static void dump_no_slot(const struct elapse_hashed *hashed, elapse_dump_function *describe,
+                         void *context)
 {
-    struct elapse__ring_summary timers = {.least = ELAPSE_NEVER};
-    elapse__ring_summarise(ring, &timers);
-    dump_timers(&timers, number, timers.least, describe, context);
+    struct elapse__ring_summary due = {.least = ELAPSE_NEVER};
+    struct elapse__ring_summary never = {.least = ELAPSE_NEVER};
+    size_t bucket = 0;
+    elapse__ring_summarise(&hashed->due, &due);
+    elapse__ring_summarise(&hashed->dividing, &due);
+    while ((bucket = occupied_bucket_from(hashed, bucket)) < ALL_BUCKETS)
+        elapse__ring_summarise(bucket_ring(hashed, bucket++), &due);
+    elapse__ring_summarise(&hashed->never, &never);
+    dump_timers(&due, hashed->slots, due.least, describe, context);
+    dump_timers(&never, hashed->slots + 1, never.least, describe, context);
 }
 
 void elapse_hashed_dump(const struct elapse_hashed *hashed, elapse_dump_function *describe,
@@ -182,6 +290,5 @@ void elapse_hashed_dump(const struct elapse_hashed *hashed, elapse_dump_function
         dump_timers(&timers, slot, elapse__hashed_tick_after(hashed, visited, slot), describe,
                     context);
     }
-    dump_ring(&hashed->due, hashed->slots, describe, context);
-    dump_ring(&hashed->never, hashed->slots + 1, describe, context);
+    dump_no_slot(hashed, describe, context);
 }

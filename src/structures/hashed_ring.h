@@ -34,6 +34,21 @@ static inline size_t elapse__hashed_first_from(const struct elapse_hashed *hashe
     return hashed->slots;
 }
 
+/* The last occupied slot below `slot`; the number of slots if there is none. */
+static inline size_t elapse__hashed_last_below(const struct elapse_hashed *hashed, size_t slot)
+{
+    ELAPSE__ASSERT(slot <= hashed->slots);
+    uint64_t masked = (UINT64_C(1) << slot % 64) - 1;
+    for (size_t word = slot / 64;; word--) {
+        uint64_t bits = masked == 0 ? 0 : hashed->occupied[word] & masked;
+        if (bits != 0)
+            return word * 64 + elapse__highest_bit(bits);
+        if (word == 0)
+            return hashed->slots;
+        masked = UINT64_MAX;
+    }
+}
+
 /* The first tick after `tick` at which `slot` is visited. */
 static inline uint64_t elapse__hashed_tick_after(const struct elapse_hashed *hashed, uint64_t tick,
                                                  size_t slot)
@@ -54,7 +69,7 @@ static inline bool elapse__hashed_jumping(const struct elapse_hashed *hashed)
 static inline uint64_t elapse__hashed_visited(const struct elapse_hashed *hashed, size_t slot)
 {
     ELAPSE__ASSERT(slot < hashed->slots);
-    return slot < hashed->first_unvisited ? hashed->pointer : hashed->jump_origin;
+    return slot < hashed->unvisited ? hashed->jump_origin : hashed->pointer;
 }
 
 /* The same for the timers set aside: their visit is not complete. */
@@ -71,6 +86,14 @@ static inline uint64_t elapse__hashed_turns(const struct elapse_hashed *hashed, 
     uint64_t first = elapse__hashed_tick_after(hashed, before, slot);
     ELAPSE__ASSERT(first <= hashed->pointer);
     return 1 + (hashed->pointer - first) / hashed->slots;
+}
+
+/* During a jump: the turn of the first visit to the slot under visit, counted from the turn of
+ * `jump_origin`. Otherwise 0. */
+static inline uint64_t elapse__hashed_first_turn(const struct elapse_hashed *hashed)
+{
+    return elapse__hashed_jumping(hashed) &&
+           hashed->visiting <= (size_t)(hashed->jump_origin % hashed->slots);
 }
 
 #endif

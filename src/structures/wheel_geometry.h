@@ -2,11 +2,18 @@
  * The geometry of the wheel: which ticks belong to which slot.
  *
  * A tick is read as a number whose lowest digit has LEVEL_0_BITS bits and whose
- * other digits have DIGIT_BITS bits. Slots have one sequence of numbers, level by level:
+ * other digits have DIGIT_BITS bits. A block of a level is the ticks that have all digits
+ * above that level in common: 128 slots on level 0, and 64 slots on every other level. A level has
+ * the slots of two blocks, the present block and the next. Blocks take turns in the two halves of
+ * a level: the even ones use the lower half. The highest level has one block, which is all of
+ * time. Slots have one sequence of numbers, level by level:
  *
  *      level 0              level 1              level 2
- *      0 ... 127            128 ... 191          192 ... 255         ...
+ *      0 ... 127, ... 255   256 ... 319, ... 383 384 ... 447, ... 511        ...
  *      one tick each        2^7 ticks each       2^13 ticks each
+ *
+ * (In geometries with fewer bits a block still takes 64 numbers, so that it begins a word of a
+ * bitmap; the rest of them are not used.)
  *
  * These functions do not read a wheel; `pointer` is the position of one.
  */
@@ -20,14 +27,23 @@
 
 enum {
     /* Low bits of a timer's place: 1 + the number of its slot. */
-    ELAPSE__WHEEL_PLACE_BITS = 10,
+    ELAPSE__WHEEL_PLACE_BITS = ELAPSE__WHEEL_DIGIT_BITS < 6 ? 13 : 11,
     ELAPSE__WHEEL_PLACE_MASK = (1 << ELAPSE__WHEEL_PLACE_BITS) - 1,
+    ELAPSE__WHEEL_TOP_LEVEL = ELAPSE__WHEEL_LEVELS - 1,
+    /* No block has numbers that are not used. */
+    ELAPSE__WHEEL_NUMBERS_ARE_DENSE =
+        ELAPSE__WHEEL_LEVEL_0_BITS >= 6 && ELAPSE__WHEEL_DIGIT_BITS == 6,
 };
 
 _Static_assert(ELAPSE__WHEEL_SLOTS < ELAPSE__WHEEL_PLACE_MASK,
                "a place has enough bits for the number of every slot");
-_Static_assert(ELAPSE__WHEEL_WORDS <= 32, "one 32-bit word has a bit for every word of the bitmap");
-_Static_assert(sizeof(struct elapse_wheel) <= 65536, "a wheel takes at most 64 KiB");
+_Static_assert(ELAPSE__WHEEL_WORDS <= 64, "one 64-bit word has a bit for every word of a bitmap");
+_Static_assert(ELAPSE__WHEEL_LEVELS <= 32, "one 32-bit word has a bit for every level");
+_Static_assert(ELAPSE__WHEEL_LEVEL_0_BITS != 7 || sizeof(struct elapse_wheel) <= 131072,
+               "a wheel takes at most 128 KiB");
+#ifdef ELAPSE_WHEEL_SMALL
+_Static_assert(sizeof(struct elapse_wheel) <= 65536, "a small wheel takes at most 64 KiB");
+#endif
 
 /* How many bits of a tick are below the digit of `level`: its slots cover 2^shift ticks. */
 static inline unsigned elapse__wheel_shift(unsigned level)
@@ -44,14 +60,21 @@ static inline unsigned elapse__wheel_first_slot(unsigned level)
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
     return level == 0
                ? 0
-               : ELAPSE__WHEEL_LEVEL_0_SLOTS + (level - 1) * (unsigned)ELAPSE__WHEEL_DIGIT_SLOTS;
+               : ELAPSE__WHEEL_LEVEL_0_SLOTS + (level - 1) * (unsigned)ELAPSE__WHEEL_UPPER_SLOTS;
 }
 
-/* How many slots `level` has. */
-static inline unsigned elapse__wheel_slots_in(unsigned level)
+/* How many bits the digit of `level` has. */
+static inline unsigned elapse__wheel_bits(unsigned level)
 {
     ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
-    return level == 0 ? ELAPSE__WHEEL_LEVEL_0_SLOTS : ELAPSE__WHEEL_DIGIT_SLOTS;
+    return level == 0 ? ELAPSE__WHEEL_LEVEL_0_BITS : ELAPSE__WHEEL_DIGIT_BITS;
+}
+
+/* How many slot numbers a block of `level` takes. */
+static inline unsigned elapse__wheel_block_slots(unsigned level)
+{
+    ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
+    return level == 0 ? ELAPSE__WHEEL_LEVEL_0_BLOCK : ELAPSE__WHEEL_UPPER_BLOCK;
 }
 
 /* The level that `slot` is on. */
@@ -60,43 +83,54 @@ static inline unsigned elapse__wheel_level(unsigned slot)
     ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
     return slot < ELAPSE__WHEEL_LEVEL_0_SLOTS
                ? 0
-               : 1 + (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) / ELAPSE__WHEEL_DIGIT_SLOTS;
+               : 1 + (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) / ELAPSE__WHEEL_UPPER_SLOTS;
 }
 
-/* The digit of `tick` on `level`. */
-static inline unsigned elapse__wheel_digit(uint64_t tick, unsigned level)
+/* The number of the block of `level` that `tick` is in, counted from tick 0. */
+static inline uint64_t elapse__wheel_block(uint64_t tick, unsigned level)
 {
-    return (unsigned)(tick >> elapse__wheel_shift(level)) & (elapse__wheel_slots_in(level) - 1);
+    return level == ELAPSE__WHEEL_TOP_LEVEL ? 0 : tick >> elapse__wheel_shift(level + 1);
 }
 
-/* The slot of a deadline, which is not before `pointer`: on the level of the highest
- * digit in which the two differ, the slot of the deadline's digit there. */
-static inline unsigned elapse__wheel_slot_for(uint64_t pointer, uint64_t deadline)
+/* The number of the slot of `level` that `tick` belongs to: its digit, in the half of its
+ * block. */
+static inline unsigned elapse__wheel_slot_on(unsigned level, uint64_t tick)
 {
-    uint64_t difference = pointer ^ deadline;
-    ELAPSE__ASSERT(deadline >= pointer);
-    ELAPSE__ASSERT(deadline <= ELAPSE_NEVER);
-
-    if (difference < ELAPSE__WHEEL_LEVEL_0_SLOTS)
-        return (unsigned)deadline & (ELAPSE__WHEEL_LEVEL_0_SLOTS - 1);
-    unsigned above_level_0 =
-        (elapse__highest_bit(difference) - ELAPSE__WHEEL_LEVEL_0_BITS) / ELAPSE__WHEEL_DIGIT_BITS;
-    ELAPSE__ASSERT(above_level_0 < ELAPSE__WHEEL_UPPER_LEVELS);
-    unsigned shift = ELAPSE__WHEEL_LEVEL_0_BITS + above_level_0 * ELAPSE__WHEEL_DIGIT_BITS;
-    return ELAPSE__WHEEL_LEVEL_0_SLOTS + above_level_0 * ELAPSE__WHEEL_DIGIT_SLOTS +
-           ((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));
+    unsigned digits = (unsigned)(tick >> elapse__wheel_shift(level));
+    unsigned block_slots = elapse__wheel_block_slots(level);
+    if (ELAPSE__WHEEL_NUMBERS_ARE_DENSE) /* the digit, and above it the half */
+        return elapse__wheel_first_slot(level) + (digits & (2 * block_slots - 1));
+    unsigned mask = (1u << elapse__wheel_bits(level)) - 1;
+    unsigned half = (digits & ~mask) * (block_slots / (mask + 1)) & block_slots;
+    return elapse__wheel_first_slot(level) + (half | (digits & mask));
 }
 
-/* The first tick that an occupied slot covers: the pointer's digits above the
- * slot's level, then the slot's own digit, then zeros. */
+/* The number of `slot` within its level, counted without the numbers that are not used. */
+static inline unsigned elapse__wheel_number(unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    unsigned number = slot - elapse__wheel_first_slot(level);
+    unsigned half = number / elapse__wheel_block_slots(level);
+    return (half << elapse__wheel_bits(level)) + number % elapse__wheel_block_slots(level);
+}
+
+/* True if `slot` is in the half of the pointer's block. Then it lies in the present block;
+ * otherwise it lies in the next. */
+static inline bool elapse__wheel_is_present(uint64_t pointer, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    unsigned half = (slot - elapse__wheel_first_slot(level)) / elapse__wheel_block_slots(level);
+    return half == (elapse__wheel_block(pointer, level) & 1);
+}
+
+/* The first tick that an occupied slot covers. */
 static inline uint64_t elapse__wheel_first_tick(uint64_t pointer, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
-    unsigned shift = elapse__wheel_shift(level);
-    uint64_t digit_mask = (uint64_t)(elapse__wheel_slots_in(level) - 1) << shift;
-    uint64_t below = (UINT64_C(1) << shift) - 1;
-    uint64_t digit = (uint64_t)(slot - elapse__wheel_first_slot(level)) << shift;
-    return (pointer & ~digit_mask & ~below) | digit;
+    uint64_t digit = (slot - elapse__wheel_first_slot(level)) % elapse__wheel_block_slots(level);
+    uint64_t block = elapse__wheel_block(pointer, level) + !elapse__wheel_is_present(pointer, slot);
+    ELAPSE__ASSERT(digit >> elapse__wheel_bits(level) == 0);
+    return (block << elapse__wheel_bits(level) | digit) << elapse__wheel_shift(level);
 }
 
 /* The last tick that an occupied slot covers. */
@@ -104,6 +138,50 @@ static inline uint64_t elapse__wheel_last_tick(uint64_t pointer, unsigned slot)
 {
     unsigned shift = elapse__wheel_shift(elapse__wheel_level(slot));
     return elapse__wheel_first_tick(pointer, slot) | ((UINT64_C(1) << shift) - 1);
+}
+
+/* The last tick of the next block, where blocks have 2^shift ticks; the last tick of all if there
+ * is no next block. */
+static inline uint64_t elapse__wheel_last_of_next_block(uint64_t pointer, unsigned shift)
+{
+    uint64_t block_ticks = UINT64_C(1) << shift;
+    uint64_t next = (pointer | (block_ticks - 1)) + block_ticks;
+    return next > pointer ? next : UINT64_MAX;
+}
+
+/* The last tick of the next block of `level`. */
+static inline uint64_t elapse__wheel_last_of_level(uint64_t pointer, unsigned level)
+{
+    if (level == ELAPSE__WHEEL_TOP_LEVEL)
+        return UINT64_MAX;
+    return elapse__wheel_last_of_next_block(pointer, elapse__wheel_shift(level + 1));
+}
+
+/*
+ * The slot of a deadline that is not before the pointer: on the lowest level whose present or
+ * next block has it. Most deadlines lie on the lowest levels, so these are tried one by one, with
+ * constants to shift by. Of the others, the distance from the pointer gives the level, or the one
+ * above it.
+ */
+static inline unsigned elapse__wheel_slot_for(const struct elapse_wheel *wheel, uint64_t deadline)
+{
+    ELAPSE__ASSERT(deadline >= wheel->pointer);
+    ELAPSE__ASSERT(deadline <= ELAPSE_NEVER);
+    if (deadline <= wheel->last[2]) {
+        if (deadline > wheel->last[1])
+            return elapse__wheel_slot_on(2, deadline);
+        if (deadline > wheel->last[0])
+            return elapse__wheel_slot_on(1, deadline);
+        return elapse__wheel_slot_on(0, deadline);
+    }
+    if (deadline <= wheel->last[3])
+        return elapse__wheel_slot_on(3, deadline);
+    unsigned highest = elapse__highest_bit(deadline - wheel->pointer);
+    unsigned level = 1 + (highest - ELAPSE__WHEEL_LEVEL_0_BITS) / ELAPSE__WHEEL_DIGIT_BITS;
+    level -= deadline <= wheel->last[level - 1];
+    ELAPSE__ASSERT(level > 3);
+    ELAPSE__ASSERT(level < ELAPSE__WHEEL_LEVELS);
+    return elapse__wheel_slot_on(level, deadline);
 }
 
 /* The number of the slot that a pending timer's place names. */

@@ -7,7 +7,7 @@
  * will reach HINT_DISTANCE (16) steps later. The walk prefetches it and goes on.
  *
  *      place   |  address / 8 of the timer 16 steps ahead  |  slot number + 1  |
- *               63                                       10 9                 0
+ *               63                                       11 10                0
  *
  * A hint is only ever prefetched. Nothing is read or written through it. It may
  * be stale, and may name memory that was freed: the walk is then slower for these 16
@@ -24,16 +24,19 @@
  *  - A timer that a cascade puts in front of a ring above level 0 will be followed
  *    by the timer that is put in front 16 *after* it, which is not known yet. So the
  *    address of the later timer is written into the earlier one. That is a write to another
- *    timer, and it is allowed only because this very walk has touched that timer. The
- *    addresses come from a scratch trail on the stack, which ends with the call. They never
- *    come from a trail that outlives the call, whose timers may have been freed since. A
- *    cascade that is done in steps finds the scratch trail again in the ring itself.
+ *    timer, and it is allowed only while that timer is pending. The front trails remember the
+ *    last 16 timers that the cascade of one slot has put in front, for each digit. A cascade may
+ *    be done in many small steps, and the trails are kept between two steps. They
+ *    are valid only while no timer was stopped in between: `stopped` of the wheel says so. (No
+ *    timer of theirs can be popped before the cascade has ended, and then they are forgotten.)
+ *    If a timer was stopped, the trail is read again from the front of the ring itself.
  *
  *  - A timer that is started straight onto level 0 comes after the timers before it, and
  *    nothing is known about those that will follow: its hint points back and does no good.
  *
- * Slots share a trail if their numbers are equal modulo 256. On the levels 0 to 2 no two
- * slots share one.
+ * Slots share a trail if their numbers are equal modulo 512. On the levels 0 to 2 no two
+ * slots share one. In the small form (ELAPSE_WHEEL_SMALL) the distance is 8 and the modulus 128, so
+ * that two slots of level 0 share each trail.
  *
  * What the hints gain is measured in docs/decisions/0002-prefetch-hints.md.
  */
@@ -96,65 +99,72 @@ static inline void elapse__prefetch_trail(struct elapse_wheel *wheel, unsigned s
         elapse__prefetch(*elapse__trail_hint(wheel, slot, i));
 }
 
-/* The number within its level of a slot above level 0. */
+/* The digit of a slot above level 0. */
 static inline unsigned elapse__digit_of_slot(unsigned slot)
 {
     ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
     ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
-    return (slot - ELAPSE__WHEEL_LEVEL_0_SLOTS) % ELAPSE__WHEEL_DIGIT_SLOTS;
+    return slot % ELAPSE__WHEEL_UPPER_BLOCK;
 }
 
-/* The trails of one walk of a cascade, by the slot's number within its level. Slots of
- * different levels share a trail if they have the same number there. */
-struct elapse__scratch_trails {
-    struct elapse_timer *timers[ELAPSE__WHEEL_DIGIT_SLOTS][ELAPSE__WHEEL_HINT_DISTANCE];
-    uint32_t entered[ELAPSE__WHEEL_DIGIT_SLOTS];
-};
-
-/* Fills the trail of a cascade that is resumed from what the cascade put in front of
- * `ring` before. These timers are in the wheel, so the walk may write to them. */
-static inline void elapse__adopt_scratch_trail(struct elapse__scratch_trails *trails,
-                                               unsigned digit, const struct elapse__link *ring,
-                                               const struct elapse__link *front)
+/* Makes the front trails those of the cascade of `slot`. */
+static inline void elapse__claim_front_trails(struct elapse_wheel *wheel, unsigned slot)
 {
-    ELAPSE__ASSERT(digit < ELAPSE__WHEEL_DIGIT_SLOTS);
-    ELAPSE__ASSERT(front != ring);
-    const struct elapse__link *link = front;
-    unsigned count = 0;
-    for (; link != ring && count < ELAPSE__WHEEL_HINT_DISTANCE; link = link->next) {
+    ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
+    if (wheel->front_slot != slot)
+        wheel->cascades++;
+    wheel->front_slot = slot;
+}
+
+/* Fills the trail from the timers that the cascade put in front of `ring` before. These
+ * timers are in the wheel, so the walk may write to them. */
+static inline void elapse__read_front_trail(struct elapse__wheel_front_trail *trail,
+                                            const struct elapse__link *ring,
+                                            const struct elapse__link *first)
+{
+    uint64_t most =
+        trail->entered < ELAPSE__WHEEL_HINT_DISTANCE ? trail->entered : ELAPSE__WHEEL_HINT_DISTANCE;
+    uint64_t count = 0;
+    for (const struct elapse__link *link = first; link != ring && count < most; link = link->next) {
         ELAPSE__ASSERT(link->next->previous == link);
         ELAPSE__ASSERT(link->previous->next == link);
         count++;
     }
-    trails->entered[digit] = count;
+    trail->entered = count;
     /* The timer at the front was the last to enter. */
-    for (link = front; count > 0; link = link->next)
-        trails->timers[digit][--count] = elapse__ring_timer(link);
-    ELAPSE__ASSERT(trails->entered[digit] > 0);
+    for (const struct elapse__link *link = first; count > 0; link = link->next)
+        trail->timers[--count] = elapse__ring_timer(link);
 }
 
-/* Notes that the walk has put `timer` in front of the ring of `slot`, above level 0.
- * Writes its address into the timer that the walk put there 16 before. */
-static inline void elapse__leave_scratch_trail(struct elapse__scratch_trails *trails,
-                                               struct elapse_wheel *wheel, unsigned slot,
-                                               struct elapse_timer *timer)
+/* Notes that the cascade has put `timer` in front of the ring of `slot`, above level 0.
+ * Writes its address into the timer that the cascade put there 16 before. */
+static inline void elapse__leave_front_trail(struct elapse_wheel *wheel, unsigned slot,
+                                             struct elapse_timer *timer)
 {
-    unsigned digit = elapse__digit_of_slot(slot);
+    struct elapse__wheel_front_trail *trail = &wheel->front[elapse__digit_of_slot(slot)];
     const struct elapse__link *ring = &wheel->slots[slot].timers;
     ELAPSE__ASSERT(ring->next == &timer->keep.link);
-    if (trails->entered[digit] == 0 && timer->keep.link.next != ring)
-        elapse__adopt_scratch_trail(trails, digit, ring, timer->keep.link.next);
-    unsigned number = trails->entered[digit]++;
-    struct elapse_timer **entry = &trails->timers[digit][number % ELAPSE__WHEEL_HINT_DISTANCE];
+    ELAPSE__ASSERT(wheel->front_slot > slot);
+    if (trail->cascade != wheel->cascades) {
+        trail->cascade = wheel->cascades;
+        trail->entered = 0;
+    } else if (trail->stopped != wheel->stopped) {
+        elapse__read_front_trail(trail, ring, timer->keep.link.next);
+    }
+    trail->stopped = wheel->stopped;
+    uint64_t number = trail->entered++;
+    struct elapse_timer **entry = &trail->timers[number % ELAPSE__WHEEL_HINT_DISTANCE];
     if (number >= ELAPSE__WHEEL_HINT_DISTANCE) {
         struct elapse_timer *earlier = *entry;
-        ELAPSE__ASSERT(elapse__digit_of_slot(elapse__wheel_slot_of(earlier->place)) == digit);
+        ELAPSE__ASSERT(earlier->place != 0);
         earlier->place = (earlier->place & ELAPSE__WHEEL_PLACE_MASK) | elapse__hint(timer);
-    } else {
-        /* The first to enter are the first that a walk reaches: see prefetch_trail. */
-        (void)elapse__place_on_trail(wheel, slot, wheel->slots[slot].entered++, timer);
     }
     *entry = timer;
+    /* The first to enter are the first that a walk reaches: see prefetch_trail. */
+    if (number + 1 == ELAPSE__WHEEL_HINT_DISTANCE) {
+        for (unsigned i = 0; i < ELAPSE__WHEEL_HINT_DISTANCE; i++)
+            *elapse__trail_hint(wheel, slot, i) = elapse__hint(trail->timers[i]);
+    }
 }
 
 #endif

@@ -7,7 +7,7 @@
 #include "../base/assert.h"
 #include "../base/bits.h"
 #include "../base/ring.h"
-#include "wheel_geometry.h"
+#include "wheel_slots.h"
 
 /* Walks the rings in the order of their slots, and each from the oldest timer on. */
 void elapse_wheel_for_each(struct elapse_wheel *wheel, elapse_visit_function *visit, void *context)
@@ -30,7 +30,10 @@ void elapse_wheel_clear(struct elapse_wheel *wheel)
 {
     elapse_wheel_for_each(wheel, stop_visited, wheel);
     wheel->wake = ELAPSE_NEVER;
-    ELAPSE__ASSERT(wheel->count == 0);
+    wheel->least = ELAPSE_NEVER;
+    wheel->ahead = ELAPSE_NEVER;
+    ELAPSE__ASSERT(elapse_wheel_count(wheel) == 0);
+    ELAPSE__ASSERT(wheel->populous_words == 0);
     ELAPSE__ASSERT(wheel->cascading == 0);
     ELAPSE__ASSERT(wheel->occupied_words == 0);
 }
@@ -53,53 +56,93 @@ static unsigned check_timer(const struct elapse_timer *timer, const void *contex
     return 0;
 }
 
+/* The number of a slot's first tick, or of a tick, counted in slots of `level`. */
+static uint64_t in_slots(uint64_t tick, unsigned level)
+{
+    return tick >> elapse__wheel_shift(level);
+}
+
 /* Checks that an occupied slot lies ahead, and that its least deadline is right. */
 static unsigned check_slot(const struct elapse_wheel *wheel, unsigned slot)
 {
     unsigned level = elapse__wheel_level(slot);
-    unsigned digit = slot - elapse__wheel_first_slot(level);
-    unsigned pointer_digit = elapse__wheel_digit(wheel->pointer, level);
-    bool may_be_equal = level == 0 || slot == wheel->cascading;
-    ELAPSE__ASSERT(digit < elapse__wheel_slots_in(level));
-    if (digit < pointer_digit || (digit == pointer_digit && !may_be_equal))
+    uint64_t first = elapse__wheel_first_tick(wheel->pointer, slot);
+    uint64_t last = elapse__wheel_last_tick(wheel->pointer, slot);
+    bool at_pointer = in_slots(first, level) == in_slots(wheel->pointer, level);
+    bool may_be_at_pointer = level == 0 || (wheel->cascading >> level & 1) != 0;
+    if (last < wheel->pointer || (at_pointer && !may_be_at_pointer))
         return 5;
     uint64_t least = wheel->slots[slot].least;
-    if (least < elapse__wheel_first_tick(wheel->pointer, slot) ||
-        least > elapse__wheel_last_tick(wheel->pointer, slot))
+    if (least < first || least > last)
         return 6;
-    return wheel->wake > least ? 7 : 0;
+    return wheel->least > least || wheel->wake > wheel->least ? 7 : 0;
 }
 
-static unsigned check_words(const struct elapse_wheel *wheel)
+/* Checks that the bits of a bitmap's words are those of the words that are not 0. */
+static unsigned check_words(const uint64_t *bitmap, uint64_t words)
 {
-    uint32_t words = 0;
+    uint64_t expected = 0;
     for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
-        if (wheel->occupied[word] != 0)
-            words |= UINT32_C(1) << word;
+        if (bitmap[word] != 0)
+            expected |= UINT64_C(1) << word;
     }
-    return words == wheel->occupied_words ? 0 : 2;
+    return words == expected ? 0 : 2;
 }
 
 static unsigned check_cascading(const struct elapse_wheel *wheel)
 {
-    unsigned slot = wheel->cascading;
-    if (slot == 0)
+    if ((wheel->cascading & 1) != 0)
+        return 8;
+    for (unsigned level = 1; level < 32; level++) {
+        if ((wheel->cascading >> level & 1) == 0)
+            continue;
+        if (level >= ELAPSE__WHEEL_LEVELS ||
+            !elapse__bitmap_has(wheel->occupied, elapse__wheel_slot_on(level, wheel->pointer)))
+            return 8;
+    }
+    return 0;
+}
+
+/* Checks what the pointer says about each level. */
+static unsigned check_blocks(const struct elapse_wheel *wheel)
+{
+    uint64_t present = 0;
+    for (unsigned level = 0; level < ELAPSE__WHEEL_LEVELS; level++) {
+        unsigned half = elapse__wheel_block(wheel->pointer, level) & 1;
+        present |= elapse__wheel_block_words(level, half);
+        if (wheel->last[level] != elapse__wheel_last_of_level(wheel->pointer, level))
+            return 9;
+    }
+    return wheel->present_words == present ? 0 : 9;
+}
+
+/* Checks that a slot with more than a few timers is cascaded in time. */
+static unsigned check_populous(const struct elapse_wheel *wheel, unsigned slot)
+{
+    if (!elapse__bitmap_has(wheel->populous, slot))
         return 0;
-    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || slot >= ELAPSE__WHEEL_SLOTS ||
-        !elapse__bitmap_has(wheel->occupied, slot))
-        return 8;
-    unsigned level = elapse__wheel_level(slot);
-    unsigned digit = slot - elapse__wheel_first_slot(level);
-    if (digit != elapse__wheel_digit(wheel->pointer, level))
-        return 8;
-    return wheel->wake > wheel->clock ? 8 : 0;
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || !elapse__bitmap_has(wheel->occupied, slot))
+        return 10;
+    bool in_time = wheel->ahead <= elapse__wheel_first_tick(wheel->pointer, slot);
+    return in_time || wheel->ahead <= wheel->clock + 1 ? 0 : 10;
+}
+
+static unsigned check_ahead(const struct elapse_wheel *wheel)
+{
+    if (wheel->wake > wheel->ahead || check_words(wheel->populous, wheel->populous_words) != 0)
+        return 10;
+    for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
+        if (check_populous(wheel, slot) != 0)
+            return 10;
+    }
+    return 0;
 }
 
 unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
 {
     if (wheel->pointer > wheel->clock || wheel->clock > ELAPSE_TIME_MAX)
         return 1;
-    unsigned broken = check_words(wheel);
+    unsigned broken = check_words(wheel->occupied, wheel->occupied_words);
     if (broken == 0)
         broken = check_cascading(wheel);
 
@@ -110,12 +153,20 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
         bool occupied = elapse__bitmap_has(wheel->occupied, slot);
         if (occupied == elapse__ring_empty(ring))
             return 2;
-        broken = elapse__ring_check(ring, wheel->count, &count, check_timer, &checked);
+        broken = elapse__ring_check(ring, elapse_wheel_count(wheel), &count, check_timer, &checked);
         if (broken == 0 && occupied)
             broken = check_slot(wheel, slot);
     }
-    if (broken == 0 && count != wheel->count)
+    if (broken == 0 && count != elapse_wheel_count(wheel))
         broken = 4;
+    if (broken == 0)
+        broken = check_blocks(wheel);
+    unsigned least_slot;
+    if (broken == 0 && (wheel->least != elapse__wheel_least_of_slots(wheel, &least_slot) ||
+                        wheel->least < wheel->pointer))
+        broken = 7;
+    if (broken == 0)
+        broken = check_ahead(wheel);
     return broken;
 }
 
@@ -134,7 +185,7 @@ void elapse_wheel_dump(const struct elapse_wheel *wheel, elapse_dump_function *d
         ELAPSE__ASSERT(timers.least >= wheel->slots[slot].least);
         struct elapse_slot description = {
             .level = level,
-            .slot = slot - elapse__wheel_first_slot(level),
+            .slot = elapse__wheel_number(slot),
             .first_tick = elapse__wheel_first_tick(wheel->pointer, slot),
             .last_tick = elapse__wheel_last_tick(wheel->pointer, slot),
             .least = wheel->slots[slot].least,

@@ -89,7 +89,7 @@ static struct operation take_operation(struct input *input, const struct oracle 
         operation.kind = OPERATION_POP;
         break;
     case 12:
-        operation.kind = OPERATION_CASCADE;
+        operation.kind = operation.timer < 8 ? OPERATION_CASCADE : OPERATION_CASCADE_AHEAD;
         operation.first = operation.timer % 4;
         break;
     case 13:

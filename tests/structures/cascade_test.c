@@ -176,6 +176,36 @@ static void promise_6_resumes_after_time_moved_on_in_mid_cascade(void **state)
     subject_free(subject);
 }
 
+/* A due timer is postponed to now, which one step moves; its old deadline is the least that is
+ * known then. Another timer, whose slot is to be cascaded next, moves away. */
+static void promise_6_a_slot_is_left_between_two_steps(void **state)
+{
+    enum { NEAR = 20000, DUE = 3 * 8192 + 200, AWAY = 1000000 };
+    struct elapse_timer postponed = {0};
+    struct elapse_timer other = {0};
+    struct subject *subject = subject_new(0);
+
+    (void)state;
+    start(subject, &other, DUE);
+    start(subject, &other, 5 * DUE);
+    advance(subject, NEAR);
+    start(subject, &postponed, NEAR + 1); /* the wheel goes on to this tick */
+    advance(subject, DUE - 1);
+    assert_true(stop(subject, &postponed));
+    start(subject, &postponed, DUE - 1);
+    advance(subject, DUE);
+    start(subject, &postponed, DUE);
+    (void)cascade(subject, 1);
+    start(subject, &other, DUE + 1);
+    start(subject, &other, AWAY);
+    assert_int_equal(subject->structure->check(subject->instance), 0);
+    expect_pop(subject, &postponed);
+    expect_no_pop(subject);
+    advance(subject, AWAY);
+    expect_pop(subject, &other);
+    subject_free(subject);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +215,7 @@ int main(void)
         cmocka_unit_test(promise_6_a_budget_of_nothing_moves_nothing),
         cmocka_unit_test(promise_6_cascading_ahead_of_time_does_nothing),
         cmocka_unit_test(promise_6_resumes_after_time_moved_on_in_mid_cascade),
+        cmocka_unit_test(promise_6_a_slot_is_left_between_two_steps),
     };
     int failures = 0;
 

@@ -74,9 +74,9 @@ static void check_finds_each_number_that_is_damaged(void **state)
     expect_damage(&damage, 9);
     hashed->pointer_slot = 6;
     expect_damage(&damage, 9);
-    hashed->first_unvisited = SLOTS - 1;
+    hashed->unvisited = 1;
     expect_damage(&damage, 9);
-    hashed->first_unvisited = SLOTS + 1;
+    hashed->unvisited = SLOTS + 1;
     expect_damage(&damage, 9);
     hashed->visiting = 6;
     expect_damage(&damage, 6);
@@ -103,9 +103,9 @@ static void check_finds_each_number_of_a_jump_that_is_damaged(void **state)
     hashed->jump_origin = 1009; /* a turn, for slot 2 and those to come */
     assert_int_not_equal(elapse_hashed_check(hashed), 0);
     *hashed = damage.sound;
-    hashed->first_unvisited = SLOTS + 1;
+    hashed->unvisited = SLOTS + 1;
     expect_damage(&damage, 9);
-    hashed->first_unvisited++;
+    hashed->unvisited--;
     expect_damage(&damage, 6);
     hashed->visiting--;
     expect_damage(&damage, 6);
@@ -212,30 +212,148 @@ static void check_finds_due_timers_out_of_order(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
-        elapse_hashed_start(&hashed, &timers[i], 10 + 10 * i);
+        elapse_hashed_start(&hashed, &timers[i], 11 + 2 * i);
     elapse_hashed_advance(&hashed, 40);
     assert_true(elapse_hashed_cascade(&hashed, SIZE_MAX));
     assert_int_equal(elapse_hashed_check(&hashed), 0);
-    timers[1].deadline = 31;
-    assert_int_equal(elapse_hashed_check(&hashed), 7);
-    timers[1].deadline = 9;
+    timers[1].deadline = 16;
     assert_int_equal(elapse_hashed_check(&hashed), 7);
     timers[1].deadline = 10;
+    assert_int_equal(elapse_hashed_check(&hashed), 7);
+    timers[1].deadline = 11;
     assert_int_equal(elapse_hashed_check(&hashed), 0);
     timers[2].deadline = 41;
     assert_int_equal(elapse_hashed_check(&hashed), 7);
     free(storage);
 }
 
+/* Half a sort of the turns 1, 3, 70, 71, 135 and 4100: turn 70 is due, 71 lies in a bucket of its
+ * own, 135 in one of 64 turns, 4100 in one of 4096. If `dividing`, 70 and 71 are about to be
+ * divided. */
+enum { SORTED = 6 };
+
+static void make_case_of_a_sort(struct damage_case *damage, bool dividing)
+{
+    static const uint64_t turns[SORTED] = {1, 3, 70, 71, 135, 4100};
+    struct elapse_hashed *hashed = &damage->hashed;
+
+    *damage = (struct damage_case){0};
+    damage->storage = open_hashed(hashed, SLOTS, 0);
+    for (size_t i = 0; i < SORTED; i++)
+        elapse_hashed_start(hashed, &damage->timers[i], turns[i] * SLOTS + 5);
+    elapse_hashed_advance(hashed, 50000);
+    for (size_t i = 0; i < 2; i++)
+        assert_ptr_equal(elapse_hashed_pop(hashed), &damage->timers[i]);
+    assert_int_equal(elapse_hashed_cascade(hashed, dividing ? 0 : 2), !dividing);
+    assert_int_equal(elapse_hashed_check(hashed), 0);
+    damage->sound = *hashed;
+}
+
+static void check_finds_each_number_of_a_sort_that_is_damaged(void **state)
+{
+    struct damage_case damage;
+    struct elapse_hashed *hashed = &damage.hashed;
+
+    (void)state;
+    make_case_of_a_sort(&damage, false);
+    for (unsigned digit = 0; digit < 64; digit++) {
+        hashed->digits_occupied ^= UINT64_C(1) << digit;
+        expect_damage(&damage, 2);
+    }
+    for (unsigned digit = 0; digit < ELAPSE__HASHED_DIGITS; digit++) {
+        hashed->digits[digit].occupied = 0;
+        if (damage.sound.digits[digit].occupied != 0)
+            expect_damage(&damage, 2);
+    }
+    /* The bit of a bucket without timers, which has never been a ring, is set. */
+    hashed->digits[0].occupied |= 2;
+    hashed->digits[0].buckets[1] =
+        (struct elapse__link){&hashed->digits[0].buckets[1], &hashed->digits[0].buckets[1]};
+    expect_damage(&damage, 2);
+    hashed->due_turn++;
+    expect_damage(&damage, 7);
+    hashed->origin_turn++;
+    expect_damage(&damage, 7);
+    free(damage.storage);
+}
+
+static void check_finds_each_timer_of_a_sort_that_is_damaged(void **state)
+{
+    static const uint64_t wrong[] = {699, 50001, ELAPSE_NEVER};
+    struct damage_case damage;
+    unsigned invariant;
+
+    (void)state;
+    for (unsigned dividing = 0; dividing < 2; dividing++) {
+        make_case_of_a_sort(&damage, dividing);
+        for (size_t i = 2; i < SORTED; i++) {
+            struct elapse_timer *timer = &damage.timers[i];
+            struct elapse_timer sound = *timer;
+
+            invariant = i == 2 && !dividing ? 7 : 10;
+            timer->place = 2;
+            assert_int_equal(elapse_hashed_check(&damage.hashed), invariant);
+            timer->place = 1;
+            for (size_t n = 0; n < sizeof wrong / sizeof *wrong; n++) {
+                timer->deadline = wrong[n];
+                /* Behind `due_turn`, which is 64, a timer may be divided. */
+                if (!dividing || n > 0 || i > 3)
+                    assert_int_equal(elapse_hashed_check(&damage.hashed), invariant);
+            }
+            timer->deadline = 639;
+            assert_int_equal(elapse_hashed_check(&damage.hashed), invariant);
+            timer->deadline = sound.deadline + SLOTS;
+            if (!dividing || i > 3)
+                assert_int_equal(elapse_hashed_check(&damage.hashed),
+                                 i == 5 || i == 4 ? 0 : invariant);
+            *timer = sound;
+            timer->keep.link.next = NULL;
+            assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
+            *timer = sound;
+            assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
+        }
+        free(damage.storage);
+    }
+}
+
+static void check_finds_a_bucket_of_the_due_turn(void **state)
+{
+    struct damage_case damage;
+
+    (void)state;
+    make_case_of_a_sort(&damage, false);
+    damage.timers[3].deadline = damage.timers[2].deadline;
+    assert_int_equal(elapse_hashed_check(&damage.hashed), 10);
+    free(damage.storage);
+}
+
+static void check_finds_a_jump_that_has_sorted_already(void **state)
+{
+    struct damage_case damage;
+    struct elapse_hashed *hashed = &damage.hashed;
+
+    (void)state;
+    make_case_of_a_jump(&damage);
+    hashed->due_turn = 1;
+    expect_damage(&damage, 9);
+    hashed->origin_turn++;
+    expect_damage(&damage, 9);
+    hashed->origin_turn--;
+    expect_damage(&damage, 9);
+    free(damage.storage);
+}
+
 static void check_finds_a_link_that_leads_nowhere(void **state)
 {
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
-    struct elapse__link *lists[] = {&hashed->due, &hashed->aside, &hashed->never};
+    enum { LISTS = 4 };
+    struct elapse__link *lists[LISTS] = {&hashed->due, &hashed->aside, &hashed->never,
+                                         &hashed->dividing};
 
     (void)state;
     make_case(&damage);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < LISTS; i++) {
         lists[i]->next = NULL;
         expect_damage(&damage, 3);
     }
@@ -262,6 +380,10 @@ int main(void)
         cmocka_unit_test(check_finds_rounds_counted_from_the_wrong_tick),
         cmocka_unit_test(check_finds_a_timer_for_never_in_a_slot),
         cmocka_unit_test(check_finds_due_timers_out_of_order),
+        cmocka_unit_test(check_finds_each_number_of_a_sort_that_is_damaged),
+        cmocka_unit_test(check_finds_each_timer_of_a_sort_that_is_damaged),
+        cmocka_unit_test(check_finds_a_bucket_of_the_due_turn),
+        cmocka_unit_test(check_finds_a_jump_that_has_sorted_already),
         cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
     };
 

@@ -48,20 +48,35 @@ static void check_finds_each_number_that_is_damaged(void **state)
 
     (void)state;
     make_case(&damage);
-    wheel->count++;
+    wheel->started++;
     expect_damage(&damage, 4);
-    wheel->count--;
+    wheel->stopped++;
+    expect_damage(&damage, 4);
+    wheel->popped++;
     expect_damage(&damage, 4);
     wheel->wake++;
     expect_damage(&damage, 7);
     wheel->wake = ELAPSE_NEVER;
     expect_damage(&damage, 7);
+    wheel->least++;
+    expect_damage(&damage, 7);
+    wheel->least--;
+    wheel->wake = 0;
+    expect_damage(&damage, 7);
+    wheel->ahead = 0;
+    expect_damage(&damage, 10);
+    wheel->present_words ^= 1;
+    expect_damage(&damage, 2 + 7);
     wheel->pointer = 1004;
     expect_damage(&damage, 1);
     wheel->pointer = UINT64_C(1) << 50;
     expect_damage(&damage, 1);
     wheel->cascading = UINT32_MAX;
     expect_damage(&damage, 8);
+    for (unsigned level = 0; level < ELAPSE__WHEEL_LEVELS; level++) {
+        wheel->last[level]--;
+        expect_damage(&damage, 9);
+    }
     wheel->clock = ELAPSE_NEVER;
     expect_damage(&damage, 1);
 }
@@ -74,8 +89,10 @@ static void check_finds_each_occupancy_bit_that_is_damaged(void **state)
     (void)state;
     make_case(&damage);
     for (unsigned word = 0; word < ELAPSE__WHEEL_WORDS; word++) {
-        wheel->occupied_words ^= UINT32_C(1) << word;
+        wheel->occupied_words ^= UINT64_C(1) << word;
         expect_damage(&damage, 2);
+        wheel->populous_words ^= UINT64_C(1) << word;
+        expect_damage(&damage, 10);
     }
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS; slot++) {
         wheel->occupied[slot / 64] ^= UINT64_C(1) << slot % 64;
@@ -217,12 +234,38 @@ static void check_finds_a_least_outside_its_slot(void **state)
     }
 }
 
+/* `least` is neither before the slots, also while their timers are due, nor before the pointer. */
+static void check_finds_a_least_that_lags_behind(void **state)
+{
+    static struct elapse_wheel wheel;
+    struct elapse_timer timers[3] = {0};
+    struct elapse__wheel_slot *slot = wheel.slots;
+
+    (void)state;
+    open_wheel(&wheel, 0);
+    for (size_t i = 0; i < 3; i++)
+        elapse_wheel_start(&wheel, &timers[i], 70000 + 200 * i);
+    elapse_wheel_advance(&wheel, 71000);
+    wheel.least--;
+    wheel.wake = wheel.least;
+    assert_int_equal(elapse_wheel_check(&wheel), 7);
+    wheel.least++;
+    assert_false(elapse_wheel_cascade(&wheel, 1));
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    /* The slot at the pointer, which is half empty. */
+    while (slot->timers.next == &slot->timers || slot->least != wheel.pointer)
+        slot++;
+    slot->least--;
+    wheel.least--;
+    wheel.wake = wheel.least;
+    assert_int_equal(elapse_wheel_check(&wheel), 7);
+}
+
 static void check_finds_a_cascade_of_the_wrong_slot(void **state)
 {
     static struct elapse_wheel wheel;
     struct elapse_timer timers[6] = {0};
     uint32_t cascading;
-    uint64_t wake;
 
     (void)state;
     open_wheel(&wheel, 0);
@@ -232,20 +275,46 @@ static void check_finds_a_cascade_of_the_wrong_slot(void **state)
     assert_false(elapse_wheel_cascade(&wheel, 1));
     assert_int_equal(elapse_wheel_check(&wheel), 0);
     cascading = wheel.cascading;
-    wake = wheel.wake;
     assert_int_not_equal(cascading, 0);
-    /* No slot is right but the one that is being cascaded: not those of level 0, not
-     * the empty ones, and not another that has timers. */
-    for (uint32_t slot = 1; slot < 2 * ELAPSE__WHEEL_SLOTS; slot++) {
-        wheel.cascading = slot;
-        if (slot != cascading)
-            assert_int_equal(elapse_wheel_check(&wheel), 8);
+    /* No other level has timers at the pointer: not level 0, and none that is not there. */
+    for (unsigned level = 0; level < 32; level++) {
+        wheel.cascading = cascading ^ UINT32_C(1) << level;
+        assert_int_equal(elapse_wheel_check(&wheel), wheel.cascading == 0 ? 5 : 8);
     }
     wheel.cascading = cascading;
-    wheel.wake = 71001;
-    assert_int_equal(elapse_wheel_check(&wheel), 8);
-    wheel.wake = wake;
     assert_int_equal(elapse_wheel_check(&wheel), 0);
+}
+
+static void check_finds_a_slot_that_is_not_cascaded_in_time(void **state)
+{
+    enum { TIMERS = ELAPSE__WHEEL_FEW + 1, DEADLINE = 1300 };
+    static struct damage_case damage;
+    struct elapse_wheel *wheel = &damage.wheel;
+    struct elapse_timer timers[TIMERS] = {0};
+
+    (void)state;
+    memset(&damage, 0, sizeof damage);
+    open_wheel(wheel, 1000);
+    for (size_t i = 0; i < TIMERS; i++)
+        elapse_wheel_start(wheel, &timers[i], DEADLINE);
+    assert_int_equal(elapse_wheel_check(wheel), 0);
+    assert_true(wheel->populous_words != 0);
+    damage.sound = *wheel;
+    /* Late: the slot begins with tick 1280. */
+    wheel->ahead = 1280;
+    wheel->wake = 1280;
+    assert_int_equal(elapse_wheel_check(wheel), 0);
+    wheel->ahead = 1281;
+    expect_damage(&damage, 10);
+    wheel->ahead = ELAPSE_NEVER;
+    expect_damage(&damage, 10);
+    /* Neither a slot of level 0 nor an empty one is cascaded. */
+    wheel->populous[0] = 1;
+    wheel->populous_words |= 1;
+    expect_damage(&damage, 10);
+    wheel->populous[ELAPSE__WHEEL_WORDS - 1] = 1;
+    wheel->populous_words |= UINT64_C(1) << (ELAPSE__WHEEL_WORDS - 1);
+    expect_damage(&damage, 10);
 }
 
 int main(void)
@@ -258,7 +327,9 @@ int main(void)
         cmocka_unit_test(check_finds_a_link_that_leads_nowhere),
         cmocka_unit_test(check_finds_a_pointer_past_a_slot),
         cmocka_unit_test(check_finds_a_least_outside_its_slot),
+        cmocka_unit_test(check_finds_a_least_that_lags_behind),
         cmocka_unit_test(check_finds_a_cascade_of_the_wrong_slot),
+        cmocka_unit_test(check_finds_a_slot_that_is_not_cascaded_in_time),
     };
 
     return cmocka_run_group_tests_name("wheel_check", tests, NULL, NULL);

@@ -24,6 +24,15 @@ struct waiter {
     struct waiter *next;
 };
 
+/* A thread that waits for a condition with a time limit, in a list like that. */
+struct timed_wait {
+    struct elapse__condition *condition;
+    struct elapse__lock *lock;
+    uint64_t until_ns;
+    bool told; /* it has been woken because its time has come */
+    struct timed_wait *next;
+};
+
 /* One life of the fake, from begin to begin. A thread that was left behind by a failed test stays
  * in the life that it knows. */
 struct life {
@@ -32,6 +41,8 @@ struct life {
     uint64_t clock_sets;
     struct fake_alarm alarms[ALARMS_MAX];
     struct waiter *waiters;
+    struct timed_wait *timed_waits;
+    uint64_t ended_timed_waits;
     uint64_t refused[FAKE_OS_CALLS];
     uint64_t counts[FAKE_OS_CALLS];
     unsigned running_threads;
@@ -200,6 +211,66 @@ static int alarms_wait(const struct elapse__os_alarm *alarms, size_t count, uint
     return 0;
 }
 
+/* ---- waits for a condition ---- */
+
+/* The caller holds the lock of the condition from before this wait is in the list until it sleeps,
+ * so tell_timed_waits, which takes that lock, cannot come in between. */
+static bool condition_wait_until(struct elapse__condition *condition, struct elapse__lock *held,
+                                 uint64_t until_ns)
+{
+    struct life *life = enter();
+    struct timed_wait wait = {
+        .condition = condition,
+        .lock = held,
+        .until_ns = until_ns,
+        .next = life->timed_waits,
+    };
+    bool in_time = until_ns > life->now_ns[ELAPSE__OS_MONOTONIC];
+    life->timed_waits = &wait;
+    leave(true);
+    if (in_time)
+        (void)pthread_cond_wait(&condition->variable, &held->mutex);
+    (void)enter();
+    struct timed_wait **place = &life->timed_waits;
+    while (*place != &wait)
+        place = &(*place)->next;
+    *place = wait.next;
+    life->ended_timed_waits++;
+    in_time = until_ns > life->now_ns[ELAPSE__OS_MONOTONIC];
+    leave(true);
+    return in_time;
+}
+
+/* Takes out one whose time has come, and that was not told. */
+static bool find_late(struct life *life, struct timed_wait *found)
+{
+    for (struct timed_wait *wait = life->timed_waits; wait != NULL; wait = wait->next) {
+        if (!wait->told && wait->until_ns <= life->now_ns[ELAPSE__OS_MONOTONIC]) {
+            wait->told = true;
+            *found = *wait;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Wakes those whose time has come. No lock is held. */
+static void tell_timed_waits(void)
+{
+    struct timed_wait late;
+    bool any;
+    do {
+        struct life *life = enter();
+        any = find_late(life, &late);
+        leave(false);
+        if (any) {
+            (void)pthread_mutex_lock(&late.lock->mutex);
+            (void)pthread_cond_broadcast(&late.condition->variable);
+            (void)pthread_mutex_unlock(&late.lock->mutex);
+        }
+    } while (any);
+}
+
 /* ---- clocks and threads ---- */
 
 static uint64_t clock_ns(enum elapse__os_clock clock)
@@ -223,7 +294,7 @@ static void *thread_main(void *argument)
     void *result = start.main(start.argument);
     (void)pthread_mutex_lock(&lock);
     start.life->running_threads--;
-    (void)pthread_mutex_unlock(&lock);
+    leave(true);
     return result;
 }
 
@@ -282,6 +353,7 @@ void fake_os_begin(void)
 
     fake = elapse__os_linux;
     fake.clock_ns = clock_ns;
+    fake.condition_wait_until = condition_wait_until;
     fake.thread_start = thread_start;
     fake.alarm_open = alarm_open;
     fake.alarm_close = alarm_close;
@@ -317,6 +389,7 @@ void fake_os_advance(uint64_t duration_ns)
         life->now_ns[i] += duration_ns;
     release_waiters(life);
     leave(true);
+    tell_timed_waits();
 }
 
 void fake_os_set_wall_clock(uint64_t unix_ns)
@@ -359,6 +432,47 @@ unsigned fake_os_running_threads(void)
     unsigned running = life->running_threads;
     leave(false);
     return running;
+}
+
+void fake_os_wait_for_threads(unsigned count)
+{
+    const struct life *life = enter();
+    while (life->running_threads > count)
+        (void)pthread_cond_wait(&changed, &lock);
+    leave(false);
+}
+
+/* The lock is held. */
+static unsigned timed_waits(const struct life *life)
+{
+    unsigned count = 0;
+    for (const struct timed_wait *wait = life->timed_waits; wait != NULL; wait = wait->next)
+        count++;
+    return count;
+}
+
+unsigned fake_os_timed_waits(void)
+{
+    const struct life *life = enter();
+    unsigned count = timed_waits(life);
+    leave(false);
+    return count;
+}
+
+void fake_os_wait_for_ended_timed_waits(uint64_t count)
+{
+    const struct life *life = enter();
+    while (life->ended_timed_waits < count)
+        (void)pthread_cond_wait(&changed, &lock);
+    leave(false);
+}
+
+void fake_os_wait_for_timed_waits(unsigned count)
+{
+    const struct life *life = enter();
+    while (timed_waits(life) != count)
+        (void)pthread_cond_wait(&changed, &lock);
+    leave(false);
 }
 
 uint64_t fake_os_readings(enum elapse__os_clock clock)

@@ -1,16 +1,14 @@
 /*
  * A system that a test controls, in place of the table of src/os/os.h: clocks that move only when
  * the test moves them, alarms that go off by those clocks, calls that are refused on demand, and
- * counts of calls. Locks, conditions and threads are real.
+ * counts of calls. Locks, conditions and threads are real; a wait for a condition that ends at a
+ * time goes by the fake monotonic clock.
  *
  *      test                              scheduler
  *      fake_os_begin()
  *      new, start                   -->  clock thread: alarm_set, alarms_wait (blocks)
  *      fake_os_advance(5 ms)        -->  the alarm goes off, alarms_wait returns
  *      fake_os_wait_idle()       <--  everything due has been handled; it waits again
- *
- * A wait for a condition with a time-out does not go through the table: it ends by the real clock.
- * The fake monotonic clock is ahead of that by decades, so that such a wait never times out.
  */
 #ifndef ELAPSE_TESTS_FAKE_OS_H
 #define ELAPSE_TESTS_FAKE_OS_H
@@ -57,6 +55,17 @@ uint64_t fake_os_count(enum fake_os_call call);
 /* Returns how many alarms are open, and how many threads made by thread_start have not returned. */
 unsigned fake_os_open_alarms(void);
 unsigned fake_os_running_threads(void);
+
+/* Waits until there are no more of these threads, for as long as it takes. */
+void fake_os_wait_for_threads(unsigned count);
+
+/* Returns how many threads wait for a condition with a time limit, or waits until there are that
+ * many. A thread whose time has come counts until it has the lock of the condition again. */
+unsigned fake_os_timed_waits(void);
+void fake_os_wait_for_timed_waits(unsigned count);
+
+/* Waits until that many waits of this kind have ended. Their threads have the lock then. */
+void fake_os_wait_for_ended_timed_waits(uint64_t count);
 
 /* Returns how often the clock has been read, by any thread. */
 uint64_t fake_os_readings(enum elapse__os_clock clock);

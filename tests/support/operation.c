@@ -49,6 +49,9 @@ void operation_print(FILE *out, const struct operation *operation)
     case OPERATION_CASCADE_ALL:
         fprintf(out, "cascade %" PRIu64 " until true", operation->first);
         break;
+    case OPERATION_CASCADE_AHEAD:
+        fprintf(out, "cascade ahead %" PRIu64, operation->first);
+        break;
     case OPERATION_FOLLOW_NEXT:
         fprintf(out, "advance to next, pop until NULL");
         break;

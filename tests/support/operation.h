@@ -9,17 +9,18 @@
 #include <stdio.h>
 
 enum operation_kind {
-    OPERATION_START,        /* timer, first: deadline */
-    OPERATION_START_WINDOW, /* timer, first: earliest, second: latest */
-    OPERATION_STOP,         /* timer */
-    OPERATION_ADVANCE,      /* first: now */
-    OPERATION_POP,          /* once */
-    OPERATION_POP_ALL,      /* until NULL */
-    OPERATION_CASCADE,      /* once; first: max_moves */
-    OPERATION_CASCADE_ALL,  /* until true; first: max_moves, not 0 */
-    OPERATION_FOLLOW_NEXT,  /* advance to next, pop until NULL */
-    OPERATION_INSPECT,      /* compare everything that can be asked */
-    OPERATION_STOP_VISITED, /* for_each stops timers whose number % first == 0 */
+    OPERATION_START,         /* timer, first: deadline */
+    OPERATION_START_WINDOW,  /* timer, first: earliest, second: latest */
+    OPERATION_STOP,          /* timer */
+    OPERATION_ADVANCE,       /* first: now */
+    OPERATION_POP,           /* once */
+    OPERATION_POP_ALL,       /* until NULL */
+    OPERATION_CASCADE,       /* once; first: max_moves */
+    OPERATION_CASCADE_ALL,   /* until true; first: max_moves, not 0 */
+    OPERATION_CASCADE_AHEAD, /* of a wheel, once; first: max_moves */
+    OPERATION_FOLLOW_NEXT,   /* advance to next, pop until NULL */
+    OPERATION_INSPECT,       /* compare everything that can be asked */
+    OPERATION_STOP_VISITED,  /* for_each stops timers whose number % first == 0 */
     OPERATION_CLEAR,
     OPERATION_KINDS
 };

@@ -40,6 +40,25 @@ function(elapse_test_program name library)
     set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
 endfunction()
 
+# elapse_scheduler_test_program(NAME LIBRARY SOURCE...): the same, with cmocka and the fixture of the
+# tests of the scheduler, compiled once for each library too.
+function(elapse_scheduler_test_program name library)
+    if(NOT TARGET ${library}-scheduler-fixture)
+        add_library(${library}-scheduler-fixture STATIC
+            ${PROJECT_SOURCE_DIR}/tests/scheduler/fixture.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/asleep.c
+            ${ELAPSE_TEST_SUPPORT_DIR}/fake_os.c)
+        target_include_directories(${library}-scheduler-fixture PUBLIC ${ELAPSE_TEST_SUPPORT_DIR})
+        target_include_directories(${library}-scheduler-fixture SYSTEM PUBLIC ${CMOCKA_INCLUDE_DIR})
+        target_compile_definitions(${library}-scheduler-fixture PUBLIC _DEFAULT_SOURCE)
+        target_link_libraries(${library}-scheduler-fixture
+            PUBLIC ${library} ${CMOCKA_LIBRARIES} elapse_compile_options)
+        set_target_properties(${library}-scheduler-fixture PROPERTIES C_EXTENSIONS OFF)
+    endif()
+    elapse_test_program(${name} ${library} ${ARGN})
+    target_link_libraries(${name} PRIVATE ${library}-scheduler-fixture)
+endfunction()
+
 # elapse_geometry_library(NAME DEFINITION...): the structures, compiled again with
 # other values of the private parameters.
 function(elapse_geometry_library name)

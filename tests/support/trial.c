@@ -148,10 +148,22 @@ static bool grow(struct trial *trial)
     return true;
 }
 
+/* The wheel has verbs of its own. */
+static bool is_wheel(const struct trial *trial)
+{
+    return strcmp(trial->kind->structure, "wheel") == 0;
+}
+
 static enum elapse_error start_once(struct trial *trial, const struct operation *operation)
 {
     struct elapse_timer *timer = &trial->timers[operation->timer];
 
+    /* Every other start of an idle timer uses the verb that does not ask whether it is idle. */
+    if (is_wheel(trial) && operation->kind == OPERATION_START && trial->starts % 2 == 0 &&
+        !elapse_timer_pending(timer)) {
+        elapse_wheel_start_idle(trial->instance, timer, operation->first);
+        return ELAPSE_OK;
+    }
     if (operation->kind == OPERATION_START_WINDOW)
         return trial->structure->start_window(trial->instance, timer, operation->first,
                                               operation->second);
@@ -320,6 +332,30 @@ static bool apply_cascade_all(struct trial *trial, uint64_t max_moves)
     return true;
 }
 
+/* Cascading ahead moves no more than it may, says when there is nothing left to do, and leaves
+ * `next` as it is, or makes it exact. */
+static bool apply_cascade_ahead(struct trial *trial, uint64_t max_moves)
+{
+    if (!is_wheel(trial))
+        return true;
+    struct elapse_wheel *wheel = trial->instance;
+    uint64_t next = elapse_wheel_next(wheel);
+    uint64_t moves = elapse_wheel_moves(wheel);
+    bool done = elapse_wheel_cascade_ahead(wheel, (size_t)max_moves);
+
+    moves = elapse_wheel_moves(wheel) - moves;
+    if (moves > max_moves)
+        return fail(trial, "cascade ahead %" PRIu64 " moved %" PRIu64, max_moves, moves);
+    if (elapse_wheel_next(wheel) < next)
+        return fail(trial, "cascading ahead made next earlier");
+    if (done && elapse_wheel_next(wheel) > trial->oracle.now &&
+        elapse_wheel_next_cascade(wheel) <= trial->oracle.now)
+        return fail(trial, "something can be cascaded ahead after all");
+    if (!done && moves < max_moves)
+        return fail(trial, "cascade ahead %" PRIu64 " gave up after %" PRIu64, max_moves, moves);
+    return true;
+}
+
 /* Promise 10: after following next, the answer is strictly later. */
 static bool apply_follow_next(struct trial *trial)
 {
@@ -365,6 +401,8 @@ static bool apply_one(struct trial *trial, const struct operation *operation)
         return apply_cascade(trial, operation->first, &ignored);
     case OPERATION_CASCADE_ALL:
         return apply_cascade_all(trial, operation->first);
+    case OPERATION_CASCADE_AHEAD:
+        return apply_cascade_ahead(trial, operation->first);
     case OPERATION_FOLLOW_NEXT:
         return apply_follow_next(trial);
     case OPERATION_INSPECT:

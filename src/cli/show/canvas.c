@@ -21,14 +21,14 @@
 #define INDENT 2
 
 static const char *const ascii_glyphs[] = {
-    [GLYPH_EMPTY_SLOT] = ".",   [GLYPH_PASSED_SLOT] = " ", [GLYPH_MANY_TIMERS] = "#",
+    [GLYPH_EMPTY_SLOT] = ".",   [GLYPH_CLOSED_SLOT] = " ", [GLYPH_MANY_TIMERS] = "#",
     [GLYPH_POINTER] = "v",      [GLYPH_HORIZONTAL] = "-",  [GLYPH_VERTICAL] = "|",
     [GLYPH_TOP_LEFT] = "+",     [GLYPH_TOP_RIGHT] = "+",   [GLYPH_BOTTOM_LEFT] = "+",
     [GLYPH_BOTTOM_RIGHT] = "+",
 };
 
 static const char *const unicode_glyphs[] = {
-    [GLYPH_EMPTY_SLOT] = "·",   [GLYPH_PASSED_SLOT] = " ", [GLYPH_MANY_TIMERS] = "█",
+    [GLYPH_EMPTY_SLOT] = "·",   [GLYPH_CLOSED_SLOT] = " ", [GLYPH_MANY_TIMERS] = "█",
     [GLYPH_POINTER] = "▼",      [GLYPH_HORIZONTAL] = "─",  [GLYPH_VERTICAL] = "│",
     [GLYPH_TOP_LEFT] = "┌",     [GLYPH_TOP_RIGHT] = "┐",   [GLYPH_BOTTOM_LEFT] = "└",
     [GLYPH_BOTTOM_RIGHT] = "┘",

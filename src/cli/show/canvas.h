@@ -25,7 +25,7 @@ enum show_style {
 
 enum show_glyph {
     GLYPH_EMPTY_SLOT,
-    GLYPH_PASSED_SLOT,
+    GLYPH_CLOSED_SLOT,
     GLYPH_MANY_TIMERS,
     GLYPH_POINTER,
     GLYPH_HORIZONTAL,

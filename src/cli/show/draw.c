@@ -54,19 +54,23 @@ static void draw_edge(struct show_canvas *canvas, bool is_upper, unsigned cells,
 }
 
 /* Returns the label of the mark of the pointer. On a level above 0 the levels below have the ticks
- * of its slot. */
-static struct show_phrase pointer_label(const struct show_level *drawn, unsigned level,
+ * of its slot, and in a wheel those of the next slot too. */
+static struct show_phrase pointer_label(const struct show_geometry *geometry, unsigned level,
                                         uint64_t now, bool is_occupied)
 {
     struct show_phrase label = {" now "};
+    const struct show_level *drawn = &geometry->levels[level];
     uint64_t first = now - now % drawn->slot_ticks;
+    uint64_t last = first + (drawn->slot_ticks - 1);
 
     ELAPSE__ASSERT(drawn->slot_ticks > 0);
+    if (geometry->design == SHOW_WHEEL && last < UINT64_MAX)
+        last += drawn->slot_ticks;
     if (level > 0 && is_occupied)
         snprintf(label.text, sizeof label.text, " now; nothing in this slot is due yet ");
     else if (level > 0)
         snprintf(label.text, sizeof label.text, " now; [%" PRIu64 ",%" PRIu64 "] is on %s ", first,
-                 first + (drawn->slot_ticks - 1), level == 1 ? "level 0" : "the levels below");
+                 last, level == 1 ? "level 0" : "the levels below");
     return label;
 }
 
@@ -107,14 +111,14 @@ static void draw_lower_edge(struct show_canvas *canvas, unsigned cells,
     canvas_end_line(canvas);
 }
 
-static void draw_cell(struct show_canvas *canvas, size_t timers, bool is_passed)
+static void draw_cell(struct show_canvas *canvas, size_t timers, bool takes_none)
 {
     if (timers > 9)
         canvas_glyph(canvas, STYLE_TIMER, GLYPH_MANY_TIMERS);
     else if (timers > 0)
         canvas_text(canvas, STYLE_TIMER, "%zu", timers);
     else
-        canvas_glyph(canvas, STYLE_FAINT, is_passed ? GLYPH_PASSED_SLOT : GLYPH_EMPTY_SLOT);
+        canvas_glyph(canvas, STYLE_FAINT, takes_none ? GLYPH_CLOSED_SLOT : GLYPH_EMPTY_SLOT);
 }
 
 void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry, unsigned level,
@@ -131,7 +135,7 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
     for (size_t i = 0; i < slot_count; i++)
         is_pointer_occupied |= slots[i].slot == pointer;
     draw_upper_edge(canvas, cells, pointer % cells,
-                    pointer_label(drawn, level, snapshot->now, is_pointer_occupied).text);
+                    pointer_label(geometry, level, snapshot->now, is_pointer_occupied).text);
     for (unsigned begin = 0; begin < drawn->slot_count; begin += cells) {
         bool is_pointed_at = cells < drawn->slot_count && pointer / cells == begin / cells;
         canvas_text(canvas, STYLE_POINTER, "%s", is_pointed_at ? ">" : " ");
@@ -145,8 +149,7 @@ void draw_strip(struct show_canvas *canvas, const struct show_geometry *geometry
                 slots++;
                 slot_count--;
             }
-            draw_cell(canvas, timers,
-                      geometry->design == SHOW_WHEEL && number < pointer + (level > 0));
+            draw_cell(canvas, timers, show_slot_takes_none(geometry, level, number, snapshot->now));
         }
         canvas_move_to(canvas, STRIP_LEFT + 1 + cells);
         canvas_glyph(canvas, STYLE_FAINT, GLYPH_VERTICAL);
@@ -446,7 +449,7 @@ void draw_legend(struct show_canvas *canvas, enum show_design design)
 {
     static const char *const ranges_read[] = {
         [SHOW_WHEEL] =
-            "[first,last] are ticks; a level covers up to where now's slot above it ends.",
+            "[first,last] are ticks; a level covers now's slot above it and the next one.",
         [SHOW_DIALS] =
             "[first,last] are ticks; a level covers as many as its slots take from now's on.",
         [SHOW_HASHED] = "A slot is visited once a turn; its timers that have rounds left stay.",
@@ -458,10 +461,12 @@ void draw_legend(struct show_canvas *canvas, enum show_design design)
     canvas_text(canvas, STYLE_TIMER, "1-9");
     canvas_text(canvas, STYLE_PLAIN, " timers, ");
     canvas_glyph(canvas, STYLE_TIMER, GLYPH_MANY_TIMERS);
-    canvas_text(canvas, STYLE_PLAIN,
-                design == SHOW_WHEEL ? " ten or more, blank: not ahead of "
-                                     : " ten or more; now is at ");
-    canvas_glyph(canvas, STYLE_POINTER, GLYPH_POINTER);
+    if (design == SHOW_WHEEL) {
+        canvas_text(canvas, STYLE_PLAIN, " ten or more, blank: takes no timer");
+    } else {
+        canvas_text(canvas, STYLE_PLAIN, " ten or more; now is at ");
+        canvas_glyph(canvas, STYLE_POINTER, GLYPH_POINTER);
+    }
     canvas_end_line(canvas);
     canvas_text(canvas, STYLE_PLAIN, "Beside a row are the numbers of its first and last slot; ");
     canvas_text(canvas, STYLE_POINTER, ">");

@@ -40,8 +40,9 @@ static void note_level(const struct elapse_slot *slot, void *context)
         geometry->level_count = slot->level + 1;
 }
 
-/* In a wheel at tick 0 each level begins at a power of two. A level has as many slots as a slot of
- * the next level has times its ticks. */
+/* In a wheel at tick 0 each level begins at a power of two. A block of a level has as many ticks as
+ * a slot of the next level, and a level has the slots of two blocks. The highest level has one,
+ * which is all of time. */
 static enum elapse_error learn_wheel(struct show_geometry *geometry,
                                      const struct elapse_structure *structure, void *wheel)
 {
@@ -58,7 +59,7 @@ static enum elapse_error learn_wheel(struct show_geometry *geometry,
 
     struct show_level *level = geometry->levels;
     for (unsigned number = 1; number < geometry->level_count; number++, level++)
-        level->slot_count = (unsigned)(level[1].slot_ticks / level->slot_ticks);
+        level->slot_count = 2 * (unsigned)(level[1].slot_ticks / level->slot_ticks);
     level->slot_count = (unsigned)(UINT64_MAX / level->slot_ticks + 1);
     return ELAPSE_OK;
 }
@@ -103,13 +104,18 @@ enum elapse_error show_geometry_learn(struct show_geometry *geometry,
 
 /* ---- ranges ---- */
 
-struct show_range show_level_span(const struct show_level *level, uint64_t now)
+/* Returns all ticks for which a level of a wheel has slots: those of the present block and of the
+ * next. */
+static struct show_range wheel_spans(const struct show_level *level, uint64_t now)
 {
-    /* The highest level covers all 2^64 ticks, which is 0 in 64 bits. */
     uint64_t ticks = level->slot_ticks * level->slot_count;
-    uint64_t first = ticks == 0 ? 0 : now - now % ticks;
 
-    return (struct show_range){first, first + (ticks - 1)};
+    /* The highest level covers all 2^64 ticks, which is 0 in 64 bits. */
+    if (ticks == 0)
+        return (struct show_range){0, UINT64_MAX};
+    uint64_t first = now - now % (ticks / 2);
+    uint64_t last = first + (ticks - 1);
+    return (struct show_range){first, last > first ? last : UINT64_MAX};
 }
 
 unsigned show_slot_at(const struct show_level *level, uint64_t now)
@@ -121,18 +127,34 @@ unsigned show_slot_at(const struct show_level *level, uint64_t now)
 static struct show_range level_of_wheel_covers(const struct show_geometry *geometry, unsigned level,
                                                uint64_t now)
 {
-    struct show_range covered = show_level_span(&geometry->levels[level], now);
+    struct show_range covered = wheel_spans(&geometry->levels[level], now);
 
     ELAPSE__ASSERT(geometry->design == SHOW_WHEEL);
     if (level == 0) {
         covered.first = now;
         return covered;
     }
-    uint64_t covered_below = show_level_span(&geometry->levels[level - 1], now).last;
+    uint64_t covered_below = wheel_spans(&geometry->levels[level - 1], now).last;
     if (covered_below == covered.last)
         return (struct show_range){1, 0};
     covered.first = covered_below + 1;
     return covered;
+}
+
+bool show_slot_takes_none(const struct show_geometry *geometry, unsigned level, unsigned slot,
+                          uint64_t now)
+{
+    const struct show_level *shown = &geometry->levels[level];
+    struct show_range covered = show_level_covers(geometry, level, now);
+
+    ELAPSE__ASSERT(slot < shown->slot_count);
+    if (geometry->design != SHOW_WHEEL)
+        return false;
+    if (covered.first > covered.last)
+        return true;
+    unsigned first = show_slot_at(shown, covered.first);
+    unsigned last = show_slot_at(shown, covered.last);
+    return first <= last ? slot < first || slot > last : slot < first && slot > last;
 }
 
 /* Returns the ticks that a dial covers: one turn from the first tick of the slot of `now` on. */

@@ -15,7 +15,8 @@
 #define SHOW_LEVELS_MAX 64
 
 enum show_design {
-    /* All slots of a level together cover the ticks of one slot of the level above. */
+    /* All slots of a level together cover the ticks of two slots of the level above: of that of
+     * `now` and the next. */
     SHOW_WHEEL,
     /* The slots of a level cover the ticks from the slot of `now` on, one turn of it. */
     SHOW_DIALS,
@@ -57,13 +58,15 @@ enum elapse_error show_geometry_learn(struct show_geometry *geometry,
                                       const struct elapse_structure *structure,
                                       const struct elapse_shape *shape, void *instance);
 
-/* Returns all ticks for which a level of a wheel has slots at the tick `now`. */
-struct show_range show_level_span(const struct show_level *level, uint64_t now);
-
 /* Returns the deadlines of timers that are put into this level at the tick `now`: those that the
  * levels below do not cover. */
 struct show_range show_level_covers(const struct show_geometry *geometry, unsigned level,
                                     uint64_t now);
+
+/* Returns whether a slot of a wheel takes no timer that is started at the tick `now`: its ticks
+ * have passed, or the levels below cover them. Returns false for other structures. */
+bool show_slot_takes_none(const struct show_geometry *geometry, unsigned level, unsigned slot,
+                          uint64_t now);
 
 /* Returns the number of the slot of the tick `now`. */
 unsigned show_slot_at(const struct show_level *level, uint64_t now);

@@ -144,18 +144,41 @@ static size_t find_place(const struct show_snapshot *snapshot, struct show_place
     return is_found ? begin : snapshot->slot_count;
 }
 
-/* A timer of a wheel is in the slot that covers its deadline, since no timer is postponed here.
- * Both the timers and the ranges of the slots are sorted. */
+/* Returns the first timer, in the order of deadlines, that is due at `tick` or later. */
+static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
+{
+    size_t begin = 0;
+    size_t end = show->timer_count;
+
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (show->timers[middle].deadline < tick)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* A timer of a wheel is in a slot that covers its deadline, since no timer is postponed here. While
+ * a slot is cascaded in steps, slots of two levels cover it: then the oldest timers, which have the
+ * earliest deadlines here, are still in the slot of the higher level. */
 static void place_in_wheel(struct show_snapshot *snapshot, const struct show_wheel *show)
 {
-    size_t slot = 0;
-
     ELAPSE__ASSERT(show->geometry.design == SHOW_WHEEL);
-    for (size_t i = 0; i < show->timer_count; i++) {
-        uint64_t deadline = show->timers[i].deadline;
-        while (slot < snapshot->slot_count && snapshot->slots[slot].last_tick < deadline)
-            slot++;
-        snapshot->slot_of_timer[i] = slot;
+    for (size_t i = 0; i < show->timer_count; i++)
+        snapshot->slot_of_timer[i] = snapshot->slot_count;
+    for (size_t slot = snapshot->slot_count; slot-- > 0;) {
+        const struct elapse_slot *placed = &snapshot->slots[slot];
+        size_t left = placed->count;
+        for (size_t i = first_timer_from(show, placed->least); i < show->timer_count; i++) {
+            if (show->timers[i].deadline > placed->last_tick || left == 0)
+                break;
+            if (snapshot->slot_of_timer[i] < snapshot->slot_count)
+                continue;
+            snapshot->slot_of_timer[i] = slot;
+            left--;
+        }
     }
 }
 
@@ -270,22 +293,6 @@ size_t show_slots_of_level(const struct show_snapshot *snapshot, unsigned level,
 }
 
 /* ---- deadlines ---- */
-
-/* Returns the first timer, in the order of deadlines, that is due at `tick` or later. */
-static size_t first_timer_from(const struct show_wheel *show, uint64_t tick)
-{
-    size_t begin = 0;
-    size_t end = show->timer_count;
-
-    while (begin < end) {
-        size_t middle = begin + (end - begin) / 2;
-        if (show->timers[middle].deadline < tick)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
 
 struct show_deadlines show_deadlines_in(const struct show_wheel *show,
                                         const struct show_snapshot *snapshot,

@@ -32,7 +32,7 @@
 
 /* These show three levels, slots with one timer and with several, a cascade soon (of 140 and 200),
  * and a timer that moves down level by level (30050). */
-static const uint64_t default_delays[] = {3, 130, 140, 200, 1000, 28000, 30000, 30050, 300000};
+static const uint64_t default_delays[] = {3, 300, 310, 370, 1000, 28000, 30000, 30050, 300000};
 
 /* It is on level 2, so that its way down has three stops. */
 static const uint64_t default_path_delay = 20000;

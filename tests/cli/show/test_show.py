@@ -1,7 +1,9 @@
 """elapse show: the pictures, the ways down, the steps, and the errors.
 
-The expected places of the timers are worked out by hand: level 0 has 128 slots of one tick, the
-levels above 64 slots each, of 128 ticks, 8192 ticks, 524288 ticks and so on.
+The expected places of the timers are worked out by hand: level 0 has two blocks of 128 slots of one
+tick, the levels above two blocks of 64 slots each, of 128 ticks, 8192 ticks, 524288 ticks and so on.
+Even blocks use the lower half of a level. A timer lies on the lowest level whose present or next
+block has its deadline.
 """
 import fcntl
 import os
@@ -19,9 +21,9 @@ from support import PROGRAM, STATUS_FAILED, ProgramTest, main
 STRIP = re.compile(r"^[> ]\s*(\d+) \|(.*)\| (\d+)$")
 
 LEGEND = """\
-A cell is a slot: . empty, 1-9 timers, # ten or more, blank: not ahead of v
+A cell is a slot: . empty, 1-9 timers, # ten or more, blank: takes no timer
 Beside a row are the numbers of its first and last slot; > is the row of now.
-[first,last] are ticks; a level covers up to where now's slot above it ends.
+[first,last] are ticks; a level covers now's slot above it and the next one.
 """
 
 
@@ -61,23 +63,26 @@ class Picture(ShowTest):
         self.assertEqual(self.shown(0, 9, 9, 127, 128, 300), """\
 A timing wheel at tick 0: 6 timers pending, the next due at tick 0
 
-level 0   128 slots of 1 tick   4 timers in 3 slots
+level 0   256 slots of 1 tick   5 timers in 4 slots
      +v now ----------------------------------------------------------+
 >  0 |1........2......................................................| 63
   64 |...............................................................1| 127
-     +- covers [0,127] -----------------------------------------------+
+ 128 |1...............................................................| 191
+ 192 |................................................................| 255
+     +- covers [0,255] -----------------------------------------------+
      slot   0  [0,0]      1 timer   due 0
      slot   9  [9,9]      2 timers  due 9 (2)
      slot 127  [127,127]  1 timer   due 127
+     slot 128  [128,128]  1 timer   due 128
 
-level 1   64 slots of 128 ticks   2 timers in 2 slots
-     +v now; [0,127] is on level 0 -----------------------------------+
-   0 | 11.............................................................| 63
-     +- covers [128,8191] --------------------------------------------+
-     slot   1  [128,255]  1 timer  due 128
+level 1   128 slots of 128 ticks   1 timer in 1 slot
+     +v now; [0,255] is on level 0 -----------------------------------+
+>  0 |  1.............................................................| 63
+  64 |................................................................| 127
+     +- covers [256,16383] -------------------------------------------+
      slot   2  [256,383]  1 timer  due 300
 
-levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
+levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 16384 and on
 
 """ + LEGEND)
 
@@ -85,13 +90,21 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
         # deadline: level, slot, first tick, last tick
         known = {
             127: (0, 127, 127, 127),
-            128: (1, 1, 128, 255),
+            128: (0, 128, 128, 128),
+            255: (0, 255, 255, 255),
+            256: (1, 2, 256, 383),
             8191: (1, 63, 8064, 8191),
-            8192: (2, 1, 8192, 16383),
+            8192: (1, 64, 8192, 8319),
+            16383: (1, 127, 16256, 16383),
+            16384: (2, 2, 16384, 24575),
             20000: (2, 2, 16384, 24575),
             524287: (2, 63, 516096, 524287),
-            524288: (3, 1, 524288, 1048575),
-            2**25: (4, 1, 2**25, 2**26 - 1),
+            2**20 - 1: (2, 127, 127 * 8192, 2**20 - 1),
+            2**20: (3, 2, 2 * 524288, 3 * 524288 - 1),
+            2**25: (3, 64, 2**25, 2**25 + 524287),
+            2**26: (4, 2, 2**26, 3 * 2**25 - 1),
+            2**62 - 1: (9, 127, 127 * 2**55, 2**62 - 1),
+            2**62: (10, 2, 2**62, 3 * 2**61 - 1),
             2**63: (10, 4, 2**63, 2**63 + 2**61 - 1),
         }
         for deadline, (level, slot, first, last) in known.items():
@@ -103,23 +116,44 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
                 self.assertEqual(cells[level].find("1"), slot)
 
     def test_slots_are_seen_from_the_pointer(self):
-        # From 8000 = 62 * 128 + 64 on, level 1 has one slot left, and 8192 is on level 2.
-        text = self.shown("--now", 8000, 1, 70, 192)
+        # 8000 = 62 * 128 + 64. The next block of level 0 ends where the present one of level 1 does.
+        text = self.shown("--now", 8000, 1, 70, 192, 9000)
         self.assertEqual(slots(text), {(8001, 8001): (65, 1, "8001"),
-                                       (8064, 8191): (63, 1, "8070"),
-                                       (8192, 16383): (1, 1, "8192")})
-        self.assertIn("covers [8000,8063]", text)
-        self.assertIn("covers [8064,8191]", text)
-        self.assertIn("covers [8192,524287]", text)
-        self.assertIn("now; [7936,8063] is on level 0 v", text)
+                                       (8070, 8070): (134, 1, "8070"),
+                                       (8192, 8319): (64, 1, "8192"),
+                                       (16384, 24575): (2, 1, "17000")})
+        self.assertIn("covers [8000,8191]", text)
+        self.assertIn("covers [8192,16383]", text)
+        self.assertIn("covers [16384,1048575]", text)
+        self.assertIn("now; [7936,8191] is on level 0 v", text)
         cells = strips(text)
-        self.assertEqual(cells[0], " " * 64 + ".1" + "." * 62)
-        self.assertEqual(cells[1], " " * 63 + "1")
-        self.assertEqual(cells[2], " 1" + "." * 62)
+        self.assertEqual(cells[0], " " * 64 + ".1" + "." * 62 + "." * 6 + "1" + "." * 121)
+        self.assertEqual(cells[1], " " * 64 + "1" + "." * 63)
+        self.assertEqual(cells[2], "  1" + "." * 125)
 
-    def test_a_level_in_its_last_slot_covers_nothing(self):
-        self.assertIn("levels 0 to 1   slots of 1 to 128 ticks   empty   covers [8191,8191]",
-                      self.shown("--now", 8191, 1))
+    def test_an_odd_block_is_in_the_upper_half_and_the_next_in_the_lower(self):
+        # 8191 is the last tick of block 63 of level 0 and of block 0 of level 1. Slot 64 of level
+        # 1 is the next one: its ticks are on level 0.
+        text = self.shown("--now", 8191, 0, 1, 128, 129)
+        self.assertEqual(slots(text), {(8191, 8191): (255, 1, "8191"), (8192, 8192): (0, 1, "8192"),
+                                       (8319, 8319): (127, 1, "8319"),
+                                       (8320, 8447): (65, 1, "8320")})
+        cells = strips(text)
+        self.assertEqual(cells[0], "1" + "." * 126 + "1" + " " * 127 + "1")
+        self.assertEqual(cells[1], " " * 65 + "1" + "." * 62)
+        self.assertIn(">192 |", text)
+
+    def test_timers_of_a_slot_that_is_cascaded_in_steps_are_on_two_levels(self):
+        # 300 timers in slot 2 of level 1. Three ticks before it, the newest 128 are moved: 60 that
+        # are due at 380, and two for each tick from 342 to 375.
+        text = self.shown("--step", "--every", 253, "--until", 253, *range(256, 376),
+                          *range(256, 376), *[380] * 60, columns=10000)
+        cells = strips(text[text.index("step 1"):])
+        self.assertEqual(cells[0][:128], "." * 86 + "2" * 34 + "...." + "#" + "...")
+        self.assertEqual(cells[1][2], "#")
+        moved = re.findall(r"(\d+) from level 1 to 0", text)
+        self.assertGreater(len(moved), 20)  # the line does not hold all of them
+        self.assertEqual(moved, [str(tick) for tick in range(342, 376) for _ in "12"][:len(moved)])
 
     def test_at_the_end_of_time_the_levels_above_0_cover_nothing(self):
         self.assertIn("levels 1 to 10   slots of 128 to 2^61 ticks   empty\n",
@@ -134,7 +168,7 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
                          self.shown("--now", 1000, "@1005", "@1300"))
 
     def test_a_deadline_that_has_passed_counts_as_now(self):
-        self.assertEqual(slots(self.shown("--now", 1000, "@3")), {(1000, 1000): (104, 1, "1000")})
+        self.assertEqual(slots(self.shown("--now", 1000, "@3")), {(1000, 1000): (232, 1, "1000")})
 
     def test_timers_that_are_never_due_are_in_the_last_slot_there_is(self):
         text = self.shown(2**64 - 1, 7)
@@ -163,8 +197,8 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
 
     def test_numbers_are_never_cut(self):
         last = 2**64 - 2
-        numbers = {str(number) for number in (0, 1, 2, 3, 7, 8, 9, 10, 61, 55, 64, 126, 127, 128,
-                                              last, last + 1, 7 * 2**61, 2**61)}
+        numbers = {str(number) for number in (0, 1, 2, 3, 7, 8, 9, 10, 55, 62, 61, 128, 256,
+                                              last, last + 1, 2**62, 7 * 2**61, 2**61)}
         for columns in range(20, 90):
             with self.subTest(columns=columns):
                 text = self.shown(last, columns=columns)
@@ -181,8 +215,8 @@ levels 2 to 10   slots of 8192 to 2^61 ticks   empty   covers 8192 and on
         self.assertIn("  1 timer  due\n       18446744073709551614\n", text)
 
     def test_a_list_that_is_too_long_says_so(self):
-        text = self.shown(*range(128, 160))
-        self.assertIn("due 128, 129, 130, 131, 132, 133, 134 ...\n", text)
+        text = self.shown(*range(256, 288))
+        self.assertIn("due 256, 257, 258, 259, 260, 261, 262 ...\n", text)
 
     def test_the_width_is_respected(self):
         for columns in (20, 24, 40, 72, 80, 200):
@@ -222,7 +256,7 @@ class Path(ShowTest):
         self.assertEqual(self.ways(5), [([(0, 0, 5, 5, 5)], (5, 1, 0))])
 
     def test_at_the_first_tick_of_a_slot_company_changes_nothing(self):
-        self.assertEqual(self.ways(8192), [([(0, 2, 1, 8192, 16383)], (8192, 1, 0))])
+        self.assertEqual(self.ways(8192), [([(0, 1, 64, 8192, 8319)], (8192, 1, 0))])
 
     def test_company_is_started_only_where_it_takes_the_timer_down(self):
         # 17024 is the first tick of its slot on level 1, where it then lies alone.
@@ -232,8 +266,11 @@ class Path(ShowTest):
 
     def test_it_begins_at_now(self):
         self.assertEqual(self.ways("--now", 1000, 130), [
-            ([(1000, 1, 8, 1024, 1151)], (1130, 1, 0)),
-            ([(1000, 1, 8, 1024, 1151), (1024, 0, 106, 1130, 1130)], (1130, 2, 1)),
+            ([(1000, 0, 106, 1130, 1130)], (1130, 1, 0)),
+        ])
+        self.assertEqual(self.ways("--now", 1000, 230), [
+            ([(1000, 1, 9, 1152, 1279)], (1230, 1, 0)),
+            ([(1000, 1, 9, 1152, 1279), (1152, 0, 206, 1230, 1230)], (1230, 2, 1)),
         ])
 
     def test_every_way_ends_at_the_deadline_and_narrows_down_to_it(self):
@@ -288,12 +325,12 @@ class Step(ShowTest):
             (30000, "30000 from level 1 (the first due in its slot)", "30050 from level 1 to 0"),
             (30050, "30050 from level 0", "nothing"),
         ])
-        self.assertEqual(frames[2][3][1].find("2"), 30000 // 128 % 64)
-        self.assertEqual(frames[3][3][0].find("1"), 30050 % 128)
+        self.assertEqual(frames[2][3][1].find("2"), 30000 // 128 % 128)
+        self.assertEqual(frames[3][3][0].find("1"), 30050 % 256)
 
     def test_the_end_tells_which_moves_were_not_drawn(self):
         """A timer that is moved and fires at once is drawn as firing alone."""
-        for timers in ([], [5, 200, 210, 20000, 20100], [3, 130, 140, 200, 1000, 30050],
+        for timers in ([], [5, 200, 210, 20000, 20100], [3, 300, 310, 370, 1000, 30050],
                        ["--random", 200]):
             drawn = sum(0 if moved == "nothing" else moved.count(" to ")
                         for _, _, moved, _ in self.frames(*timers, columns=10000)[1:])
@@ -307,11 +344,12 @@ class Step(ShowTest):
             "\nAfter 2 wake-ups: 2 fired, 0 still pending, 0 moves\n"))
 
     def test_every_goes_by_ticks_and_names_late_timers(self):
-        self.assertEqual([frame[:3] for frame in self.frames("--every", 100, 200, 250)], [
+        self.assertEqual([frame[:3] for frame in self.frames("--every", 100, 300, 350)], [
             (0, None, None),
             (100, "nothing", "nothing"),
-            (200, "200 from level 1 (the first due in its slot)", "250 from level 1 to 0"),
-            (300, "250 from level 0 (50 late)", "nothing"),
+            (200, "nothing", "nothing"),
+            (300, "300 from level 1 (the first due in its slot)", "350 from level 1 to 0"),
+            (400, "350 from level 0 (50 late)", "nothing"),
         ])
 
     def test_a_timer_alone_in_its_slot_fires_from_there(self):
@@ -328,11 +366,11 @@ class Step(ShowTest):
         self.assertIn("\n     slot 7 [896,1023]: 1000, 1010; slot 8 [1024,1151]: 1100\n", text)
 
     def test_empty_levels_are_one_line(self):
-        self.assertIn("\nlevels 0 to 1   slots of 1 to 128 ticks   empty   covers [0,8191]\nlevel 2",
-                      self.shown("--step", 9000))
+        self.assertIn("\nlevels 0 to 1   slots of 1 to 128 ticks   empty   covers [0,16383]\nlevel 2",
+                      self.shown("--step", 17000))
 
     def test_by_default_an_early_wake_up_takes_timers_down(self):
-        self.assertEqual(self.frames()[2][2], "140 from level 1 to 0, 200 from level 1 to 0")
+        self.assertEqual(self.frames()[2][2], "310 from level 1 to 0, 370 from level 1 to 0")
 
     def test_the_legend_comes_with_the_start_alone(self):
         text = self.shown("--step", 3, 300)
@@ -341,7 +379,7 @@ class Step(ShowTest):
 
     def test_every_shows_what_stays_in_the_slot_under_the_pointer(self):
         self.assertIn("v now; nothing in this slot is due yet",
-                      self.shown("--step", "--every", 130, "--until", 130, 250))
+                      self.shown("--step", "--every", 260, "--until", 260, 300))
 
     def test_until_ends_it(self):
         text = self.shown("--step", "--until", 299, 3, 300)
@@ -442,7 +480,7 @@ class Terminal(unittest.TestCase):
 
     def test_a_picture_is_no_higher_than_the_terminal(self):
         for rows in range(2, 40):
-            output = self.output("--step", "--pause", "1ms", 5, 200, 9000, 600000, 40000000,
+            output = self.output("--step", "--pause", "1ms", 5, 300, 20000, 2000000, 100000000,
                                  rows=rows)
             for height in re.findall(r"\x1b\[(\d+)A", output):
                 self.assertLess(int(height), rows)
@@ -453,9 +491,9 @@ class Terminal(unittest.TestCase):
         return output.partition("\x1b[J")[0].replace("\x1b[K", "").replace("\r", "")
 
     def test_a_low_window_says_how_many_levels_it_leaves_out(self):
-        timers = (5, 200, 9000, 600000, 40000000)
+        timers = (5, 300, 20000, 2000000, 100000000)
         for rows, levels, last in [(24, [0, 1, 2], "2 levels more: make the window taller"),
-                                   (28, [0, 1, 2, 3], "1 level more: make the window taller"),
+                                   (30, [0, 1, 2, 3], "1 level more: make the window taller"),
                                    (5, [], "5 levels more: make the window taller")]:
             with self.subTest(rows=rows):
                 picture = self.first_picture(*timers, rows=rows)
@@ -464,8 +502,8 @@ class Terminal(unittest.TestCase):
         self.assertEqual(sorted(strips(self.first_picture(*timers, rows=60))), [0, 1, 2, 3, 4])
 
     def test_the_legend_is_there_where_it_fits(self):
-        self.assertTrue(self.first_picture(rows=24).endswith(LEGEND))
-        self.assertNotIn("A cell is a slot", self.first_picture(rows=20))
+        self.assertTrue(self.first_picture(rows=27).endswith(LEGEND))
+        self.assertNotIn("A cell is a slot", self.first_picture(rows=26))
 
     def test_a_window_too_small_for_any_picture_says_so(self):
         self.assertIn("Too low\n", self.first_picture(rows=2))

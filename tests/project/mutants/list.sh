@@ -9,41 +9,143 @@
 
 # ---- the wheel: levels, cascades, order ----
 
-mutant cascade_skipped src/structures/wheel.c \
-    '        if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS) {
-            wheel->cascading = slot;
-            continue;
-        }' \
-    ''
-mutant cascade_reverses_order src/structures/wheel.c \
+mutant cascade_skipped src/structures/wheel_slots.h \
+    'wheel->cascading |= elapse__wheel_enter_block(wheel, 1, changed);' \
+    ';(void)elapse__wheel_enter_block(wheel, 1, changed);' hangs
+mutant cascade_reverses_order src/structures/wheel_cascade.c \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
     'elapse__ring_append(&entered->timers, &timer->keep.link);'
-mutant start_appends_in_front src/structures/wheel.c \
+mutant cascade_passes_a_closed_slot_with_newer_timers src/structures/wheel_cascade.c \
+    '.blocked = blocked_levels(wheel, level),' \
+    '.blocked = 0,'
+mutant highest_level_cascaded_first src/structures/wheel_cascade.c \
+    'elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);' \
+    'elapse__wheel_slot_on(elapse__highest_bit(wheel->cascading), wheel->pointer);'
+mutant start_appends_in_front src/structures/wheel_slots.h \
     'elapse__ring_append(&entered->timers, &timer->keep.link);' \
     'elapse__ring_prepend(&entered->timers, &timer->keep.link);'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
-mutant pointer_reaches_a_slot_of_an_upper_level src/structures/wheel.c \
-    'slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ? tick : tick - 1' \
-    'tick'
 mutant pointer_never_catches_up src/structures/wheel.c \
-    '    wheel->pointer = limit;' \
-    ''
+    '    elapse__wheel_set_pointer(wheel, limit);' \
+    '    (void)limit;'
 mutant pointer_catches_up_during_a_cascade src/structures/wheel.c \
     '    if (wheel->cascading == 0)
         catch_up(wheel);' \
     '    catch_up(wheel);'
 mutant slot_one_too_low src/structures/wheel_geometry.h \
-    '((unsigned)(deadline >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));' \
-    '((unsigned)((deadline - 1) >> shift) & (ELAPSE__WHEEL_DIGIT_SLOTS - 1));'
+    '    unsigned digits = (unsigned)(tick >> elapse__wheel_shift(level));' \
+    '    unsigned digits = (unsigned)((level > 0 ? tick - 1 : tick) >> elapse__wheel_shift(level));'
+mutant closed_slot_takes_timers src/structures/wheel_geometry.h \
+    '    level -= deadline <= wheel->last[level - 1];' \
+    ''
+mutant next_block_is_of_distance_only src/structures/wheel_geometry.h \
+    '    uint64_t next = (pointer | (block_ticks - 1)) + block_ticks;' \
+    '    uint64_t next = pointer + block_ticks - 1;'
+mutant slots_of_a_next_block_forgotten src/structures/wheel_slots.h \
+    'return (words & ~wheel->present_words & (lowest - 1)) | lowest;' \
+    'return lowest;'
+
+# ---- the wheel: cascades ahead of time ----
+
+mutant never_cascaded_ahead src/structures/wheel_slots.h \
+    '    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));' \
+    ''
+mutant cascaded_ahead_too_late src/structures/wheel_cascade.c \
+    'return wheel->clock + (left > batches ? left - batches : 1);' \
+    'return wheel->clock + left;'
+mutant whole_slot_cascaded_ahead_at_once src/structures/wheel_cascade.c \
+    '    size_t share = ELAPSE__WHEEL_BATCH;' \
+    '    size_t share = SIZE_MAX;'
+mutant shares_forget_the_ticks_that_passed src/structures/wheel_cascade.c \
+    'share = (size_t)((timers / left + 1) * ticks);' \
+    'share = (size_t)(timers / left + 1);'
+mutant cascade_ahead_exceeds_its_budget src/structures/wheel_cascade.c \
+    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &max_moves);' \
+    '(void)cascade_slot(wheel, slot_to_cascade(wheel), &(size_t){max_moves + 1});'
+mutant cascade_ahead_says_done_too_soon src/structures/wheel_cascade.c \
+    '        if (max_moves == 0)
+            return false;' \
+    '        if (max_moves == 0)
+            return true;'
+mutant next_cascade_forgets_the_slot_at_the_pointer src/structures/wheel_cascade.c \
+    '    if (wheel->cascading != 0)
+        return wheel->clock;' \
+    ''
+mutant next_cascade_looks_at_one_level src/structures/wheel_cascade.c \
+    '        first = tick < first ? tick : first;
+        words = elapse__wheel_words_above(words, level);' \
+    '        first = tick < first ? tick : first;
+        words = 0;'
+mutant next_cascade_one_slot_late src/structures/wheel_cascade.c \
+    'uint64_t tick = elapse__wheel_closing_tick(wheel, first_populous(wheel, level));' \
+    'uint64_t tick = elapse__wheel_first_tick(wheel->pointer, first_populous(wheel, level));'
+mutant work_ahead_looks_at_one_level src/structures/wheel_cascade.c \
+    '        next = tick < next ? tick : next;
+        words = elapse__wheel_words_above(words, level);' \
+    '        next = tick < next ? tick : next;
+        words = 0;'
+mutant cascade_ahead_forgets_the_least_deadline src/structures/wheel_cascade.c \
+    '        wheel->ahead = wheel->clock;
+        elapse__wheel_find_least(wheel);' \
+    '        wheel->ahead = wheel->clock;'
+mutant cascade_ahead_of_an_open_slot src/structures/wheel_cascade.c \
+    '        if (elapse__wheel_closing_tick(wheel, slot) <= wheel->clock)
+            return slot;' \
+    '        return slot;'
+mutant populous_slot_stays_so_when_empty src/structures/wheel_slots.h \
+    '    if (elapse__bitmap_has(wheel->populous, slot))
+        elapse__wheel_clear_bit(wheel->populous, &wheel->populous_words, slot);' \
+    '' hangs
+mutant front_trail_outlives_a_stop src/structures/wheel_hints.h \
+    '} else if (trail->stopped != wheel->stopped) {' \
+    '} else if (false) {'
+mutant front_trail_outlives_its_cascade src/structures/wheel_slots.h \
+    '    if (slot == wheel->front_slot)
+        wheel->front_slot = 0;' \
+    ''
+
+# ---- the wheel: timers alone in their slots ----
+
+mutant alone_though_postponed src/structures/wheel_cascade.c \
+    'return timer->deadline == wheel->least ? timer : NULL;' \
+    'return timer;'
+mutant alone_though_others_are_in_the_slot src/structures/wheel_cascade.c \
+    'wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || ring->next != ring->previous ||' \
+    'wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS ||'
+mutant alone_before_it_is_due src/structures/wheel_cascade.c \
+    ' ||
+        wheel->least > wheel->clock)' \
+    ')'
+mutant alone_in_a_slot_that_was_cascaded src/structures/wheel_cascade.c \
+    '    if (elapse__ring_empty(ring))
+        return NULL; /*' \
+    '    /*'
+mutant least_slot_not_kept_by_start src/structures/wheel_slots.h \
+    '    wheel->least_slot = slot;
+    if (deadline < wheel->wake)' \
+    '    if (deadline < wheel->wake)'
+mutant alone_though_an_upper_level_has_its_deadline src/structures/wheel_slots.h \
+    '*least_slot = slot_least <= least ? slot : *least_slot;' \
+    '*least_slot = slot_least < least ? slot : *least_slot;'
+
+# ---- the wheel: starting idle timers ----
+
+mutant start_idle_not_counted src/structures/wheel.c \
+    '    wheel->started++;' \
+    ''
+mutant start_idle_keeps_a_past_deadline src/structures/wheel.c \
+    '    ELAPSE__ASSERT(timer->place == 0);
+    deadline = elapse__stored_deadline(wheel->clock, deadline);' \
+    '    ELAPSE__ASSERT(timer->place == 0);'
 
 # ---- the wheel: deadlines and times ----
 
 mutant deadline_rounded_down src/structures/wheel.c \
-    '    wheel->count++;
+    '    wheel->started++;
     timer->deadline = deadline;' \
-    '    wheel->count++;
+    '    wheel->started++;
     if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
         deadline--;
     timer->deadline = deadline;'
@@ -59,19 +161,16 @@ mutant postponed_to_now_forgotten src/structures/wheel.c \
 mutant moved_timer_not_taken_out src/structures/wheel.c \
     '    (void)elapse_wheel_stop(wheel, timer);
     elapse_wheel_start_idle' \
-    '    wheel->count--;
+    '    wheel->stopped++;
     elapse_wheel_start_idle'
-mutant postponed_timer_popped_early src/structures/wheel.c \
+mutant postponed_timer_popped_early src/structures/wheel_cascade.c \
     'if (oldest->deadline == tick) {' \
     'if (true) {'
-mutant last_of_a_cascade_popped_early src/structures/wheel.c \
-    'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
-    'return one_is_left ? timer : NULL;'
-mutant lone_far_timer_moved src/structures/wheel.c \
-    'return one_is_left && timer->deadline == wheel->pointer ? timer : NULL;' \
-    'return one_is_left && timer->deadline < wheel->pointer ? timer : NULL;'
-mutant move_of_a_postponed_timer_not_counted src/structures/wheel.c \
-    '        wheel->moves++;' \
+mutant lone_far_timer_moved src/structures/wheel_cascade.c \
+    'return timer->deadline == wheel->least ? timer : NULL;' \
+    'return timer->deadline < wheel->least ? timer : NULL;'
+mutant move_of_a_postponed_timer_not_counted src/structures/wheel_cascade.c \
+    '    wheel->moves++;' \
     ''
 mutant time_goes_backwards include/elapse/wheel.h \
     'if (now > wheel->clock)' \
@@ -85,72 +184,87 @@ mutant due_one_tick_late include/elapse/wheel.h \
 
 # ---- the wheel: occupancy, least, wake ----
 
-mutant bit_not_cleared src/structures/wheel.c \
+mutant bit_not_cleared src/structures/wheel_slots.h \
     '*word &= ~(UINT64_C(1) << slot % 64);' \
     ''
-mutant word_bit_not_cleared src/structures/wheel.c \
-    'wheel->occupied_words &= ~(UINT32_C(1) << slot / 64);' \
-    ';'
-mutant word_bit_cleared_too_soon src/structures/wheel.c \
+mutant word_bit_not_cleared src/structures/wheel_slots.h \
+    '*words &= ~(UINT64_C(1) << slot / 64);' \
+    ';' hangs
+mutant word_bit_cleared_too_soon src/structures/wheel_slots.h \
     '    if (*word == 0)
+        *words' \
+    '        *words'
+mutant least_not_lowered_by_start src/structures/wheel.c \
+    '        entered->least = deadline; /* that of the wheel is no later than any slot'\''s */
 ' \
     ''
-mutant least_not_lowered_by_start src/structures/wheel.c \
-    '        entered->least = deadline;
-        lower_wake(wheel, deadline);' \
-    '        lower_wake(wheel, deadline);'
-mutant least_not_lowered_by_cascade src/structures/wheel.c \
+mutant least_not_lowered_by_cascade src/structures/wheel_cascade.c \
     '    else if (deadline < entered->least)
         entered->least = deadline;' \
     ''
-mutant least_of_an_emptied_slot_kept src/structures/wheel.c \
+mutant least_of_an_emptied_slot_kept src/structures/wheel_slots.h \
     '    wheel->slots[slot].least = deadline;
     wheel->slots[slot].entered = 0;' \
     '    uint64_t least = wheel->slots[slot].least;
     if (least < elapse__wheel_first_tick(wheel->pointer, slot) || least > deadline)
         least = deadline;
-    if (least < wheel->wake)
-        wheel->wake = least;
+    if (least < wheel->least)
+        wheel->least = wheel->wake = least;
     wheel->slots[slot].least = least;
     wheel->slots[slot].entered = 0;'
-mutant wake_not_lowered_for_a_new_slot src/structures/wheel.c \
-    '    open_slot(wheel, slot, deadline);
-    lower_wake(wheel, deadline);' \
-    '    open_slot(wheel, slot, deadline);'
-mutant wake_not_lowered_for_an_open_slot src/structures/wheel.c \
-    '        entered->least = deadline;
-        lower_wake(wheel, deadline);' \
-    '        entered->least = deadline;'
-mutant wake_forgotten_after_a_pop src/structures/wheel.c \
-    'wheel->wake = least_of_all(wheel);' \
-    'wheel->wake = ELAPSE_NEVER;'
+mutant least_not_lowered_for_a_new_slot src/structures/wheel.c \
+    '    elapse__wheel_open_slot(wheel, slot, deadline);
+    elapse__wheel_lower_least(wheel, slot, deadline);' \
+    '    elapse__wheel_open_slot(wheel, slot, deadline);'
+mutant least_not_lowered_for_an_open_slot src/structures/wheel.c \
+    ' /* that of the wheel is no later than any slot'\''s */
+        elapse__wheel_lower_least(wheel, slot, deadline);' \
+    ''
+mutant wake_not_lowered src/structures/wheel_slots.h \
+    '    if (deadline < wheel->wake)
+        wheel->wake = deadline;' \
+    ''
+mutant least_kept_after_a_stop src/structures/wheel.c \
+    '    if (wheel->slots[slot].least == wheel->least)
+        elapse__wheel_find_least(wheel);' \
+    ''
+mutant wake_forgotten_after_a_pop src/structures/wheel_cascade.c \
+    '        elapse__wheel_find_least(wheel);
+    }
+    due->place = 0;' \
+    '        wheel->wake = ELAPSE_NEVER;
+    }
+    due->place = 0;'
 
 # ---- the wheel: cascade, stop, memory ----
 
-mutant cascade_forgets_the_rest src/structures/wheel.c \
+mutant cascade_forgets_the_rest src/structures/wheel_cascade.c \
     '    if (link != ring)
         return false;
-    mark_empty(wheel, slot);' \
-    '    mark_empty(wheel, slot);'
-mutant cascade_says_done_too_soon src/structures/wheel.c \
-    '            if (!cascade_slot(wheel, budget))
+    elapse__wheel_mark_empty(wheel, slot);' \
+    '    elapse__wheel_mark_empty(wheel, slot);'
+mutant cascade_says_done_too_soon src/structures/wheel_cascade.c \
+    '                elapse__wheel_find_least(wheel);
                 return false;' \
-    '            if (!cascade_slot(wheel, budget))
+    '                elapse__wheel_find_least(wheel);
                 return true;'
-mutant cascade_exceeds_its_budget src/structures/wheel.c \
+mutant cascade_keeps_the_least_of_the_slots_it_emptied src/structures/wheel_cascade.c \
+    '                elapse__wheel_find_least(wheel);
+                return false;' \
+    '                return false;'
+mutant cascade_exceeds_its_budget src/structures/wheel_cascade.c \
     '        if (*budget == 0)
             return false;
         --*budget;' \
     ''
-mutant cascade_goes_on_after_its_slot_was_emptied src/structures/wheel.c \
-    '    if (slot == wheel->cascading)
-        wheel->cascading = 0;' \
-    ''
+mutant cascade_goes_on_after_its_slot_was_emptied src/structures/wheel_slots.h \
+    '        wheel->cascading &= ~(UINT32_C(1) << level);' \
+    ';' hangs
 mutant stopped_timer_stays_pending include/elapse/wheel.h \
     '    timer->place = 0;
-    wheel->count--;' \
-    '    wheel->count--;'
-mutant popped_timer_stays_pending src/structures/wheel.c \
+    wheel->stopped++;' \
+    '    wheel->stopped++;'
+mutant popped_timer_stays_pending src/structures/wheel_cascade.c \
     '    due->place = 0;
 ' \
     ''
@@ -158,30 +272,25 @@ mutant emptied_slot_stays_open include/elapse/wheel.h \
     '    if (next == previous)
         elapse_wheel_close_slot(wheel, place);' \
     '    (void)place;'
-mutant hints_outlive_the_call src/structures/wheel.c \
-    '    struct elapse__scratch_trails trails;
-    memset(trails.entered, 0, sizeof trails.entered);' \
-    '    static struct elapse__scratch_trails trails;'
 mutant for_each_reads_a_released_timer src/base/ring.h \
     '        link = next;' \
     '        link = link->next;'
 mutant check_does_not_count src/structures/wheel_inspect.c \
-    '    if (broken == 0 && count != wheel->count)
+    '    if (broken == 0 && count != elapse_wheel_count(wheel))
         broken = 4;' \
     ''
 mutant check_overlooks_a_late_wake src/structures/wheel_inspect.c \
-    'return wheel->wake > least ? 7 : 0;' \
+    'return wheel->least > least || wheel->wake > wheel->least ? 7 : 0;' \
     'return 0;'
-
 mutant check_returns_a_wrong_number src/structures/wheel_inspect.c \
     '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
         return 6;' \
     '    if (timer->deadline < checked->wheel->slots[checked->slot].least)
         return 7;'
 mutant check_of_a_cascade_returns_a_wrong_number src/structures/wheel_inspect.c \
-    '        !elapse__bitmap_has(wheel->occupied, slot))
+    '    if ((wheel->cascading & 1) != 0)
         return 8;' \
-    '        !elapse__bitmap_has(wheel->occupied, slot))
+    '    if ((wheel->cascading & 1) != 0)
         return 2;'
 
 # ---- windows ----
@@ -420,10 +529,10 @@ mutant hashed_never_lies_in_a_slot src/structures/hashed.c \
     'if (timer->deadline == ELAPSE_NEVER) {' \
     'if (false) {'
 mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
-    'if (slot >= hashed->first_unvisited)' \
+    'if (slot < hashed->unvisited)' \
     'if (false)'
 mutant hashed_armed_in_a_jump_counts_from_before src/structures/hashed.c \
-    'if (slot >= hashed->first_unvisited)' \
+    'if (slot < hashed->unvisited)' \
     'if (elapse__hashed_jumping(hashed))'
 mutant hashed_rounds_popped_early src/structures/hashed.c \
     'if (rounds < turns) {' \
@@ -432,8 +541,8 @@ mutant hashed_visit_reverses_order src/structures/hashed.c \
     'elapse__ring_prepend(ring, link);' \
     'elapse__ring_append(ring, link);'
 mutant hashed_visit_reverses_the_due src/structures/hashed.c \
-    'elapse__ring_prepend(&hashed->due, link);' \
-    'elapse__ring_append(&hashed->due, link);'
+    'elapse__ring_prepend(ring, &timer->keep.link);' \
+    'elapse__ring_append(ring, &timer->keep.link);'
 mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
     '            mark_occupied(hashed, hashed->visiting);
 ' \
@@ -442,15 +551,60 @@ mutant hashed_jump_takes_one_turn src/structures/hashed.c \
     'take_aside(hashed, slot, elapse__hashed_turns(hashed, hashed->jump_origin, slot));' \
     'take_aside(hashed, slot, 1);'
 mutant hashed_jump_leaves_the_due_unsorted src/structures/hashed.c \
-    '    sort_ring(&hashed->due);
+    'if (elapse__hashed_jumping(hashed)) {
+        ELAPSE__ASSERT_THAT(' \
+    'if (false) {
+        ELAPSE__ASSERT_THAT('
+mutant hashed_jump_goes_up_the_slots src/structures/hashed.c \
+    'size_t slot = elapse__hashed_last_below(hashed, hashed->unvisited);' \
+    'size_t slot = elapse__hashed_first_from(hashed, 0);
+    if (slot >= hashed->unvisited)
+        slot = hashed->slots;'
+mutant hashed_jump_overlooks_the_first_slot src/structures/hashed.c \
+    'if (slot < hashed->slots) {
+        hashed->unvisited = slot;' \
+    'if (slot < hashed->slots && slot > 0) {
+        hashed->unvisited = slot;'
+mutant hashed_sort_is_not_stable src/structures/hashed_sort.h \
+    'elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), link);' \
+    'elapse__ring_append(elapse__hashed_ring_of_turn(hashed, turn), link);'
+mutant hashed_sort_exceeds_its_budget src/structures/hashed_sort.h \
+    '        if (*budget == 0)
+            return false;
+        --*budget;' \
+    ''
+mutant hashed_sort_does_not_divide src/structures/hashed_sort.h \
+    'elapse__ring_take_all(digit == 0 ?' \
+    'elapse__ring_take_all(digit <= 1 ?'
+mutant hashed_sort_takes_the_highest_digit_first src/structures/hashed_sort.h \
+    'unsigned digit = elapse__lowest_bit(hashed->digits_occupied);' \
+    'unsigned digit = elapse__highest_bit(hashed->digits_occupied);'
+mutant hashed_sort_forgets_the_upper_digits src/structures/hashed_sort.h \
+    'uint64_t turn = (upper | number) << shift;' \
+    'uint64_t turn = (uint64_t)number << shift;
+    (void)upper;'
+mutant hashed_pops_in_mid_division src/structures/hashed.c \
+    '        if (!elapse__hashed_divide(hashed, budget))
+            return false;
+        if (!elapse__ring_empty(&hashed->due))
+            return true;' \
+    '        if (!elapse__ring_empty(&hashed->due))
+            return true;
+        if (!elapse__hashed_divide(hashed, budget))
+            return false;'
+mutant hashed_started_in_a_sort_comes_first src/structures/hashed.c \
+    'if (!elapse__hashed_sorting(hashed))
+        return &hashed->due;' \
+    'if (true)
+        return &hashed->due;'
+mutant hashed_stop_forgets_the_bucket src/structures/hashed.c \
+    '        if (hashed->digits_occupied != 0)
+            elapse__hashed_note_stopped(hashed, timer->deadline);
 ' \
     ''
-mutant hashed_sort_is_not_stable src/structures/hashed.c \
-    'elapse__ring_timer(newer)->deadline < elapse__ring_timer(older)->deadline;' \
-    'elapse__ring_timer(newer)->deadline <= elapse__ring_timer(older)->deadline;'
-mutant hashed_jump_overlooks_the_last_slot src/structures/hashed.c \
-    'if (slot < hashed->slots) {' \
-    'if (slot + 1 < hashed->slots) {'
+mutant hashed_turn_of_slots_after_the_origin src/structures/hashed_ring.h \
+    'hashed->visiting <= (size_t)(hashed->jump_origin % hashed->slots);' \
+    'hashed->visiting < (size_t)(hashed->jump_origin % hashed->slots);'
 mutant hashed_jump_begins_a_turn_late src/structures/hashed.c \
     'if (hashed->clock - hashed->pointer > hashed->slots) {' \
     'if ((hashed->clock - hashed->pointer) / 2 > hashed->slots) {'
@@ -468,25 +622,43 @@ mutant hashed_cascade_exceeds_its_budget src/structures/hashed.c \
     ''
 mutant hashed_bits_of_further_words_masked src/structures/hashed_ring.h \
     '        masked = UINT64_MAX;
-' \
-    ''
+    }
+    return hashed->slots;' \
+    '    }
+    return hashed->slots;'
+mutant hashed_bits_of_words_before_masked src/structures/hashed_ring.h \
+    'masked = UINT64_MAX;
+    }
+}' \
+    '(void)masked;
+    }
+}'
 mutant hashed_stop_forgets_the_bit src/structures/hashed.c \
-    'mark_empty(hashed, slot);
-    }' \
-    '(void)slot;
-    }'
+    '            mark_empty(hashed, slot);
+        if (hashed->digits_occupied' \
+    '            (void)slot;
+        if (hashed->digits_occupied'
 mutant hashed_next_overlooks_the_slots_before src/structures/hashed.c \
     'return slot < hashed->slots ? slot : elapse__hashed_first_from(hashed, 0);' \
     'return slot;'
 mutant hashed_next_is_the_pointer_in_a_jump src/structures/hashed.c \
-    'return hashed->jump_origin + 1;' \
-    'return hashed->pointer;'
+    'return any_to_be_due(hashed) ? hashed->jump_origin + 1 : ELAPSE_NEVER;' \
+    'return any_to_be_due(hashed) ? hashed->pointer : ELAPSE_NEVER;'
+mutant hashed_next_of_an_empty_jump src/structures/hashed.c \
+    'return any_to_be_due(hashed) ? hashed->jump_origin + 1 : ELAPSE_NEVER;' \
+    'return hashed->jump_origin + 1;'
+mutant hashed_next_overlooks_the_buckets src/structures/hashed.c \
+    'if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {' \
+    'if (!elapse__ring_empty(&hashed->dividing)) {'
+mutant hashed_next_overlooks_a_division src/structures/hashed.c \
+    'if (hashed->digits_occupied != 0 || !elapse__ring_empty(&hashed->dividing)) {' \
+    'if (hashed->digits_occupied != 0) {'
 mutant hashed_visits_counted_once_a_jump src/structures/hashed.c \
     'hashed->ticking_visits += turns;' \
     'hashed->ticking_visits++;'
 mutant hashed_clear_leaves_the_jump src/structures/hashed_inspect.c \
     '    hashed->jump_origin = hashed->pointer;
-    hashed->first_unvisited = hashed->slots;' \
+    hashed->unvisited = 0;' \
     ''
 mutant hashed_check_overlooks_rounds src/structures/hashed_inspect.c \
     'timer->deadline % hashed->slots == slot &&
@@ -496,5 +668,12 @@ mutant hashed_check_allows_never_in_a_slot src/structures/hashed_inspect.c \
     'timer->deadline < ELAPSE_NEVER &&' \
     'timer->deadline <= ELAPSE_NEVER &&'
 mutant hashed_check_overlooks_the_order_of_the_due src/structures/hashed_inspect.c \
-    'return elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
-    'return 0;'
+    'return older == &hashed->due || elapse__ring_timer(older)->deadline <= timer->deadline ? 0 : 7;' \
+    '(void)older;
+    return 0;'
+mutant hashed_check_overlooks_buckets src/structures/hashed_inspect.c \
+    'bucket.digit * ELAPSE__HASHED_BUCKETS + bucket.number == checked->bucket ? 0 : 10;' \
+    'bucket.digit < ELAPSE__HASHED_DIGITS ? 0 : 10;'
+mutant hashed_for_each_overlooks_buckets src/structures/hashed_inspect.c \
+    'elapse__ring_visit(&hashed->dividing, visit, context) &&' \
+    ''

@@ -95,6 +95,7 @@ static void make_alphabet(struct alphabet *alphabet, uint64_t origin, size_t tim
         add(alphabet, OPERATION_ADVANCE, 0, times[i]);
     add(alphabet, OPERATION_POP, 0, 0);
     add(alphabet, OPERATION_CASCADE, 0, 1);
+    add(alphabet, OPERATION_CASCADE_AHEAD, 0, 1);
     add(alphabet, OPERATION_FOLLOW_NEXT, 0, 0);
 }
 
@@ -175,6 +176,8 @@ static bool worth_trying(const struct search *search, const struct operation *le
         return oracle_find(&search->trial.oracle, letter->timer) != NULL;
     case OPERATION_ADVANCE:
         return letter->first > search->trial.oracle.now;
+    case OPERATION_CASCADE_AHEAD:
+        return strcmp(search->trial.kind->structure, "wheel") == 0;
     default:
         return true;
     }

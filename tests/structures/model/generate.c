@@ -197,9 +197,12 @@ struct operation operation_draw(struct random_source *source, const struct run_c
     } else if (choice < 93) {
         operation.kind = OPERATION_CASCADE;
         operation.first = random_below(source, 4);
-    } else if (choice < 95) {
+    } else if (choice < 94) {
         operation.kind = OPERATION_CASCADE_ALL;
         operation.first = 1 + random_below(source, 3);
+    } else if (choice < 96) {
+        operation.kind = OPERATION_CASCADE_AHEAD;
+        operation.first = random_below(source, 4);
     } else if (choice < 99) {
         operation.kind = OPERATION_FOLLOW_NEXT;
     } else {

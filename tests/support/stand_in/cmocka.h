@@ -14,15 +14,18 @@
 struct CMUnitTest {
     const char *name;
     void (*test)(void **state);
+    int (*setup)(void **state);    /* NULL: none */
+    int (*teardown)(void **state); /* NULL: none */
 };
 
-#define cmocka_unit_test(function) \
-    {                              \
-#function, function        \
+#define cmocka_unit_test(function) cmocka_unit_test_setup_teardown(function, NULL, NULL)
+#define cmocka_unit_test_setup_teardown(function, setup, teardown) \
+    {                                                              \
+#function, function, setup, teardown                       \
     }
 
 /* Runs the tests one after the other and returns how many failed. There are no set-up
- * and tear-down functions: both are NULL. */
+ * and tear-down functions of a group: both are NULL. */
 #define cmocka_run_group_tests(tests, setup, teardown) \
     cmocka_run_group_tests_name(#tests, tests, setup, teardown)
 #define cmocka_run_group_tests_name(name, tests, setup, teardown) \
@@ -32,6 +35,7 @@ int stand_in_run(const char *name, const struct CMUnitTest *tests, size_t count,
                  void *teardown);
 
 #define print_message(...) stand_in_print(__VA_ARGS__)
+#define print_error(...)   stand_in_print(__VA_ARGS__)
 #define fail()             stand_in_fail(__FILE__, __LINE__, "fail")
 #define fail_msg(...)      stand_in_fail(__FILE__, __LINE__, __VA_ARGS__)
 #define skip()             stand_in_skip()

@@ -1,0 +1,81 @@
+/*
+ * What the journal asks of the operating system: files in one directory. linux_files.c implements
+ * it; it belongs to the library elapse-queue, because nothing else in the libraries uses files.
+ *
+ *      the journal           files.h                    linux_files.c
+ *      files->write_at() --> struct elapse__files  -->  pwrite()
+ *                                      \------------->  a simulated disk, in tests
+ *
+ * Nothing here has a place in a file that moves: each reading and each writing says its offset, so
+ * that it can be submitted by one thread and finished by another, or in another order.
+ *
+ * Functions return 0, or an error number of errno.h. Any thread may call any function.
+ */
+#ifndef ELAPSE__FILES_H
+#define ELAPSE__FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A file or a directory that is not open. */
+enum { ELAPSE__NO_FILE = -1 };
+
+enum elapse__file_mode {
+    ELAPSE__FILE_READ,       /* must exist */
+    ELAPSE__FILE_READ_WRITE, /* must exist */
+    ELAPSE__FILE_CREATE,     /* must not exist; read and write */
+    ELAPSE__FILE_ENSURE,     /* is made if it does not exist; read and write */
+};
+
+struct elapse__file_status {
+    uint64_t bytes;
+    uint64_t links; /* how many names the file has */
+};
+
+struct elapse__files {
+    /* Makes a directory unless it exists. */
+    int (*make_directory)(const char *path);
+
+    int (*open_directory)(const char *path, int *directory);
+
+    /* Calls each(context, name) for each file, in no order. It stops if that returns an error. */
+    int (*list)(int directory, int (*each)(void *context, const char *name), void *context);
+
+    int (*open)(int directory, const char *name, enum elapse__file_mode mode, int *file);
+    void (*close)(int file);
+
+    /* Reads or writes up to `count` bytes; `*done` says how many. Less than asked for is no error:
+     * at the end of the file a reading returns fewer bytes, or 0. */
+    int (*read_at)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
+    int (*write_at)(int file, uint64_t offset, const void *bytes, size_t count, size_t *done);
+
+    /* The same as read_at, from the page cache alone: EAGAIN if it would have to wait. */
+    int (*read_cached)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
+
+    /* Asks for these bytes to be read into the page cache. It does not wait and cannot fail. */
+    void (*read_ahead)(int file, uint64_t offset, uint64_t count);
+
+    /* Returns when all that was written to the file is on the disk. After a failure nobody knows
+     * how much of it is, and a second call may claim success: never call it again. */
+    int (*sync)(int file);
+
+    /* The same for the names of a directory. */
+    int (*sync_directory)(int directory);
+
+    int (*rename)(int directory, const char *from, const char *to);
+    int (*unlink)(int directory, const char *name);
+
+    /* Gives a file a second name, in another directory of the same file system. */
+    int (*link)(int directory, const char *name, int to_directory, const char *to);
+
+    int (*status)(int file, struct elapse__file_status *status);
+
+    /* Takes the lock of the file for this process: EWOULDBLOCK if another one has it. The lock ends
+     * when the file is closed. */
+    int (*lock)(int file);
+};
+
+/* The functions that call the real system. */
+extern const struct elapse__files elapse__files_linux;
+
+#endif

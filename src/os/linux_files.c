@@ -1,0 +1,188 @@
+/*
+ * The table of files.h for Linux.
+ */
+#include "files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "../base/assert.h"
+
+static int error_of_call(int result)
+{
+    return result < 0 ? errno : 0;
+}
+
+static int make_directory(const char *path)
+{
+    int error = error_of_call(mkdir(path, 0700));
+    return error == EEXIST ? 0 : error;
+}
+
+static int open_directory(const char *path, int *directory)
+{
+    *directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return error_of_call(*directory);
+}
+
+static int list_entries(DIR *entries, int (*each)(void *context, const char *name), void *context)
+{
+    for (;;) {
+        errno = 0;
+        const struct dirent *entry = readdir(entries);
+        if (entry == NULL)
+            return errno;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        int error = each(context, entry->d_name);
+        if (error != 0)
+            return error;
+    }
+}
+
+static int list_directory(int directory, int (*each)(void *context, const char *name),
+                          void *context)
+{
+    /* A descriptor of its own: a copy would share its place in the directory. */
+    int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (own < 0)
+        return errno;
+    DIR *entries = fdopendir(own);
+    if (entries == NULL) {
+        int error = errno;
+        (void)close(own);
+        return error;
+    }
+    int error = list_entries(entries, each, context);
+    (void)closedir(entries);
+    return error;
+}
+
+static int open_file(int directory, const char *name, enum elapse__file_mode mode, int *file)
+{
+    static const int flags_of_mode[] = {
+        [ELAPSE__FILE_READ] = O_RDONLY,
+        [ELAPSE__FILE_READ_WRITE] = O_RDWR,
+        [ELAPSE__FILE_CREATE] = O_RDWR | O_CREAT | O_EXCL,
+        [ELAPSE__FILE_ENSURE] = O_RDWR | O_CREAT,
+    };
+    *file = openat(directory, name, flags_of_mode[mode] | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return error_of_call(*file);
+}
+
+static void close_file(int file)
+{
+    ELAPSE__ASSERT(file >= 0);
+    (void)close(file); /* what matters was synced */
+}
+
+/* Stores how many bytes a call has done, or returns its error. */
+static int store_done(ssize_t result, size_t *done)
+{
+    *done = result < 0 ? 0 : (size_t)result;
+    return result < 0 ? errno : 0;
+}
+
+static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    int error;
+    do
+        error = store_done(pread(file, bytes, count, (off_t)offset), done);
+    while (error == EINTR);
+    return error;
+}
+
+static int write_at(int file, uint64_t offset, const void *bytes, size_t count, size_t *done)
+{
+    int error;
+    do
+        error = store_done(pwrite(file, bytes, count, (off_t)offset), done);
+    while (error == EINTR);
+    return error;
+}
+
+static int read_cached(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+#ifdef RWF_NOWAIT
+    struct iovec piece = {.iov_base = bytes, .iov_len = count};
+    int error = store_done(preadv2(file, &piece, 1, (off_t)offset, RWF_NOWAIT), done);
+    /* A file system that cannot tell has to be asked by a thread that may wait. */
+    return error == EOPNOTSUPP || error == ENOSYS || error == EINTR ? EAGAIN : error;
+#else
+    (void)file, (void)offset, (void)bytes, (void)count;
+    *done = 0;
+    return EAGAIN;
+#endif
+}
+
+static void read_ahead(int file, uint64_t offset, uint64_t count)
+{
+    (void)posix_fadvise(file, (off_t)offset, (off_t)count, POSIX_FADV_WILLNEED);
+}
+
+static int sync_file(int file)
+{
+    return error_of_call(fdatasync(file));
+}
+
+static int sync_directory(int directory)
+{
+    return error_of_call(fsync(directory));
+}
+
+static int rename_file(int directory, const char *from, const char *to)
+{
+    return error_of_call(renameat(directory, from, directory, to));
+}
+
+static int unlink_file(int directory, const char *name)
+{
+    return error_of_call(unlinkat(directory, name, 0));
+}
+
+static int link_file(int directory, const char *name, int to_directory, const char *to)
+{
+    return error_of_call(linkat(directory, name, to_directory, to, 0));
+}
+
+static int file_status(int file, struct elapse__file_status *status)
+{
+    struct stat got;
+    int error = error_of_call(fstat(file, &got));
+    if (error == 0) {
+        status->bytes = (uint64_t)got.st_size;
+        status->links = (uint64_t)got.st_nlink;
+    }
+    return error;
+}
+
+static int lock_file(int file)
+{
+    return error_of_call(flock(file, LOCK_EX | LOCK_NB));
+}
+
+const struct elapse__files elapse__files_linux = {
+    .make_directory = make_directory,
+    .open_directory = open_directory,
+    .list = list_directory,
+    .open = open_file,
+    .close = close_file,
+    .read_at = read_at,
+    .write_at = write_at,
+    .read_cached = read_cached,
+    .read_ahead = read_ahead,
+    .sync = sync_file,
+    .sync_directory = sync_directory,
+    .rename = rename_file,
+    .unlink = unlink_file,
+    .link = link_file,
+    .status = file_status,
+    .lock = lock_file,
+};

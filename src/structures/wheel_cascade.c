@@ -1,0 +1,436 @@
+/*
+ * The hierarchical timing wheel: pop and the cascades, on demand and ahead of time. The head of
+ * wheel.c explains both.
+ */
+#include <elapse/wheel.h>
+
+#include "../base/assert.h"
+#include "../base/ring.h"
+#include "wheel_slots.h"
+
+/* If more ticks than this have passed, pop moves ahead what belongs to so many ticks. */
+enum { TICKS_MOST = 16 };
+
+/* ---- moving ---- */
+
+/* One walk of a cascade, along the ring of `slot`. */
+struct walk {
+    unsigned slot;
+    unsigned lower_slots; /* the first number above the slots of lower levels */
+    uint32_t blocked;     /* bit l: level l, a lower one, has a closed slot with timers */
+    bool is_long;         /* so many timers are in the ring that prefetching pays */
+};
+
+/* The bits of the levels from 1 up to the one below `level` whose closed slot has timers. */
+static uint32_t blocked_levels(const struct elapse_wheel *wheel, unsigned level)
+{
+    uint64_t below = (UINT64_C(1) << elapse__wheel_first_slot(level) / 64) - 1;
+    uint64_t words =
+        wheel->occupied_words & below & ~((UINT64_C(1) << ELAPSE__WHEEL_LEVEL_0_SLOTS / 64) - 1);
+    uint32_t blocked = 0;
+    while (words != 0) {
+        unsigned lower = elapse__wheel_lowest_level(words);
+        uint64_t slot_ticks = UINT64_C(1) << elapse__wheel_shift(lower);
+        unsigned closed = elapse__wheel_slot_on(lower, wheel->pointer + slot_ticks);
+        if (elapse__bitmap_has(wheel->occupied, closed))
+            blocked |= UINT32_C(1) << lower;
+        words = elapse__wheel_words_above(words, lower);
+    }
+    return blocked;
+}
+
+/* The slot that a timer moves to from the slot that is walked along. A closed slot on the way
+ * down may have newer timers with the same deadline, so the timer goes no further than into that
+ * slot. */
+static inline unsigned slot_below(const struct elapse_wheel *wheel, const struct walk *walk,
+                                  uint64_t deadline)
+{
+    for (uint32_t levels = walk->blocked; levels != 0;) {
+        unsigned level = elapse__highest_bit(levels);
+        unsigned shift = elapse__wheel_shift(level);
+        if ((deadline >> shift) - (wheel->pointer >> shift) == 1)
+            return elapse__wheel_slot_on(level, deadline);
+        levels &= ~(UINT32_C(1) << level);
+    }
+    return elapse__wheel_slot_for(wheel, deadline);
+}
+
+/* Opens `slot` for a timer that is moved there, or lowers its least deadline. */
+static inline struct elapse__wheel_slot *enter(struct elapse_wheel *wheel, unsigned slot,
+                                               uint64_t deadline)
+{
+    struct elapse__wheel_slot *entered = elapse__wheel_slot_at(wheel, slot);
+    if (elapse__ring_empty(&entered->timers))
+        elapse__wheel_open_slot(wheel, slot, deadline);
+    else if (deadline < entered->least)
+        entered->least = deadline;
+    return entered;
+}
+
+/*
+ * Puts a timer of the walk where its deadline belongs. Into a slot of a lower level it goes as the
+ * oldest: all timers there that have its deadline are newer. Into other slots it
+ * goes as the newest: it was postponed, and older timers with its deadline may be there.
+ */
+static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                              const struct walk *walk)
+{
+    uint64_t deadline = timer->deadline;
+    ELAPSE__ASSERT(deadline >= wheel->pointer);
+    unsigned slot = slot_below(wheel, walk, deadline);
+    ELAPSE__ASSERT(slot != walk->slot);
+    struct elapse__wheel_slot *entered = enter(wheel, slot, deadline);
+
+    if (slot >= walk->lower_slots) {
+        elapse__wheel_append(wheel, timer, slot, entered);
+        return;
+    }
+    elapse__ring_prepend(&entered->timers, &timer->keep.link);
+    uint64_t number = entered->entered++;
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
+        timer->place = elapse__place_on_trail(wheel, slot, number, timer);
+    } else {
+        timer->place = slot + 1;
+        if (walk->is_long)
+            elapse__leave_front_trail(wheel, slot, timer);
+        if (number == ELAPSE__WHEEL_FEW)
+            elapse__wheel_mark_populous(wheel, slot);
+    }
+    ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
+}
+
+/*
+ * Moves the timers of a slot above level 0 down, from the newest to the
+ * oldest, while `*budget` lasts. Returns true when the slot is empty.
+ */
+static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budget)
+{
+    unsigned level = elapse__wheel_level(slot);
+    struct walk walk = {
+        .slot = slot,
+        .lower_slots = elapse__wheel_first_slot(level),
+        .blocked = blocked_levels(wheel, level),
+        .is_long = wheel->slots[slot].entered > ELAPSE__WHEEL_HINT_DISTANCE,
+    };
+    struct elapse__link *ring = &wheel->slots[slot].timers;
+    struct elapse__link *link = ring->previous;
+    size_t left = *budget;
+
+    ELAPSE__ASSERT(level > 0);
+    ELAPSE__ASSERT(link != ring);
+    if (left == 0)
+        return false;
+    if (walk.is_long && level > 1)
+        elapse__claim_front_trails(wheel, slot);
+    if ((wheel->begun >> level & 1) == 0) {
+        wheel->begun |= UINT32_C(1) << level;
+        elapse__prefetch_trail(wheel, slot);
+    }
+    for (; link != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(link);
+        ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
+        if (walk.is_long)
+            elapse__prefetch(timer->place);
+        link = link->previous;
+        move_timer(wheel, timer, &walk);
+    }
+    elapse__ring_close_behind(ring, link);
+    wheel->moves += *budget - left;
+    wheel->slots[slot].entered -= *budget - left;
+    *budget = left;
+    if (link != ring)
+        return false;
+    elapse__wheel_mark_empty(wheel, slot);
+    return true;
+}
+
+/* ---- ahead of time ---- */
+
+/* The lowest slot that is at the pointer and has to be cascaded. */
+static unsigned cascading_slot(const struct elapse_wheel *wheel)
+{
+    unsigned slot = elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);
+    ELAPSE__ASSERT(slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS);
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    return slot;
+}
+
+/* The most timers that a slot may still have: those that entered it may have been stopped. */
+static uint64_t timers_at_most(const struct elapse_wheel *wheel, unsigned slot)
+{
+    uint64_t entered = wheel->slots[slot].entered;
+    uint64_t count = elapse_wheel_count(wheel);
+    return entered < count ? entered : count;
+}
+
+/*
+ * The ticks that are left to move the timers of a closed slot: until the last tick before the
+ * slot, and from level 2 on one slot of the level below less, so that the first slot there gets
+ * all of its timers before it is cascaded itself.
+ */
+static uint64_t ticks_left(const struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    uint64_t end = elapse__wheel_first_tick(wheel->pointer, slot);
+    ELAPSE__ASSERT(end > wheel->clock);
+    uint64_t ticks = end - wheel->clock;
+    uint64_t spare = level > 1 ? UINT64_C(1) << elapse__wheel_shift(level - 1) : 0;
+    return ticks > spare ? ticks - spare : ticks;
+}
+
+/*
+ * When to go on with a slot that has to be empty `left` ticks from now: as late as a batch at each
+ * tick suffices. Timers that are moved late are likely to be in the cache still when their turn
+ * comes, and more of them have been stopped or postponed by then.
+ */
+static uint64_t next_batch(const struct elapse_wheel *wheel, unsigned slot, uint64_t left)
+{
+    uint64_t batches = timers_at_most(wheel, slot) / ELAPSE__WHEEL_BATCH + 1;
+    return wheel->clock + (left > batches ? left - batches : 1);
+}
+
+/*
+ * Moves some timers of a slot that has to be empty `left` ticks from now: a batch if one at each
+ * tick suffices; otherwise the share of the ticks that have passed since timers were last moved,
+ * or since the slot closed.
+ */
+static void work_on(struct elapse_wheel *wheel, unsigned slot, uint64_t left, size_t *budget)
+{
+    uint64_t timers = timers_at_most(wheel, slot);
+    size_t share = ELAPSE__WHEEL_BATCH;
+    ELAPSE__ASSERT(left > 0);
+    if (timers / ELAPSE__WHEEL_BATCH >= left) {
+        uint64_t closing = elapse__wheel_closing_tick(wheel, slot);
+        uint64_t ticks = wheel->clock - (closing > wheel->worked ? closing : wheel->worked);
+        ticks = ticks > TICKS_MOST ? TICKS_MOST : ticks + (ticks == 0);
+        share = (size_t)((timers / left + 1) * ticks);
+    }
+    share = share < *budget ? share : *budget;
+    *budget -= share;
+    (void)cascade_slot(wheel, slot, &share);
+    *budget += share;
+}
+
+/* The first slot of `level` with more than a few timers. */
+static unsigned first_populous(const struct elapse_wheel *wheel, unsigned level)
+{
+    return elapse__wheel_first_set(wheel, wheel->populous, level);
+}
+
+/* The first tick at which a slot can be cascaded ahead; ELAPSE_NEVER if there is none. */
+static uint64_t first_closing(const struct elapse_wheel *wheel)
+{
+    uint64_t first = ELAPSE_NEVER;
+    for (uint64_t words = wheel->populous_words; words != 0;) {
+        unsigned level = elapse__wheel_lowest_level(words);
+        uint64_t tick = elapse__wheel_closing_tick(wheel, first_populous(wheel, level));
+        first = tick < first ? tick : first;
+        words = elapse__wheel_words_above(words, level);
+    }
+    return first;
+}
+
+/* When work_ahead is to be called next. Requires that no cascade is under way at the pointer, and
+ * that the pointer is at the clock. */
+static uint64_t next_work(const struct elapse_wheel *wheel)
+{
+    uint64_t next = ELAPSE_NEVER;
+    ELAPSE__ASSERT(wheel->cascading == 0);
+    ELAPSE__ASSERT(wheel->pointer == wheel->clock);
+    for (uint64_t words = wheel->populous_words; words != 0;) {
+        unsigned level = elapse__wheel_lowest_level(words);
+        unsigned slot = first_populous(wheel, level);
+        uint64_t tick = elapse__wheel_closing_tick(wheel, slot);
+        if (tick <= wheel->clock)
+            tick = next_batch(wheel, slot, ticks_left(wheel, slot));
+        next = tick < next ? tick : next;
+        words = elapse__wheel_words_above(words, level);
+    }
+    return next;
+}
+
+/*
+ * Cascades some timers that will be needed later, and finds out when to go on. Requires that
+ * no timer is due. A slot at the pointer comes first,
+ * then the closed slots with more than a few timers, from the lowest level on. `ahead` is after
+ * the clock then, unless it is worth while to call again: the pointer can go on.
+ */
+static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
+{
+    ELAPSE__ASSERT(wheel->least > wheel->clock);
+    if (wheel->cascading != 0) {
+        unsigned slot = cascading_slot(wheel);
+        work_on(wheel, slot, wheel->least - wheel->clock, budget);
+        if (elapse__bitmap_has(wheel->occupied, slot)) {
+            wheel->ahead = wheel->clock + 1;
+            wheel->worked = wheel->clock;
+        }
+        return;
+    }
+    ELAPSE__ASSERT(wheel->pointer == wheel->clock);
+    for (uint64_t words = wheel->populous_words; words != 0;) {
+        unsigned level = elapse__wheel_lowest_level(words);
+        unsigned slot = first_populous(wheel, level);
+        if (elapse__wheel_closing_tick(wheel, slot) <= wheel->clock) {
+            uint64_t left = ticks_left(wheel, slot);
+            if (next_batch(wheel, slot, left) == wheel->clock + 1)
+                work_on(wheel, slot, left, budget);
+        }
+        words = elapse__wheel_words_above(words, level);
+    }
+    wheel->ahead = next_work(wheel);
+    wheel->worked = wheel->clock;
+    ELAPSE__ASSERT(wheel->ahead > wheel->clock);
+}
+
+/* ---- popping ---- */
+
+/*
+ * The timer with the least deadline, if it is due and alone in its slot above level 0; NULL
+ * otherwise. No slot on a higher level has that deadline, so that no older timer has it. It can be
+ * popped from where it is, and so is never moved. The pointer stays: in a sparse wheel it
+ * would enter blocks of several levels for each timer, and it may as well enter them all at once
+ * later.
+ */
+static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *wheel)
+{
+    const struct elapse__link *ring = &wheel->slots[wheel->least_slot].timers;
+    if (wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || ring->next != ring->previous ||
+        wheel->least > wheel->clock)
+        return NULL;
+    if (elapse__ring_empty(ring))
+        return NULL; /* its timers were cascaded after `least` was found */
+    struct elapse_timer *timer = elapse__ring_timer(ring->next);
+    return timer->deadline == wheel->least ? timer : NULL;
+}
+
+/* Moves a timer that was postponed, and whose turn has come on level 0. */
+static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer)
+{
+    uint64_t deadline = timer->deadline;
+    if (elapse__ring_remove(&timer->keep.link))
+        elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(timer->place));
+    unsigned slot = elapse__wheel_slot_for(wheel, deadline);
+    elapse__wheel_append(wheel, timer, slot, enter(wheel, slot, deadline));
+    wheel->moves++;
+}
+
+/*
+ * Finds the timer to be popped next and stores it in `*due`; stores NULL if none
+ * is due. Moves the timers that have to be moved first, while `*budget` lasts.
+ * Returns false if the budget did not suffice. If no timer is due, works ahead.
+ */
+static bool find_due(struct elapse_wheel *wheel, size_t *budget, struct elapse_timer **due)
+{
+    *due = NULL;
+    for (; wheel->clock >= wheel->wake; elapse__wheel_find_least(wheel)) {
+        uint64_t tick = wheel->least;
+        *due = alone_in_slot(wheel);
+        if (*due != NULL)
+            return true;
+        if (wheel->cascading == 0)
+            elapse__wheel_set_pointer(wheel, tick < wheel->clock ? tick : wheel->clock);
+        if (tick > wheel->clock) {
+            work_ahead(wheel, budget);
+            continue;
+        }
+        while (wheel->cascading != 0) {
+            if (!cascade_slot(wheel, cascading_slot(wheel), budget)) {
+                /* Other slots at the pointer may be empty by now, and `least` too early. */
+                elapse__wheel_find_least(wheel);
+                return false;
+            }
+        }
+        unsigned slot = elapse__wheel_slot_on(0, tick);
+        if (wheel->pointer != tick || !elapse__bitmap_has(wheel->occupied, slot))
+            continue; /* the timer with that deadline was stopped or postponed */
+        struct elapse_timer *oldest = elapse__ring_timer(wheel->slots[slot].timers.next);
+        ELAPSE__ASSERT(elapse__wheel_slot_of(oldest->place) == slot);
+        ELAPSE__ASSERT(oldest->deadline >= tick);
+        elapse__prefetch(oldest->place);
+        if (oldest->deadline == tick) {
+            *due = oldest;
+            return true;
+        }
+        /* It was postponed. */
+        if (*budget == 0)
+            return false;
+        --*budget;
+        move_postponed(wheel, oldest);
+    }
+    return true;
+}
+
+struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
+{
+    struct elapse_timer *due;
+    size_t budget = SIZE_MAX;
+    bool found = find_due(wheel, &budget, &due);
+    ELAPSE__ASSERT(found);
+    (void)found;
+    if (due == NULL)
+        return NULL;
+    ELAPSE__ASSERT(due->deadline >= wheel->pointer);
+    ELAPSE__ASSERT(due->deadline <= wheel->clock);
+    ELAPSE__ASSERT(elapse_wheel_count(wheel) > 0);
+    /* When the slot's last timer is popped, the next wake-up is worked out at once. This
+     * usually spares the caller one call that would find nothing due. */
+    if (elapse__ring_remove(&due->keep.link)) {
+        elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(due->place));
+        elapse__wheel_find_least(wheel);
+    }
+    due->place = 0;
+    wheel->popped++;
+    return due;
+}
+
+bool elapse_wheel_cascade(struct elapse_wheel *wheel, size_t max_moves)
+{
+    struct elapse_timer *due;
+    bool found = find_due(wheel, &max_moves, &due);
+    ELAPSE__ASSERT(due == NULL || due->deadline <= wheel->clock);
+    return found;
+}
+
+/* ---- for the time before sleeping ---- */
+
+uint64_t elapse_wheel_next_cascade(const struct elapse_wheel *wheel)
+{
+    if (wheel->cascading != 0)
+        return wheel->clock;
+    return first_closing(wheel);
+}
+
+/* The slot to be cascaded ahead. Requires that there is one. */
+static unsigned slot_to_cascade(const struct elapse_wheel *wheel)
+{
+    if (wheel->cascading != 0)
+        return cascading_slot(wheel);
+    uint64_t words = wheel->populous_words;
+    for (;;) {
+        unsigned level = elapse__wheel_lowest_level(words);
+        unsigned slot = first_populous(wheel, level);
+        if (elapse__wheel_closing_tick(wheel, slot) <= wheel->clock)
+            return slot;
+        words = elapse__wheel_words_above(words, level);
+    }
+}
+
+bool elapse_wheel_cascade_ahead(struct elapse_wheel *wheel, size_t max_moves)
+{
+    for (;;) {
+        struct elapse_timer *due;
+        if (!find_due(wheel, &max_moves, &due))
+            return false;
+        if (due != NULL || elapse_wheel_next_cascade(wheel) > wheel->clock)
+            return true;
+        if (max_moves == 0)
+            return false;
+        if (wheel->cascading == 0)
+            elapse__wheel_set_pointer(wheel, wheel->clock);
+        (void)cascade_slot(wheel, slot_to_cascade(wheel), &max_moves);
+        /* The pointer may trail behind what the slot held: find_due brings it to the clock. */
+        wheel->ahead = wheel->clock;
+        elapse__wheel_find_least(wheel);
+    }
+}

@@ -1,0 +1,292 @@
+/*
+ * The slots of the wheel: which of them have timers, which comes first, and how a timer enters
+ * one. The head of wheel.c explains them.
+ */
+#ifndef ELAPSE__WHEEL_SLOTS_H
+#define ELAPSE__WHEEL_SLOTS_H
+
+#include <elapse/wheel.h>
+
+#include "../base/assert.h"
+#include "../base/bits.h"
+#include "../base/compiler.h"
+#include "../base/ring.h"
+#include "wheel_geometry.h"
+#include "wheel_hints.h"
+
+/* ---- occupancy ---- */
+
+static inline void elapse__wheel_mark_occupied(struct elapse_wheel *wheel, unsigned slot)
+{
+    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
+    ELAPSE__ASSERT(!elapse__bitmap_has(wheel->occupied, slot));
+    elapse__bitmap_set(wheel->occupied, slot);
+    wheel->occupied_words |= UINT64_C(1) << slot / 64;
+}
+
+/* Clears the bit of `slot` in a bitmap, and that of its word if no other bit is set there. */
+static inline void elapse__wheel_clear_bit(uint64_t *bitmap, uint64_t *words, unsigned slot)
+{
+    uint64_t *word = &bitmap[slot / 64];
+    *word &= ~(UINT64_C(1) << slot % 64);
+    if (*word == 0)
+        *words &= ~(UINT64_C(1) << slot / 64);
+}
+
+/* Lets pop cascade ahead from `tick` on at the latest. */
+static inline void elapse__wheel_work_by(struct elapse_wheel *wheel, uint64_t tick)
+{
+    if (tick < wheel->ahead)
+        wheel->ahead = tick;
+    if (tick < wheel->wake)
+        wheel->wake = tick;
+}
+
+/* Ends the cascade of a slot above level 0, which has become empty. */
+static inline void elapse__wheel_end_cascade(struct elapse_wheel *wheel, unsigned slot)
+{
+    unsigned level = elapse__wheel_level(slot);
+    ELAPSE__ASSERT(level > 0);
+    if (elapse__bitmap_has(wheel->populous, slot))
+        elapse__wheel_clear_bit(wheel->populous, &wheel->populous_words, slot);
+    wheel->begun &= ~(UINT32_C(1) << level);
+    if (wheel->cascading != 0 && slot == elapse__wheel_slot_on(level, wheel->pointer))
+        wheel->cascading &= ~(UINT32_C(1) << level);
+    /* Its timers may be popped from now on. */
+    if (slot == wheel->front_slot)
+        wheel->front_slot = 0;
+}
+
+static inline void elapse__wheel_mark_empty(struct elapse_wheel *wheel, unsigned slot)
+{
+    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
+    elapse__wheel_clear_bit(wheel->occupied, &wheel->occupied_words, slot);
+    if (slot >= ELAPSE__WHEEL_LEVEL_0_SLOTS)
+        elapse__wheel_end_cascade(wheel, slot);
+}
+
+/* The first slot of `level` whose bit is set in `bitmap`: first those of the present block.
+ * Requires that the level has one. */
+static inline unsigned elapse__wheel_first_set(const struct elapse_wheel *wheel,
+                                               const uint64_t *bitmap, unsigned level)
+{
+    unsigned block_words = elapse__wheel_block_slots(level) / 64;
+    unsigned start = elapse__wheel_first_slot(level) / 64;
+    unsigned word = (unsigned)(elapse__wheel_block(wheel->pointer, level) & 1) * block_words;
+    while (bitmap[start + word] == 0) {
+        word = (word + 1) % (2 * block_words);
+        ELAPSE__ASSERT(word != (elapse__wheel_block(wheel->pointer, level) & 1) * block_words);
+    }
+    return (start + word) * 64 + elapse__lowest_bit(bitmap[start + word]);
+}
+
+/* The lowest level that has a bit set in `words`, the words of a bitmap that are not 0. Requires
+ * that one is set. */
+static inline unsigned elapse__wheel_lowest_level(uint64_t words)
+{
+    return elapse__wheel_level(elapse__lowest_bit(words) * 64);
+}
+
+/* `words` without those of `level` and of the levels below. */
+static inline uint64_t elapse__wheel_words_above(uint64_t words, unsigned level)
+{
+    if (level == ELAPSE__WHEEL_TOP_LEVEL)
+        return 0;
+    return words & ~UINT64_C(0) << elapse__wheel_first_slot(level + 1) / 64;
+}
+
+/* The first slot whose bit is set in a word of a bitmap, which is not 0. */
+static inline unsigned elapse__wheel_first_in_word(const uint64_t *bitmap, unsigned word)
+{
+    ELAPSE__ASSERT(word < ELAPSE__WHEEL_WORDS);
+    return word * 64 + elapse__lowest_bit(bitmap[word]);
+}
+
+/*
+ * The words of the slots that may come first, as bits, `words` being those that have timers: the
+ * first one of the present blocks, and those of the next blocks of its level and of lower levels.
+ * What lies on the levels above comes later, unless a slot there is at the pointer and is
+ * being cascaded.
+ */
+static inline uint64_t elapse__wheel_first_words(const struct elapse_wheel *wheel, uint64_t words)
+{
+    uint64_t present = words & wheel->present_words;
+    if (present == 0 || wheel->cascading != 0)
+        return words;
+    uint64_t lowest = present & (~present + 1);
+    return (words & ~wheel->present_words & (lowest - 1)) | lowest;
+}
+
+/* The least of the slots' `least`: no pending timer is due before this tick. Stores the slot
+ * that has it in `*least_slot`; if several have it, that on the highest level, whose timers are
+ * the oldest. */
+static inline uint64_t elapse__wheel_least_of_slots(const struct elapse_wheel *wheel,
+                                                    unsigned *least_slot)
+{
+    uint64_t least = ELAPSE_NEVER;
+    *least_slot = 0;
+    uint64_t words = elapse__wheel_first_words(wheel, wheel->occupied_words);
+    for (; words != 0; words &= words - 1) {
+        unsigned slot = elapse__wheel_first_in_word(wheel->occupied, elapse__lowest_bit(words));
+        ELAPSE__ASSERT(!elapse__ring_empty(&wheel->slots[slot].timers));
+        uint64_t slot_least = wheel->slots[slot].least;
+        *least_slot = slot_least <= least ? slot : *least_slot;
+        least = slot_least < least ? slot_least : least;
+    }
+    return least;
+}
+
+/* Finds `least` again, and `wake`, after slots were emptied. */
+static inline void elapse__wheel_find_least(struct elapse_wheel *wheel)
+{
+    unsigned slot;
+    uint64_t least = elapse__wheel_least_of_slots(wheel, &slot);
+    ELAPSE__ASSERT(least >= wheel->least);
+    ELAPSE__ASSERT(least >= wheel->pointer);
+    wheel->least = least;
+    wheel->least_slot = slot;
+    wheel->wake = least < wheel->ahead ? least : wheel->ahead;
+}
+
+/* ---- the pointer ---- */
+
+/* The bits of the words of one block of `level`. */
+static inline uint64_t elapse__wheel_block_words(unsigned level, unsigned half)
+{
+    unsigned words = elapse__wheel_block_slots(level) / 64;
+    return ((UINT64_C(1) << words) - 1) << (elapse__wheel_first_slot(level) / 64 + half * words);
+}
+
+/* Notes what follows from entering another block of `level`: which ticks are in the next block, and
+ * which half is the present one. Returns the bit of the level above if its slot at the pointer has
+ * timers. */
+static inline uint32_t elapse__wheel_enter_block(struct elapse_wheel *wheel, unsigned level,
+                                                 uint64_t changed)
+{
+    unsigned shift = elapse__wheel_shift(level + 1);
+    uint64_t words = elapse__wheel_block_words(level, 0) | elapse__wheel_block_words(level, 1);
+    wheel->present_words ^= (changed >> shift & 1) * words;
+    wheel->last[level] = elapse__wheel_last_of_next_block(wheel->pointer, shift);
+    unsigned above = elapse__wheel_slot_on(level + 1, wheel->pointer);
+    return (uint32_t)elapse__bitmap_has(wheel->occupied, above) << (level + 1);
+}
+
+/*
+ * Notes which levels have entered another block; `changed` has the bits of the pointer that have
+ * changed. The lowest levels come first, one by one, with constants to shift by.
+ */
+static inline void elapse__wheel_enter_blocks(struct elapse_wheel *wheel, uint64_t changed)
+{
+    wheel->cascading = elapse__wheel_enter_block(wheel, 0, changed);
+    if (changed >> elapse__wheel_shift(2) == 0)
+        return;
+    wheel->cascading |= elapse__wheel_enter_block(wheel, 1, changed);
+    if (changed >> elapse__wheel_shift(3) == 0)
+        return;
+    wheel->cascading |= elapse__wheel_enter_block(wheel, 2, changed);
+    for (unsigned level = 3; level < ELAPSE__WHEEL_TOP_LEVEL; level++) {
+        if (changed >> elapse__wheel_shift(level + 1) == 0)
+            return;
+        wheel->cascading |= elapse__wheel_enter_block(wheel, level, changed);
+    }
+}
+
+/*
+ * Moves the pointer to `tick`, not backwards and not beyond `least`: no timer has a deadline before
+ * it, and pop goes on from there to `least`.
+ * Where a block begins, a slot of the level above may have timers that have
+ * to be cascaded before one is popped: notes its level in `cascading`.
+ */
+static inline void elapse__wheel_set_pointer(struct elapse_wheel *wheel, uint64_t tick)
+{
+    ELAPSE__ASSERT(tick >= wheel->pointer);
+    ELAPSE__ASSERT(tick <= wheel->clock);
+    ELAPSE__ASSERT(tick <= wheel->least);
+    ELAPSE__ASSERT(wheel->cascading == 0);
+    uint64_t changed = wheel->pointer ^ tick;
+    wheel->pointer = tick;
+    if (changed >> ELAPSE__WHEEL_LEVEL_0_BITS != 0)
+        elapse__wheel_enter_blocks(wheel, changed);
+}
+
+/* ---- entering a slot ---- */
+
+/* Lowers `least` and `wake` to a deadline that enters `slot`. */
+static inline void elapse__wheel_lower_least(struct elapse_wheel *wheel, unsigned slot,
+                                             uint64_t deadline)
+{
+    if (deadline >= wheel->least)
+        return;
+    ELAPSE__ASSERT(deadline >= wheel->pointer);
+    wheel->least = deadline;
+    wheel->least_slot = slot;
+    if (deadline < wheel->wake)
+        wheel->wake = deadline;
+    ELAPSE__ASSERT(wheel->wake <= wheel->least);
+}
+
+/* Makes an empty slot ready for its first timer. */
+static inline void elapse__wheel_open_slot(struct elapse_wheel *wheel, unsigned slot,
+                                           uint64_t deadline)
+{
+    ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
+    elapse__wheel_mark_occupied(wheel, slot);
+    ELAPSE__ASSERT(deadline >= elapse__wheel_first_tick(wheel->pointer, slot));
+    ELAPSE__ASSERT(deadline <= elapse__wheel_last_tick(wheel->pointer, slot));
+    wheel->slots[slot].least = deadline;
+    wheel->slots[slot].entered = 0;
+}
+
+/* The tick from which a slot above level 0 takes no more timers and can be cascaded ahead: the
+ * slot before it begins. */
+static inline uint64_t elapse__wheel_closing_tick(const struct elapse_wheel *wheel, unsigned slot)
+{
+    uint64_t slot_ticks = UINT64_C(1) << elapse__wheel_shift(elapse__wheel_level(slot));
+    uint64_t first = elapse__wheel_first_tick(wheel->pointer, slot);
+    ELAPSE__ASSERT(first >= slot_ticks);
+    return first - slot_ticks;
+}
+
+/* Notes that a slot has more than a few timers: if it is above level 0, it will be cascaded
+ * ahead. */
+static ELAPSE__COLD void elapse__wheel_mark_populous(struct elapse_wheel *wheel, unsigned slot)
+{
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS)
+        return;
+    elapse__bitmap_set(wheel->populous, slot);
+    wheel->populous_words |= UINT64_C(1) << slot / 64;
+    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));
+}
+
+/*
+ * The slot with this number. The empty statement hides from the compiler how its
+ * address was computed; otherwise it computes the address again for every field (a
+ * stop and start took 5.0 ns and take 4.6; docs/decisions/0003-start-and-stop.md).
+ */
+static inline struct elapse__wheel_slot *elapse__wheel_slot_at(struct elapse_wheel *wheel,
+                                                               unsigned slot)
+{
+    ELAPSE__ASSERT(slot < ELAPSE__WHEEL_SLOTS);
+    struct elapse__wheel_slot *at = &wheel->slots[slot];
+    __asm__("" : "+r"(at));
+    return at;
+}
+
+/* Puts a timer that is in no ring into an open slot, as the newest. */
+static inline void elapse__wheel_append(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                        unsigned slot, struct elapse__wheel_slot *entered)
+{
+    ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
+    ELAPSE__ASSERT(timer->deadline >= entered->least);
+    elapse__ring_append(&entered->timers, &timer->keep.link);
+    uint64_t number = entered->entered++;
+    timer->place = elapse__place_on_trail(wheel, slot, number, timer);
+    ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
+    if (number == ELAPSE__WHEEL_FEW)
+        elapse__wheel_mark_populous(wheel, slot);
+}
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * The hashed wheel after a jump over many turns: the sort is done in steps, and whatever happens
+ * between two of them.
+ */
+#include "hashed_wheel.h"
+
+#include <string.h>
+
+#include "random.h"
+
+enum { TIMERS = 200, DESCRIPTIONS = 16 };
+
+struct picture {
+    size_t count;
+    struct elapse_slot slots[DESCRIPTIONS];
+};
+
+static void draw(const struct elapse_slot *slot, void *context)
+{
+    struct picture *picture = context;
+
+    assert_true(picture->count < DESCRIPTIONS);
+    picture->slots[picture->count++] = *slot;
+}
+
+static bool ends_at_one(struct elapse_timer *timer, void *left)
+{
+    size_t *visits_left = left;
+
+    assert_true(elapse_timer_pending(timer));
+    return --*visits_left > 0;
+}
+
+/* Starts eight timers, four of which a jump makes due, and cascades a part of it. */
+static void go_half_a_jump(struct elapse_hashed *hashed, struct elapse_timer *timers)
+{
+    for (size_t i = 0; i < 8; i++)
+        elapse_hashed_start(hashed, &timers[i], 97 + i);
+    elapse_hashed_advance(hashed, 100);
+    assert_false(elapse_hashed_cascade(hashed, 3));
+}
+
+static void next_is_never_when_all_timers_of_half_a_jump_are_stopped(void **state)
+{
+    struct elapse_timer timers[8] = {0};
+    struct elapse_timer never = {0};
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 4, 0);
+
+    (void)state;
+    go_half_a_jump(&hashed, timers);
+    elapse_hashed_start(&hashed, &never, ELAPSE_NEVER);
+    for (size_t i = 0; i < 8; i++) {
+        assert_true(elapse_hashed_next(&hashed) <= 97 + i);
+        assert_true(elapse_hashed_stop(&hashed, &timers[i]));
+    }
+    assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
+    elapse_hashed_start(&hashed, &timers[0], 102);
+    assert_true(elapse_hashed_next(&hashed) <= 102);
+    elapse_hashed_advance(&hashed, 101);
+    assert_null(elapse_hashed_pop(&hashed));
+    assert_int_equal(elapse_hashed_next(&hashed), 102);
+    close_hashed(&hashed, storage);
+}
+
+/* Timers of turns that differ in each digit of a turn, in an order that is not theirs. */
+static void start_across_digits(struct elapse_hashed *hashed, struct elapse_timer *timers,
+                                size_t count)
+{
+    struct random_source source = {.state = 12};
+
+    for (size_t i = 0; i < count; i++)
+        elapse_hashed_start(hashed, &timers[i],
+                            1 + random_of_bits(&source, 1 + (unsigned)(i % 24)));
+}
+
+/* Pops all timers, which are due, and asserts the order of deadlines and of arming. */
+static void expect_all_in_order(struct elapse_hashed *hashed, size_t count)
+{
+    const struct elapse_timer *last = NULL;
+
+    for (size_t popped = 0; popped < count; popped++) {
+        const struct elapse_timer *timer = elapse_hashed_pop(hashed);
+
+        assert_non_null(timer);
+        assert_int_equal(elapse_hashed_check(hashed), 0);
+        if (last != NULL && elapse_timer_deadline(last) == elapse_timer_deadline(timer))
+            assert_true(timer > last);
+        else if (last != NULL)
+            assert_true(elapse_timer_deadline(last) < elapse_timer_deadline(timer));
+        last = timer;
+    }
+    assert_null(elapse_hashed_pop(hashed));
+}
+
+/* How many of the timers have changed since the copy was made. */
+static size_t changed_since(const struct elapse_timer *timers, const struct elapse_timer *copy,
+                            size_t count)
+{
+    size_t changed = 0;
+
+    for (size_t i = 0; i < count; i++)
+        changed += memcmp(&timers[i], &copy[i], sizeof *copy) != 0;
+    return changed;
+}
+
+/* A move writes to a timer, and to its neighbours in the two rings: none does more. */
+static void promise_6_no_step_of_a_jump_does_more_than_its_moves(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+    static struct elapse_timer copy[TIMERS];
+    static const size_t budgets[] = {1, 2, 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        struct elapse_hashed hashed;
+        void *storage = open_hashed(&hashed, 10, 0);
+        size_t steps = 0;
+        bool cascaded = false;
+
+        start_across_digits(&hashed, timers, TIMERS);
+        elapse_hashed_advance(&hashed, UINT64_C(1) << 25);
+        while (elapse_hashed_count(&hashed) > 0) {
+            uint64_t before = elapse_hashed_moves(&hashed);
+
+            memcpy(copy, timers, sizeof copy);
+            cascaded = elapse_hashed_cascade(&hashed, budgets[i]);
+            steps++;
+            assert_true(elapse_hashed_moves(&hashed) - before <= budgets[i]);
+            /* When a ring is taken as a whole, its two ends change, too. */
+            assert_true(changed_since(timers, copy, TIMERS) <= 4 * budgets[i] + 2);
+            if (cascaded)
+                assert_non_null(elapse_hashed_pop(&hashed));
+        }
+        assert_true(steps >= TIMERS / budgets[i]);
+        close_hashed(&hashed, storage);
+    }
+}
+
+static void promise_6_each_digit_of_the_turns_is_one_move_more(void **state)
+{
+    /* With one slot a turn is a tick: 64 turns are one digit, 4096 are two. No digit of
+     * these turns is 0. */
+    static const uint64_t farthest[] = {63, 65, 4095, 4096 + 65, 262143, 262144 + 4096 + 65};
+    static struct elapse_timer timers[TIMERS];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof farthest / sizeof *farthest; i++) {
+        struct elapse_hashed hashed;
+        void *storage = open_hashed(&hashed, 1, 0);
+
+        for (size_t n = 0; n < TIMERS; n++)
+            elapse_hashed_start(&hashed, &timers[n], farthest[i]);
+        elapse_hashed_advance(&hashed, UINT64_C(1) << 30);
+        expect_all_in_order(&hashed, TIMERS);
+        assert_int_equal(elapse_hashed_moves(&hashed), (1 + (i + 1) / 2) * TIMERS);
+        close_hashed(&hashed, storage);
+    }
+}
+
+static void the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 1, 0);
+
+    (void)state;
+    elapse_hashed_start(&hashed, &timers[0], 1);
+    for (size_t n = 1; n < TIMERS; n++)
+        elapse_hashed_start(&hashed, &timers[n], 5000 + n);
+    elapse_hashed_advance(&hashed, 10000);
+    assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[0]);
+    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS);
+    for (size_t n = 1; n < TIMERS; n++)
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[n]);
+    assert_int_equal(elapse_hashed_moves(&hashed), TIMERS + 2 * (TIMERS - 1));
+    close_hashed(&hashed, storage);
+}
+
+/* Starts the timers, jumps to `now`, and goes so many steps of one move each, popping whenever
+ * that is possible. Returns how many were popped. */
+static size_t go_into_a_sort(struct elapse_hashed *hashed, struct elapse_timer *timers,
+                             uint64_t now, size_t steps)
+{
+    size_t popped = 0;
+
+    start_across_digits(hashed, timers, TIMERS);
+    elapse_hashed_advance(hashed, now);
+    for (size_t step = 0; step < steps && popped < TIMERS - 10; step++) {
+        if (elapse_hashed_cascade(hashed, 1))
+            popped += elapse_hashed_pop(hashed) != NULL;
+    }
+    return popped;
+}
+
+/* However far the sort has come: some are stopped, some start at once and come last. */
+static void timers_stop_and_start_at_every_step_of_a_sort(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+
+    (void)state;
+    for (size_t steps = 0; steps < 4 * TIMERS; steps += 13) {
+        const uint64_t now = UINT64_C(1) << 25;
+        struct elapse_timer at_once[2] = {0};
+        struct elapse_hashed hashed;
+        size_t gone;
+        void *storage = open_hashed(&hashed, 3, 0);
+
+        gone = go_into_a_sort(&hashed, timers, now, steps);
+        elapse_hashed_start(&hashed, &at_once[0], 0);
+        for (size_t n = steps % 5; n < TIMERS; n += 3) {
+            gone += elapse_hashed_stop(&hashed, &timers[n]);
+            assert_int_equal(elapse_hashed_check(&hashed), 0);
+        }
+        elapse_hashed_start(&hashed, &at_once[1], now);
+        assert_int_equal(elapse_hashed_check(&hashed), 0);
+        assert_true(elapse_hashed_next(&hashed) <= now);
+        for (size_t left = TIMERS - gone; left > 0; left--)
+            assert_true(elapse_timer_deadline(elapse_hashed_pop(&hashed)) < now);
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &at_once[0]);
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &at_once[1]);
+        assert_null(elapse_hashed_pop(&hashed));
+        assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
+        close_hashed(&hashed, storage);
+    }
+}
+
+/* In every state of a sort all timers are walked over, counted in the dump, and cleared. */
+static void a_sort_hides_no_timer(void **state)
+{
+    static struct elapse_timer timers[TIMERS];
+
+    (void)state;
+    for (size_t steps = 0; steps < 3 * TIMERS; steps += 31) {
+        struct elapse_hashed hashed;
+        struct picture picture = {0};
+        size_t described = 0;
+        size_t left;
+        size_t pending;
+        void *storage = open_hashed(&hashed, 3, 0);
+
+        pending = TIMERS - go_into_a_sort(&hashed, timers, UINT64_C(1) << 25, steps);
+        left = pending + 1;
+        elapse_hashed_for_each(&hashed, ends_at_one, &left);
+        assert_int_equal(left, 1);
+        for (size_t visits = 1; visits <= pending; visits++) {
+            left = visits;
+            elapse_hashed_for_each(&hashed, ends_at_one, &left);
+            assert_int_equal(left, 0);
+        }
+        elapse_hashed_dump(&hashed, draw, &picture);
+        for (size_t i = 0; i < picture.count; i++)
+            described += picture.slots[i].count;
+        assert_int_equal(described, pending);
+        elapse_hashed_clear(&hashed);
+        assert_true(elapse_hashed_next(&hashed) == ELAPSE_NEVER);
+        close_hashed(&hashed, storage);
+    }
+}
+
+static void a_jump_over_all_of_time_is_in_order(void **state)
+{
+    static struct elapse_timer timers[64];
+    struct elapse_hashed hashed;
+    void *storage = open_hashed(&hashed, 1, 0);
+
+    (void)state;
+    for (unsigned bit = 0; bit < 64; bit++)
+        elapse_hashed_start(&hashed, &timers[bit], (UINT64_C(2) << (63 - bit)) - 2);
+    elapse_hashed_advance(&hashed, ELAPSE_TIME_MAX);
+    for (unsigned bit = 64; bit > 0; bit--)
+        assert_ptr_equal(elapse_hashed_pop(&hashed), &timers[bit - 1]);
+    assert_null(elapse_hashed_pop(&hashed));
+    close_hashed(&hashed, storage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(next_is_never_when_all_timers_of_half_a_jump_are_stopped),
+        cmocka_unit_test(promise_6_no_step_of_a_jump_does_more_than_its_moves),
+        cmocka_unit_test(promise_6_each_digit_of_the_turns_is_one_move_more),
+        cmocka_unit_test(the_first_timer_after_a_jump_does_not_wait_for_the_sorting_of_the_last),
+        cmocka_unit_test(timers_stop_and_start_at_every_step_of_a_sort),
+        cmocka_unit_test(a_sort_hides_no_timer),
+        cmocka_unit_test(a_jump_over_all_of_time_is_in_order),
+    };
+
+    return cmocka_run_group_tests_name("hashed_sort", tests, NULL, NULL);
+}
