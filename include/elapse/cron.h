@@ -34,7 +34,7 @@
  *     22-2                              a range that goes on from the end of the field to its
  *                                       beginning: 22, 23, 0, 1, 2; FRI-MON, NOV-FEB, 28-3
  *     star/5, 10-40/5, 10/5             every fifth value of all, of a range, or from 10 to the
- * end; a step is at most the number of values in the field
+ *                                       end; a step is at most the number of values in the field
  *
  * A list joins its items with commas: 1,5,10-20. The forms in the column on the right may stand in
  * a list (1W,15W), but not in a range. Names and letters may be written in capitals or not, in

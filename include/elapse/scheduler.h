@@ -31,9 +31,10 @@
  * - Cancel tells the truth: see enum elapse_cancel.
  * - No code of the user, be it an action, a destructor or a hook, is called while a lock of the
  *   scheduler is held.
- * - No polling: while nothing is due, no thread of the scheduler wakes up.
+ * - No polling: while nothing is due, no thread of the scheduler wakes up, except a worker that has
+ *   been idle for options.worker_idle_ns, once.
  * - No due task waits behind later ones for ever: tasks by the wall clock and by the monotonic
- * clock take turns.
+ *   clock take turns.
  * - Order: tasks that one thread schedules, or that lie in one key's shard, begin by deadline tick
  *   and then in the order of scheduling, if there is one worker or none. There is no order across
  *   workers, nor across shards.
@@ -55,9 +56,10 @@
  *
  * Memory: a task takes 64 bytes, and more if it has a key, a destructor, a recurrence or a
  * wall-clock time. Tasks lie in blocks of 64 KiB, which are kept for later tasks until
- * elapse_scheduler_trim. Each shard takes some 64 KiB besides.
+ * elapse_scheduler_trim. Each shard takes some 130 KiB besides.
  * Threads: one thread waits for time to pass. Start makes the first worker; further workers are
- * made when they are first needed, up to the number in the options.
+ * made when they are needed, up to the number in the options. They stay until the scheduler is
+ * closed, or leave when they have been idle for options.worker_idle_ns.
  *
  * fork: the child has none of the threads. It may only exec.
  */
@@ -108,6 +110,14 @@ struct elapse_scheduler_options {
     /* Most worker threads, 0 to 4096. Default 10. With 0 the actions run on the thread that waits
      * for time to pass: a slow one then delays all others. */
     unsigned workers;
+    /* How long a worker waits for a task before its thread ends, so that a burst of tasks does not
+     * leave its threads behind. A worker is made again when it is needed, as at first. 0: workers
+     * stay until the scheduler is closed. Default 0. */
+    uint64_t worker_idle_ns;
+    /* Fewest workers that stay once they were made, however long they wait, 1 to 4096; more than
+     * `workers` keeps all of them. One always stays: a due task then has a worker even when the
+     * system refuses new threads. Means nothing unless worker_idle_ns is set. Default 1. */
+    unsigned workers_min;
     /* Pull mode: the scheduler has no threads and runs nothing. elapse_task_take hands due tasks
      * out to as many threads as ask. Actions may be NULL then; the numbers of workers and queued
      * tasks mean nothing. Default false. */

@@ -14,11 +14,21 @@
  *
  * Life of a task:
  *
- *                     schedule          due, and a worker takes it         action returns
- *              (none) --------> pending --------------------------> running --------> gone
- *                                 | ^                                  |
- *        cancel: removed -> gone  | |  rescheduled while it ran, or     |
- *        reschedule: stays <------+ +--- recurs ------------------------+
+ *              schedule             begin              finish
+ *      (none) ----------> pending ---------> running ----------> gone
+ *                          |  ^                 |
+ *                          |  +---- again ------+
+ *                          +--- end ---> gone, or handed back
+ *
+ *      begin   its deadline has come, and a worker begins it; in pull mode a take returns it
+ *      finish  its action returns; in pull mode elapse_task_done
+ *      again   it recurs, or was rescheduled while it ran
+ *      end     a cancel or a new task with its key removes it, or closing does; closing by
+ *              HAND_BACK hands it back
+ *
+ * Rescheduling a pending task moves its deadline; it stays pending. In pull mode a task whose lease
+ * has expired stays running, and the next take returns it once more. The context of a task that is
+ * gone is destroyed; that of a task that was handed back is not, and is the caller's again.
  *
  * A task is "pending" until its action begins. A task that is due and waits for a worker is
  * pending, and a cancel removes it. A task never overlaps itself.
@@ -270,7 +280,7 @@ elapse_after(struct elapse_scheduler *scheduler, uint64_t delay_ns, elapse_actio
  * wall-clock time takes no slack and no period, and cannot be rescheduled.
  * Errors: as elapse_task_schedule_at; ARGUMENT also for slack or a period.
  * Cost: as elapse_task_schedule_at, and an allocation. The first such task of a shard allocates
- * another 64 KiB.
+ * another 122 KiB.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_task_schedule_at_wall_clock(struct elapse_scheduler *scheduler,

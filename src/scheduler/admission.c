@@ -144,13 +144,16 @@ enum elapse_error elapse__admission_prepare(struct elapse_scheduler *scheduler,
     const uint64_t tick_ns = scheduler->options.tick_ns;
     if (!elapse__task_is_valid(scheduler, task, deadline.wall_clock))
         return ELAPSE_ERROR_ARGUMENT;
-    *admission = (struct elapse__admission){
-        .task = task,
-        .plain = elapse__task_is_plain(scheduler, task, deadline.wall_clock),
-        .wall_clock = deadline.wall_clock,
-        .tick = elapse__tick_of_deadline(deadline.ns, tick_ns),
-        .latest_tick = elapse__latest_tick(task, deadline.ns, tick_ns),
-    };
+    admission->task = task;
+    admission->plain = elapse__task_is_plain(scheduler, task, deadline.wall_clock);
+    admission->wall_clock = deadline.wall_clock;
+    admission->tick = elapse__tick_of_deadline(deadline.ns, tick_ns);
+    admission->latest_tick = elapse__latest_tick(task, deadline.ns, tick_ns);
+    admission->key_hash = 0;
+    admission->extra = NULL;
+    admission->key = NULL;
+    admission->handle = (struct elapse_handle){0};
+    elapse__ended_task_init(&admission->replaced);
     if (task->key != NULL) {
         admission->key_hash = elapse__key_hash(&scheduler->hash_secret, task->key, task->key_bytes);
         *shard = elapse__shard_of_key(scheduler, admission->key_hash);
@@ -260,11 +263,14 @@ void elapse__admission_conclude(struct elapse_scheduler *scheduler,
         destructor.ended = admission->task->ended;
         context = admission->task->context;
     }
-    if (admitted == ELAPSE__ADMITTED)
-        elapse__scheduler_wake_at(scheduler,
-                                  admission->wall_clock
-                                      ? (struct elapse__ticks){ELAPSE_NEVER, admission->tick}
-                                      : (struct elapse__ticks){admission->tick, ELAPSE_NEVER});
+    if (admitted == ELAPSE__ADMITTED) {
+        struct elapse__shard *shard = &scheduler->shards[admission->handle.shard];
+        struct elapse__ticks ticks = {ELAPSE_NEVER, admission->tick};
+        if (!admission->wall_clock)
+            ticks = (struct elapse__ticks){elapse__shard_wake_for(shard, admission->tick),
+                                           ELAPSE_NEVER};
+        elapse__scheduler_wake_at(scheduler, ticks);
+    }
     if (admission->plain)
         return;
     discard(scheduler, admission);

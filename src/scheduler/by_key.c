@@ -34,10 +34,11 @@ enum elapse_cancel elapse_task_cancel_key(struct elapse_scheduler *scheduler, co
                                           size_t key_bytes)
 {
     struct elapse_handle handle;
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
     struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
     if (shard == NULL)
         return ELAPSE_CANCEL_GONE;
+    elapse__ended_task_init(&ended);
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &ended);
     ELAPSE__ASSERT_THAT(answer, !=, ELAPSE_CANCEL_GONE);
     elapse__shard_unlock(shard);

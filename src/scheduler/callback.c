@@ -54,6 +54,9 @@ void elapse__ended_task_dispose(struct elapse_scheduler *scheduler,
                                 struct elapse__ended_task *ended)
 {
     const struct elapse_allocator *memory = &scheduler->options.allocator;
+    ELAPSE__ASSERT_NO_LOCK_HELD();
+    if (ended->extra == NULL)
+        return;
     ELAPSE__ASSERT(ended->key == NULL || ended->key->pending == NULL);
     ELAPSE__ASSERT(ended->key == NULL || !elapse__key_is_in_use(ended->key));
     ELAPSE__ASSERT(ended->held_key == NULL || ended->shard != NULL);

@@ -13,15 +13,15 @@ enum elapse_cancel elapse_task_cancel(struct elapse_scheduler *scheduler,
                                       struct elapse_handle handle)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
     if (shard == NULL)
         return ELAPSE_CANCEL_GONE;
     elapse__shard_prefetch(shard, handle);
+    elapse__ended_task_init(&ended);
     elapse__shard_lock(shard);
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &ended);
     elapse__shard_unlock(shard);
-    if (ended.extra != NULL)
-        elapse__ended_task_dispose(scheduler, &ended);
+    elapse__ended_task_dispose(scheduler, &ended);
     return answer;
 }
 
@@ -59,13 +59,14 @@ enum elapse_cancel elapse_task_cancel_wait(struct elapse_scheduler *scheduler,
                                            struct elapse_handle handle, uint64_t timeout_ns)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handle);
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
     bool self = elapse__in_action_of(scheduler, handle);
     if (shard == NULL)
         return ELAPSE_CANCEL_GONE;
     uint64_t until_ns = ELAPSE_NEVER;
     if (timeout_ns != ELAPSE_NEVER)
         until_ns = elapse_deadline_after(elapse__os->clock_ns(ELAPSE__OS_MONOTONIC), timeout_ns);
+    elapse__ended_task_init(&ended);
     elapse__shard_lock(shard);
     enum elapse_cancel answer = elapse__shard_cancel(shard, handle, &ended);
     if (answer == ELAPSE_CANCEL_RUNNING)
@@ -80,7 +81,7 @@ static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elap
                            enum elapse_cancel *answers, bool *answered, size_t count)
 {
     struct elapse__shard *shard = elapse__shard_of_handle(scheduler, handles[0]);
-    struct elapse__ended_task ended[HANDLES_AT_ONCE] = {0};
+    struct elapse__ended_task ended[HANDLES_AT_ONCE];
     size_t removed = 0;
     if (shard == NULL) {
         answers[0] = ELAPSE_CANCEL_GONE;
@@ -88,6 +89,7 @@ static size_t cancel_shard(struct elapse_scheduler *scheduler, const struct elap
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
+        elapse__ended_task_init(&ended[i]);
         if (handles[i].shard == shard->number)
             elapse__shard_prefetch(shard, handles[i]);
     }

@@ -5,6 +5,7 @@
 #include "now.h"
 #include "run.h"
 #include "shard_run.h"
+#include "shard_steps.h"
 #include "step.h"
 #include "workers.h"
 
@@ -34,7 +35,7 @@ static bool deliver_some(struct elapse_scheduler *scheduler, struct elapse__shar
     while (count < room && elapse__shard_take_due(shard, now, now, &task) == ELAPSE__DUE_TASK) {
         queued[count++] = (struct elapse__queued){
             .handle = elapse__handle_of(shard, task),
-            .number = task->when.due.queue_number,
+            .number = elapse__shard_queue(shard, task),
         };
     }
     ELAPSE__ASSERT_THAT(count, <=, room);
@@ -81,7 +82,7 @@ enum staffing {
 static enum staffing make_missing_workers(struct elapse_scheduler *scheduler)
 {
     unsigned missing = elapse__work_queue_without_worker(&scheduler->queue);
-    if (missing == 0 || atomic_load(&scheduler->worker_count) == scheduler->options.workers)
+    if (missing == 0 || elapse__work_queue_workers(&scheduler->queue) == scheduler->options.workers)
         return ENOUGH_WORKERS;
     unsigned some = missing < WORKERS_MADE_AT_ONCE ? missing : WORKERS_MADE_AT_ONCE;
     if (!elapse__workers_make(scheduler, some))
@@ -89,27 +90,63 @@ static enum staffing make_missing_workers(struct elapse_scheduler *scheduler)
     return some < missing ? MORE_TO_MAKE : ENOUGH_WORKERS;
 }
 
+/* ---- cascades ---- */
+
+/* Lets the shards note when they can be cascaded ahead, now that there is a thread to do it. */
+static void begin_to_cascade(struct elapse_scheduler *scheduler)
+{
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        elapse__shard_lock(shard);
+        shard->cascades_ahead = !shard->closed;
+        elapse__shard_note_cascade(shard);
+        elapse__shard_unlock(shard);
+    }
+}
+
+/* Cascades some timers of each shard ahead where this can be done now. Returns false if it cannot
+ * be done anywhere. */
+static bool cascade_ahead(struct elapse_scheduler *scheduler, struct elapse__ticks now)
+{
+    bool any = false;
+    if (elapse__earliest_cascade(scheduler) > now.monotonic)
+        return false;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        struct elapse__shard *shard = &scheduler->shards[i];
+        if (atomic_load(&shard->cascade_tick) > now.monotonic)
+            continue;
+        elapse__shard_lock(shard);
+        elapse__shard_cascade_ahead(shard, elapse__now_in_shard(scheduler, shard, now));
+        elapse__shard_unlock(shard);
+        any = true;
+    }
+    return any;
+}
+
 /* ---- the thread ---- */
 
 /* Sleeps until a task may be due or, if the queue is full, until a worker kicks because there is
- * room again; but no longer than `timeout_ns`. */
+ * room again; or until timers can be cascaded ahead; but no longer than `timeout_ns`. */
 static void sleep_until_needed(struct elapse_scheduler *scheduler, bool queue_full,
                                uint64_t timeout_ns)
 {
     elapse__sleeper_prepare(&scheduler->sleeper);
-    const struct elapse__ticks never = {ELAPSE_NEVER, ELAPSE_NEVER};
-    elapse__sleeper_sleep(&scheduler->sleeper,
-                          queue_full ? never : elapse__earliest_wakes(scheduler), timeout_ns);
+    struct elapse__ticks until = {ELAPSE_NEVER, ELAPSE_NEVER};
+    if (!queue_full)
+        until = elapse__earliest_wakes(scheduler);
+    uint64_t cascade_tick = elapse__earliest_cascade(scheduler);
+    until.monotonic = cascade_tick < until.monotonic ? cascade_tick : until.monotonic;
+    elapse__sleeper_sleep(&scheduler->sleeper, until, timeout_ns);
 }
 
-/* Delivers due tasks to the workers, then sleeps. `*retry_ns`: how long to wait before a refused
- * worker is tried again; it doubles with each refusal. */
+/* Delivers due tasks to the workers, then cascades ahead for a while, or sleeps. `*retry_ns`: how
+ * long to wait before a refused worker is tried again; it doubles with each refusal. */
 static void deliver_and_sleep(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                               uint64_t *retry_ns)
 {
     bool queue_full = !elapse__deliver(scheduler, now);
     enum staffing staffing = make_missing_workers(scheduler);
-    if (staffing == MORE_TO_MAKE)
+    if (staffing == MORE_TO_MAKE || cascade_ahead(scheduler, now))
         return;
     if (queue_full)
         atomic_fetch_add(&scheduler->held_back, 1);
@@ -136,11 +173,12 @@ static void *clock_main(void *argument)
     struct elapse_scheduler *scheduler = argument;
     uint64_t retry_ns = retry_least_ns;
     elapse__os_wake_exactly();
+    begin_to_cascade(scheduler);
     while (!atomic_load(&scheduler->clock_ending)) {
         struct elapse__ticks now = elapse__now(scheduler);
         if (scheduler->options.workers > 0)
             deliver_and_sleep(scheduler, now, &retry_ns);
-        else if (run_due_tasks(scheduler, now) == 0)
+        else if (run_due_tasks(scheduler, now) == 0 && !cascade_ahead(scheduler, now))
             sleep_until_needed(scheduler, false, ELAPSE_NEVER);
     }
     return NULL;
@@ -149,8 +187,8 @@ static void *clock_main(void *argument)
 bool elapse__clock_thread_start(struct elapse_scheduler *scheduler)
 {
     ELAPSE__ASSERT(!scheduler->has_clock_thread);
-    scheduler->has_clock_thread =
-        elapse__thread_make(scheduler, &scheduler->clock_thread, "elapse-clock", clock_main);
+    scheduler->has_clock_thread = elapse__thread_make(scheduler, &scheduler->clock_thread,
+                                                      "elapse-clock", clock_main, scheduler);
     return scheduler->has_clock_thread;
 }
 

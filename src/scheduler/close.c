@@ -29,6 +29,8 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
     for (unsigned i = 0; i < scheduler->options.shards; i++) {
         struct elapse__shard *shard = &scheduler->shards[i];
         elapse__shard_lock(shard);
+        /* A worker may be about to begin a task that is not due yet. */
+        ELAPSE__ASSERT(runs_all || !shard->runs_all);
         shard->closed = true;
         shard->runs_all = runs_all;
         elapse__shard_unlock(shard);
@@ -42,7 +44,7 @@ static void close_shards(struct elapse_scheduler *scheduler, bool runs_all)
 static bool run_tasks(struct elapse_scheduler *scheduler, struct elapse__ticks now,
                       uint64_t until_ns)
 {
-    if (atomic_load(&scheduler->worker_count) == 0) {
+    if (elapse__work_queue_workers(&scheduler->queue) == 0) {
         (void)elapse__run_due_in_order(scheduler, now, NULL);
         return true;
     }
@@ -136,6 +138,7 @@ static void collect_shard(const struct collection *collection, struct elapse__sh
     ELAPSE__ASSERT_THAT(shard->pending, ==, 0);
     ELAPSE__ASSERT_THAT(shard->running, ==, 0);
     atomic_store(&shard->wake_tick, ELAPSE_NEVER);
+    atomic_store(&shard->cascade_tick, ELAPSE_NEVER);
     atomic_store(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
 }
 
@@ -179,16 +182,17 @@ static bool stop(struct elapse_scheduler *scheduler, enum elapse_close how, uint
 {
     static const struct elapse__ticks end_of_time = {ELAPSE_TIME_MAX, ELAPSE_TIME_MAX};
     if (!runs_tasks(how))
-        elapse__work_queue_end(&scheduler->queue, true); /* no worker takes another */
+        elapse__work_queue_end(&scheduler->queue); /* no worker takes another */
     atomic_store(&scheduler->hurries, !runs_tasks(how));
-    close_shards(scheduler, false);
+    close_shards(scheduler, scheduler->runs_all); /* true if a close timed out that runs all */
     if (!elapse__step_wait(scheduler, until_ns))
         return false;
     if (scheduler->options.pull && !elapse__pull_end(scheduler, until_ns))
         return false;
     elapse__clock_thread_end(scheduler);
-    close_shards(scheduler, how == ELAPSE_CLOSE_RUN_ALL);
-    scheduler->runs_all = how == ELAPSE_CLOSE_RUN_ALL; /* no other thread reads it any more */
+    if (how == ELAPSE_CLOSE_RUN_ALL)
+        scheduler->runs_all = true; /* no other thread reads it any more */
+    close_shards(scheduler, scheduler->runs_all);
     if (runs_tasks(how) &&
         !run_tasks(scheduler, how == ELAPSE_CLOSE_RUN_ALL ? end_of_time : elapse__now(scheduler),
                    until_ns))

@@ -98,6 +98,8 @@ uint64_t elapse__oldest_overdue_ns(const struct elapse__shard *shard, uint64_t n
                                    uint64_t wall_clock_ns)
 {
     const struct elapse__wall_clock_wheel *wall_clock = &shard->wall_clock;
+    if (shard->pending == 0)
+        return 0; /* a wheel may still hold timers of tasks that have ended */
     uint64_t oldest_ns = overdue_in_list(shard, &shard->due_by_monotonic, now_ns);
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     oldest_ns = later_of(oldest_ns, overdue_in_wheel(shard, &shard->wheel, now_ns));

@@ -24,6 +24,16 @@ struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *sched
     return earliest;
 }
 
+uint64_t elapse__earliest_cascade(const struct elapse_scheduler *scheduler)
+{
+    uint64_t earliest = ELAPSE_NEVER;
+    for (unsigned i = 0; i < scheduler->options.shards; i++) {
+        uint64_t tick = atomic_load(&scheduler->shards[i].cascade_tick);
+        earliest = tick < earliest ? tick : earliest;
+    }
+    return earliest;
+}
+
 bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks now)
 {
     struct elapse__ticks wakes = wakes_of(shard);

@@ -9,6 +9,9 @@
 /* Returns the earliest ticks at which a task of any shard may become due. */
 struct elapse__ticks elapse__earliest_wakes(const struct elapse_scheduler *scheduler);
 
+/* Returns the earliest tick from which a shard can be cascaded ahead. */
+uint64_t elapse__earliest_cascade(const struct elapse_scheduler *scheduler);
+
 /* Returns whether a task of this shard may be due. */
 bool elapse__may_be_due(const struct elapse__shard *shard, struct elapse__ticks now);
 

@@ -1,21 +1,11 @@
 /*
- * The hash of a key. Keys may come from strangers, who must not be able to choose keys that
- * collide. So the hash depends on a secret: it is SipHash-1-3.
- *
- * Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF",
- * INDOCRYPT 2012. Like many language runtimes, this one does one round a word and three at the
- * end.
+ * The hash of a key. Keys may come from strangers, so the hash depends on a secret:
+ * ../base/sip_hash.h.
  */
 #ifndef ELAPSE__KEY_HASH_H
 #define ELAPSE__KEY_HASH_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-struct elapse__hash_secret {
-    uint64_t low;
-    uint64_t high;
-};
+#include "../base/sip_hash.h"
 
 /* Returns a secret that differs from process to process. */
 struct elapse__hash_secret elapse__hash_secret_make(void);

@@ -14,6 +14,7 @@
 
 enum {
     WORKERS_DEFAULT = 10,
+    WORKERS_MIN_DEFAULT = 1,
     WORKERS_MAX = 4096,
     QUEUE_DEFAULT = 1024,
     QUEUE_MAX = 1 << 20,
@@ -34,6 +35,7 @@ void elapse_scheduler_options_init_sized(struct elapse_scheduler_options *option
         return; /* elapse_scheduler_new will return an error */
     options->tick_ns = tick_default_ns;
     options->workers = WORKERS_DEFAULT;
+    options->workers_min = WORKERS_MIN_DEFAULT;
     options->queue_tasks = QUEUE_DEFAULT;
 }
 
@@ -53,6 +55,7 @@ static enum elapse_error complete(struct elapse_scheduler_options *options)
         options->clock != ELAPSE_CLOCK_MANUAL)
         return ELAPSE_ERROR_ARGUMENT;
     if (options->tick_ns < 1 || options->tick_ns > tick_max_ns || options->workers > WORKERS_MAX ||
+        options->workers_min < 1 || options->workers_min > WORKERS_MAX ||
         options->queue_tasks < 1 || options->queue_tasks > QUEUE_MAX ||
         options->shards > SHARDS_MAX)
         return ELAPSE_ERROR_ARGUMENT;
@@ -131,6 +134,9 @@ static enum elapse_error make_parts(struct elapse_scheduler *scheduler)
         elapse__work_queue_init(&scheduler->queue, options->queue_tasks, memory);
     if (error != ELAPSE_OK)
         return error;
+    if (options->worker_idle_ns > 0)
+        elapse__work_queue_let_leave(&scheduler->queue, options->worker_idle_ns,
+                                     options->workers_min);
     if (make_step_lock(scheduler)) {
         if (elapse__pull_init(scheduler)) {
             if (elapse__sleeper_init(&scheduler->sleeper, options->tick_ns))
@@ -151,9 +157,13 @@ static enum elapse_error make_everything(struct elapse_scheduler *scheduler)
     size_t workers_bytes = options->workers * sizeof *scheduler->workers;
     if (workers_bytes > 0) {
         scheduler->workers =
-            elapse__allocate(memory, _Alignof(struct elapse__os_thread), workers_bytes);
+            elapse__allocate(memory, _Alignof(struct elapse__worker_thread), workers_bytes);
         if (scheduler->workers == NULL)
             return ELAPSE_ERROR_MEMORY;
+        for (unsigned i = 0; i < options->workers; i++) {
+            atomic_init(&scheduler->workers[i].is_used, false);
+            scheduler->workers[i].scheduler = scheduler;
+        }
     }
     enum elapse_error error = make_shards(scheduler);
     if (error == ELAPSE_OK) {

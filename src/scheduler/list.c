@@ -23,7 +23,7 @@ struct filter {
     size_t prefix_bytes;
 };
 
-static bool is_wanted(const struct filter *filter, const struct elapse__task *task)
+static bool passes_filter(const struct filter *filter, const struct elapse__task *task)
 {
     if (!filter->with_key)
         return true;
@@ -88,7 +88,7 @@ static size_t list_some(struct elapse__shard *shard, const struct filter *filter
     for (int i = 0; *more && i < PLACES_AT_ONCE && count < capacity; i++) {
         const struct elapse__task *task = elapse__task_table_at(&shard->tasks, *index);
         ELAPSE__ASSERT(task != NULL);
-        if (task->state > ELAPSE__TASK_UNLINKING && is_wanted(filter, task))
+        if (task->state > ELAPSE__TASK_UNLINKING && passes_filter(filter, task))
             describe(shard, task, &listed[count++]);
         ++*index;
         *more = skip_empty_blocks(&shard->tasks, index);

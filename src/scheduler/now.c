@@ -80,8 +80,9 @@ struct elapse__ticks elapse__now_in_shard(const struct elapse_scheduler *schedul
 struct elapse__ticks elapse__now_if_set_back(const struct elapse_scheduler *scheduler,
                                              struct elapse__ticks now)
 {
-    uint64_t wall_clock = elapse__now(scheduler).wall_clock;
-    if (wall_clock < now.wall_clock && !scheduler->runs_all)
-        now.wall_clock = wall_clock;
+    const uint64_t tick_ns = scheduler->options.tick_ns;
+    uint64_t wall_clock_ns = elapse_scheduler_wall_clock_ns(scheduler);
+    if (wall_clock_ns < elapse__tick_begins_ns(now.wall_clock, tick_ns) && !scheduler->runs_all)
+        now.wall_clock = elapse__tick_of_now(wall_clock_ns, tick_ns);
     return now;
 }

@@ -93,8 +93,9 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
 static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                         struct elapse__task *task)
 {
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
     ELAPSE__ASSERT(task->cancelled);
+    elapse__ended_task_init(&ended);
     struct elapse__ticks started = elapse__shard_finish(shard, task, NULL, &ended);
     elapse__shard_unlock(shard);
     elapse__scheduler_wake_at(scheduler, started);
@@ -425,7 +426,8 @@ static enum elapse_error finish_taken(struct elapse_scheduler *scheduler, struct
 
     struct elapse__occurrence next;
     const struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
+    elapse__ended_task_init(&ended);
     bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, recurrence, &next);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_FINISHING);
     task->state = ELAPSE__TASK_RUNNING;

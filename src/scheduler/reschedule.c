@@ -16,7 +16,9 @@ enum elapse_error elapse__reschedule_locked(struct elapse_scheduler *scheduler,
     enum elapse_error error = elapse__shard_reschedule(shard, handle, move);
     elapse__shard_unlock(shard);
     if (move->started)
-        elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){move->tick, ELAPSE_NEVER});
+        elapse__scheduler_wake_at(
+            scheduler,
+            (struct elapse__ticks){elapse__shard_wake_for(shard, move->tick), ELAPSE_NEVER});
     return error;
 }
 

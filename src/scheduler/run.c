@@ -2,6 +2,7 @@
 
 #include "../base/assert.h"
 #include "callback.h"
+#include "due_list.h"
 #include "due_search.h"
 #include "now.h"
 #include "recurrence.h"
@@ -68,7 +69,7 @@ bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
 static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                 struct elapse__task *task)
 {
-    struct elapse__ended_task ended = {0};
+    struct elapse__ended_task ended;
     struct elapse__occurrence next;
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
@@ -76,6 +77,7 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
     elapse__shard_unlock(shard);
     perform(scheduler, &begun);
+    elapse__ended_task_init(&ended);
     bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, begun.recurrence, &next);
     struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
     if (ended.extra == NULL && started.monotonic == ELAPSE_NEVER &&
@@ -96,13 +98,15 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queue
     /* A task that was moved while it was queued has an older place as well, which does not count.
      */
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED &&
-        task->when.due.queue_number == queued.number)
+        task->when.due.queue_number == queued.number) {
+        elapse__due_list_remove(shard, task);
         run(scheduler, shard, task);
+    }
     elapse__shard_unlock(shard);
 }
 
 /* Returns whether `*ending` is true; `ending` may be NULL. */
-static bool is_over(const _Atomic bool *ending)
+static bool is_ending(const _Atomic bool *ending)
 {
     return ending != NULL && atomic_load(ending);
 }
@@ -128,7 +132,7 @@ static size_t run_some(struct elapse_scheduler *scheduler, struct elapse__shard 
             elapse__shard_unlock(shard);
             elapse__shard_lock(shard);
         }
-    } while (due != ELAPSE__DUE_NONE && ran < most && !is_over(ending));
+    } while (due != ELAPSE__DUE_NONE && ran < most && !is_ending(ending));
     elapse__shard_unlock(shard);
     return ran;
 }
@@ -149,7 +153,7 @@ size_t elapse__run_due_in_order(struct elapse_scheduler *scheduler, struct elaps
 {
     size_t ran = 0;
     struct elapse__ticks until;
-    while (!is_over(ending)) {
+    while (!is_ending(ending)) {
         now = elapse__now_if_set_back(scheduler, now); /* an action may have set it */
         struct elapse__shard *first = elapse__first_due(scheduler, now, &until);
         if (first == NULL)

@@ -28,7 +28,9 @@ static enum elapse_error schedule_plain(struct elapse_scheduler *scheduler,
         *handle = admission.handle;
     elapse__shard_unlock(shard);
     if (error == ELAPSE_OK)
-        elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){admission.tick, ELAPSE_NEVER});
+        elapse__scheduler_wake_at(
+            scheduler,
+            (struct elapse__ticks){elapse__shard_wake_for(shard, admission.tick), ELAPSE_NEVER});
     return error;
 }
 

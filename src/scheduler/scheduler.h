@@ -64,12 +64,19 @@ enum elapse__life {
     ELAPSE__LIFE_CLOSED,
 };
 
+/* The thread of a worker, by its number. */
+struct elapse__worker_thread {
+    struct elapse_scheduler *scheduler;
+    struct elapse__os_thread os;
+    _Atomic bool is_used; /* it was made and has not been joined */
+};
+
 struct elapse_scheduler {
     /* These never change after new. */
     struct elapse_scheduler_options options; /* defaults are replaced by values */
     struct elapse__hash_secret hash_secret;
-    struct elapse__shard *shards;      /* options.shards of them */
-    struct elapse__os_thread *workers; /* room for options.workers */
+    struct elapse__shard *shards;          /* options.shards of them */
+    struct elapse__worker_thread *workers; /* options.workers of them */
 
     _Atomic int life;                      /* enum elapse__life; each change is one exchange */
     _Atomic uint64_t manual_now_ns;        /* the monotonic clock where time is manual */
@@ -83,8 +90,8 @@ struct elapse_scheduler {
     _Atomic uint64_t pending;      /* of all shards; counted only if there is a limit */
     _Atomic uint64_t refused_threads; /* workers that the system refused to start */
     _Atomic uint64_t held_back;       /* how often the work queue was full */
-    _Atomic unsigned worker_count; /* workers that were made; changed only by the thread that puts
-                                      handles into the queue, and by start and close */
+    unsigned next_worker; /* where the search for a free number begins; used by the thread that puts
+                             handles into the queue, and by start and close */
     struct elapse__os_thread clock_thread; /* while STARTED */
     bool wall_clock_first; /* the next task run in order is one by the wall clock; used by one
                               thread */

@@ -15,6 +15,7 @@ bool elapse__shard_init(struct elapse__shard *shard, uint32_t number, uint64_t n
     elapse__task_table_init(&shard->tasks);
     elapse__key_index_init(&shard->keys);
     atomic_init(&shard->wake_tick, ELAPSE_NEVER);
+    atomic_init(&shard->cascade_tick, ELAPSE_NEVER);
     atomic_init(&shard->wall_clock.wake_tick, ELAPSE_NEVER);
     if (elapse_wheel_init(&shard->wheel, now_tick) != ELAPSE_OK)
         return false;

@@ -44,9 +44,13 @@ struct elapse__shard {
     /* No timer of the wheel is due before this tick. It is written with the lock held; the clock
      * thread reads it without the lock. See sleeper.h. */
     _Atomic uint64_t wake_tick;
+    /* From this tick on the clock thread can cascade ahead in the wheel; NEVER if there is nothing
+     * to cascade, a task is due, or there is no clock thread. Written and read as wake_tick. */
+    _Atomic uint64_t cascade_tick;
 
     /* The lock guards everything from here on. */
     bool wall_clock_first; /* the next search for a due task begins with that wheel */
+    bool cascades_ahead;   /* the clock thread does */
     bool closed;           /* no task is scheduled any more */
     bool runs_all;         /* closing runs all pending tasks at once, whatever their deadlines */
     uint64_t pending;      /* tasks PENDING, WAITING or QUEUED, and RUNNING with runs_again */
@@ -56,15 +60,15 @@ struct elapse__shard {
     struct elapse__task_table tasks;
     struct elapse__task *unlinking[ELAPSE__UNLINKING_MAX]; /* a ring; NULL: an empty place */
     unsigned oldest_unlinking;                             /* the place that is emptied next */
+    uint32_t queue_number; /* that the last task got that became QUEUED */
     struct elapse_wheel wheel;
     struct elapse__wall_clock_wheel wall_clock;
     struct elapse__key_index keys;
     struct elapse__ended_task *first_ended; /* a list of those that are being destroyed */
     struct elapse__lease *first_lease; /* of RUNNING tasks: a list by until_tick; see lease.h */
     struct elapse__lease *last_lease;
-    uint64_t leases;       /* in that list */
-    uint64_t destroying;   /* keys in use by destructors, each as often as it is */
-    uint32_t queue_number; /* that the last task got that became QUEUED */
+    uint64_t leases;     /* in that list */
+    uint64_t destroying; /* keys in use by destructors, each as often as it is */
     struct elapse__due_list due_by_monotonic;
     struct elapse__due_list due_by_wall_clock;
     uint64_t scheduled, rescheduled, begun, completed, removed, replaced, handed_back, dropped;
@@ -135,6 +139,14 @@ struct elapse__task *elapse__shard_find(struct elapse__shard *shard, struct elap
  * longer than until `until_ns` by the monotonic clock; ELAPSE_NEVER: without end. It may return
  * early. Returns false when that time has come. Releases the lock meanwhile. */
 bool elapse__shard_wait_for_an_end(struct elapse__shard *shard, uint64_t until_ns);
+
+/* Returns the tick at which the clock thread must be awake, after a task was started for `tick`:
+ * then or, if timers can be cascaded ahead before, at that time. Requires no lock. */
+static inline uint64_t elapse__shard_wake_for(const struct elapse__shard *shard, uint64_t tick)
+{
+    uint64_t cascade_tick = atomic_load_explicit(&shard->cascade_tick, memory_order_relaxed);
+    return cascade_tick < tick ? cascade_tick : tick;
+}
 
 /* Prefetches the cache line of the task. Requires no lock. */
 static inline void elapse__shard_prefetch(const struct elapse__shard *shard,

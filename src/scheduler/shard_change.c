@@ -16,7 +16,10 @@ static uint64_t next_run_tick(const struct elapse__shard *shard, const struct el
         return ELAPSE_NEVER;
     if (!elapse__shard_recurs(task))
         return task->when.next_run_tick;
-    bool recurs = elapse__recurrence_next(elapse__recurrence_of(task), now_ns, &next);
+    struct elapse__recurrence recurrence = *elapse__recurrence_of(task);
+    if (recurrence.changed)
+        elapse__recurrence_apply(&recurrence, &recurrence.change);
+    bool recurs = elapse__recurrence_next(&recurrence, now_ns, &next);
     return recurs ? elapse__tick_of_deadline(next.ns, shard->tick_ns) : ELAPSE_NEVER;
 }
 

@@ -12,7 +12,7 @@ uint64_t elapse__shard_deadline_ns(const struct elapse__shard *shard,
         tick = task->when.next_run_tick;
     else if (recurrence != NULL)
         tick = elapse__tick_of_deadline(recurrence->occurrence_ns, shard->tick_ns);
-    else if (task->extra != NULL && task->extra->noted_tick != 0)
+    else if (task->extra != NULL && task->extra->noted)
         tick = task->extra->noted_tick;
     return elapse__tick_begins_ns(tick, shard->tick_ns);
 }

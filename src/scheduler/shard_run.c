@@ -14,8 +14,9 @@ static void note_deadline(struct elapse__task *task)
 {
     ELAPSE__ASSERT(task->extra != NULL);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_WAITING);
-    if (task->extra->noted_tick == 0)
+    if (!task->extra->noted)
         task->extra->noted_tick = elapse_timer_deadline(&task->when.timer);
+    task->extra->noted = true;
 }
 
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now)
@@ -26,6 +27,7 @@ void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks n
     if (shard->first_lease != NULL && shard->first_lease->until_tick < next)
         next = shard->first_lease->until_tick;
     atomic_store(&shard->wake_tick, next);
+    elapse__shard_note_cascade(shard);
     /* Once the wall clock was set back, the wheel is ahead of it and does not know when its tasks
      * are due. */
     if (wall_clock->wheel != NULL && wall_clock->stage == ELAPSE__WALL_CLOCK_STEADY &&
@@ -54,8 +56,6 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
         ELAPSE__ASSERT(key == NULL || key->pending == task);
         if (key == NULL || !elapse__key_is_in_use(key)) {
             task->state = ELAPSE__TASK_QUEUED;
-            task->when.due.queue_number = ++shard->queue_number;
-            elapse__due_list_add(shard, task);
             *taken = task;
             return ELAPSE__DUE_TASK;
         }
@@ -65,12 +65,26 @@ static enum elapse__due take_out_of(struct elapse__shard *shard, struct elapse_w
     }
 }
 
+/* Returns how far time in the wheel goes now. Closing that runs all tasks looks until the end of
+ * time, and goes there from deadline to deadline: a running task that is to run again must not
+ * find that its new deadline has passed long ago. */
+static uint64_t next_stop(const struct elapse__shard *shard, const struct elapse_wheel *wheel,
+                          uint64_t until)
+{
+    if (!shard->runs_all)
+        return until;
+    uint64_t next = elapse_wheel_next(wheel);
+    if (next == ELAPSE_NEVER)
+        return elapse_wheel_now(wheel);
+    return next < until ? next : until;
+}
+
 static enum elapse__due take_by_monotonic(struct elapse__shard *shard, struct elapse__ticks until,
                                           struct elapse__task **taken)
 {
     if (until.monotonic == ELAPSE_NEVER)
         return ELAPSE__DUE_NONE;
-    elapse_wheel_advance(&shard->wheel, until.monotonic);
+    elapse_wheel_advance(&shard->wheel, next_stop(shard, &shard->wheel, until.monotonic));
     return take_out_of(shard, &shard->wheel, taken);
 }
 
@@ -83,7 +97,7 @@ static enum elapse__due take_by_wall_clock(struct elapse__shard *shard, struct e
     if (!elapse__wall_clock_wheel_follow(wall_clock, now.wall_clock, shard->tick_ns, MOVES_AT_ONCE,
                                          &shard->tasks))
         return ELAPSE__DUE_MORE;
-    elapse_wheel_advance(wall_clock->wheel, until.wall_clock);
+    elapse_wheel_advance(wall_clock->wheel, next_stop(shard, wall_clock->wheel, until.wall_clock));
     return take_out_of(shard, wall_clock->wheel, taken);
 }
 
@@ -106,6 +120,22 @@ enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elap
     if (due == ELAPSE__DUE_NONE)
         elapse__shard_note_next(shard, now);
     return due;
+}
+
+void elapse__shard_cascade_ahead(struct elapse__shard *shard, struct elapse__ticks now)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    elapse_wheel_advance(&shard->wheel, now.monotonic);
+    (void)elapse_wheel_cascade_ahead(&shard->wheel, MOVES_AT_ONCE);
+    elapse__shard_note_next(shard, now);
+}
+
+uint32_t elapse__shard_queue(struct elapse__shard *shard, struct elapse__task *task)
+{
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
+    task->when.due.queue_number = ++shard->queue_number;
+    elapse__due_list_add(shard, task);
+    return task->when.due.queue_number;
 }
 
 /* A task that recurs stays pending while it runs: it runs again, unless it is cancelled
@@ -144,7 +174,6 @@ struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct ela
     ELAPSE__ASSERT(actual_ns >= intended_ns || elapse__by_wall_clock(task) || shard->runs_all);
     if (actual_ns < intended_ns && !shard->runs_all)
         actual_ns = intended_ns;
-    elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_RUNNING;
     if (key != NULL) {
         key->pending = NULL;

@@ -30,17 +30,28 @@ enum elapse__due {
     ELAPSE__DUE_MORE, /* not known yet, but many timers were moved: release the lock, call again */
 };
 
-/* Takes the next due task out of its wheel: the task is QUEUED from now on. The time is `now`; only
- * tasks that are due at `until`, which is no later, are taken. ELAPSE_NEVER in `until` leaves the
- * wheel of that clock alone. If the shard has a wheel for the wall clock, `now` must have been read
- * with the lock held: an older reading would look like a clock that was set back. */
+/* Takes the next due task out of its wheel: the task is QUEUED from now on. The caller either
+ * begins it before it releases the lock, or adds it to its list with elapse__shard_queue. The time
+ * is `now`; only tasks that are due at `until`, which is no later, are taken. ELAPSE_NEVER in
+ * `until` leaves the wheel of that clock alone. If the shard has a wheel for the wall clock, `now`
+ * must have been read with the lock held: an older reading would look like a clock that was set
+ * back. */
 enum elapse__due elapse__shard_take_due(struct elapse__shard *shard, struct elapse__ticks now,
                                         struct elapse__ticks until, struct elapse__task **taken);
 
-/* Sets both wake_ticks to the next ticks of the wheels. */
+/* Adds a task that elapse__shard_take_due has taken to the list of the due tasks. Returns the
+ * number that tells its newest place in the work queue. */
+uint32_t elapse__shard_queue(struct elapse__shard *shard, struct elapse__task *task);
+
+/* Sets both wake_ticks to the next ticks of the wheels, and cascade_tick. */
 void elapse__shard_note_next(struct elapse__shard *shard, struct elapse__ticks now);
 
-/* QUEUED -> RUNNING. `actual_ns` is the time by the clock of the task. */
+/* Cascades some timers of the wheel ahead, so that no task that is due later waits for them. Does
+ * nothing if a task is due. The wheel by the wall clock is cascaded only when its tasks are due. */
+void elapse__shard_cascade_ahead(struct elapse__shard *shard, struct elapse__ticks now);
+
+/* QUEUED -> RUNNING. `actual_ns` is the time by the clock of the task. Requires that the task is in
+ * no list of due tasks. */
 struct elapse__begun elapse__shard_begin(struct elapse__shard *shard, struct elapse__task *task,
                                          uint64_t actual_ns);
 

@@ -36,10 +36,26 @@ void elapse__shard_uncount_pending(struct elapse__shard *shard)
 
 /* ---- into the wheel and out of it ---- */
 
+/* One in so many starts looks whether a slot of the wheel has got enough timers to be cascaded
+ * ahead. (A slot that misses this by some timers is cascaded when the clock thread wakes up.) */
+enum { STARTS_PER_LOOK = 128 };
+
+void elapse__shard_note_cascade(struct elapse__shard *shard)
+{
+    const struct elapse_wheel *wheel = &shard->wheel;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    uint64_t tick = ELAPSE_NEVER;
+    if (shard->cascades_ahead && elapse_wheel_next(wheel) > elapse_wheel_now(wheel))
+        tick = elapse_wheel_next_cascade(wheel);
+    if (tick != atomic_load_explicit(&shard->cascade_tick, memory_order_relaxed))
+        atomic_store(&shard->cascade_tick, tick);
+}
+
 void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task *task,
                                uint64_t tick)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    bool is_in_wheel = task->state == ELAPSE__TASK_PENDING;
     if (elapse__is_in_due_list(task))
         elapse__due_list_remove(shard, task);
     task->state = ELAPSE__TASK_PENDING;
@@ -47,9 +63,14 @@ void elapse__shard_start_timer(struct elapse__shard *shard, struct elapse__task 
         elapse__wall_clock_wheel_start(&shard->wall_clock, task, tick);
         return;
     }
-    elapse_wheel_start(&shard->wheel, &task->when.timer, tick);
+    if (is_in_wheel)
+        elapse_wheel_start(&shard->wheel, &task->when.timer, tick);
+    else
+        elapse_wheel_start_idle(&shard->wheel, &task->when.timer, tick);
     if (tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
         atomic_store(&shard->wake_tick, tick);
+    if (task->index % STARTS_PER_LOOK == 0)
+        elapse__shard_note_cascade(shard);
 }
 
 /* UNLINKING -> FREE. Does nothing if `task` is NULL. */
@@ -149,6 +170,23 @@ static void note_destroying(struct elapse__shard *shard, const struct elapse__ta
     }
 }
 
+/* Describes in `*ended` what a task with extra fields leaves behind. */
+static void note_ended(struct elapse__shard *shard, const struct elapse__task *task,
+                       enum elapse_end reason, struct elapse__ended_task *ended)
+{
+    ELAPSE__ASSERT(ended->extra == NULL);
+    *ended = (struct elapse__ended_task){
+        .extra = task->extra,
+        .destructor = task->extra->destructor,
+        .context = task->context,
+        .reason = reason,
+        .recurrence = task->extra->recurrence,
+        .lease = task->extra->lease,
+    };
+    if (elapse__has_destructor(&ended->destructor))
+        note_destroying(shard, task, ended);
+}
+
 struct elapse__ended_task *elapse__shard_find_ended(const struct elapse__shard *shard,
                                                     struct elapse_handle handle)
 {
@@ -183,18 +221,10 @@ void elapse__shard_end(struct elapse__shard *shard, struct elapse__task *task,
     ELAPSE__ASSERT_THAT(task->runs_again, ==, 0);
     if (elapse__is_in_due_list(task))
         elapse__due_list_remove(shard, task);
-    if (task->extra != NULL) {
-        ended->destructor = task->extra->destructor;
-        ended->extra = task->extra;
-        ended->recurrence = task->extra->recurrence;
-        ended->lease = task->extra->lease;
-    }
-    if (elapse__has_destructor(&ended->destructor))
-        note_destroying(shard, task, ended);
+    if (task->extra != NULL)
+        note_ended(shard, task, reason, ended);
     if (task->waited)
         elapse__condition_broadcast(&shard->ended);
-    ended->context = task->context;
-    ended->reason = reason;
     elapse__task_revoke(task);
     if (task->state == ELAPSE__TASK_PENDING && elapse__by_wall_clock(task))
         unlink_by_wall_clock(shard, task, task->extra->recurrence->unplaced);
@@ -267,7 +297,7 @@ void elapse__shard_note_moved(struct elapse__task *task, uint64_t deadline_ns)
 {
     struct elapse__recurrence *recurrence = elapse__recurrence_of(task);
     if (task->extra != NULL)
-        task->extra->noted_tick = 0;
+        task->extra->noted = false;
     if (recurrence != NULL) {
         recurrence->occurrence_ns = deadline_ns;
         recurrence->missed = 0;

@@ -8,12 +8,12 @@
 #include "shard_deadline.h"
 
 /* What a task leaves behind when it ends. elapse__ended_task_dispose in callback.h releases it,
- * without the lock. */
+ * without the lock. Begin with elapse__ended_task_init. */
 struct elapse__ended_task {
+    struct elapse__task_extra *extra; /* NULL: nothing is left, and no other field is set */
     struct elapse__destructor destructor;
     void *context;
     enum elapse_end reason;
-    struct elapse__task_extra *extra;
     struct elapse__recurrence *recurrence;
     struct elapse__lease *lease;
     struct elapse__key *key; /* or NULL; it names no task any more, and is not in the index */
@@ -28,12 +28,22 @@ struct elapse__ended_task {
     bool waited;                 /* a thread waits until the destructor has returned */
 };
 
+/* Notes that no task has ended. To set all the fields to 0 costs more than any other part of a
+ * cancel, and most tasks leave nothing behind (docs/decisions/0006-scheduler.md). */
+static inline void elapse__ended_task_init(struct elapse__ended_task *ended)
+{
+    ended->extra = NULL;
+}
+
 /* Counts a task as pending. Returns false, and does not count it, if that would exceed the limit.
  */
 bool elapse__shard_count_pending(struct elapse__shard *shard);
 
 /* Counts a task as not pending any more. */
 void elapse__shard_uncount_pending(struct elapse__shard *shard);
+
+/* Sets cascade_tick to the time from which timers of the wheel can be cascaded ahead. */
+void elapse__shard_note_cascade(struct elapse__shard *shard);
 
 /* Puts the task's timer into its wheel: the task is PENDING. The caller wakes the clock thread
  * after it has released the lock; see sleeper.h for the order of these accesses. */

@@ -18,6 +18,9 @@
  * its own tick is earlier. Any thread may set the alarms; it holds `lock` meanwhile. An alarm wakes
  * the clock thread by itself, so no thread has to wake another.
  *
+ * A shard's `cascade_tick`, from which timers can be cascaded ahead, is handled as its wake_tick:
+ * (2) reads both, (3) may lower both, and the tick of (4) is the earlier one.
+ *
  * When the wall clock is set, its alarm goes off. The clock thread then reads the clock again.
  *
  * A kick wakes the clock thread for another reason than a deadline: there is room in the work queue

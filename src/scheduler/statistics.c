@@ -36,7 +36,7 @@ void elapse_scheduler_statistics(struct elapse_scheduler *scheduler,
     }
     statistics->held_back = atomic_load(&scheduler->held_back);
     statistics->refused_threads = atomic_load(&scheduler->refused_threads);
-    statistics->workers = atomic_load(&scheduler->worker_count);
+    statistics->workers = elapse__work_queue_workers(&scheduler->queue);
 }
 
 uint64_t elapse_statistics_lateness_ns(const struct elapse_statistics *statistics, double quantile)

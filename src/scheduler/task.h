@@ -107,8 +107,9 @@ struct elapse__task_extra {
     struct elapse__key *key;               /* NULL: no key */
     struct elapse__recurrence *recurrence; /* NULL: it runs once, by the monotonic clock */
     struct elapse__lease *lease;           /* NULL: the scheduler has no leases */
-    uint64_t noted_tick; /* the deadline of a task that was WAITING; 0: the timer has it */
-    bool replaced;       /* while RUNNING and `cancelled`: because another task has taken its key */
+    uint64_t noted_tick;                   /* if `noted`: the deadline of a task that was WAITING */
+    bool noted;                            /* otherwise the timer has it */
+    bool replaced; /* while RUNNING and `cancelled`: because another task has taken its key */
 };
 
 struct elapse__task {

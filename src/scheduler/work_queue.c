@@ -29,7 +29,11 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
                                           const struct elapse_allocator *memory)
 {
     ELAPSE__ASSERT_THAT(capacity, >, 0);
-    *queue = (struct elapse__work_queue){.capacity = capacity};
+    *queue = (struct elapse__work_queue){
+        .capacity = capacity,
+        .idle_ns = ELAPSE__OS_NEVER,
+        .left = ELAPSE__NO_WORKER,
+    };
     queue->ring =
         elapse__allocate(memory, _Alignof(struct elapse__queued), capacity * sizeof *queue->ring);
     if (queue->ring == NULL)
@@ -55,6 +59,16 @@ void elapse__work_queue_free(struct elapse__work_queue *queue,
     elapse__condition_free(&queue->filled);
     elapse__lock_free(&queue->lock);
     elapse__release(memory, queue->ring, queue->capacity * sizeof *queue->ring);
+}
+
+void elapse__work_queue_let_leave(struct elapse__work_queue *queue, uint64_t idle_ns, unsigned stay)
+{
+    lock_queue(queue);
+    ELAPSE__ASSERT_THAT(idle_ns, >, 0);
+    ELAPSE__ASSERT_THAT(queue->idle, ==, 0);
+    queue->idle_ns = idle_ns;
+    queue->stay = stay;
+    unlock_queue(queue);
 }
 
 unsigned elapse__work_queue_room(struct elapse__work_queue *queue)
@@ -107,15 +121,33 @@ unsigned elapse__work_queue_without_worker(struct elapse__work_queue *queue)
     return without;
 }
 
-void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made)
+void elapse__work_queue_expect_worker(struct elapse__work_queue *queue)
 {
     lock_queue(queue);
-    ELAPSE__ASSERT(made || queue->idle > 0);
-    if (made)
-        queue->idle++;
-    else
-        queue->idle--;
+    ELAPSE__ASSERT(!queue->making);
+    queue->making = true;
+    queue->idle++;
     unlock_queue(queue);
+}
+
+void elapse__work_queue_worker_made(struct elapse__work_queue *queue, bool made)
+{
+    lock_queue(queue);
+    ELAPSE__ASSERT(queue->making);
+    queue->making = false;
+    if (!made) {
+        ELAPSE__ASSERT_THAT(queue->idle, >, 0);
+        queue->idle--;
+    }
+    unlock_queue(queue);
+}
+
+unsigned elapse__work_queue_workers(struct elapse__work_queue *queue)
+{
+    lock_queue(queue);
+    unsigned workers = queue->idle + queue->busy;
+    unlock_queue(queue);
+    return workers;
 }
 
 /* Requires the lock. */
@@ -124,28 +156,75 @@ static bool is_quiet(const struct elapse__work_queue *queue)
     return queue->busy == 0 && (queue->count == 0 || queue->ending);
 }
 
-bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
+/* Counts the worker as idle again. Requires the lock. */
+static void come_back(struct elapse__work_queue *queue, struct elapse__worker *worker)
+{
+    if (!worker->busy)
+        return;
+    ELAPSE__ASSERT_THAT(queue->busy, >, 0);
+    worker->busy = false;
+    queue->busy--;
+    queue->idle++;
+    if (is_quiet(queue))
+        elapse__condition_broadcast(&queue->quiet);
+}
+
+/* Returns until when a worker waits that is idle from now on. */
+static uint64_t idle_until_ns(const struct elapse__work_queue *queue)
+{
+    if (queue->idle_ns == ELAPSE__OS_NEVER)
+        return ELAPSE__OS_NEVER;
+    return elapse_deadline_after(elapse__os->clock_ns(ELAPSE__OS_MONOTONIC), queue->idle_ns);
+}
+
+/* Waits until there is a handle, or the queue is ending. Returns false if the worker must leave
+ * because it was idle for too long. Requires the lock, and releases it meanwhile. */
+static bool wait_until_filled(struct elapse__work_queue *queue)
+{
+    if (queue->count > 0 || queue->ending)
+        return true;
+    uint64_t until_ns = idle_until_ns(queue);
+    while (queue->count == 0 && !queue->ending) {
+        queue->asleep++;
+        check(queue);
+        bool in_time = elapse__condition_wait_at_most(&queue->filled, &queue->lock, until_ns);
+        ELAPSE__ASSERT_THAT(queue->asleep, >, 0);
+        queue->asleep--;
+        queue->waking = false;
+        if (in_time || queue->count > 0 || queue->ending)
+            continue;
+        if (queue->making)
+            until_ns = idle_until_ns(queue);
+        else if (queue->idle + queue->busy > queue->stay)
+            return false;
+        else
+            until_ns = ELAPSE__OS_NEVER; /* it stays, and need not wake up for that again */
+    }
+    return true;
+}
+
+/* The worker does not count any more. Requires the lock. */
+static void let_leave(struct elapse__work_queue *queue, struct elapse__worker *worker)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&queue->lock);
+    ELAPSE__ASSERT_THAT(queue->count, ==, 0);
+    ELAPSE__ASSERT_THAT(queue->idle, >, 0);
+    ELAPSE__ASSERT(!queue->making);
+    queue->idle--;
+    worker->left = true;
+    worker->to_join = queue->left;
+    queue->left = worker->number;
+}
+
+bool elapse__work_queue_take(struct elapse__work_queue *queue, struct elapse__worker *worker,
                              struct elapse__queued *queued, bool *kick)
 {
     *kick = false;
     lock_queue(queue);
-    if (*busy) {
-        ELAPSE__ASSERT_THAT(queue->busy, >, 0);
-        queue->busy--;
-        queue->idle++;
-        if (is_quiet(queue))
-            elapse__condition_broadcast(&queue->quiet);
-    }
-    *busy = false;
-    while (queue->count == 0 && !queue->ending) {
-        queue->asleep++;
-        check(queue);
-        elapse__condition_wait(&queue->filled, &queue->lock);
-        ELAPSE__ASSERT_THAT(queue->asleep, >, 0);
-        queue->asleep--;
-        queue->waking = false;
-    }
-    if (!queue->ending) {
+    come_back(queue, worker);
+    if (!wait_until_filled(queue)) {
+        let_leave(queue, worker);
+    } else if (!queue->ending) {
         ELAPSE__ASSERT_THAT(queue->count, >, 0);
         ELAPSE__ASSERT_THAT(queue->idle, >, 0);
         *queued = queue->ring[queue->first];
@@ -153,7 +232,7 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
         queue->count--;
         queue->busy++;
         queue->idle--;
-        *busy = true;
+        worker->busy = true;
         *kick = queue->clock_waits && queue->count <= queue->capacity / 2;
         if (*kick)
             queue->clock_waits = false;
@@ -162,7 +241,16 @@ bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
     unlock_queue(queue);
     if (wake)
         elapse__condition_signal(&queue->filled);
-    return *busy;
+    return worker->busy;
+}
+
+unsigned elapse__work_queue_take_left(struct elapse__work_queue *queue)
+{
+    lock_queue(queue);
+    unsigned left = queue->left;
+    queue->left = ELAPSE__NO_WORKER;
+    unlock_queue(queue);
+    return left;
 }
 
 bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t until_ns)
@@ -176,10 +264,21 @@ bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t un
     return quiet;
 }
 
-void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending)
+void elapse__work_queue_end(struct elapse__work_queue *queue)
 {
     lock_queue(queue);
-    queue->ending = ending;
+    queue->ending = true;
     elapse__condition_broadcast(&queue->filled);
+    unlock_queue(queue);
+}
+
+void elapse__work_queue_forget_workers(struct elapse__work_queue *queue)
+{
+    lock_queue(queue);
+    ELAPSE__ASSERT_THAT(queue->busy, ==, 0);
+    ELAPSE__ASSERT_THAT(queue->asleep, ==, 0);
+    ELAPSE__ASSERT_THAT(queue->left, ==, ELAPSE__NO_WORKER);
+    queue->idle = 0;
+    queue->ending = false;
     unlock_queue(queue);
 }

@@ -9,9 +9,25 @@
  *
  * The queue is full: the clock thread leaves due tasks in their shards (back-pressure) and sleeps
  * until the worker that frees half of the queue wakes it.
+ *
+ * A worker that has waited for long enough leaves, if more workers are left than must stay. It
+ * decides so with the lock held, while the queue is empty, and stops counting in the same step: a
+ * handle that is put in later has another worker, or one is made for it. A worker that must stay
+ * then waits without a time limit, so nobody wakes up again and again for nothing.
+ *
+ * Somebody has to join the thread of a worker that has left. The next worker that leaves does so,
+ * before its thread ends:
+ *
+ *      left -> 7    7 leaves: nobody has left before
+ *      left -> 3    3 leaves and joins 7
+ *      left -> 5    5 leaves and joins 3: so all but one are joined, and their stacks are free
+ *
+ * The last one is joined by close, or when its number is needed for a new worker.
  */
 #ifndef ELAPSE__WORK_QUEUE_H
 #define ELAPSE__WORK_QUEUE_H
+
+#include <limits.h>
 
 #include <elapse/scheduler.h>
 
@@ -24,6 +40,17 @@ struct elapse__queued {
     uint32_t number; /* what the task has as its queue_number while this place counts */
 };
 
+/* The number of no worker. */
+#define ELAPSE__NO_WORKER UINT_MAX
+
+/* A worker, as the queue sees it. */
+struct elapse__worker {
+    unsigned number;  /* no other worker has it at the same time */
+    bool busy;        /* it has taken a handle, and has not come back */
+    bool left;        /* it was idle for too long, and does not count any more */
+    unsigned to_join; /* if it has left: the worker that it must join; or ELAPSE__NO_WORKER */
+};
+
 struct elapse__work_queue {
     struct elapse__lock lock;
     struct elapse__condition filled; /* there is a handle to take, or the queue is ending */
@@ -31,6 +58,9 @@ struct elapse__work_queue {
 
     struct elapse__queued *ring; /* `capacity` places; never changes */
     unsigned capacity;           /* never changes */
+    unsigned stay;               /* at least so many workers stay; set once */
+    uint64_t idle_ns; /* a worker leaves that was idle for so long; ELAPSE__OS_NEVER: none does; set
+                         once */
 
     /* The lock guards everything from here on. */
     unsigned first;   /* the place of the handle that is taken next */
@@ -40,7 +70,9 @@ struct elapse__work_queue {
     bool waking;      /* one of these was woken and does not have the lock yet */
     unsigned busy;    /* workers that have a task */
     bool clock_waits; /* the clock thread must be kicked once half of the queue is free */
+    bool making;      /* a worker is being made: its thread may not be known yet */
     bool ending;      /* workers must leave */
+    unsigned left;    /* the worker that left last and is not joined; or ELAPSE__NO_WORKER */
 };
 
 /* Makes an empty queue. Returns MEMORY, or SYSTEM if the system has no lock to give; nothing is
@@ -49,6 +81,11 @@ enum elapse_error elapse__work_queue_init(struct elapse__work_queue *queue, unsi
                                           const struct elapse_allocator *memory);
 void elapse__work_queue_free(struct elapse__work_queue *queue,
                              const struct elapse_allocator *memory);
+
+/* Lets workers leave that were idle for `idle_ns`, as long as `stay` of them stay. Requires that
+ * there is no worker yet. */
+void elapse__work_queue_let_leave(struct elapse__work_queue *queue, uint64_t idle_ns,
+                                  unsigned stay);
 
 /* Returns the number of free places. Only the thread that puts handles in may call it, because only
  * that thread makes them fewer. If there are none, a worker will kick the clock thread once half of
@@ -63,22 +100,34 @@ unsigned elapse__work_queue_put(struct elapse__work_queue *queue,
 /* Returns how many more handles are queued than there are idle workers. */
 unsigned elapse__work_queue_without_worker(struct elapse__work_queue *queue);
 
-/* Counts a worker that is about to be made; not `made`: one that could not be made, or has left. */
-void elapse__work_queue_count_worker(struct elapse__work_queue *queue, bool made);
+/* Counts a worker that is about to be made. No worker leaves until it is known whether it was. */
+void elapse__work_queue_expect_worker(struct elapse__work_queue *queue);
 
-/* Waits for a handle and takes it, for a worker. `*busy`: the worker has finished the task that it
- * took before. Returns false when the worker must leave. `*kick`: the worker must kick the clock
- * thread. */
-bool elapse__work_queue_take(struct elapse__work_queue *queue, bool *busy,
+/* Tells whether the worker that was counted has been made. */
+void elapse__work_queue_worker_made(struct elapse__work_queue *queue, bool made);
+
+/* Returns how many workers there are, those that are being made included. */
+unsigned elapse__work_queue_workers(struct elapse__work_queue *queue);
+
+/* Waits for a handle and takes it, for a worker. Returns false when the worker must leave. `*kick`:
+ * the worker must kick the clock thread. */
+bool elapse__work_queue_take(struct elapse__work_queue *queue, struct elapse__worker *worker,
                              struct elapse__queued *queued, bool *kick);
+
+/* Returns the worker that left last, which the caller must join, or ELAPSE__NO_WORKER. All that
+ * left before it have been joined when it has been. */
+unsigned elapse__work_queue_take_left(struct elapse__work_queue *queue);
 
 /* Waits until no worker is busy, and the queue is empty or ending, but no longer than until
  * `until_ns` by the monotonic clock; ELAPSE_NEVER: without end. Returns false when that time has
  * come. */
 bool elapse__work_queue_wait_quiet(struct elapse__work_queue *queue, uint64_t until_ns);
 
-/* Makes the workers leave; not `ending`: lets new workers stay again. Handles that are queued stay
- * in the queue, and no worker takes them. */
-void elapse__work_queue_end(struct elapse__work_queue *queue, bool ending);
+/* Makes the workers leave. Handles that are queued stay in the queue, and no worker takes them. */
+void elapse__work_queue_end(struct elapse__work_queue *queue);
+
+/* Counts no worker any more, and lets new workers stay. Requires that all of them have been joined.
+ */
+void elapse__work_queue_forget_workers(struct elapse__work_queue *queue);
 
 #endif

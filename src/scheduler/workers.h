@@ -6,11 +6,11 @@
 
 #include "scheduler.h"
 
-/* Makes a thread of this name (at most 15 characters) that runs `main(scheduler)`. All signals are
+/* Makes a thread of this name (at most 15 characters) that runs `main(argument)`. All signals are
  * blocked in it, so that the user's threads receive them. Returns false if there is no memory or
  * the system refuses the thread. */
 bool elapse__thread_make(struct elapse_scheduler *scheduler, struct elapse__os_thread *thread,
-                         const char *name, void *(*main)(void *scheduler));
+                         const char *name, void *(*main)(void *argument), void *argument);
 
 /* Makes `count` more workers, or as many as are allowed. Only the thread that puts into the work
  * queue may call it. Returns false if the system refused one; the others stay. */

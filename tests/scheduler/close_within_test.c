@@ -3,6 +3,8 @@
  */
 #include "fixture.h"
 
+#include <sched.h>
+
 #include "pulling.h"
 #include "recurring.h"
 
@@ -235,6 +237,75 @@ static void workers_run_everything(void **state)
     scheduler_end(scheduler);
 }
 
+/* A task that stays in its first run until its gate is open, and notes its intended times. */
+struct timed {
+    struct gate gate;
+    _Atomic uint64_t intended_ns[2];
+};
+
+static void note_intended(void *context, const struct elapse_run *run)
+{
+    struct timed *timed = context;
+    unsigned number = atomic_fetch_add(&timed->gate.entered, 1);
+
+    if (number < 2)
+        atomic_store(&timed->intended_ns[number], run->intended_ns);
+    while (!atomic_load(&timed->gate.open))
+        (void)sched_yield();
+}
+
+/* The far task has begun, so time in the shard has gone that far. The task that runs again because
+ * it was rescheduled is intended for a tick all the same, and for none behind the far one. */
+static void a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for(void **state)
+{
+    static struct timed timed;
+    static struct gate far_gate = {.open = true};
+    struct elapse_scheduler *scheduler = started_new(2);
+    struct elapse_task held = {.action = note_intended, .context = &timed};
+    struct elapse_task far = task_at_gate(&far_gate);
+    uint64_t far_ns = elapse_scheduler_now_ns(scheduler) + ELAPSE_HOUR_NS;
+
+    (void)state;
+    struct elapse_handle handle = schedule_after(scheduler, &held, 0);
+    wait_entered(&timed.gate, 1);
+    assert_int_equal(elapse_task_reschedule_after(scheduler, handle, ELAPSE_MINUTE_NS), ELAPSE_OK);
+    (void)schedule_at(scheduler, &far, far_ns);
+    assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
+    wait_entered(&far_gate, 1);
+    open_gate(&timed.gate);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
+                     ELAPSE_OK);
+    assert_int_equal(atomic_load(&timed.gate.entered), 2);
+    assert_int_equal(atomic_load(&timed.intended_ns[1]) % TICK_NS, 0);
+    assert_true(atomic_load(&timed.intended_ns[1]) > atomic_load(&timed.intended_ns[0]));
+    assert_true(atomic_load(&timed.intended_ns[1]) <= far_ns + TICK_NS);
+    scheduler_end(scheduler);
+}
+
+/* Also the tasks of workers that are about to begin one while the second call begins. */
+static void a_close_that_runs_everything_goes_on_to_do_so(void **state)
+{
+    static struct gate gate;
+    struct elapse_scheduler *scheduler = started_new(1);
+    struct elapse_task held = task_at_gate(&gate);
+    struct elapse_task far = task_with_end('f');
+
+    (void)state;
+    (void)schedule_after(scheduler, &held, 0);
+    wait_entered(&gate, 1);
+    far.recurrence = ELAPSE_RECUR_PERIOD;
+    far.period_ns = ELAPSE_HOUR_NS;
+    (void)schedule_after(scheduler, &far, ELAPSE_HOUR_NS);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(close_within(scheduler, ELAPSE_CLOSE_RUN_ALL, 0), ELAPSE_ERROR_TIMEOUT);
+    open_gate(&gate);
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_RUN_ALL, NULL, NULL),
+                     ELAPSE_OK);
+    expect_runs("f");
+    assert_int_equal(ends_of('f'), 1);
+    scheduler_end(scheduler);
+}
+
 static void it_is_refused_in_pull_mode(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
@@ -256,6 +327,8 @@ int main(void)
         cmocka_unit_test(everything_runs_once_in_order_of_deadline),
         cmocka_unit_test(tasks_by_the_wall_clock_run_too),
         cmocka_unit_test(workers_run_everything),
+        cmocka_unit_test(a_run_that_closing_repeats_is_intended_for_a_time_that_was_asked_for),
+        cmocka_unit_test(a_close_that_runs_everything_goes_on_to_do_so),
         cmocka_unit_test(it_is_refused_in_pull_mode),
     };
 

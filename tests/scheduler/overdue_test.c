@@ -82,6 +82,28 @@ static void a_task_that_waits_for_its_key_is_overdue(void **state)
     scheduler_end(scheduler);
 }
 
+/* Tick 0 is a deadline like any other. */
+static void a_task_that_has_waited_for_its_key_keeps_its_deadline(void **state)
+{
+    (void)state;
+    for (uint64_t tick = 0; tick < 3; tick++) {
+        struct elapse_scheduler *scheduler = pull_new();
+        struct elapse_task first = task_with_key('a', "key", ELAPSE_KEY_REPLACE);
+        struct elapse_task second = task_with_key('b', "key", ELAPSE_KEY_REPLACE);
+
+        (void)schedule_at(scheduler, &first, 0);
+        struct elapse_taken taken = take(scheduler, 'a');
+        (void)schedule_at(scheduler, &second, T(tick));
+        go_to(scheduler, T(5));
+        expect_nothing(scheduler);
+        done(scheduler, &taken);
+        taken = take(scheduler, 'b');
+        assert_int_equal(taken.run.intended_ns, T(tick));
+        done(scheduler, &taken);
+        scheduler_end(scheduler);
+    }
+}
+
 static void completed_counts_the_actions_that_have_returned(void **state)
 {
     struct elapse_scheduler *scheduler = pull_new();
@@ -104,6 +126,25 @@ static void completed_counts_the_actions_that_have_returned(void **state)
 }
 
 /* The only worker is held. The queue takes two tasks, the third stays in its wheel. */
+/* Nobody looks at the wheel any more, in which its timer may still be. */
+static void nothing_is_overdue_once_all_tasks_are_gone(void **state)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_task task = task_named('a');
+
+    (void)state;
+    fake_os_begin();
+    elapse_scheduler_options_init(&options);
+    options.shards = 1;
+    struct elapse_scheduler *scheduler = scheduler_new(&options);
+    (void)schedule_at(scheduler, &task, FAKE_MONOTONIC_NS + T(1));
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    fake_os_advance(ELAPSE_HOUR_NS);
+    expect_overdue(scheduler, 0);
+    scheduler_end(scheduler);
+    fake_os_end();
+}
+
 static void tasks_behind_a_slow_action_are_overdue(void **state)
 {
     static struct gate gate;
@@ -143,7 +184,9 @@ int main(void)
         cmocka_unit_test(a_task_that_nobody_takes_grows_overdue),
         cmocka_unit_test(a_task_by_the_wall_clock_is_overdue_by_that_clock),
         cmocka_unit_test(a_task_that_waits_for_its_key_is_overdue),
+        cmocka_unit_test(a_task_that_has_waited_for_its_key_keeps_its_deadline),
         cmocka_unit_test(completed_counts_the_actions_that_have_returned),
+        cmocka_unit_test(nothing_is_overdue_once_all_tasks_are_gone),
         cmocka_unit_test(tasks_behind_a_slow_action_are_overdue),
     };
 

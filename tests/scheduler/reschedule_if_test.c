@@ -107,6 +107,25 @@ static void a_running_task_without_another_run_can_only_become_due_earlier(void 
 
 /* Run at 10 with a period of 10, asked at 12: the next occurrence is at 20; with AFTER_EACH it
  * would be at 22. */
+static void a_running_task_is_compared_with_the_period_that_it_was_given(void **state)
+{
+    struct elapse_scheduler *scheduler = pull_new();
+    struct elapse_task task = recurring('a', ELAPSE_RECUR_AFTER_EACH, T(100), ELAPSE_MISSED_SKIP);
+    struct elapse_handle handle = schedule_at(scheduler, &task, T(10));
+    struct elapse_taken taken;
+
+    (void)state;
+    go_to(scheduler, T(10));
+    taken = take(scheduler, 'a');
+    assert_int_equal(elapse_task_change_period(scheduler, handle, T(10)), ELAPSE_OK);
+    earlier(scheduler, handle, T(50), false); /* it would be due at 20 */
+    later(scheduler, handle, T(50), true);
+    done(scheduler, &taken);
+    go_to(scheduler, T(50));
+    expect_taken(scheduler, "a");
+    scheduler_end(scheduler);
+}
+
 static void a_running_task_that_recurs_is_compared_with_its_next_occurrence(void **state)
 {
     (void)state;
@@ -196,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_pending_task_moves_in_one_direction),
         cmocka_unit_test(a_delay_counts_from_now),
         cmocka_unit_test(a_running_task_without_another_run_can_only_become_due_earlier),
+        cmocka_unit_test(a_running_task_is_compared_with_the_period_that_it_was_given),
         cmocka_unit_test(a_running_task_that_recurs_is_compared_with_its_next_occurrence),
         cmocka_unit_test(a_task_that_is_due_keeps_its_turn),
         cmocka_unit_test(what_cannot_be_moved_is_refused),

@@ -210,3 +210,63 @@ mutant key_is_free_during_the_destructor src/scheduler/key_index.h \
 mutant trim_keeps_the_key_index src/scheduler/trim.c \
     '    } while (!joined || segment != NULL);' \
     '    } while (false);'
+
+# ---- workers that leave ----
+
+mutant worker_that_stays_wakes_up_again src/scheduler/work_queue.c \
+    '            until_ns = ELAPSE__OS_NEVER; /* it stays' \
+    '            until_ns = idle_until_ns(queue); /* it stays'
+mutant fewer_workers_stay_than_must src/scheduler/work_queue.c \
+    'queue->idle + queue->busy > queue->stay' \
+    'queue->idle + queue->busy >= queue->stay'
+mutant worker_leaves_although_a_task_has_come src/scheduler/work_queue.c \
+    'if (in_time || queue->count > 0 || queue->ending)' \
+    'if (in_time || queue->ending)'
+mutant worker_leaves_while_another_is_being_made src/scheduler/work_queue.c \
+    '        if (queue->making)
+            until_ns = idle_until_ns(queue);
+        else if' \
+    '        if'
+mutant worker_that_has_left_counts_as_idle src/scheduler/work_queue.c \
+    '    queue->idle--;
+    worker->left = true;' \
+    '    worker->left = true;'
+mutant worker_that_leaves_joins_nobody src/scheduler/workers.c \
+    '    join_worker(scheduler, worker.to_join);' \
+    ''
+mutant close_joins_none_that_have_left src/scheduler/workers.c \
+    '    join_worker(scheduler, elapse__work_queue_take_left(&scheduler->queue));' \
+    ''
+
+# ---- closing ----
+
+mutant close_forgets_that_all_are_to_run src/scheduler/close.c \
+    'close_shards(scheduler, scheduler->runs_all); /*' \
+    'close_shards(scheduler, false); /*'
+mutant ended_task_counts_as_overdue src/scheduler/due_list.c \
+    'if (shard->pending == 0)' \
+    'if (false)'
+
+# ---- cascades ahead of time ----
+
+mutant shards_never_cascade_ahead src/scheduler/clock_thread.c \
+    'shard->cascades_ahead = !shard->closed;' \
+    'shard->cascades_ahead = false;'
+mutant sleeps_through_a_cascade src/scheduler/clock_thread.c \
+    'until.monotonic = cascade_tick < until.monotonic ? cascade_tick : until.monotonic;' \
+    '(void)cascade_tick;'
+mutant cascade_tick_not_announced src/scheduler/shard.h \
+    'return cascade_tick < tick ? cascade_tick : tick;' \
+    'return cascade_tick < 1 ? cascade_tick : tick;'
+mutant cascade_tick_not_noted_by_starts src/scheduler/shard_steps.c \
+    'if (task->index % STARTS_PER_LOOK == 0)' \
+    'if (false)'
+
+# ---- what fuzzing has found ----
+
+mutant change_of_a_running_task_is_not_compared src/scheduler/shard_change.c \
+    'if (recurrence.changed)' \
+    'if (false)'
+mutant first_tick_is_not_noted src/scheduler/shard_deadline.c \
+    'task->extra->noted)' \
+    'task->extra->noted && task->extra->noted_tick != 0)'

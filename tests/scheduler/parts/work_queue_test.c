@@ -1,6 +1,6 @@
 /*
- * The work queue by itself: its ring, and that putting in more handles than there are free places
- * is caught in a build with assertions.
+ * The work queue by itself: its ring, workers that leave, and that putting in more handles than
+ * there are free places is caught in a build with assertions.
  */
 #include "part.h"
 
@@ -38,12 +38,12 @@ static struct elapse__queued queued_of(uint32_t number)
 }
 
 /* Takes a handle as a worker does that was not busy. Returns its number. */
-static uint32_t take(struct fixture *fixture, bool *busy)
+static uint32_t take(struct fixture *fixture, struct elapse__worker *worker)
 {
     struct elapse__queued queued = {{0, 0, 0}, 0};
     bool kick;
 
-    assert_true(elapse__work_queue_take(&fixture->queue, busy, &queued, &kick));
+    assert_true(elapse__work_queue_take(&fixture->queue, worker, &queued, &kick));
     assert_int_equal(queued.handle.generation, queued.handle.index + 1);
     assert_int_equal(queued.number, queued.handle.index + 2);
     return queued.handle.index;
@@ -52,13 +52,14 @@ static uint32_t take(struct fixture *fixture, bool *busy)
 static void handles_come_out_in_the_order_they_went_in(void **state)
 {
     struct fixture fixture;
-    bool busy = false;
+    struct elapse__worker worker = {0};
     uint32_t put = 0;
     uint32_t taken = 0;
 
     (void)state;
     begin(&fixture, 3);
-    elapse__work_queue_count_worker(&fixture.queue, true);
+    elapse__work_queue_expect_worker(&fixture.queue);
+    elapse__work_queue_worker_made(&fixture.queue, true);
     for (unsigned round = 0; round < 20; round++) {
         unsigned count = round % 3 + 1;
 
@@ -69,13 +70,128 @@ static void handles_come_out_in_the_order_they_went_in(void **state)
             (void)elapse__work_queue_put(&fixture.queue, &queued, 1);
         }
         for (unsigned i = 0; i < count; i++, taken++)
-            assert_int_equal(take(&fixture, &busy), taken);
+            assert_int_equal(take(&fixture, &worker), taken);
     }
-    elapse__work_queue_end(&fixture.queue, true);
-    assert_false(elapse__work_queue_take(&fixture.queue, &busy,
+    elapse__work_queue_end(&fixture.queue);
+    assert_false(elapse__work_queue_take(&fixture.queue, &worker,
                                          &(struct elapse__queued){{0, 0, 0}, 0}, &(bool){false}));
-    elapse__work_queue_count_worker(&fixture.queue, false);
+    elapse__work_queue_forget_workers(&fixture.queue);
     end(&fixture);
+}
+
+/* ---- workers that leave ---- */
+
+/* During a wait something is done to this queue: it gets a handle, or at the second wait the worker
+ * that is being made is. */
+static struct elapse__work_queue *waited_for;
+static unsigned waits;
+
+/* In place of waiting: the time has come at once. */
+static bool time_out(struct elapse__condition *condition, struct elapse__lock *lock,
+                     uint64_t until_ns)
+{
+    struct elapse__work_queue *queue = waited_for;
+
+    (void)condition;
+    (void)until_ns;
+    waits++;
+    if (queue == NULL || (queue->making && waits == 1))
+        return false;
+    waited_for = NULL;
+    (void)pthread_mutex_unlock(&lock->mutex);
+    if (queue->making) {
+        elapse__work_queue_worker_made(queue, true);
+    } else {
+        struct elapse__queued queued = queued_of(7);
+        (void)elapse__work_queue_put(queue, &queued, 1);
+    }
+    (void)pthread_mutex_lock(&lock->mutex);
+    return false;
+}
+
+/* Makes a queue with `workers` workers that all but one leave as soon as they wait. */
+static void begin_leaving(struct fixture *fixture, unsigned workers)
+{
+    static struct elapse__os os;
+
+    os = elapse__os_linux;
+    os.condition_wait_until = time_out;
+    elapse__os = &os;
+    waits = 0;
+    waited_for = NULL;
+    begin(fixture, 3);
+    elapse__work_queue_let_leave(&fixture->queue, ELAPSE_SECOND_NS, 1);
+    for (unsigned i = 0; i < workers; i++) {
+        elapse__work_queue_expect_worker(&fixture->queue);
+        elapse__work_queue_worker_made(&fixture->queue, true);
+    }
+}
+
+static void end_leaving(struct fixture *fixture)
+{
+    (void)elapse__work_queue_take_left(&fixture->queue);
+    elapse__work_queue_forget_workers(&fixture->queue);
+    elapse__os = &elapse__os_linux;
+    end(fixture);
+}
+
+static bool leaves(struct fixture *fixture, struct elapse__worker *worker)
+{
+    struct elapse__queued queued;
+    bool kick;
+
+    return !elapse__work_queue_take(&fixture->queue, worker, &queued, &kick) && worker->left;
+}
+
+static void each_worker_that_leaves_joins_the_one_before_it(void **state)
+{
+    struct fixture fixture;
+    struct elapse__worker workers[] = {{.number = 7}, {.number = 3}, {.number = 5}};
+
+    (void)state;
+    begin_leaving(&fixture, 4);
+    assert_true(leaves(&fixture, &workers[0]));
+    assert_int_equal(workers[0].to_join, ELAPSE__NO_WORKER);
+    assert_true(leaves(&fixture, &workers[1]));
+    assert_int_equal(workers[1].to_join, 7);
+    assert_true(leaves(&fixture, &workers[2]));
+    assert_int_equal(workers[2].to_join, 3);
+    assert_int_equal(elapse__work_queue_workers(&fixture.queue), 1);
+    assert_int_equal(elapse__work_queue_take_left(&fixture.queue), 5);
+    assert_int_equal(elapse__work_queue_take_left(&fixture.queue), ELAPSE__NO_WORKER);
+    end_leaving(&fixture);
+}
+
+static void a_worker_whose_time_is_up_takes_a_task_that_has_come(void **state)
+{
+    struct fixture fixture;
+    struct elapse__worker worker = {.number = 0};
+
+    (void)state;
+    begin_leaving(&fixture, 2);
+    waited_for = &fixture.queue;
+    assert_int_equal(take(&fixture, &worker), 7);
+    assert_false(worker.left);
+    assert_int_equal(waits, 1);
+    assert_int_equal(elapse__work_queue_workers(&fixture.queue), 2);
+    assert_true(leaves(&fixture, &worker)); /* it comes back, and nothing comes */
+    end_leaving(&fixture);
+}
+
+/* Its thread might have to be joined before it is known. */
+static void no_worker_leaves_while_another_is_being_made(void **state)
+{
+    struct fixture fixture;
+    struct elapse__worker worker = {.number = 0};
+
+    (void)state;
+    begin_leaving(&fixture, 2);
+    elapse__work_queue_expect_worker(&fixture.queue);
+    waited_for = &fixture.queue;
+    assert_true(leaves(&fixture, &worker));
+    assert_int_equal(waits, 2); /* at the end of the first wait it was being made */
+    assert_int_equal(elapse__work_queue_workers(&fixture.queue), 2);
+    end_leaving(&fixture);
 }
 
 #ifdef ELAPSE__ASSERTIONS
@@ -130,6 +246,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handles_come_out_in_the_order_they_went_in),
+        cmocka_unit_test(each_worker_that_leaves_joins_the_one_before_it),
+        cmocka_unit_test(a_worker_whose_time_is_up_takes_a_task_that_has_come),
+        cmocka_unit_test(no_worker_leaves_while_another_is_being_made),
         cmocka_unit_test(more_handles_than_places_stop_the_program_with_a_message),
     };
 

@@ -32,7 +32,7 @@
  *   MUTANT_TWO_SLEEP         the turn is taken although another thread has it
  *   MUTANT_NO_ANNOUNCE       schedule does not see to the alarms
  *   MUTANT_START_NOT_ARMED   start does not set the alarms
- *   MUTANT_NOT_ARMED         a take that does not wait does not set the alarms
+ *   MUTANT_NOT_ARMED         goes round: a take that does not wait does not set the alarms
  *   MUTANT_ALARM_ROBBED      it does so while somebody sleeps
  *   MUTANT_ALARM_NO_PREPARE  and without making armed_tick NEVER
  *   MUTANT_ALARM_EARLY       and looks for the earliest deadline before that
@@ -44,7 +44,7 @@
  *   MUTANT_CLOSE_SILENT      close does not leave the descriptor readable
  *   MUTANT_NOT_DONE          close does not wait until all that was taken is done
  *   MUTANT_TAKE_CLOSED       a task is taken out of a shard that is closed
- *   MUTANT_DUE_CLOSED        a thread that finds a due task in a shard that is closed looks again
+ *   MUTANT_DUE_CLOSED        goes round: a thread that finds a due task in a shard that is closed looks again
  */
 #define SLEEPER_GIVES_UP patience == TIMED -> gave_up = true
 #include "sleeper.pml"
@@ -502,9 +502,11 @@ init {
         if
         :: kind = CLOSED
         :: kind = CLOSED; by_descriptor = true
-        :: kind = TWO_TASKS
         :: kind = TWO_TASKS; by_descriptor = true
+#ifndef SHORT
         :: kind = THREE_TAKERS; takers = 3
+#endif
+        :: kind = TWO_TASKS
         fi;
         if
         :: kind == CLOSED && by_descriptor -> stage[0] = REFUSED

@@ -17,7 +17,7 @@
  *   MUTANT_NO_KICK           workers do not kick
  *   MUTANT_NO_KICKED_FLAG    a kick leaves no mark for the clock thread that is awake
  *   MUTANT_CLOCK_WAITS_LATE  clock_waits is set in a holding of the lock of its own
- *   MUTANT_FULL_AND_AWAKE    with the queue full the clock thread sleeps until the deadline of a task that is due
+ *   MUTANT_FULL_AND_AWAKE    goes round: with the queue full the clock thread sleeps until the deadline of a task that is due
  *   MUTANT_NO_WAKE_TICK      popping the last due task leaves wake_tick at NEVER when that was
  *                            not looked for: when the room ended with it
  *   MUTANT_NO_CHAIN          a worker that takes a handle does not wake the next for those left
@@ -37,8 +37,13 @@
 #endif
 #include "sleeper.pml"
 
+#ifdef SHORT
+#define TASKS    3
+#define EARLY    2 /* of them are there at the start */
+#else
 #define TASKS    4
-#define EARLY    3 /* of them are there at the start */
+#define EARLY    3
+#endif
 #define CAPACITY 2
 #define WORKERS  2
 #define DUE_TICK NOW_AT_START

@@ -16,7 +16,7 @@
  *   MUTANT_NO_SECOND_LOOK    wake_at does not look at armed_tick again under the lock
  *   MUTANT_SLEEP_ARMS_ALWAYS sleep does not look at what wake_at has armed since prepare
  *   MUTANT_NO_KICKED_FLAG    a kick leaves no mark for the clock thread that is awake
- *   MUTANT_STALE_WAKE_TICK   wake_tick stays as it was when all that is due was popped
+ *   MUTANT_STALE_WAKE_TICK   goes round: wake_tick stays as it was when all that is due was popped
  */
 #include "sleeper.pml"
 

@@ -251,7 +251,9 @@ inline reschedule(handle)
 
 active proctype reschedules()
 {
+#ifndef SHORT
     reschedule(0);
+#endif
     reschedule(0)
 }
 

@@ -21,7 +21,7 @@
  *   MUTANT_WALL_CLOCK_FIRST      it looks into the wall-clock wheel first, always
  *   MUTANT_ORDER_MONOTONIC_FIRST in order, tasks by the monotonic clock come first (fault 1)
  *   MUTANT_READ_BEFORE_LOCK      a thread reads the wall clock before it has the lock (fault 2)
- *   MUTANT_LOOKED_BEFORE         a thread goes on looking by the time that it read at first
+ *   MUTANT_LOOKED_BEFORE         goes round: a thread goes on looking by the time that it read at first
  *   MUTANT_NOT_FOLLOWED          the wheel stays as it is when the clock was set back
  *   MUTANT_NOT_CLIPPED           in order, a deadline counts that the clock was set back from
  *   MUTANT_STARTED_SILENTLY      a task that is started does not lower wake_tick

@@ -1,5 +1,8 @@
 #include "stress.h"
 
+/* After the values of enum elapse_end: of tasks whose destructor gets no reason. */
+enum { NO_REASON = ELAPSE_END_CLOSED + 1 };
+
 /* What the records add up to. */
 struct sums {
     uint64_t accepted;
@@ -9,6 +12,9 @@ struct sums {
     uint64_t replaced;         /* before they ran */
     uint64_t ran;              /* those that ended when a run did */
     uint64_t replaced_running; /* of these, those that a new task replaced meanwhile */
+    uint64_t with_destructor;
+    uint64_t handed_back_with;         /* of these */
+    uint64_t by_reason[NO_REASON + 1]; /* of tasks with a destructor that were not handed back */
 };
 
 static bool is_far(const struct round *round, struct record *record)
@@ -40,6 +46,8 @@ static void check_dropped(struct round *round, struct record *record)
 {
     const struct asked *asked = record_in_force(record);
     must(round->how != ELAPSE_CLOSE_HAND_BACK, round, record, "was dropped, not handed back");
+    must(round->how != ELAPSE_CLOSE_RUN_ALL || asked->low_ns == ELAPSE_NEVER, round, record,
+         "was dropped where all were to run");
     /* What recurs is due again and again. */
     if (record->recurrence != ELAPSE_RECUR_NEVER)
         return;
@@ -68,14 +76,26 @@ static void check_with_destructor(struct round *round, struct record *record, st
     sums->ran += end == (int)END_RAN;
     if (end == (int)END_DROPPED)
         check_dropped(round, record);
+    must(!record->tells_reason || handed_back == 1 ||
+             atomic_load(&record->reason) != (int)ELAPSE_END_KEPT_OUT,
+         round, record, "was accepted, and gets the reason that it was kept out");
+    sums->with_destructor++;
+    sums->handed_back_with += handed_back;
+    if (handed_back == 0)
+        sums->by_reason[record->tells_reason ? atomic_load(&record->reason) : NO_REASON]++;
     if (end != (int)END_RAN || record->recurrence == ELAPSE_RECUR_NEVER)
         return;
-    if (record_may_be_cancelled(record))
-        must(atomic_load(&record->cancelled) ||
-                 (record->key >= 0 && atomic_load(&round->key_cancelled[record->key])),
-             round, record, "ended although it recurs");
-    else
-        sums->replaced_running++;
+    int reason = atomic_load(&record->reason);
+    must(record->tells_reason, round, record, "recurs, and its destructor gets no reason");
+    must(reason != (int)ELAPSE_END_RAN || round->how == ELAPSE_CLOSE_RUN_ALL, round, record,
+         "was to run again, and ended as if it was not");
+    must(reason != (int)ELAPSE_END_CANCELLED || atomic_load(&record->cancelled) ||
+             (record->key >= 0 && record->key < KEYS &&
+              atomic_load(&round->key_cancelled[record->key])),
+         round, record, "was not cancelled, and gets that reason");
+    must(reason != (int)ELAPSE_END_REPLACED || key_is_replaced(round, record->key), round, record,
+         "was not replaced, and gets that reason");
+    sums->replaced_running += reason == (int)ELAPSE_END_REPLACED;
 }
 
 /* How it ended follows from what may happen to it: see stress.h. */
@@ -85,9 +105,11 @@ static void check_without(struct round *round, struct record *record, struct sum
     must(atomic_load(&record->destroyed) == 0, round, record, "has no destructor");
     if (atomic_load(&record->removed) + atomic_load(&record->handed_back) > 0)
         return;
-    /* What recurs ends with a run only if a cancel was answered that it is running. */
-    if (recurs ? atomic_load(&record->last_begin_ns) != ELAPSE_NEVER
-               : atomic_load(&record->runs) > 0) {
+    /* What recurs ends with a run only if a cancel was answered that it is running, or if closing
+     * has everything run for the last time. */
+    bool by_cancel = recurs && round->how != ELAPSE_CLOSE_RUN_ALL;
+    if (by_cancel ? atomic_load(&record->last_begin_ns) != ELAPSE_NEVER
+                  : atomic_load(&record->runs) > 0) {
         sums->ran++;
         return;
     }
@@ -103,7 +125,7 @@ static void check_accepted(struct round *round, struct record *record, struct su
 {
     uint32_t removed = atomic_load(&record->removed);
     uint32_t handed_back = atomic_load(&record->handed_back);
-    must(!atomic_load(&record->active), round, record, "runs after closing");
+    must(!atomic_load(&record->active) || round->lease_ns > 0, round, record, "runs after closing");
     must(record->recurrence != ELAPSE_RECUR_NEVER ||
              atomic_load(&record->runs) <= 1 + atomic_load(&record->rescheduled),
          round, record, "ran more often than it was to");
@@ -129,6 +151,11 @@ static void check_not_accepted(struct round *round, struct record *record)
          record, "was not accepted and was there");
     must(atomic_load(&record->destroyed) == kept_away, round, record,
          "was refused and destroyed, or kept away and not");
+    must(!kept_away || !record->tells_reason ||
+             atomic_load(&record->reason) == (int)ELAPSE_END_KEPT_OUT,
+         round, record, "was kept out, and gets another reason");
+    atomic_fetch_add(&round->counters->ends[ELAPSE_END_KEPT_OUT],
+                     kept_away && record->tells_reason);
 }
 
 static void check_statistics(struct round *round, const struct sums *sums,
@@ -141,6 +168,9 @@ static void check_statistics(struct round *round, const struct sums *sums,
     must(statistics->rescheduled == round->rescheduled, round, NULL, "statistics: rescheduled");
     must(statistics->begun == round->runs, round, NULL, "statistics: begun");
     must(statistics->begun == late, round, NULL, "statistics: lateness");
+    must(statistics->completed == round->runs, round, NULL, "statistics: completed");
+    must(statistics->workers == 0, round, NULL, "statistics: workers after closing");
+    must(statistics->oldest_overdue_ns == 0, round, NULL, "statistics: overdue after closing");
     must(statistics->removed == round->removed, round, NULL, "statistics: removed");
     must(statistics->handed_back == round->handed_back, round, NULL, "statistics: handed back");
     must(statistics->pending == 0, round, NULL, "statistics: pending after closing");
@@ -148,6 +178,14 @@ static void check_statistics(struct round *round, const struct sums *sums,
     must(statistics->dropped == sums->dropped, round, NULL, "statistics: dropped");
     must(statistics->replaced == sums->replaced + sums->replaced_running, round, NULL,
          "statistics: replaced");
+    uint64_t told = 0;
+    for (int reason = 0; reason <= NO_REASON; reason++) {
+        told += sums->by_reason[reason];
+        if (reason != NO_REASON)
+            atomic_fetch_add(&round->counters->ends[reason], sums->by_reason[reason]);
+    }
+    must(told + sums->handed_back_with == sums->with_destructor, round, NULL,
+         "the reasons that destructors get do not add up to the tasks that have one");
     must(sums->removed == round->removed && sums->handed_back == round->handed_back, round, NULL,
          "the records say otherwise what was removed or handed back");
     must(sums->accepted ==

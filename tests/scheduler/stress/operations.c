@@ -34,7 +34,7 @@ static uint64_t draw_deadline_ns(const struct round *round, struct random_source
 }
 
 /* A task whose handle is known; NULL if there is none yet. Mostly a recent one. */
-static struct record *draw_record(struct round *round, struct random_source *source)
+struct record *draw_record(struct round *round, struct random_source *source)
 {
     uint32_t count = atomic_load(&round->published_count);
     uint32_t back;
@@ -62,7 +62,12 @@ struct draft {
     char key[16];
 };
 
-static int draw_key(struct random_source *source)
+static bool is_plain(int key)
+{
+    return key >= KEYS && key < OWN_KEYS;
+}
+
+static int draw_key(const struct record *record, struct random_source *source)
 {
     switch (random_below(source, 12)) {
     case 0:
@@ -70,8 +75,10 @@ static int draw_key(struct random_source *source)
         return (int)random_below(source, 6); /* some that are wanted by all */
     case 2:
         return (int)random_below(source, KEYS);
-    case 3:
-        return KEYS + (int)random_below(source, PLAIN_KEYS);
+    case 3: /* with leases each task has a destructor, so that its end is known */
+        return record->round->lease_ns > 0 ? -1 : KEYS + (int)random_below(source, PLAIN_KEYS);
+    case 4:
+        return OWN_KEYS + (int)record->number;
     default:
         return -1;
     }
@@ -87,7 +94,7 @@ static bool may_recur(const struct record *record)
 static void draw_recurrence(struct draft *draft, struct record *record,
                             struct random_source *source)
 {
-    if (record->key >= KEYS || !may_recur(record) || !random_one_in(source, 20))
+    if (is_plain(record->key) || !may_recur(record) || !random_one_in(source, 20))
         return;
     record->recurrence = (enum elapse_recurrence)(1 + random_below(source, 2));
     record->if_missed = (enum elapse_missed)random_below(source, 3);
@@ -110,7 +117,7 @@ static void draw_wall_clock(struct draft *draft, struct record *record,
         return;
     record->wall_clock = true;
     draft->task.slack_ns = 0;
-    if (record->key >= KEYS || !may_recur(record) || !record->round->has_cron ||
+    if (is_plain(record->key) || !may_recur(record) || !record->round->has_cron ||
         !random_one_in(source, 8))
         return;
     record->recurrence = ELAPSE_RECUR_CRON;
@@ -124,11 +131,11 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
                        int key)
 {
     record->key = key;
-    record->has_destructor = key < KEYS && (key >= 0 || random_one_in(source, 4));
+    record->has_destructor =
+        record->round->lease_ns > 0 || (!is_plain(key) && (key >= 0 || random_one_in(source, 4)));
     draft->task = (struct elapse_task){
         .action = record_action,
         .context = record,
-        .destroy = record->has_destructor ? record_destroy : NULL,
     };
     if (key >= 0) {
         draft->task.key = draft->key;
@@ -147,11 +154,25 @@ static void draft_draw(struct draft *draft, struct record *record, struct random
     draw_recurrence(draft, record, source);
 }
 
+/* Of a task that recurs, only the reason tells whether it was replaced during a run. */
+static void choose_destructor(struct draft *draft, struct record *record,
+                              struct random_source *source)
+{
+    if (!record->has_destructor)
+        return;
+    record->tells_reason = record->recurrence != ELAPSE_RECUR_NEVER ||
+                           record->round->lease_ns > 0 || random_one_in(source, 2);
+    if (record->tells_reason)
+        draft->task.ended = record_ended;
+    else
+        draft->task.destroy = record_destroy;
+}
+
 /* The checks cannot distinguish a replaced task with a plain key from a waiting one, so it must not
  * be far. */
 static uint64_t no_further(const struct record *record, uint64_t time_ns, uint64_t least_ns)
 {
-    return record->key >= KEYS && time_ns >= far_ns + least_ns ? least_ns : time_ns;
+    return is_plain(record->key) && time_ns >= far_ns + least_ns ? least_ns : time_ns;
 }
 
 static bool was_kept_away(const struct record *record)
@@ -214,6 +235,18 @@ static enum elapse_error schedule_by_wall_clock(struct round *round, struct reco
     return elapse_task_schedule_at_wall_clock(round->scheduler, &draft->task, deadline_ns, handle);
 }
 
+static enum elapse_error schedule_after(struct elapse_scheduler *scheduler,
+                                        const struct record *record, const struct elapse_task *task,
+                                        uint64_t delay_ns, struct random_source *source,
+                                        struct elapse_handle *handle)
+{
+    bool simple = record->key < 0 && !record->has_destructor && task->slack_ns == 0 &&
+                  record->recurrence == ELAPSE_RECUR_NEVER;
+    if (simple && random_one_in(source, 2))
+        return elapse_after(scheduler, delay_ns, task->action, task->context, handle);
+    return elapse_task_schedule_after(scheduler, task, delay_ns, handle);
+}
+
 static void schedule_one(struct round *round, struct random_source *source)
 {
     struct record *record = record_take(round);
@@ -224,8 +257,9 @@ static void schedule_one(struct round *round, struct random_source *source)
     enum elapse_error error;
     if (record == NULL)
         return;
-    draft_draw(&draft, record, source, draw_key(source));
+    draft_draw(&draft, record, source, draw_key(record, source));
     draw_wall_clock(&draft, record, source);
+    choose_destructor(&draft, record, source);
     struct elapse_handle *out = record->handle_known_first ? &record->handle : &handle;
     uint64_t before_ns = elapse_scheduler_now_ns(scheduler);
     bool closed = atomic_load(&round->closed);
@@ -240,7 +274,13 @@ static void schedule_one(struct round *round, struct random_source *source)
         /* The clock goes on before it is read, how far is not known yet. */
         record->history[0] = asked_between(round, low_ns, ELAPSE_NEVER);
         frame_enter(&frame, CALL_SCHEDULE, record, 1);
-        error = elapse_task_schedule_after(scheduler, &draft.task, delay_ns, out);
+        error = schedule_after(scheduler, record, &draft.task, delay_ns, source, out);
+    } else if (random_one_in(source, 4)) {
+        delay_ns = 0;
+        record->history[0] =
+            asked_between(round, before_ns - before_ns % round->tick_ns, ELAPSE_NEVER);
+        frame_enter(&frame, CALL_SCHEDULE, record, 1);
+        error = elapse_task_schedule_now(scheduler, &draft.task, out);
     } else {
         uint64_t deadline_ns = no_further(record, draw_deadline_ns(round, source), before_ns);
         record->history[0] = asked_between(round, deadline_ns,
@@ -275,6 +315,7 @@ static void schedule_batch(struct round *round, struct random_source *source)
         /* Each key occurs once, so a task that this call destroys was kept away. */
         int key = random_one_in(source, 3) ? (first_key + (int)i) % KEYS : -1;
         draft_draw(&drafts[i], &records[i], source, key);
+        choose_destructor(&drafts[i], &records[i], source);
         records[i].handle_known_first = false;
         uint64_t deadline_ns = draw_deadline_ns(round, source);
         records[i].history[0] = asked_between(
@@ -298,12 +339,54 @@ static void schedule_batch(struct round *round, struct random_source *source)
 
 /* ---- rescheduling ---- */
 
+enum direction {
+    ANYWHERE,
+    EARLIER,
+    LATER,
+};
+
+/* Moves the task by its handle or, if no other task has its key, by that. */
+static enum elapse_error move_after(struct record *record, uint64_t delay_ns,
+                                    enum direction direction, bool by_key, bool *moved)
+{
+    struct elapse_scheduler *scheduler = record->round->scheduler;
+    char key[16];
+    if (direction == EARLIER)
+        return elapse_task_reschedule_earlier_after(scheduler, record->handle, delay_ns, moved);
+    if (direction == LATER)
+        return elapse_task_reschedule_later_after(scheduler, record->handle, delay_ns, moved);
+    *moved = true;
+    if (by_key)
+        return elapse_task_reschedule_key_after(scheduler, key, key_bytes_of(record->key, key),
+                                                delay_ns);
+    return elapse_task_reschedule_after(scheduler, record->handle, delay_ns);
+}
+
+static enum elapse_error move_at(struct record *record, uint64_t deadline_ns,
+                                 enum direction direction, bool by_key, bool *moved)
+{
+    struct elapse_scheduler *scheduler = record->round->scheduler;
+    char key[16];
+    if (direction == EARLIER)
+        return elapse_task_reschedule_earlier_at(scheduler, record->handle, deadline_ns, moved);
+    if (direction == LATER)
+        return elapse_task_reschedule_later_at(scheduler, record->handle, deadline_ns, moved);
+    *moved = true;
+    if (by_key)
+        return elapse_task_reschedule_key_at(scheduler, key, key_bytes_of(record->key, key),
+                                             deadline_ns);
+    return elapse_task_reschedule_at(scheduler, record->handle, deadline_ns);
+}
+
 /* Gives the record's task another deadline. */
 static void reschedule(struct record *record, struct random_source *source)
 {
     struct round *round = record->round;
     struct elapse_scheduler *scheduler = round->scheduler;
     bool over = atomic_load(&record->over) || atomic_load(&record->last_begin_ns) != ELAPSE_NEVER;
+    bool by_key = record->key >= OWN_KEYS && random_one_in(source, 2);
+    enum direction direction = random_one_in(source, 3) ? 1 + random_below(source, 2) : ANYWHERE;
+    bool moved = false;
     enum elapse_error error;
     if (!record_may_be_moved(record))
         return;
@@ -318,25 +401,19 @@ static void reschedule(struct record *record, struct random_source *source)
         uint64_t delay_ns = no_further(record, draw_delay_ns(source), 0);
         uint64_t low_ns = elapse_deadline_after(before_ns, delay_ns);
         *asked = asked_between(round, low_ns, low_ns);
-        error = elapse_task_reschedule_after(scheduler, record->handle, delay_ns);
+        error = move_after(record, delay_ns, direction, by_key, &moved);
         /* It was read meanwhile. */
         *asked = asked_between(round, low_ns,
                                elapse_deadline_after(elapse_scheduler_now_ns(scheduler), delay_ns));
     } else {
         uint64_t deadline_ns = no_further(record, draw_deadline_ns(round, source), before_ns);
         *asked = asked_between(round, deadline_ns, deadline_ns);
-        error = elapse_task_reschedule_at(scheduler, record->handle, deadline_ns);
+        error = move_at(record, deadline_ns, direction, by_key, &moved);
     }
-    asked->asked_ns = elapse_scheduler_now_ns(scheduler);
-    asked->rescheduled = true;
-    if (error == ELAPSE_OK) {
-        asked[-1].superseded_ns = asked->asked_ns;
-        atomic_fetch_add(&record->rescheduled, 1);
-        atomic_fetch_add(&round->rescheduled, 1);
-    } else {
-        record->asked_count--;
-    }
+    record_moved(record, error, moved);
     record_unlock(record);
+    must(error == ELAPSE_OK || !moved || direction == ANYWHERE, round, record,
+         "was moved, and the call has failed");
     must(error == ELAPSE_OK || error == ELAPSE_ERROR_GONE || error == ELAPSE_ERROR_CLOSED ||
              (error == ELAPSE_ERROR_LIMIT && round->pending_max != 0) ||
              (error == ELAPSE_ERROR_ARGUMENT && record->wall_clock),
@@ -348,8 +425,8 @@ static void reschedule(struct record *record, struct random_source *source)
 
 /* ---- cancelling ---- */
 
-static void note_answer(struct round *round, struct record *record, enum elapse_cancel answer,
-                        bool was_over)
+void note_answer(struct round *round, struct record *record, enum elapse_cancel answer,
+                 bool was_over)
 {
     atomic_fetch_add(&round->counters->cancels[answer], 1);
     atomic_store(&record->cancelled, true);
@@ -385,7 +462,11 @@ static void cancel(struct record *record, struct random_source *source, bool ins
     bool must_tell = record->recurrence != ELAPSE_RECUR_NEVER && !record->has_destructor;
     frame_enter(&frame, CALL_CANCEL, NULL, 0);
     if (must_tell || random_one_in(source, 2)) {
-        answer = elapse_task_cancel(round->scheduler, record->handle);
+        char key[16];
+        if (record->key >= OWN_KEYS && random_one_in(source, 2))
+            answer = elapse_task_cancel_key(round->scheduler, key, key_bytes_of(record->key, key));
+        else
+            answer = elapse_task_cancel(round->scheduler, record->handle);
         must(answer != ELAPSE_CANCEL_SELF, round, record, "a plain cancel said SELF");
     } else {
         /* From inside, waiting for each other without end could be for ever. */
@@ -441,10 +522,13 @@ static void cancel_by_key(struct round *round, struct random_source *source)
     size_t key_bytes = key_bytes_of(number, key);
     struct elapse_handle handle;
     struct frame frame;
-    if (!elapse_task_find(round->scheduler, key, key_bytes, &handle))
+    bool in_one_step = random_one_in(source, 2);
+    if (!in_one_step && !elapse_task_find(round->scheduler, key, key_bytes, &handle))
         return;
     frame_enter(&frame, CALL_CANCEL, NULL, 0);
-    enum elapse_cancel answer = elapse_task_cancel(round->scheduler, handle);
+    enum elapse_cancel answer = in_one_step
+                                    ? elapse_task_cancel_key(round->scheduler, key, key_bytes)
+                                    : elapse_task_cancel(round->scheduler, handle);
     frame_leave(&frame);
     if (answer == ELAPSE_CANCEL_RUNNING)
         atomic_store(&round->key_cancelled[number], true);
@@ -466,14 +550,19 @@ static void look(struct round *round, struct random_source *source)
     if (record == NULL)
         return;
     bool over = atomic_load(&record->over);
-    enum elapse_task_state state = elapse_task_look_up(round->scheduler, record->handle, &found);
+    char key[16];
+    enum elapse_task_state state =
+        record->key >= OWN_KEYS && random_one_in(source, 2)
+            ? elapse_task_look_up_key(round->scheduler, key, key_bytes_of(record->key, key), &found)
+            : elapse_task_look_up(round->scheduler, record->handle, &found);
     must(!over || state == ELAPSE_TASK_GONE, round, record, "is not gone after a cancel said so");
     if (state == ELAPSE_TASK_GONE) {
         must(found.deadline_ns == ELAPSE_NEVER, round, record, "is gone and has a deadline");
         must(!atomic_load(&record->active), round, record, "is gone and runs");
         atomic_store(&record->over, true);
         must(elapse_task_done(round->scheduler, record->handle) ==
-                 (round->takers > 0 ? ELAPSE_ERROR_GONE : ELAPSE_ERROR_ARGUMENT),
+                 (round->takers > 0 && round->lease_ns == 0 ? ELAPSE_ERROR_GONE
+                                                            : ELAPSE_ERROR_ARGUMENT),
              round, record, "is gone and was done");
     }
     if (random_one_in(source, 8))
@@ -495,8 +584,12 @@ static void look(struct round *round, struct random_source *source)
 
 /* ---- all of it ---- */
 
-void cancel_own(struct record *record, struct elapse_handle handle)
+void cancel_own(struct record *record, struct elapse_handle handle, struct random_source *source)
 {
+    if (record->round->lease_ns > 0) {
+        cancel(record, source, true); /* another thread may have taken or ended it */
+        return;
+    }
     struct elapse_scheduler *scheduler = record->round->scheduler;
     bool pull = record->round->takers > 0; /* then no action runs: a thread has taken the task */
     enum elapse_cancel answer =
@@ -513,7 +606,11 @@ void operate_on_own(struct record *record, struct random_source *source)
     if (!record->handle_known_first)
         return;
     if (record_may_be_cancelled(record) && random_one_in(source, 4))
-        cancel_own(record, record->handle);
+        cancel_own(record, record->handle, source);
+    else if (record->round->takers == 0 && random_one_in(source, 8))
+        must(elapse_task_wait(record->round->scheduler, record->handle, ELAPSE_NEVER) ==
+                 ELAPSE_ERROR_IN_ACTION,
+             record->round, record, "an action was not kept from waiting for itself");
     else
         reschedule(record, source);
 }
@@ -535,6 +632,14 @@ void operate(struct round *round, struct random_source *source, bool inside)
         cancel_batch(round, source);
     else if (what < 88)
         cancel_by_key(round, source);
-    else
+    else if (what < 95)
         look(round, source);
+    else if (what < 96)
+        change_recurrence(record, source);
+    else if (what < 98)
+        run_now(record);
+    else if (what < 99 || !random_one_in(source, 16))
+        wait_for_end(record, source, inside);
+    else
+        list_all(round, source);
 }

@@ -37,6 +37,8 @@ struct random_source *random_of_thread(const struct round *round)
 
 bool key_is_replaced(const struct round *round, int key)
 {
+    if (key >= OWN_KEYS)
+        return false;
     return key >= KEYS ? round->how == ELAPSE_CLOSE_HAND_BACK : key >= 0 && key % 2 == 0;
 }
 
@@ -104,7 +106,8 @@ void record_runs_no_more(struct record *record)
 
 size_t key_bytes_of(int key, char bytes[16])
 {
-    int length = snprintf(bytes, 16, "%s-%d", key < KEYS ? "key" : "plain", key);
+    const char *kind = key < KEYS ? "key" : key < OWN_KEYS ? "plain" : "own";
+    int length = snprintf(bytes, 16, "%s-%d", kind, key);
     return (size_t)length;
 }
 
@@ -132,7 +135,9 @@ static void check_time(struct record *record, const struct elapse_run *run)
     const struct round *round = record->round;
     bool in_force = false;
     bool exact = false;
-    must(run->actual_ns >= run->intended_ns, round, record, "began before its intended time");
+    must(run->actual_ns >= run->intended_ns ||
+             (round->how == ELAPSE_CLOSE_RUN_ALL && atomic_load(&round->closing)),
+         round, record, "began before its intended time");
     must(run->intended_ns % round->tick_ns == 0, round, record, "intended time is no tick");
     if (record->wall_clock) {
         must(run->intended_ns >= record->history[0].low_ns, round, record, "began too early");
@@ -205,13 +210,16 @@ static void work_at_rest(struct record *record, const struct elapse_run *run,
     if (record->recurrence == ELAPSE_RECUR_NEVER)
         operate_on_own(record, source);
     else if (record->recurrence != ELAPSE_RECUR_CRON && random_one_in(source, 2))
-        cancel_own(record, run->handle);
+        cancel_own(record, run->handle, source);
 }
 
 void record_work(struct record *record, const struct elapse_run *run)
 {
     struct round *round = record->round;
     struct random_source *source = random_of_thread(round);
+    bool cancelled = atomic_load(&record->last_begin_ns) != ELAPSE_NEVER;
+    must(elapse_run_cancelled(run) || !cancelled, round, record,
+         "was cancelled while it runs, and need not end early");
     if (atomic_load(&round->phase) == PHASE_REST) {
         /* It may come due again before it has ended: what ends last has to see to that. */
         work_at_rest(record, run, source);
@@ -221,7 +229,7 @@ void record_work(struct record *record, const struct elapse_run *run)
     if (run->number > 4) {
         /* What recurs would soon do most of all. */
         if (record_may_be_cancelled(record) && random_one_in(source, 16))
-            cancel_own(record, run->handle);
+            cancel_own(record, run->handle, source);
         return;
     }
     if (random_one_in(source, 8))
@@ -239,16 +247,49 @@ void record_work(struct record *record, const struct elapse_run *run)
     }
 }
 
-void record_begin(struct record *record, const struct elapse_run *run)
+/* With leases a thread may come late: others may have taken the task meanwhile, and ended it. So
+ * fewer checks hold. Numbers of leases are even here, and odd once done. */
+static void begin_lease(struct record *record, const struct elapse_taken *taken)
+{
+    struct round *round = record->round;
+    uint64_t mine = taken->lease_number * 2;
+    uint64_t before = atomic_load(&record->taking);
+    atomic_fetch_add(&round->attempts, 1);
+    must(taken->lease_until_ns != ELAPSE_NEVER && taken->run.attempt >= 1, round, record,
+         "was taken without a lease");
+    if (taken->run.attempt == 1) {
+        atomic_fetch_add(&record->runs, 1);
+        atomic_fetch_add(&round->runs, 1);
+        atomic_fetch_add(&round->recurring_runs, record->recurrence != ELAPSE_RECUR_NEVER);
+    }
+    uint64_t until_ns;
+    do {
+        must(before / 2 != taken->lease_number, round, record, "got the number of a lease twice");
+        if (before > mine)
+            return;
+        until_ns = atomic_load(&record->lease_until_ns);
+    } while (!atomic_compare_exchange_weak(&record->taking, &before, mine));
+    must(before == 0 || before % 2 == 1 || elapse_scheduler_now_ns(round->scheduler) >= until_ns,
+         round, record, "was taken while another thread held it");
+    atomic_store(&record->lease_until_ns, taken->lease_until_ns);
+}
+
+void record_begin(struct record *record, const struct elapse_run *run,
+                  const struct elapse_taken *taken)
 {
     struct round *round = record->round;
     just_ran = NULL;
+    if (taken != NULL && round->lease_ns > 0) {
+        begin_lease(record, taken);
+        return;
+    }
     must(!atomic_exchange(&record->active, true), round, record, "runs twice at once");
     must(!atomic_load(&record->over), round, record, "runs after a cancel said REMOVED or GONE");
     must(!atomic_load(&round->closed), round, record, "runs after closing");
     must(atomic_load(&record->destroyed) == 0, round, record, "runs after being destroyed");
     must(atomic_load(&record->handed_back) == 0, round, record, "runs after being handed back");
-    if (record->key >= 0)
+    must(run->attempt == 1, round, record, "was begun twice, and there are no leases");
+    if (record->key >= 0 && record->key < OWN_KEYS)
         must(!atomic_exchange(&round->key_active[record->key], true), round, record,
              "runs beside another with its key");
     uint32_t times = atomic_fetch_add(&record->runs, 1) + 1;
@@ -261,7 +302,7 @@ void record_begin(struct record *record, const struct elapse_run *run)
 static void end_run(struct record *record)
 {
     struct round *round = record->round;
-    if (record->key >= 0)
+    if (record->key >= 0 && record->key < OWN_KEYS)
         atomic_store(&round->key_active[record->key], false);
     atomic_store(&record->returned_ns, elapse_scheduler_now_ns(round->scheduler));
     atomic_store(&record->active, false);
@@ -271,14 +312,37 @@ static void end_run(struct record *record)
 void record_action(void *context, const struct elapse_run *run)
 {
     struct record *record = context;
-    record_begin(record, run);
+    record_begin(record, run, NULL);
     record_work(record, run);
     end_run(record);
 }
 
-void record_done(struct record *record, struct elapse_handle handle)
+/* The thread that holds the task is the last that has taken it. */
+static void done_with_lease(struct record *record, const struct elapse_taken *taken)
 {
     struct round *round = record->round;
+    uint64_t mine = taken->lease_number * 2;
+    bool last = atomic_compare_exchange_strong(&record->taking, &mine, mine + 1);
+    just_ran = record;
+    enum elapse_error error = elapse_task_done_taken(round->scheduler, taken);
+    just_ran = NULL;
+    must(error == ELAPSE_OK || error == ELAPSE_ERROR_GONE, round, record,
+         "was not done, for no reason");
+    must(last || error == ELAPSE_ERROR_GONE, round, record,
+         "was done by a thread that held it no more");
+    atomic_fetch_add(&round->counters->late_leases, error != ELAPSE_OK);
+    must(elapse_task_done_taken(round->scheduler, taken) == ELAPSE_ERROR_GONE, round, record,
+         "was done twice");
+}
+
+void record_done(struct record *record, const struct elapse_taken *taken)
+{
+    struct round *round = record->round;
+    struct elapse_handle handle = taken->run.handle;
+    if (round->lease_ns > 0) {
+        done_with_lease(record, taken);
+        return;
+    }
     end_run(record);
     must(elapse_task_done(round->scheduler, handle) == ELAPSE_OK, round, record,
          "was taken and could not be done");
@@ -322,18 +386,79 @@ static enum end end_of(const struct record *record, const struct frame *frame)
     return END_NONE;
 }
 
+/* With leases a task may be ended by a thread that takes, or that closes, so only the reason tells
+ * how. */
+static enum end end_by_reason(const struct frame *frame, enum elapse_end reason)
+{
+    bool scheduling = frame != NULL && (frame->call == CALL_SCHEDULE || frame->call == CALL_BATCH);
+    switch (reason) {
+    case ELAPSE_END_RAN:
+        return END_RAN;
+    case ELAPSE_END_CANCELLED:
+        return frame != NULL && frame->call == CALL_CANCEL ? END_REMOVED : END_RAN;
+    case ELAPSE_END_REPLACED:
+        return scheduling ? END_REPLACED : END_RAN;
+    case ELAPSE_END_KEPT_OUT:
+        return END_KEPT_AWAY;
+    case ELAPSE_END_CLOSED:
+        return END_DROPPED;
+    }
+    return END_NONE;
+}
+
+static bool reason_fits(enum end end, enum elapse_end reason)
+{
+    switch (end) {
+    case END_RAN:
+        return reason == ELAPSE_END_RAN || reason == ELAPSE_END_CANCELLED ||
+               reason == ELAPSE_END_REPLACED;
+    case END_REMOVED:
+        return reason == ELAPSE_END_CANCELLED;
+    case END_REPLACED:
+        return reason == ELAPSE_END_REPLACED;
+    case END_KEPT_AWAY:
+        return reason == ELAPSE_END_KEPT_OUT;
+    case END_DROPPED:
+        return reason == ELAPSE_END_CLOSED;
+    case END_NONE:
+        break;
+    }
+    return false;
+}
+
+static void end_record(struct record *record, enum end end);
+
 void record_destroy(void *context)
 {
     struct record *record = context;
+    must(!record->tells_reason, record->round, record, "got the other destructor");
+    end_record(record, end_of(record, innermost));
+}
+
+void record_ended(void *context, enum elapse_end reason)
+{
+    struct record *record = context;
+    bool leases = record->round->lease_ns > 0;
+    bool own_run = record == just_ran;
+    enum end end =
+        leases && !own_run ? end_by_reason(innermost, reason) : end_of(record, innermost);
+    must(record->tells_reason, record->round, record, "got the other destructor");
+    must(reason_fits(end, reason), record->round, record, "got another reason than is true");
+    atomic_store(&record->reason, (int)reason);
+    end_record(record, end);
+}
+
+static void end_record(struct record *record, enum end end)
+{
     struct round *round = record->round;
-    enum end end = end_of(record, innermost);
     just_ran = NULL;
     must(record->has_destructor, round, record, "was destroyed, and has no destructor");
     must(atomic_fetch_add(&record->destroyed, 1) == 0, round, record, "was destroyed twice");
     must(!atomic_load(&record->active), round, record, "was destroyed while it ran");
     must(atomic_load(&record->handed_back) == 0, round, record, "was destroyed and handed back");
     must(end != END_NONE, round, record, "was destroyed for no reason to be seen");
-    must(end != END_RAN || atomic_load(&record->runs) > 0, round, record, "ended without a run");
+    must(end != END_RAN || atomic_load(&record->runs) > 0 || round->lease_ns > 0, round, record,
+         "ended without a run");
     must(end != END_KEPT_AWAY || atomic_load(&record->runs) == 0, round, record,
          "was kept away and ran");
     /* Closing waits until what was taken is done, and not for what done destroys after that. */
@@ -350,6 +475,16 @@ void record_destroy(void *context)
         operate(round, source, true);
 }
 
+static const struct asked *record_earliest(const struct record *record)
+{
+    const struct asked *earliest = record->history;
+    for (unsigned i = 1; i < record->asked_count; i++) {
+        if (record->history[i].low_ns < earliest->low_ns)
+            earliest = &record->history[i];
+    }
+    return earliest;
+}
+
 void record_hand_back(const struct elapse_handed_back *handed_back, void *context)
 {
     const struct elapse_task *task = &handed_back->task;
@@ -362,22 +497,28 @@ void record_hand_back(const struct elapse_handed_back *handed_back, void *contex
     must(atomic_load(&record->destroyed) == 0, round, record, "was destroyed and handed back");
     must(!atomic_load(&record->active), round, record, "was handed back while it ran");
     must(task->action == record_action, round, record, "was handed back with another action");
-    must((task->destroy == record_destroy) == record->has_destructor, round, record,
-         "was handed back with another destructor");
+    must((task->destroy == record_destroy) == (record->has_destructor && !record->tells_reason) &&
+             (task->ended == record_ended) == record->tells_reason,
+         round, record, "was handed back with another destructor");
     must((task->key != NULL) == (record->key >= 0), round, record, "was handed back with no key");
     if (task->key != NULL)
         must(task->key_bytes == key_bytes_of(record->key, key) &&
                  memcmp(task->key, key, task->key_bytes) == 0,
              round, record, "was handed back with another key");
+    record_lock(record); /* a change of the period may not have been noted yet */
     must(handed_back->wall_clock == record->wall_clock && task->recurrence == record->recurrence &&
              task->period_ns == record->period_ns &&
              (task->recurrence == ELAPSE_RECUR_NEVER || task->if_missed == record->if_missed),
          round, record, "was handed back as one that recurs otherwise");
+    record_unlock(record);
     must((task->cron != NULL) == (record->recurrence == ELAPSE_RECUR_CRON), round, record,
          "was handed back with another expression");
     record_lock(record);
-    must(deadline_ns >= record_in_force(record)->low_ns, round, record,
-         "was handed back with an earlier deadline");
+    /* A task whose lease has expired is due for another attempt, whatever it was moved to. */
+    const struct asked *asked = round->lease_ns > 0 && atomic_load(&record->runs) > 0
+                                    ? record_earliest(record)
+                                    : record_in_force(record);
+    must(deadline_ns >= asked->low_ns, round, record, "was handed back with an earlier deadline");
     record_unlock(record);
     atomic_fetch_add(&round->handed_back, 1);
 }

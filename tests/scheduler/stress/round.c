@@ -28,10 +28,12 @@ static void draw_character(struct round *round, struct random_source *source)
     static _Atomic unsigned closings;
     round->tick_ns = ticks_ns[random_below(source, sizeof ticks_ns / sizeof *ticks_ns)];
     round->pending_max = random_one_in(source, 4) ? 20 + random_below(source, 500) : 0;
-    round->how = (enum elapse_close)(atomic_fetch_add(&closings, 1) % 3);
+    round->how = (enum elapse_close)(atomic_fetch_add(&closings, 1) % 4);
     round->takers = draw_takers(round);
-    if (round->takers > 0 && round->how == ELAPSE_CLOSE_RUN_DUE)
+    if (round->takers > 0 && round->how != ELAPSE_CLOSE_DROP)
         round->how = ELAPSE_CLOSE_HAND_BACK;
+    if (round->takers > 0 && random_one_in(source, 2))
+        round->lease_ns = 1 + random_below(source, 3 * ELAPSE_MILLISECOND_NS);
     round->operations_each = 50 + random_below(source, 2000);
     round->starts = !random_one_in(source, 16);
     round->has_cron = random_one_in(source, 2);
@@ -61,6 +63,10 @@ static void round_open(struct round *round)
     options.shards = round->configuration->shards;
     options.pending_max = round->pending_max;
     options.pull = round->takers > 0;
+    options.lease_ns = round->lease_ns;
+    if (random_one_in(&source, 2))
+        options.worker_idle_ns = 1 + random_below(&source, 5 * ELAPSE_MILLISECOND_NS);
+    options.workers_min = 1 + (unsigned)random_below(&source, 4);
     must(elapse_scheduler_new(&options, &round->scheduler) == ELAPSE_OK, round, NULL, "new failed");
     round->begun_ns = elapse_scheduler_now_ns(round->scheduler);
     round->begun_wall_clock_ns = elapse_scheduler_wall_clock_ns(round->scheduler);
@@ -121,6 +127,24 @@ static void rest(struct round *round)
     } while (statistics.running > 0 || statistics.pending != accounts_far(round));
 }
 
+/* Closes at once, or with time limits that are too short, one after the other. */
+static enum elapse_error close_in_steps(struct round *round, elapse_hand_back_function *hand_back)
+{
+    struct random_source *source = random_of_thread(round);
+    for (uint64_t times = random_below(source, 4); times > 0; times--) {
+        uint64_t limit_ns = random_below(source, 200 * ELAPSE_MICROSECOND_NS);
+        enum elapse_error error =
+            elapse_scheduler_close_within(round->scheduler, round->how, hand_back, round, limit_ns);
+        if (error != ELAPSE_ERROR_TIMEOUT)
+            return error;
+        atomic_fetch_add(&round->counters->paused_closes, 1);
+        must(elapse_scheduler_life(round->scheduler) == ELAPSE_LIFE_CLOSING, round, NULL,
+             "a close timed out, and is not on its way");
+        operate_some(round, source);
+    }
+    return elapse_scheduler_close(round->scheduler, round->how, hand_back, round);
+}
+
 /* Closes, while the others go on. */
 static void shut(struct round *round)
 {
@@ -135,10 +159,11 @@ static void shut(struct round *round)
     round->close_begun_ns = elapse_scheduler_now_ns(round->scheduler);
     round->close_begun_wall_clock_ns = elapse_scheduler_wall_clock_ns(round->scheduler);
     frame_enter(&frame, CALL_CLOSE, NULL, 0);
-    enum elapse_error error =
-        elapse_scheduler_close(round->scheduler, round->how, hand_back, round);
+    enum elapse_error error = close_in_steps(round, hand_back);
     frame_leave(&frame);
     must(error == ELAPSE_OK, round, NULL, "close failed");
+    must(elapse_scheduler_life(round->scheduler) == ELAPSE_LIFE_CLOSED, round, NULL,
+         "was closed, and its life goes on");
     atomic_store(&round->closed, true);
     takers_expect_nothing(round, round->takers > 0 ? ELAPSE_ERROR_CLOSED : ELAPSE_ERROR_ARGUMENT);
     must(elapse_scheduler_close(round->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) ==
@@ -188,7 +213,9 @@ void round_run(const struct configuration *configuration, struct counters *count
     round->counters = counters;
     round->seed = seed;
     round_open(round);
+    watchdog_watch(round);
     round_live(round);
+    watchdog_watch(NULL);
     elapse_scheduler_statistics(round->scheduler, &statistics);
     accounts_check(round, &statistics);
     must(elapse_scheduler_free(round->scheduler) == ELAPSE_OK, round, NULL, "free failed");

@@ -10,6 +10,8 @@
  *      accounts.c    what must be true of every record once the scheduler is closed
  *      operations.c  what a thread or an action may do, drawn at random
  *      record.c      what actions and destructors do, and what they find wrong
+ *      verbs.c       more of that: changing a recurrence, waiting for an end, listing
+ *      watchdog.c    stops a round that does not go on
  *      takers.c      pull mode: threads that take, and do what workers do elsewhere
  */
 #ifndef ELAPSE_TESTS_STRESS_H
@@ -26,12 +28,13 @@
 #include "random.h"
 
 enum {
-    RECORDS = 12000,  /* the most tasks of a round */
-    KEYS = 300,       /* keys that are looked up. Their tasks have destructors */
-    PLAIN_KEYS = 100, /* keys of tasks without destructors. They are never looked up */
-    HISTORY = 8,      /* the most deadlines that a task is given */
-    LOCKS = 256,      /* they guard the histories */
-    BATCH = 100,      /* more tasks than the scheduler handles under one lock */
+    RECORDS = 12000,              /* the most tasks of a round */
+    KEYS = 300,                   /* keys that are looked up. Their tasks have destructors */
+    PLAIN_KEYS = 100,             /* keys of tasks without destructors. They are never looked up */
+    HISTORY = 8,                  /* the most deadlines that a task is given */
+    OWN_KEYS = KEYS + PLAIN_KEYS, /* from here on: keys that one record has alone */
+    LOCKS = 256,                  /* they guard the histories */
+    BATCH = 100,                  /* more tasks than the scheduler handles under one lock */
     THREADS_MAX = 64,
 };
 
@@ -68,9 +71,10 @@ enum outcome {
 struct record {
     struct round *round;
     uint32_t number;
-    int key; /* -1: none; from KEYS on: a plain one */
+    int key; /* -1: none; from KEYS on: a plain one; from OWN_KEYS on: its own */
     bool has_destructor;
-    bool wall_clock; /* its times are those of the wall clock */
+    bool tells_reason; /* its destructor is `ended` */
+    bool wall_clock;   /* its times are those of the wall clock */
     enum elapse_recurrence recurrence;
     enum elapse_missed if_missed;
     uint64_t period_ns;
@@ -81,7 +85,10 @@ struct record {
     struct asked history[HISTORY]; /* guarded by a lock of the round */
     unsigned asked_count;
 
-    _Atomic bool active;            /* its action is under way */
+    _Atomic bool active;     /* its action is under way; means nothing with leases */
+    _Atomic uint64_t taking; /* with leases: the number of the lease that was given out last; 0: it
+                                is done */
+    _Atomic uint64_t lease_until_ns;
     _Atomic bool over;              /* a cancel answered REMOVED or GONE, and has returned */
     _Atomic bool cancelled;         /* a cancel has been answered, in any way */
     _Atomic uint64_t returned_ns;   /* when its action last did */
@@ -91,7 +98,8 @@ struct record {
     _Atomic uint32_t removed;       /* cancels answered REMOVED */
     _Atomic uint32_t destroyed;
     _Atomic uint32_t handed_back;
-    _Atomic int end; /* enum end */
+    _Atomic int end;    /* enum end */
+    _Atomic int reason; /* enum elapse_end, as its destructor got it */
 };
 
 enum phase {
@@ -119,7 +127,15 @@ struct counters {
     _Atomic uint64_t tasks;
     _Atomic uint64_t runs;
     _Atomic uint64_t recurring_runs;
-    _Atomic uint64_t cancels[4]; /* by enum elapse_cancel */
+    _Atomic uint64_t cancels[4];    /* by enum elapse_cancel */
+    _Atomic uint64_t ends[5];       /* by enum elapse_end, of destructors that get a reason */
+    _Atomic uint64_t moves;         /* successful rescheduling and changes */
+    _Atomic uint64_t unmoved;       /* earlier and later, where the other way was wanted */
+    _Atomic uint64_t waits;         /* for the end of a task, that ended well */
+    _Atomic uint64_t lists;         /* gone through to their ends */
+    _Atomic uint64_t left_leases;   /* taken, and never done */
+    _Atomic uint64_t late_leases;   /* done was too late */
+    _Atomic uint64_t paused_closes; /* that timed out */
     _Atomic uint64_t rounds;
     _Atomic uint64_t pull_rounds; /* of these, those in pull mode */
 };
@@ -133,9 +149,10 @@ struct round {
     uint64_t pending_max;
     enum elapse_close how;
     unsigned takers; /* 0: it is not in pull mode */
-    bool starts;     /* the scheduler is started before the threads are made */
-    bool has_cron;   /* a task comes due each second */
-    bool rests;      /* before it is closed, there is a time in which no thread calls anything */
+    uint64_t lease_ns;
+    bool starts;   /* the scheduler is started before the threads are made */
+    bool has_cron; /* a task comes due each second */
+    bool rests;    /* before it is closed, there is a time in which no thread calls anything */
     _Atomic bool started;
     uint64_t begun_ns;
     uint64_t begun_wall_clock_ns;
@@ -157,7 +174,7 @@ struct round {
     _Atomic bool key_cancelled[KEYS]; /* a cancel by this key was answered that it is running */
 
     /* To be compared with the statistics. */
-    _Atomic uint64_t runs, rescheduled, removed, handed_back;
+    _Atomic uint64_t runs, rescheduled, removed, handed_back, attempts;
     _Atomic uint64_t recurring_runs; /* of these runs, those of tasks that recur */
 };
 
@@ -232,13 +249,15 @@ const struct asked *record_in_force(const struct record *record);
 void record_action(void *context, const struct elapse_run *run);
 
 /* The two parts of record_action. In pull mode time passes between them. */
-void record_begin(struct record *record, const struct elapse_run *run);
+void record_begin(struct record *record, const struct elapse_run *run,
+                  const struct elapse_taken *taken);
 void record_work(struct record *record, const struct elapse_run *run);
 
 /* Ends a run that was taken, on any thread. `handle` is that of the run. */
-void record_done(struct record *record, struct elapse_handle handle);
+void record_done(struct record *record, const struct elapse_taken *taken);
 
 void record_destroy(void *context);
+void record_ended(void *context, enum elapse_end reason);
 void record_hand_back(const struct elapse_handed_back *handed_back, void *context);
 size_t key_bytes_of(int key, char bytes[16]);
 
@@ -251,7 +270,30 @@ void operate(struct round *round, struct random_source *source, bool inside);
 void operate_on_own(struct record *record, struct random_source *source);
 
 /* Cancels the action's own task, by the handle of its run, and checks the answers. */
-void cancel_own(struct record *record, struct elapse_handle handle);
+void cancel_own(struct record *record, struct elapse_handle handle, struct random_source *source);
+
+/* Notes what a cancel has answered. `was_over`: as it was before the call. */
+void note_answer(struct round *round, struct record *record, enum elapse_cancel answer,
+                 bool was_over);
+
+/* Returns a record whose handle is known; NULL if there is none yet. */
+struct record *draw_record(struct round *round, struct random_source *source);
+
+/* ---- verbs.c ---- */
+
+/* Notes the outcome of a call that was to move the task to the last deadline of its history.
+ * Requires the lock of the record. */
+void record_moved(struct record *record, enum elapse_error error, bool moved);
+
+void change_recurrence(struct record *record, struct random_source *source);
+void run_now(struct record *record);
+void wait_for_end(struct record *record, struct random_source *source, bool inside);
+void list_all(struct round *round, struct random_source *source);
+
+/* ---- watchdog.c ---- */
+
+/* From here on a round must go on: otherwise it prints the accounts and aborts. NULL: no round. */
+void watchdog_watch(const struct round *round);
 
 /* ---- accounts.c ---- */
 

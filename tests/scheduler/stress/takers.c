@@ -30,7 +30,7 @@ enum manner {
 /* Taken, and worked on, but not done. */
 struct undone {
     struct record *record;
-    struct elapse_handle handle;
+    struct elapse_taken taken;
 };
 
 struct taker {
@@ -93,7 +93,7 @@ static void *finish(void *argument)
         struct undone undone;
         bool last = atomic_load(&takers->to_end);
         while (pick_undone(takers, source, &undone))
-            record_done(undone.record, undone.handle);
+            record_done(undone.record, &undone.taken);
         if (last)
             return NULL;
         nap(source);
@@ -123,11 +123,19 @@ static uint64_t draw_timeout_ns(struct random_source *source)
 static void deal_with(struct takers *takers, struct random_source *source,
                       const struct elapse_taken *taken)
 {
-    struct undone undone = {taken->context, taken->run.handle};
+    struct undone undone = {taken->context, *taken};
+    const struct round *round = takers->round;
+    if (round->lease_ns > 0 && random_one_in(source, 16)) {
+        /* As if the thread had died; so the finisher is dead as well. */
+        atomic_fetch_add(&round->counters->left_leases, 1);
+        return;
+    }
     record_work(undone.record, &taken->run);
+    if (round->lease_ns > 0 && random_one_in(source, 8))
+        (void)elapse_task_extend_lease(round->scheduler, &undone.taken);
     if (random_one_in(source, 4) && leave_undone(takers, undone))
         return;
-    record_done(undone.record, undone.handle);
+    record_done(undone.record, &undone.taken);
 }
 
 static void check_taken(const struct round *round, const struct elapse_taken *taken, size_t count)
@@ -168,7 +176,7 @@ static enum elapse_error take(struct takers *takers, struct random_source *sourc
          round, NULL, "a take gave up before its time-out");
     check_taken(round, taken, count);
     for (size_t i = 0; i < count; i++)
-        record_begin(taken[i].context, &taken[i].run);
+        record_begin(taken[i].context, &taken[i].run, &taken[i]);
     for (size_t i = 0; i < count; i++)
         deal_with(takers, source, &taken[i]);
     return error;

@@ -1,0 +1,150 @@
+/*
+ * While the clock thread waits, it cascades ahead in the wheels of the shards, so that a due task
+ * does not wait for the tasks behind it. The test reads the structs of the scheduler.
+ */
+#include "part.h"
+
+#include "fake_os.h"
+#include "scheduler.h"
+
+enum { MANY = 3000, FEW = 100, LEVEL_2_TICKS = 8192, LEVEL_1_TICKS = 128 };
+
+static _Atomic size_t runs;
+
+static void count_run(void *context, const struct elapse_run *run)
+{
+    (void)context;
+    (void)run;
+    atomic_fetch_add(&runs, 1);
+}
+
+/* The fake clock begins at a whole tick. */
+static uint64_t present_tick(const struct elapse_scheduler *scheduler)
+{
+    return elapse_scheduler_now_ns(scheduler) / scheduler->options.tick_ns;
+}
+
+static void advance_to(const struct elapse_scheduler *scheduler, uint64_t tick)
+{
+    fake_os_advance((tick - present_tick(scheduler)) * scheduler->options.tick_ns);
+    fake_os_wait_idle();
+}
+
+static struct elapse_scheduler *started(unsigned workers)
+{
+    struct elapse_scheduler_options options;
+    struct elapse_scheduler *scheduler = NULL;
+
+    fake_os_begin();
+    elapse_scheduler_options_init(&options);
+    options.shards = 1;
+    options.workers = workers;
+    assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
+    fake_os_wait_idle();
+    atomic_store(&runs, 0);
+    return scheduler;
+}
+
+static void end(struct elapse_scheduler *scheduler)
+{
+    assert_int_equal(elapse_scheduler_close(scheduler, ELAPSE_CLOSE_DROP, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_free(scheduler), ELAPSE_OK);
+    fake_os_end();
+}
+
+/* Returns the first tick of a slot of level 2, after the clock thread has gone to sleep; `count`
+ * tasks are due then. */
+static uint64_t schedule_many(struct elapse_scheduler *scheduler, size_t count)
+{
+    uint64_t tick = (present_tick(scheduler) / LEVEL_2_TICKS + 3) * LEVEL_2_TICKS;
+    const struct elapse_task task = {.action = count_run};
+
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(
+            elapse_task_schedule_at(scheduler, &task, tick * scheduler->options.tick_ns, NULL),
+            ELAPSE_OK);
+    fake_os_wait_idle();
+    return tick;
+}
+
+static void tasks_are_cascaded_before_they_are_due(unsigned workers)
+{
+    struct elapse_scheduler *scheduler = started(workers);
+    const struct elapse_wheel *wheel = &scheduler->shards[0].wheel;
+    uint64_t tick = schedule_many(scheduler, MANY);
+
+    assert_int_equal(elapse_wheel_moves(wheel), 0);
+    advance_to(scheduler, tick - LEVEL_2_TICKS - 1);
+    assert_int_equal(elapse_wheel_moves(wheel), 0);
+    advance_to(scheduler, tick - LEVEL_2_TICKS);
+    assert_int_equal(elapse_wheel_moves(wheel), MANY);
+    advance_to(scheduler, tick - LEVEL_1_TICKS - 1);
+    assert_int_equal(elapse_wheel_moves(wheel), MANY);
+    advance_to(scheduler, tick - LEVEL_1_TICKS);
+    assert_int_equal(elapse_wheel_moves(wheel), 2 * MANY);
+    assert_int_equal(atomic_load(&runs), 0);
+    fake_os_advance(scheduler->options.tick_ns * LEVEL_1_TICKS);
+    while (atomic_load(&runs) < MANY)
+        fake_os_wait_idle();
+    assert_int_equal(elapse_wheel_moves(wheel), 2 * MANY);
+    end(scheduler);
+}
+
+static void the_clock_thread_cascades_while_it_waits(void **state)
+{
+    (void)state;
+    tasks_are_cascaded_before_they_are_due(1);
+}
+
+static void a_clock_thread_without_workers_cascades_too(void **state)
+{
+    (void)state;
+    tasks_are_cascaded_before_they_are_due(0);
+}
+
+static void few_tasks_cause_no_wake_up(void **state)
+{
+    struct elapse_scheduler *scheduler = started(1);
+    uint64_t tick = schedule_many(scheduler, FEW);
+    uint64_t alarms = fake_os_count(FAKE_OS_ALARM_SET);
+
+    (void)state;
+    advance_to(scheduler, tick - 1);
+    assert_int_equal(fake_os_count(FAKE_OS_ALARM_SET), alarms);
+    assert_int_equal(elapse_wheel_moves(&scheduler->shards[0].wheel), 0);
+    end(scheduler);
+}
+
+/* A slot causes one wake-up, and one more on each level below. */
+static void many_tasks_cause_one_wake_up_for_each_level(void **state)
+{
+    struct elapse_scheduler *scheduler = started(1);
+    uint64_t tick = schedule_many(scheduler, MANY);
+    uint64_t now = present_tick(scheduler) + 1;
+    uint64_t readings = fake_os_readings(ELAPSE__OS_MONOTONIC);
+    uint64_t woken = 0;
+
+    (void)state;
+    for (; now < tick; now++) {
+        fake_os_advance(scheduler->options.tick_ns);
+        fake_os_wait_idle();
+        /* A clock thread that sleeps does not read the clock. */
+        woken += fake_os_readings(ELAPSE__OS_MONOTONIC) > readings;
+        readings = fake_os_readings(ELAPSE__OS_MONOTONIC);
+    }
+    assert_int_equal(woken, 2);
+    end(scheduler);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_clock_thread_cascades_while_it_waits),
+        cmocka_unit_test(a_clock_thread_without_workers_cascades_too),
+        cmocka_unit_test(few_tasks_cause_no_wake_up),
+        cmocka_unit_test(many_tasks_cause_one_wake_up_for_each_level),
+    };
+
+    return cmocka_run_group_tests_name("scheduler_cascade_ahead", tests, NULL, NULL);
+}
