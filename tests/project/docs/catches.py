@@ -12,7 +12,8 @@ import page
 
 PROGRAM = '```c\n#include <stdio.h>\nint main(void)\n{\n    puts("hello");\n}\n```\n'
 PRINTED = "\n```text\nhello\n```\n"
-SOUND = "# A\n\n[The guide](docs/guide/README.md#tests)\n\n" + PROGRAM + PRINTED + "\n```sh\necho a | cat\n```\n"
+TESTED = "`project/a_test.c::it_works`"
+SOUND = "# A\n\n[The guide](docs/guide/README.md#tests) " + TESTED + "\n\n" + PROGRAM + PRINTED + "\n```sh\necho a | cat\n```\n"
 PLANTED_IN_BLOCKS = (
     ("puts(", "int unused; puts(", "unused variable"),
     ("puts(", "return 3; puts(", "status 3"),
@@ -22,6 +23,10 @@ PLANTED_IN_BLOCKS = (
     ("echo a | cat", "sudo true", "reaches out"),
     ("```sh", "```python", "a block of kind python"),
     (PRINTED, "\n```c\nputs();\n```\n", "`<!-- test: in WRAPPER -->`"),
+    (PRINTED, "\n<!-- test: by docs/guide/testing.md -->\n```sh\ntrue\n```\n", "does not run it"),
+    (PRINTED, "\n```cpp\nint main() { return 4; }\n```\n", "status 4"),
+    (PRINTED, "\n```cpp\nint main() { return nothing; }\n```\n", "nothing"),
+    (PRINTED, "\n<!-- test: from docs/guide/testing.md -->\n```c\nputs();\n```\n", "no such lines"),
 )
 PLANTED_LINKS = (
     ("README.md#tests", "absent.md", "no such file"),
@@ -29,6 +34,9 @@ PLANTED_LINKS = (
     ("# A\n", "# A\n\nSee docs/guide/absent.md.\n", "no such page"),
     ("# A\n", "# A\n\n| `tests/` | `unit` |\n", "no such file or folder"),
     ("[The guide](docs/guide/README.md#tests)", "", "no link to the guide"),
+    (TESTED, "`project/b_test.c::it_works`", "no such file below tests/"),
+    (TESTED, "`project/a_test.c::it_worked`", "no such test"),
+    (TESTED, "`project/a_test.c::it_rests`", "never runs"),
 )
 
 
@@ -41,6 +49,9 @@ class Catches(unittest.TestCase):
         self.write("docs/guide/README.md", "# Tests\n\n[Tests](testing.md)\n")
         self.write("docs/guide/testing.md", "`tests/project/docs`\n")
         self.write("tests/project/docs/untested.txt", "")
+        self.write("tests/project/a_test.c",
+                   "static void it_works(void **state)\nstatic void it_rests(void **state)\n"
+                   "    cmocka_unit_test(it_works),\n")
 
     def write(self, name, text):
         path = self.root / name

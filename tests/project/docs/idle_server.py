@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""idle_server.py README FOLDER: the server that README.md starts sends back what it is sent, and
-closes a connection some time after the last word, not before. It is started as README.md says,
+"""idle_server.py PAGE FOLDER: the server that the page starts sends back what it is sent, and
+closes a connection some time after the last word, not before. It is started as the page says,
 with another port and time; FOLDER has the examples."""
 
 import pathlib
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-COMMAND = re.compile(r"^build/release/examples/(\S+) --listen (\d+) --idle-seconds (\d+)$", re.M)
+COMMAND = re.compile(r"^build/release/examples/(\S+) (--listen )?(\d+) (--idle-seconds )?(\d+)$", re.M)
 IDLE_S = 1
 PATIENCE_S = 30
 
@@ -35,14 +35,15 @@ def talk(port):
 
 
 def main():
-    readme, folder = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2])
-    command = COMMAND.search(readme)
+    page, folder = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2])
+    command = COMMAND.search(page)
     if command is None:
-        sys.exit(f"README.md has no command like {COMMAND.pattern}")
-    name, port, _ = command.groups()
-    if f"nc 127.0.0.1 {port}" not in readme:
-        sys.exit(f"README.md does not say how to talk to port {port}")
-    with subprocess.Popen([folder / name, "--listen", "0", "--idle-seconds", str(IDLE_S)],
+        sys.exit(f"the page has no command like {COMMAND.pattern}")
+    name, listen, port, idle, _ = command.groups()
+    if f"nc 127.0.0.1 {port}" not in page:
+        sys.exit(f"the page does not say how to talk to port {port}")
+    said = f"{listen or ''}0 {idle or ''}{IDLE_S}".split()
+    with subprocess.Popen([folder / name, *said],
                           stdout=subprocess.PIPE, text=True) as server:
         try:
             port = re.search(r"port (\d+)", server.stdout.readline())

@@ -2,7 +2,7 @@
 """links.py [ROOT]: everything that the documentation points to exists: links between pages,
 to headers and folders, to headings; files named in the tables of README.md; pages named in
 sources, scripts and package files; pages of the guide that its index leaves out; kinds of tests
-that the page about testing leaves out."""
+that the page about testing leaves out; tests that a page names."""
 
 import pathlib
 import re
@@ -16,6 +16,8 @@ SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
 SOURCES = {".c", ".h", ".py", ".sh", ".cmake", ".in", ".txt", ".docs", ".install", ".md", ".1", ".7"}
 # Names of pages in running text. One that contains a * names no page in particular.
 MENTION = re.compile(r"(?<![\w./*-])docs/[\w./-]*\.(?:md|[1-9])\b(?![/*])")
+# A test: a file below tests/, and a function of it.
+TEST = re.compile(r"`([\w./-]+\.c)::(\w+)`")
 QUOTED = re.compile(r"`([^`]+)`")
 # File names, as opposed to parameters, commands and numbers in the same tables.
 PATH = re.compile(r"[\w.-]+(?:/[\w.-]*)+|[\w-]+\.(?:md|h|c|py|sh|svg)")
@@ -119,9 +121,34 @@ def check_kinds(root):
             yield f"docs/guide/testing.md: tests/{folder.name} is not in it"
 
 
+def check_test(root, name, function):
+    """The fault of a named test, or None. A test is a function that the list of tests names."""
+    file = root / "tests" / name
+    if not file.is_file():
+        return "there is no such file below tests/"
+    text = file.read_text()
+    if not re.search(rf"^static void {function}\(void \*\*", text, re.M):
+        return "the file has no such test"
+    if not re.search(rf"\({function}\b", text):
+        return "the test is in no list, and never runs"
+    return None
+
+
+def check_tests(root):
+    for page in files(root):
+        if page.suffix != ".md":
+            continue
+        text = page.read_text()
+        for named in TEST.finditer(text):
+            wrong = check_test(root, *named.groups())
+            if wrong:
+                line = text.count("\n", 0, named.start()) + 1
+                yield f"{page.relative_to(root)}:{line}: {named.group()[1:-1]}: {wrong}"
+
+
 def check(root):
     root = root.resolve()
-    checks = (check_links, check_tables, check_mentions, check_index, check_kinds)
+    checks = (check_links, check_tables, check_mentions, check_index, check_kinds, check_tests)
     return [fault for one in checks for fault in one(root)]
 
 

@@ -30,8 +30,9 @@ class Tools:
     """The tools that build and run the blocks."""
 
     compiler: str = "cc"
+    cxx: str = "c++"
     options: list = dataclasses.field(default_factory=list)
-    library: str = ""
+    libraries: list = dataclasses.field(default_factory=list)
     generator: str = "Ninja"
     program: str = ""  # the program `elapse`
     examples: str = ""  # the folder of the compiled examples
@@ -163,13 +164,37 @@ class Page:
     def check_c(self, block):
         if block.marker and block.marker[0] == "in":
             return self.check_fragment(block)
+        if block.marker and block.marker[0] == "from":
+            return self.check_excerpt(block)
         if not re.search(r"^int main\(", block.text, re.M):
             return self.fault(block, "a fragment of C without `<!-- test: in WRAPPER -->` before it")
         program = self.scratch / "block"
-        links = [self.tools.library] if self.tools.library else []
+        links = self.tools.libraries
         if self.compile(block, block.text, *links, "-pthread", "-o", program) is not None:
             self.printed = self.run(block, [program], self.scratch)
         return None
+
+    def check_cpp(self, block):
+        source, program = self.scratch / "block.cpp", self.scratch / "block"
+        source.write_text(block.text)
+        links = self.tools.libraries
+        command = [self.tools.cxx, "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                   "-I", self.root / "include", source, *links, "-pthread", "-o", program]
+        if self.run(block, command, self.scratch) is not None:
+            self.printed = self.run(block, [program], self.scratch)
+
+    def check_excerpt(self, block):
+        source = self.root / block.marker[1]
+        if not source.exists():
+            self.fault(block, f"there is no {block.marker[1]}")
+        elif block.text not in source.read_text():
+            self.fault(block, f"{block.marker[1]} has no such lines")
+
+    def check_elsewhere(self, block):
+        script = self.root / block.marker[1]
+        if not script.exists() or self.name not in script.read_text():
+            self.fault(block, f"{block.marker[1]} does not run it: there is no such script, or the "
+                              f"script does not mention the page")
 
     def check_fragment(self, block):
         wrapper = self.root / "tests/project/docs/wrappers" / (block.marker[1] + ".c.in")
@@ -222,15 +247,18 @@ class Page:
         before, self.printed = self.printed, None
         if not block.closed:
             self.fault(block, "the block has no end")
-        if block.marker and block.marker[0] not in ("in", "file"):
+        if block.marker and block.marker[0] not in ("in", "file", "from", "by"):
             self.fault(block, f"unknown mark: {block.marker[0]}")
+        if block.marker and block.marker[0] == "by":
+            self.check_elsewhere(block)
+            return
         if block.language != "sh" and self.is_listed(block.language, block.first_line()):
             return
         if block.marker and block.marker[0] == "file":
             (self.folder() / block.marker[1]).write_text(block.text)
         if block.language == "text":
             self.check_text(block, before)
-        elif block.language in ("c", "sh", "cmake"):
+        elif block.language in ("c", "cpp", "sh", "cmake"):
             faults = len(self.faults)
             getattr(self, "check_" + block.language)(block)
             if len(self.faults) > faults:
@@ -280,9 +308,11 @@ def main():
     parser.add_argument("page", help="relative to the project; or `list`: the list itself")
     parser.add_argument("--root", type=pathlib.Path, default=HERE.parent.parent.parent)
     parser.add_argument("--compiler", default="cc")
+    parser.add_argument("--cxx", default="c++")
     parser.add_argument("--options", nargs=argparse.REMAINDER, default=[],
                         help="of the compiler: all that follows")
-    parser.add_argument("--library", default="", help="to link programs with")
+    parser.add_argument("--library", action="append", default=[],
+                        help="to link programs with; may be given again")
     parser.add_argument("--generator", default="Ninja")
     parser.add_argument("--program", default="", help="the program elapse, as built")
     parser.add_argument("--examples", default="", help="the folder of the examples, as built")
@@ -292,7 +322,7 @@ def main():
     if said.page == "list":
         faults += check_untested(said.root, entries)
     else:
-        tools = Tools(said.compiler, said.options, said.library, said.generator, said.program,
+        tools = Tools(said.compiler, said.cxx, said.options, said.library, said.generator, said.program,
                       said.examples)
         faults += check_page(said.root, said.page, tools, entries)
     sys.exit("\n".join(faults) if faults else 0)

@@ -17,11 +17,13 @@ fi
 "$home/bin/elapse" --version >/dev/null || fail "the moved program"
 
 quietly cmake -S "$here/find_package" -B cmake -DCMAKE_PREFIX_PATH="$home"
-quietly cmake --build cmake --target take-shared take-static
-takes cmake/take-shared cmake/take-static
+quietly cmake --build cmake --target take-shared take-static take-queue-shared take-queue-static
+takes cmake/take-shared cmake/take-static cmake/take-queue-shared cmake/take-queue-static
 
 if command -v pkg-config >/dev/null; then
     read -ra flags < <(PKG_CONFIG_PATH=$home/$lib/pkgconfig pkg-config --cflags --libs elapse)
     "$CC" -std=c11 "$here/take.c" "${flags[@]}" -o take
-    LD_LIBRARY_PATH=$home/$lib takes ./take
+    read -ra flags < <(PKG_CONFIG_PATH=$home/$lib/pkgconfig pkg-config --cflags --libs elapse-queue)
+    "$CC" -std=c11 "$here/take_queue.c" "${flags[@]}" -o take-queue
+    LD_LIBRARY_PATH=$home/$lib takes ./take ./take-queue
 fi
