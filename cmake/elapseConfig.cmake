@@ -1,12 +1,19 @@
 # find_package(elapse): elapse::shared and elapse::static, as far as they are installed, and
 # elapse::elapse, which is the shared one where there is a choice. Either can be asked for
 # as a component.
-foreach(elapse_kind IN ITEMS shared static)
+#
+# The durable queue must be asked for as the component `queue`, because it needs more:
+# elapse::queue-shared and elapse::queue-static, as far as they are installed, and elapse::queue.
+foreach(elapse_kind IN ITEMS shared static queue-shared queue-static)
     set(elapse_${elapse_kind}_FOUND FALSE)
     if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/elapse-${elapse_kind}.cmake)
         set(elapse_${elapse_kind}_FOUND TRUE)
     endif()
 endforeach()
+set(elapse_queue_FOUND FALSE)
+if(elapse_queue-shared_FOUND OR elapse_queue-static_FOUND)
+    set(elapse_queue_FOUND TRUE)
+endif()
 
 foreach(elapse_kind IN LISTS elapse_FIND_COMPONENTS)
     if(elapse_FIND_REQUIRED_${elapse_kind} AND NOT elapse_${elapse_kind}_FOUND)
@@ -28,5 +35,27 @@ if(elapse_shared_FOUND)
 endif()
 if(NOT TARGET elapse::elapse)
     add_library(elapse::elapse ALIAS elapse::${elapse_kind})
+endif()
+
+if(elapse_queue_FOUND AND "queue" IN_LIST elapse_FIND_COMPONENTS)
+    if(elapse_queue-static_FOUND)
+        list(PREPEND CMAKE_MODULE_PATH ${CMAKE_CURRENT_LIST_DIR})
+        find_package(xxHash QUIET)
+        list(REMOVE_AT CMAKE_MODULE_PATH 0)
+        if(NOT xxHash_FOUND)
+            set(elapse_FOUND FALSE)
+            set(elapse_NOT_FOUND_MESSAGE "the component queue needs xxHash, which was not found")
+            return()
+        endif()
+        include(${CMAKE_CURRENT_LIST_DIR}/elapse-queue-static.cmake)
+        set(elapse_kind queue-static)
+    endif()
+    if(elapse_queue-shared_FOUND)
+        include(${CMAKE_CURRENT_LIST_DIR}/elapse-queue-shared.cmake)
+        set(elapse_kind queue-shared)
+    endif()
+    if(NOT TARGET elapse::queue)
+        add_library(elapse::queue ALIAS elapse::${elapse_kind})
+    endif()
 endif()
 unset(elapse_kind)

@@ -4,14 +4,18 @@
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
+set(elapse_headers_left_out)
+if(NOT ELAPSE_QUEUE)
+    set(elapse_headers_left_out PATTERN "queue.h" EXCLUDE)
+endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/elapse
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.h" ${elapse_headers_left_out})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# Each kind has an export of its own: a system may leave one of the libraries out.
+# Each library has an export of its own: a system may leave some of them out.
 set(elapse_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/elapse)
-foreach(kind IN ITEMS static shared)
+foreach(kind IN ITEMS static shared queue-static queue-shared)
     if(TARGET elapse-${kind})
         install(TARGETS elapse-${kind} EXPORT elapse-${kind}
             ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -29,14 +33,27 @@ install(
     FILES ${PROJECT_SOURCE_DIR}/cmake/elapseConfig.cmake ${PROJECT_BINARY_DIR}/elapseConfigVersion.cmake
     DESTINATION ${elapse_package_dir})
 
-# The file says where it lies, and from there it is so far to the prefix.
+if(ELAPSE_QUEUE)
+    install(FILES ${PROJECT_SOURCE_DIR}/cmake/FindxxHash.cmake DESTINATION ${elapse_package_dir})
+endif()
+
+# A file of pkg-config says where it lies, and from there it is so far to the prefix.
 set(elapse_pc_dir ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH elapse_pc_to_prefix ${elapse_pc_dir} ${CMAKE_INSTALL_PREFIX})
 string(REGEX REPLACE "/$" "" elapse_pc_to_prefix "${elapse_pc_to_prefix}")
 cmake_path(APPEND elapse_pc_libdir "\${prefix}" ${CMAKE_INSTALL_LIBDIR})
 cmake_path(APPEND elapse_pc_includedir "\${prefix}" ${CMAKE_INSTALL_INCLUDEDIR})
-configure_file(${PROJECT_SOURCE_DIR}/cmake/elapse.pc.in ${PROJECT_BINARY_DIR}/elapse.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/elapse.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(ELAPSE_WHEEL_SMALL)
+    set(elapse_pc_definitions " -DELAPSE_WHEEL_SMALL")
+endif()
+set(elapse_pc_files elapse.pc)
+if(ELAPSE_QUEUE)
+    list(APPEND elapse_pc_files elapse-queue.pc)
+endif()
+foreach(file IN LISTS elapse_pc_files)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/${file}.in ${PROJECT_BINARY_DIR}/${file} @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 if(TARGET elapse-tool)
     install(TARGETS elapse-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -25,6 +25,9 @@ function(elapse_add_library kind)
     add_library(elapse::${kind} ALIAS elapse-${kind})
     target_include_directories(elapse-${kind} PUBLIC
         $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
+    if(ELAPSE_WHEEL_SMALL) # the struct in the header follows it
+        target_compile_definitions(elapse-${kind} PUBLIC ELAPSE_WHEEL_SMALL)
+    endif()
     target_link_libraries(elapse-${kind} PRIVATE
         Threads::Threads
         $<BUILD_INTERFACE:elapse_compile_options>)
@@ -34,23 +37,30 @@ function(elapse_add_library kind)
         LINKER_LANGUAGE C)
 endfunction()
 
+# elapse_make_shared(LIBRARY NAME MAP): its version, and that it shows public functions alone, under
+# the version NAME. MAP is the file that says so to the linker.
+function(elapse_make_shared library name map)
+    set(elapse_map_name ${name}_${elapse_abi_version})
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/elapse.map.in ${PROJECT_BINARY_DIR}/${map} @ONLY)
+    target_link_options(${library} PRIVATE
+        "LINKER:--version-script=${PROJECT_BINARY_DIR}/${map}")
+    set_target_properties(${library} PROPERTIES
+        VERSION ${PROJECT_VERSION}
+        SOVERSION ${elapse_abi_version}
+        LINK_DEPENDS ${PROJECT_BINARY_DIR}/${map})
+    # What a sanitizer or the fuzzer calls is in the program alone.
+    if(NOT ELAPSE_SANITIZE AND NOT ELAPSE_FUZZ)
+        target_link_options(${library} PRIVATE LINKER:-z,defs)
+    endif()
+endfunction()
+
 if(ELAPSE_STATIC)
     elapse_add_library(static)
 endif()
 
 if(ELAPSE_SHARED)
     elapse_add_library(shared)
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/elapse.map.in ${PROJECT_BINARY_DIR}/elapse.map @ONLY)
-    target_link_options(elapse-shared PRIVATE
-        "LINKER:--version-script=${PROJECT_BINARY_DIR}/elapse.map")
-    set_target_properties(elapse-shared PROPERTIES
-        VERSION ${PROJECT_VERSION}
-        SOVERSION ${elapse_abi_version}
-        LINK_DEPENDS ${PROJECT_BINARY_DIR}/elapse.map)
-    # What a sanitizer or the fuzzer calls is in the program alone.
-    if(NOT ELAPSE_SANITIZE AND NOT ELAPSE_FUZZ)
-        target_link_options(elapse-shared PRIVATE LINKER:-z,defs)
-    endif()
+    elapse_make_shared(elapse-shared ELAPSE elapse.map)
 endif()
 
 if(ELAPSE_SHARED AND (BUILD_SHARED_LIBS OR NOT ELAPSE_STATIC))

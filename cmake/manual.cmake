@@ -14,11 +14,15 @@ endif()
 set(elapse_man_dir ${PROJECT_BINARY_DIR}/man)
 set(elapse_man_stamp ${elapse_man_dir}/made)
 set(elapse_man_script ${PROJECT_SOURCE_DIR}/scripts/manual/man_pages.py)
+set(elapse_man_options)
+if(NOT ELAPSE_QUEUE)
+    set(elapse_man_options --without-queue)
+endif()
 file(GLOB elapse_man_sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/include/elapse/*.h
     ${PROJECT_SOURCE_DIR}/scripts/manual/*.py)
 add_custom_command(OUTPUT ${elapse_man_stamp}
-    COMMAND ${Python3_EXECUTABLE} -B ${elapse_man_script} ${elapse_man_dir}
+    COMMAND ${Python3_EXECUTABLE} -B ${elapse_man_script} ${elapse_man_options} ${elapse_man_dir}
     COMMAND ${CMAKE_COMMAND} -E touch ${elapse_man_stamp}
     DEPENDS ${elapse_man_sources} ${PROJECT_SOURCE_DIR}/docs/man/elapse.7
     COMMENT "Making the manual pages of section 3"

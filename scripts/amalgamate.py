@@ -1,21 +1,29 @@
 #!/usr/bin/env python3
-"""amalgamate.py DIRECTORY: writes elapse.h and elapse.c, the whole library in two files.
+"""amalgamate.py [--archive] DIRECTORY: writes elapse.h and elapse.c, the whole library in two
+files, and elapse_queue.h and elapse_queue.c, the durable queue beside them; with --archive all four
+as elapse-VERSION-two-files.tar.gz, which a release offers.
 
 What goes in front of what follows from the #include lines alone: a file stands behind
 those that it includes. A new header or source joins by being in its folder. The same
 sources give the same bytes."""
 
 import collections
+import gzip
+import io
 import pathlib
 import re
 import sys
+import tarfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PUBLIC = ROOT / "include"
 STRUCTURES = [ROOT / "src/structures"]
-# What src/os holds for the program, not for the library.
-OF_THE_PROGRAM = {"linux_program.c"}
+# What src/os holds for the program and for the library elapse-queue, not for this library.
+OF_OTHERS = {"linux_files.c", "linux_program.c"}
 SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
+QUEUE = [ROOT / "src" / room for room in ("journal", "queue", "store")]
+QUEUE_FILES = [ROOT / "src/os/linux_files.c"]
+QUEUE_HEADER = PUBLIC / "elapse/queue.h"
 
 COMMENT_OR_TEXT = re.compile(
     r"""/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
@@ -47,7 +55,45 @@ elapse.h says everything there is to know about its functions; it serves C99, C1
 C++. elapse.c is C11 with the builtins of GCC (GCC, Clang) and needs the C library and
 threads. With ELAPSE_STRUCTURES_ONLY defined, for both files, the scheduler and cron are
 left out; the structures alone also compile with -ffreestanding and need no more than
-memset and strcmp.
+memset and strcmp. With ELAPSE_WHEEL_SMALL defined, for everything that includes elapse.h, a
+wheel takes half the memory.
+
+The files are made from the sources of Elapse; a change belongs there.
+
+{licence}"""
+
+# Before any header of the C library: what the queue asks it for.
+QUEUE_FEATURES = """\
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#ifndef _FILE_OFFSET_BITS
+#define _FILE_OFFSET_BITS 64
+#endif
+#ifndef _TIME_BITS
+#define _TIME_BITS 64
+#endif
+
+/* Of the private headers, which elapse.c has too, not every function is called here. */
+#pragma GCC diagnostic ignored "-Wunused-function"
+"""
+
+# The structures alone have no clocks, threads or cron.
+QUEUE_NEEDS = """\
+#ifdef ELAPSE_STRUCTURES_ONLY
+#error "elapse_queue.h needs the whole of elapse.h: do not define ELAPSE_STRUCTURES_ONLY"
+#endif
+"""
+
+QUEUE_HEAD = """\
+Elapse {version}: the durable queue in two files, elapse_queue.h and elapse_queue.c, beside elapse.h
+and elapse.c of the same version.
+
+    cc -std=c11 -O2 -pthread program.c elapse.c elapse_queue.c -lxxhash
+
+elapse_queue.h says everything there is to know about its functions; it includes elapse.h, and
+serves C99, C11 and C++. elapse_queue.c is C11 with the builtins of GCC (GCC, Clang) and needs the C
+library, threads, and xxHash 0.8 or later: with XXH_INLINE_ALL defined, its header alone.
 
 The files are made from the sources of Elapse; a change belongs there.
 
@@ -177,8 +223,8 @@ class Library:
         return "\n".join(pieces)
 
 
-def head(version):
-    text = HEAD.format(version=version, licence=(ROOT / "LICENSE").read_text().strip())
+def head(version, form=HEAD):
+    text = form.format(version=version, licence=(ROOT / "LICENSE").read_text().strip())
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in text.splitlines()) + " */\n"
 
 
@@ -192,9 +238,10 @@ def version_of(text):
 def amalgamate():
     lower = [file for room in STRUCTURES for file in sorted(room.glob("*.c"))]
     upper = [file for room in SCHEDULER for file in sorted(room.glob("*.c"))
-             if file.name not in OF_THE_PROGRAM]
-    library = Library(lower + upper)
-    public = sorted(PUBLIC.glob("elapse/*.h"))
+             if file.name not in OF_OTHERS]
+    queue = [*QUEUE_FILES, *(file for room in QUEUE for file in sorted(room.glob("*.c")))]
+    library = Library(lower + upper + queue)
+    public = [file for file in sorted(PUBLIC.glob("elapse/*.h")) if file != QUEUE_HEADER]
     structures = library.reached_from(lower)
     everything = library.reached_from(lower + upper)
 
@@ -211,11 +258,20 @@ def amalgamate():
     lower_header_text = library.part(lower_headers, always)
     whole = set(always)
     upper_header_text = library.part(upper_headers, whole)
+    whole_headers = set(whole)
     lower_source_text = library.part(lower_sources, always)
     whole |= always
     upper_source_text = library.part(upper_sources, whole)
 
-    top = head(version_of((PUBLIC / "elapse/version.h").read_text()))
+    # The queue's source has the private headers of the rooms below it once more; their functions
+    # are those of elapse.c.
+    queue_sources = [file for file in library.reached_from(queue) if PUBLIC not in file.parents]
+    present = set(whole_headers)
+    queue_header_text = library.part([QUEUE_HEADER], present)
+    queue_source_text = library.part(queue_sources, present)
+
+    version = version_of((PUBLIC / "elapse/version.h").read_text())
+    top, queue_top = head(version), head(version, QUEUE_HEAD)
     condition = "\n#ifndef ELAPSE_STRUCTURES_ONLY\n\n"
     end = "\n#endif /* ELAPSE_STRUCTURES_ONLY */\n"
     return {
@@ -223,17 +279,43 @@ def amalgamate():
                     + upper_header_text + end + "\n#endif\n",
         "elapse.c": top + FEATURES + '\n#include "elapse.h"\n\n' + lower_source_text + condition
                     + upper_source_text + end,
+        "elapse_queue.h": queue_top + QUEUE_NEEDS + '\n#include "elapse.h"\n\n' + queue_header_text,
+        "elapse_queue.c": queue_top + QUEUE_FEATURES + '\n#include "elapse_queue.h"\n\n'
+                          + queue_source_text,
     }
 
 
+def archive(files, stem):
+    """The files as a folder in a compressed archive; the same files give the same bytes."""
+    packed = io.BytesIO()
+    with gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as compressed, \
+            tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(f"{stem}/{name}")
+            entry.size = len(text.encode())
+            entry.mode = 0o644
+            tar.addfile(entry, io.BytesIO(text.encode()))
+    return packed.getvalue()
+
+
 def main():
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print("usage: amalgamate.py DIRECTORY", file=sys.stderr)
+    arguments = sys.argv[1:]
+    packs = arguments[:1] == ["--archive"]
+    if packs:
+        arguments = arguments[1:]
+    if len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: amalgamate.py [--archive] DIRECTORY", file=sys.stderr)
         return 2
-    directory = pathlib.Path(sys.argv[1])
+    directory = pathlib.Path(arguments[0])
     try:
         files = amalgamate()
+        version = version_of((PUBLIC / "elapse/version.h").read_text())
         directory.mkdir(parents=True, exist_ok=True)
+        if packs:
+            path = directory / f"elapse-{version}-two-files.tar.gz"
+            path.write_bytes(archive(files, f"elapse-{version}"))
+            print(path)
+            return 0
         for name, text in files.items():
             (directory / name).write_text(text)
     except Fault as fault:

@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 out=$(realpath "$1")
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
 take=$PWD/tests/project/install/take.c
+take_queue=$PWD/tests/project/install/take_queue.c
 packages=()
 files=()
 for file in "$out"/*.deb; do
@@ -62,19 +63,28 @@ expect "$(./take)" "$version" 'a program linked by pkg-config'
 read -ra flags < <(pkg-config --static --cflags --libs elapse)
 cc -std=c11 -static "$take" "${flags[@]}" -o take-static
 expect "$(./take-static)" "$version" 'a program linked statically'
+read -ra flags < <(pkg-config --cflags --libs elapse-queue)
+cc -std=c11 "$take_queue" "${flags[@]}" -o take-queue
+expect "$(./take-queue)" "$version" 'a program with the durable queue, linked by pkg-config'
+read -ra flags < <(pkg-config --static --cflags --libs elapse-queue)
+cc -std=c11 -static "$take_queue" "${flags[@]}" -o take-queue-static
+expect "$(./take-queue-static)" "$version" 'a program with the durable queue, linked statically'
 
 cat >CMakeLists.txt <<TEXT
 cmake_minimum_required(VERSION 3.25)
 project(taker LANGUAGES C)
-find_package(elapse ${version%.*} REQUIRED)
+find_package(elapse ${version%.*} REQUIRED COMPONENTS queue)
 add_executable(take-cmake $take)
 target_link_libraries(take-cmake PRIVATE elapse::elapse)
+add_executable(take-queue $take_queue)
+target_link_libraries(take-queue PRIVATE elapse::queue)
 TEXT
 if ! { cmake -S . -B cmake -DCMAKE_PREFIX_PATH="$root/usr" && cmake --build cmake; } >cmake.log 2>&1; then
     cat cmake.log >&2
     exit 1
 fi
 expect "$(cmake/take-cmake)" "$version" 'a program linked by CMake'
+expect "$(cmake/take-queue)" "$version" 'a program with the durable queue, linked by CMake'
 
 if ((EUID == 0)); then
     dpkg --listfiles "${packages[@]}" | grep -i elapse >files.txt

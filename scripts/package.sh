@@ -36,10 +36,12 @@ if [[ $packaged != "$version" ]]; then
     echo "debian/changelog: version $packaged, but include/elapse/version.h says $version" >&2
     exit 1
 fi
-if ! grep -qx "Package: libelapse$abi" debian/control; then
-    echo "debian/control: no package libelapse$abi, the one of version $version" >&2
-    exit 1
-fi
+for package in "libelapse$abi" "libelapse-queue$abi"; do
+    if ! grep -qx "Package: $package" debian/control; then
+        echo "debian/control: no package $package, the one of version $version" >&2
+        exit 1
+    fi
+done
 
 # Copies the files that git tracks or would add; where the tree is not a repository by itself, all
 # files except build.

@@ -12,6 +12,7 @@ ninja-build      command  ninja
 zlib1g-dev       header   zlib.h
 uthash-dev       header   uthash.h
 libxxhash-dev    header   xxhash.h
+libjansson-dev   header   jansson.h
 gnuplot-nox      command  gnuplot
 libcmocka-dev    header   cmocka.h
 python3          command  python3
@@ -45,6 +46,7 @@ libev-dev        header   ev.h
 libevent-dev     header   event2/event.h
 libuv1-dev       header   uv.h
 libglib2.0-dev   pkg      glib-2.0
+libsqlite3-dev   header   sqlite3.h
 golang-go        command  go
 openjdk-17-jdk-headless  command  javac
 libnetty-java    file     /usr/share/java/netty-common.jar

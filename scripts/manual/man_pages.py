@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""man_pages.py FOLDER [HEADERS]: makes the manual pages of section 3 from the public headers
-(include/elapse), and writes them into FOLDER/man3: a page for each topic of PAGES, and for each
-function and type a page that refers to that one. The date is that of docs/man/elapse.7."""
+"""man_pages.py [--without-queue] FOLDER [HEADERS]: makes the manual pages of section 3 from the
+public headers (include/elapse), and writes them into FOLDER/man3: a page for each topic of PAGES,
+and for each function and type a page that refers to that one. The date is that of
+docs/man/elapse.7. With --without-queue the pages of the library elapse-queue are left out."""
 
 import dataclasses
 import pathlib
@@ -12,7 +13,7 @@ import headers
 import mdoc
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-LINK = "cc program.c $(pkg-config --cflags --libs elapse)"
+LINK = "cc program.c $(pkg-config --cflags --libs {library})"
 WITHOUT_PAGE = {"attributes.h"}  # nothing in it is for calling
 
 
@@ -25,6 +26,7 @@ class Page:
     also: tuple = ()  # items of other sections
     see: tuple = ()
     example_at_head: bool = True  # that of the header's head; else those below it
+    library: str = "elapse"  # that a program links with
 
     def has(self, item):
         elsewhere = any(item.name in (page.name, *page.also) for page in PAGES if page is not self)
@@ -53,6 +55,8 @@ PAGES = (
     Page("elapse_pull", "pull.h", see=("elapse_scheduler", "elapse_task")),
     Page("elapse_statistics", "scheduler.h", "what a scheduler counts, and how late its actions began",
          sections=("statistics",), see=("elapse_scheduler",), example_at_head=False),
+    Page("elapse_queue", "queue.h", see=("elapse_scheduler", "elapse_cron"),
+         library="elapse-queue"),
 )
 
 
@@ -163,8 +167,9 @@ class PageWriter:
 
     def aliases(self):
         """The other names of the page."""
-        return [item.name for item in self.items
-                if item.kind != "define" and item.name != self.page.name]
+        names = [item.name for item in self.items
+                 if item.kind != "define" and item.name != self.page.name]
+        return list(dict.fromkeys(names))  # a struct and a function may have one name
 
     def name(self):
         self.writer.section("NAME")
@@ -175,7 +180,8 @@ class PageWriter:
         self.writer.macro("Nd", mdoc.escape(self.page.title or self.header.title))
         self.writer.section("LIBRARY")
         self.writer.lines.append("Elapse")
-        self.writer.macro("Pq", "libelapse", ",", "Fl", "lelapse")
+        library = self.page.library
+        self.writer.macro("Pq", "lib" + library, ",", "Fl", "l" + library)
 
     def synopsis(self):
         self.writer.section("SYNOPSIS")
@@ -192,7 +198,7 @@ class PageWriter:
                 self.writer.macro("Fa", f'"{each}"')
             self.writer.macro("Fc")
         self.writer.macro("Pp")
-        self.writer.macro("Dl", LINK)
+        self.writer.macro("Dl", LINK.format(library=self.page.library))
 
     def is_main(self):
         return not self.page.title
@@ -364,11 +370,11 @@ class PageWriter:
         self.writer.macro("Xr", "elapse", "7")
 
 
-def write_all(folder, include):
+def write_all(folder, include, libraries=("elapse", "elapse-queue")):
     manual = Manual(include)
     date = re.search(r"^\.Dd (.*)$", (ROOT / "docs/man/elapse.7").read_text(), re.M)[1]
     pages = {}
-    for page in PAGES:
+    for page in (each for each in PAGES if each.library in libraries):
         writer = PageWriter(manual, page)
         pages[page.name] = writer.write(date)
         pages.update({name: f".so man3/{page.name}.3\n" for name in writer.aliases()})
@@ -382,10 +388,16 @@ def write_all(folder, include):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: man_pages.py FOLDER [HEADERS]")
+    arguments = sys.argv[1:]
+    libraries = ("elapse", "elapse-queue")
+    if arguments[:1] == ["--without-queue"]:
+        arguments.pop(0)
+        libraries = ("elapse",)
+    if len(arguments) not in (1, 2):
+        sys.exit("usage: man_pages.py [--without-queue] FOLDER [HEADERS]")
     try:
-        write_all(sys.argv[1], sys.argv[2] if len(sys.argv) == 3 else ROOT / "include/elapse")
+        write_all(arguments[0], arguments[1] if len(arguments) == 2 else ROOT / "include/elapse",
+                  libraries)
     except headers.Fault as fault:
         sys.exit(f"man_pages.py: {fault}")
 

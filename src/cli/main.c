@@ -11,6 +11,7 @@
 #include "common/output.h"
 #include "common/text.h"
 #include "cron/cron_command.h"
+#include "data/data_commands.h"
 #include "replay/generate_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
@@ -21,6 +22,10 @@ static const struct command commands[] = {
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},
     {"cron", "check a cron expression, and list its next times", cron_command},
+    {"check", "find damage in the directory of a durable queue", check_command},
+    {"export", "print the jobs of a durable queue as lines of JSON", export_command},
+    {"import", "add jobs to a durable queue, from lines of JSON", import_command},
+    {"backup", "copy the directory of a durable queue, also while it is in use", backup_command},
     {"show", "draw a timing wheel, and what happens in it", show_command},
 };
 

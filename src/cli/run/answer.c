@@ -144,7 +144,7 @@ static struct entry *take_entries(struct run *run, size_t *count)
     return entries;
 }
 
-static void print_entry(struct run *run, const struct entry *entry)
+void run_answer_entry(struct run *run, const struct run_list_entry *entry)
 {
     char *text =
         run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(entry->key_bytes));
@@ -161,6 +161,15 @@ static void print_entry(struct run *run, const struct entry *entry)
     run_writer_commit(&run->writer, (size_t)(out - text));
 }
 
+void run_answer_listed(struct run *run, size_t count)
+{
+    char *text = run_writer_reserve_now(&run->writer, FRAME_ROOM);
+    char *out = json_line_text(text, "{\"listed\":");
+    out = json_line_number(out, count);
+    out = json_line_text(out, "}\n");
+    run_writer_commit(&run->writer, (size_t)(out - text));
+}
+
 void run_answer_list(struct run *run)
 {
     size_t count;
@@ -168,13 +177,14 @@ void run_answer_list(struct run *run)
 
     ELAPSE__ASSERT(run->options->answers);
     for (size_t i = 0; i < count; i++) {
-        print_entry(run, &entries[i]);
+        run_answer_entry(run, &(struct run_list_entry){
+                                  .key = entries[i].key,
+                                  .key_bytes = entries[i].key_bytes,
+                                  .due_unix_ns = entries[i].due_unix_ns,
+                                  .is_running = entries[i].is_running,
+                              });
         free(entries[i].key);
     }
     free(entries);
-    char *text = run_writer_reserve_now(&run->writer, FRAME_ROOM);
-    char *out = json_line_text(text, "{\"listed\":");
-    out = json_line_number(out, count);
-    out = json_line_text(out, "}\n");
-    run_writer_commit(&run->writer, (size_t)(out - text));
+    run_answer_listed(run, count);
 }

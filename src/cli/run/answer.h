@@ -16,6 +16,16 @@ void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse
  * Requires that all lines before are applied. */
 void run_answer_list(struct run *run);
 
+/* One line of the list, and the last one. */
+struct run_list_entry {
+    const char *key;
+    size_t key_bytes;
+    uint64_t due_unix_ns;
+    bool is_running;
+};
+void run_answer_entry(struct run *run, const struct run_list_entry *entry);
+void run_answer_listed(struct run *run, size_t count);
+
 /* Reports an error in a line of the input: as a line of JSON with --answers, otherwise as a
  * message. `text` ends the message "line 3: ". */
 void run_report_line(struct run *run, uint64_t line_number, const char *text);

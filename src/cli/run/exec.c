@@ -18,7 +18,7 @@
 /* The variables that a program gets besides those it inherits. */
 static const char *const names[] = {
     "ELAPSE_KEY=", "ELAPSE_DUE=",    "ELAPSE_FIRED=",   "ELAPSE_LATE_US=",
-    "ELAPSE_RUN=", "ELAPSE_MISSED=", "ELAPSE_PAYLOAD=",
+    "ELAPSE_RUN=", "ELAPSE_MISSED=", "ELAPSE_PAYLOAD=", "ELAPSE_REPETITION=",
 };
 
 enum { NAME_COUNT = sizeof names / sizeof names[0] };
@@ -101,8 +101,14 @@ static char **environment_new(const struct run_timer *timer, const struct elapse
     own[4] = out = write_number(out, names[3], times.late_us);
     own[5] = out = write_number(out, names[4], firing->number);
     own[6] = out = write_number(out, names[5], firing->missed);
+    own[7] = NULL;
     own[NAME_COUNT] = NULL;
     out = write_variable(out, names[6], run_timer_payload(timer), timer->payload_bytes);
+    if (timer->is_durable) {
+        const char *repetition = timer->may_repeat ? "true" : "false";
+        own[7] = out;
+        out = write_variable(out, names[7], repetition, strlen(repetition));
+    }
     ELAPSE__ASSERT((size_t)(out - own[0]) <=
                    (size_t)FRAME_ROOM + timer->key_bytes + timer->payload_bytes);
     return environment;

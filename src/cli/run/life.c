@@ -9,6 +9,7 @@
 
 #include "../../base/assert.h"
 #include "answer.h"
+#include "durable.h"
 #include "exec.h"
 #include "input.h"
 #include "statistics.h"
@@ -28,6 +29,7 @@ enum end {
     END_NOTHING_LEFT,
     END_SIGNAL,
     END_BAD_LINE, /* --strict */
+    END_DATA,     /* --data: the queue has failed */
     END_OUTPUT,   /* writing it failed, or nobody reads it any more */
 };
 
@@ -136,13 +138,16 @@ static void take_wake(struct life *life)
         return;
     if (run_writes(life->run) && run_writer_failed(&life->run->writer))
         life->end = END_OUTPUT;
-    else if (atomic_load(&life->run->open) == 0)
+    else if (life->run->durable != NULL && run_durable_has_failed(life->run->durable))
+        life->end = END_DATA;
+    else if (atomic_load(&life->run->open) == 0 &&
+             (life->run->durable == NULL || run_durable_is_empty(life->run->durable)))
         life->end = END_NOTHING_LEFT;
 }
 
 static void live(struct life *life)
 {
-    enum { INPUT, SIGNALS, WAKE, OUTPUT, WATCH_COUNT };
+    enum { INPUT, SIGNALS, WAKE, OUTPUT, QUEUE, WATCH_COUNT };
     /* How often it is tried whether a slow reader has made room for answers. */
     const uint64_t room_after_ns = 50000000;
     bool writes = run_writes(life->run);
@@ -151,6 +156,9 @@ static void live(struct life *life)
         [SIGNALS] = {.file = life->run->signals.file, .for_data = true},
         [WAKE] = {.file = life->run->wake_event, .for_data = true},
         [OUTPUT] = {.file = writes ? ELAPSE__OS_OUTPUT : -1},
+        [QUEUE] = {.file =
+                       life->run->durable != NULL ? run_durable_descriptor(life->run->durable) : -1,
+                   .for_data = true},
     };
 
     ELAPSE__ASSERT(life->end == END_NOT_YET);
@@ -168,6 +176,8 @@ static void live(struct life *life)
             life->end = END_OUTPUT;
         else if (watches[OUTPUT].ready)
             watches[OUTPUT].file = -1;
+        if (watches[QUEUE].ready)
+            run_durable_wake(life->run->durable);
         if (watches[INPUT].ready && life->end == END_NOT_YET)
             take_input(life);
     }
@@ -197,7 +207,8 @@ static enum exit_status status_of_end(const struct life *life, uint64_t lost)
     ELAPSE__ASSERT(life->end != END_NOT_YET);
     if (life->end == END_SIGNAL && lost > 0)
         return status_of_signal(life->signal);
-    bool failed = life->end == END_OUTPUT || atomic_load(&run->failures) > 0 || run->bad_lines > 0;
+    bool failed = life->end == END_OUTPUT || life->end == END_DATA ||
+                  atomic_load(&run->failures) > 0 || run->bad_lines > 0;
     return failed && life->status == STATUS_OK ? STATUS_FAILED : life->status;
 }
 
@@ -221,6 +232,8 @@ static enum exit_status finish(struct life *life)
     struct elapse_statistics statistics;
 
     stop_waiting(life);
+    if (run->durable != NULL && !run_durable_finish(run->durable))
+        life->status = STATUS_FAILED;
     if (elapse_scheduler_close(run->scheduler, ELAPSE_CLOSE_DROP, NULL, NULL) != ELAPSE_OK)
         life->status = STATUS_FAILED;
     bool is_flushed =
@@ -231,7 +244,9 @@ static enum exit_status finish(struct life *life)
     else if (run_writes(run) && run_writer_finish(&run->writer) != STATUS_OK)
         life->end = END_OUTPUT;
     elapse_scheduler_statistics(run->scheduler, &statistics);
-    if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
+    if (run->durable != NULL)
+        run_durable_report(run->durable);
+    else if (life->end == END_SIGNAL || life->end == END_BAD_LINE)
         print_error("ended with %" PRIu64 " timer%s pending", statistics.dropped,
                     plural(statistics.dropped));
     if (run->bad_lines > 0 && life->end != END_OUTPUT)
@@ -292,7 +307,9 @@ static const char *begin(struct life *life)
     if (failure != 0)
         return elapse__os_error_text(failure);
     enum elapse_error error = start_scheduler(life->run);
-    return error == ELAPSE_OK ? NULL : elapse_error_text(error);
+    if (error != ELAPSE_OK)
+        return elapse_error_text(error);
+    return life->run->options->data != NULL ? run_durable_open(life->run) : NULL;
 }
 
 enum exit_status run_file(const struct run_options *options)
@@ -328,6 +345,7 @@ enum exit_status run_file(const struct run_options *options)
     live(&life);
     enum exit_status status = finish(&life);
     (void)elapse_scheduler_free(run.scheduler);
+    run_durable_free(run.durable);
     if (options->program != NULL)
         run_exec_free(&run);
     if (options->answers)

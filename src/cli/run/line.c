@@ -136,7 +136,7 @@ static bool read_time(struct word word, struct run_line *line, struct run_line_f
     return error == NULL || fail(fault, "%s: %s", quote_text(word.text, word.length).text, error);
 }
 
-static bool read_cron(struct rest *rest, struct elapse_cron *cron, struct run_line_fault *fault)
+static bool read_cron(struct rest *rest, struct run_line *line, struct run_line_fault *fault)
 {
     char expression[ELAPSE_CRON_LENGTH_MAX + 2];
     struct elapse_cron_fault wrong;
@@ -158,7 +158,9 @@ static bool read_cron(struct rest *rest, struct elapse_cron *cron, struct run_li
     memcpy(expression, begin, length);
     expression[length] = '\0';
     rest->at = quote + 1;
-    if (elapse_cron_parse(cron, expression, &wrong) != ELAPSE_OK)
+    line->cron_text = begin;
+    line->cron_bytes = length;
+    if (elapse_cron_parse(&line->cron, expression, &wrong) != ELAPSE_OK)
         return fail(fault, "the cron expression %s: at character %zu: %s",
                     quote_text(begin, length).text, wrong.position + 1, wrong.text);
     return true;
@@ -211,8 +213,7 @@ static const struct {
 enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
 
 /* Reads the zone of cron[Europe/Berlin]. */
-static bool read_zone(struct word word, const struct elapse_time_zone **zone,
-                      struct run_line_fault *fault)
+static bool read_zone(struct word word, struct run_line *line, struct run_line_fault *fault)
 {
     enum { OPENING = 5 }; /* the length of "cron[" */
     char name[256];
@@ -224,7 +225,9 @@ static bool read_zone(struct word word, const struct elapse_time_zone **zone,
     if (length < sizeof name) {
         memcpy(name, word.text + OPENING, length);
         name[length] = '\0';
-        if (elapse_time_zone_find(name, zone) == ELAPSE_OK)
+        line->zone_text = word.text + OPENING;
+        line->zone_bytes = length;
+        if (elapse_time_zone_find(name, &line->zone) == ELAPSE_OK)
             return true;
     }
     return fail(fault, "there is no time zone %s", quote_text(word.text + OPENING, length).text);
@@ -234,7 +237,7 @@ static bool read_verb(struct word word, struct run_line *line, struct run_line_f
 {
     if (word.length > 5 && memcmp(word.text, "cron[", 5) == 0) {
         line->kind = RUN_LINE_CRON;
-        return read_zone(word, &line->zone, fault);
+        return read_zone(word, line, fault);
     }
     ELAPSE__ASSERT(word.length > 0);
     for (size_t i = 0; i < VERB_COUNT; i++) {
@@ -259,7 +262,7 @@ static bool read_when(struct rest *rest, struct run_line *line, struct run_line_
     case RUN_LINE_AT:
         return read_time(take_word(rest), line, fault);
     case RUN_LINE_CRON:
-        if (!read_cron(rest, &line->cron, fault))
+        if (!read_cron(rest, line, fault))
             return false;
         elapse_cron_set_time_zone(&line->cron, line->zone);
         return true;

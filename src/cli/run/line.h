@@ -47,7 +47,11 @@ struct run_line {
     struct timestamp_local local;
     struct elapse_cron cron;             /* CRON, bound to the zone if there is one */
     const struct elapse_time_zone *zone; /* CRON: given in the line; NULL: none */
-    const char *key;                     /* UTF-8 without blanks and NUL; not empty */
+    const char *cron_text;               /* CRON: the expression */
+    size_t cron_bytes;
+    const char *zone_text; /* CRON with a zone: its name */
+    size_t zone_bytes;
+    const char *key; /* UTF-8 without blanks and NUL; not empty */
     size_t key_bytes;
     const char *payload; /* UTF-8 without NUL; may be empty */
     size_t payload_bytes;

@@ -34,6 +34,9 @@ void run_print(void *context, const struct elapse_run *firing)
     out = json_line_number(out, firing->number);
     out = json_line_text(out, ",\"missed\":");
     out = json_line_number(out, firing->missed);
+    if (timer->is_durable)
+        out = json_line_text(out,
+                             timer->may_repeat ? ",\"repetition\":true" : ",\"repetition\":false");
     out = json_line_text(out, ",\"payload\":");
     out = json_write_string(out, run_timer_payload(timer), timer->payload_bytes);
     out = json_line_text(out, "}\n");

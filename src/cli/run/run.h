@@ -7,6 +7,7 @@
  *       input.c: lines                           print.c: one line of JSON
  *         answer.c: --answers
  *         line.c: what a line says                 writer.c: to standard output, in a
+ *           durable.c -------> elapse_queue, with --data: its own threads fire
  *           timers.c -----> scheduler --------->             thread of its own
  *                                                exec.c: runs a program
  */
@@ -21,6 +22,7 @@
 #include <elapse/scheduler.h>
 
 #include "../../os/program.h"
+#include "timestamp.h"
 #include "writer.h"
 
 enum { RUN_BATCH_TASKS = 64 };
@@ -28,6 +30,7 @@ enum { RUN_BATCH_TASKS = 64 };
 struct run_options {
     const char *file; /* "-": standard input */
     const char *line; /* the only line, of --in and --at; NULL: read the file */
+    const char *data; /* the directory of the durable queue; NULL: none */
     char **program;   /* and its arguments, to a NULL; NULL: print lines of JSON */
     uint64_t tick_ns;
     uint64_t workers;        /* 0: the default */
@@ -41,6 +44,8 @@ struct run_options {
     enum elapse_zone zone; /* of cron expressions */
 };
 
+struct run_durable;
+
 /* Timers that will be scheduled together. */
 struct run_batch {
     struct elapse_batch_task tasks[RUN_BATCH_TASKS];
@@ -52,8 +57,9 @@ struct run {
     const struct run_options *options;
     const char *input_name; /* for messages */
     struct elapse_scheduler *scheduler;
-    struct run_writer writer;                 /* if run_writes() */
-    char **environment;                       /* with --exec: what each program inherits */
+    struct run_durable *durable; /* with --data: what has the timers in place of the scheduler */
+    struct run_writer writer;    /* if run_writes() */
+    char **environment;          /* with --exec: what each program inherits */
     struct elapse__os_monitor *retry_monitor; /* with --exec: guards `is_ending`, ends back-offs */
     bool is_ending;
     struct elapse__os_signals signals; /* that the main thread takes */
@@ -81,6 +87,8 @@ struct run_timer {
     struct run_timer *prev; /* with --answers: the neighbours in the list of the run */
     struct run_timer *next;
     uint64_t passed_unix_ns; /* of `at`: its time if that had passed at the line; otherwise 0 */
+    bool is_durable;         /* with --data */
+    bool may_repeat;         /* with --data: it may have fired before the program ended */
     bool by_wall_clock;      /* its deadline is by the wall clock */
     uint32_t key_bytes;
     uint32_t payload_bytes;
@@ -107,6 +115,9 @@ struct run_times {
 };
 
 struct run_times run_times_of(const struct run_timer *timer, const struct elapse_run *firing);
+
+/* Returns the moment of a time without a zone, by the rules of the zone of the run. */
+uint64_t run_moment_of_local(const struct run *run, const struct timestamp_local *local);
 
 /* Wakes the main thread. */
 void run_wake(const struct run *run);

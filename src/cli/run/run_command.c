@@ -55,6 +55,10 @@ static enum exit_status check_options(const struct run_options *options,
         return usage_error("there are too many files: %s", quote_string(line->arguments[1]).text);
     if (options->program != NULL && (options->program[0] == NULL || options->program[0][0] == '\0'))
         return usage_error("--exec: a program is missing");
+    if (options->data != NULL && options->data[0] == '\0')
+        return usage_error("--data: a directory is missing");
+    if (options->data != NULL && options->tick_ns != ELAPSE_MILLISECOND_NS)
+        return usage_error("--data has a tick of 1ms");
     const char *needs_program = options->workers > 0          ? "--workers"
                                 : options->timeout_ns > 0     ? "--timeout"
                                 : options->retries > 0        ? "--retry"
@@ -126,7 +130,7 @@ struct run_request {
     const char *at;
 };
 
-enum { PROGRAM_COUNT = 5, OTHER_COUNT = 7, OPTION_COUNT = PROGRAM_COUNT + OTHER_COUNT };
+enum { PROGRAM_COUNT = 5, OTHER_COUNT = 8, OPTION_COUNT = PROGRAM_COUNT + OTHER_COUNT };
 
 /* The options that concern the program of --exec. */
 static void list_program_options(struct run_request *request, struct command_option *table)
@@ -185,6 +189,13 @@ static void list_other_options(struct run_request *request, struct command_optio
          .kind = OPTION_TEXT,
          .text = &request->at,
          .help = "one timer, at this time, such as 18:30, and no input"},
+        {.name = "data",
+         .value = "DIRECTORY",
+         .kind = OPTION_TEXT,
+         .text = &request->options.data,
+         .help = "keep the timers in this directory: they survive the end of the program, however "
+                 "it ends, and go on with the next run; each fires at least once, and says if it "
+                 "may have fired before"},
         {.name = "tick",
          .value = "DURATION",
          .kind = OPTION_DURATION,

@@ -7,11 +7,16 @@
 
 #include "../../base/assert.h"
 #include "../common/message.h"
+#include "durable.h"
 
 void run_print_statistics(struct run *run)
 {
     struct elapse_statistics statistics;
 
+    if (run->durable != NULL) {
+        run_durable_print_statistics(run);
+        return;
+    }
     elapse_scheduler_statistics(run->scheduler, &statistics);
     print_error(
         "%" PRIu64 " lines, %" PRIu64 " bad, %" PRIu64 " scheduled, %" PRIu64 " replaced, %" PRIu64

@@ -12,6 +12,7 @@
 #include "../../base/assert.h"
 #include "../common/message.h"
 #include "answer.h"
+#include "durable.h"
 #include "exec.h"
 #include "print.h"
 
@@ -63,6 +64,8 @@ static struct run_timer *timer_new(struct run *run, const struct run_line *line)
     struct run_timer *timer = allocate(sizeof *timer + line->key_bytes + line->payload_bytes);
     timer->run = run;
     timer->passed_unix_ns = 0;
+    timer->is_durable = false;
+    timer->may_repeat = false;
     timer->by_wall_clock = line->kind == RUN_LINE_AT || line->kind == RUN_LINE_CRON;
     timer->key_bytes = (uint32_t)line->key_bytes;
     timer->payload_bytes = (uint32_t)line->payload_bytes;
@@ -89,6 +92,10 @@ void run_apply_rest(struct run *run)
     struct run_batch *batch = &run->batch;
 
     ELAPSE__ASSERT(batch->count <= RUN_BATCH_TASKS);
+    if (run->durable != NULL) {
+        run_durable_commit(run->durable);
+        return;
+    }
     if (elapse_task_schedule_batch(run->scheduler, batch->tasks, batch->count) != ELAPSE_OK) {
         for (size_t i = 0; i < batch->count; i++) {
             const struct elapse_batch_task *failed = &batch->tasks[i];
@@ -124,37 +131,6 @@ static void apply_later(struct run *run, const struct elapse_task *task,
         run_apply_rest(run);
 }
 
-/*
- * Returns the moment of a time without a zone. The rules for changes of the clock are those of cron
- * expressions, which also finds the moment: the next one of an expression that names this time. For
- * a date the search begins two days before it, as local time is at most 25 hours from UTC.
- */
-static uint64_t moment_of_local(const struct run *run, const struct timestamp_local *local)
-{
-    enum { NANOSECONDS_A_SECOND = 1000000000, TWO_DAYS_S = 2 * 86400 };
-    char expression[96];
-    struct elapse_cron cron;
-    int64_t moment_s =
-        (int64_t)(elapse_scheduler_wall_clock_ns(run->scheduler) / NANOSECONDS_A_SECOND);
-
-    if (local->has_date) {
-        moment_s = local->as_utc_s - TWO_DAYS_S;
-        (void)snprintf(expression, sizeof expression, "%d %d %d %d %d *", local->second,
-                       local->minute, local->hour, local->day, local->month);
-    } else {
-        (void)snprintf(expression, sizeof expression, "%d %d %d * * *", local->second,
-                       local->minute, local->hour);
-    }
-    if (elapse_cron_parse(&cron, expression, NULL) != ELAPSE_OK ||
-        !elapse_cron_next(&cron, run->options->zone, moment_s, &moment_s))
-        return UINT64_MAX - 1; /* after the year 9999 */
-    if (moment_s < 0)
-        return 0;
-    const int64_t last_s = (int64_t)(UINT64_MAX / NANOSECONDS_A_SECOND) - 1;
-    return (uint64_t)(moment_s < last_s ? moment_s : last_s) * NANOSECONDS_A_SECOND +
-           local->fraction_ns;
-}
-
 /* Schedules a timer by the wall clock, and all timers of earlier lines before it. */
 static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
                                 const struct run_line *line)
@@ -168,7 +144,7 @@ static void apply_by_wall_clock(struct run *run, struct elapse_task *task,
          * about it, so the deadline is now. */
         uint64_t now_unix_ns = elapse_scheduler_wall_clock_ns(run->scheduler);
         struct run_timer *timer = task->context;
-        uint64_t unix_ns = line->is_local ? moment_of_local(run, &line->local) : line->unix_ns;
+        uint64_t unix_ns = line->is_local ? run_moment_of_local(run, &line->local) : line->unix_ns;
         if (unix_ns < now_unix_ns) {
             timer->passed_unix_ns = unix_ns > 0 ? unix_ns : 1;
             unix_ns = now_unix_ns;
@@ -203,6 +179,10 @@ void run_apply(struct run *run, const struct run_line *line, uint64_t now_ns)
 {
     if (line->kind == RUN_LINE_NOTHING)
         return;
+    if (run->durable != NULL) {
+        run_durable_apply(run, line);
+        return;
+    }
     if (line->kind == RUN_LINE_CANCEL) {
         cancel(run, line);
         return;

@@ -41,8 +41,11 @@ static void writer_main(void *argument)
         elapse__os_monitor_wake_all(writer->monitor);
         elapse__os_monitor_leave(writer->monitor);
 
+        size_t length = taken.length;
         bool written = write_out(&taken);
         elapse__os_monitor_enter(writer->monitor);
+        writer->written += length;
+        elapse__os_monitor_wake_all(writer->monitor);
         if (!written)
             note_failure(writer);
     }
@@ -96,7 +99,19 @@ void run_writer_commit(struct run_writer *writer, size_t bytes)
     if (writer->waiting.length == 0)
         elapse__os_monitor_wake_all(writer->monitor);
     writer->waiting.length += bytes;
+    writer->added += bytes;
     elapse__os_monitor_leave(writer->monitor);
+}
+
+bool run_writer_wait(struct run_writer *writer)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    uint64_t end = writer->added;
+    while (writer->written < end && !writer->failed && !writer->never_waits)
+        elapse__os_monitor_wait(writer->monitor);
+    bool is_written = writer->written >= end && !writer->failed;
+    elapse__os_monitor_leave(writer->monitor);
+    return is_written;
 }
 
 bool run_writer_failed(struct run_writer *writer)

@@ -22,6 +22,8 @@ struct run_writer {
      * something to write, when there is room again, and at the end. */
     struct elapse__os_monitor *monitor;
     struct buffer waiting; /* to be written */
+    uint64_t added;        /* bytes, since the start */
+    uint64_t written;      /* of these */
     bool ending;
     bool ended;       /* the thread writes no more */
     bool never_waits; /* run_writer_reserve */
@@ -50,6 +52,10 @@ void run_writer_stop_waiting(struct run_writer *writer);
 /* Writes all that waits, for at most `timeout_ns`. Returns whether that has ended. Otherwise the
  * thread still writes, and the writer must stay. */
 bool run_writer_flush(struct run_writer *writer, uint64_t timeout_ns);
+
+/* Waits until all that was added is written. Returns false if that will not be: writing has failed,
+ * or run_writer_stop_waiting was called. */
+bool run_writer_wait(struct run_writer *writer);
 
 bool run_writer_failed(struct run_writer *writer);
 

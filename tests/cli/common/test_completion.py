@@ -6,7 +6,7 @@ import subprocess
 
 import support
 
-COMMANDS = ("run", "replay", "generate", "cron", "show")
+COMMANDS = ("run", "replay", "generate", "cron", "check", "export", "import", "backup", "show")
 
 
 class Completion(support.ProgramTest):

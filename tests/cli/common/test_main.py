@@ -4,7 +4,7 @@ import re
 
 import support
 
-COMMANDS = ("replay", "generate", "run", "cron", "show")
+COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "import", "backup", "show")
 
 
 class Main(support.ProgramTest):
@@ -36,7 +36,9 @@ class Main(support.ProgramTest):
                    "replay": ("--structure", "--tick", "--json", "--plot", *support.STRUCTURES),
                    "generate": ("orders", "--orders", "--paid", "--seed"),
                    "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
-                   "run": ("every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
+                   "check": ("DIRECTORY", "--repair"), "export": ("DIRECTORY",),
+                   "import": ("DIRECTORY", "--segment-bits"), "backup": ("TARGET",),
+                   "run": ("--data", "every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:
             with self.subTest(command=name):
                 output = self.succeed("help", name)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks the two files of `./dev amalgamate`. They are the same from run to run and self-contained,
-# every compiler that is installed compiles them without a warning, C++ can use them, and the
-# structures alone are freestanding. A fault in the sources is reported with its file and line.
+# Checks the files of `./dev amalgamate`, elapse.h and elapse.c and those of the durable queue beside them, and their
+# archive. They are the same from run to run and self-contained, every compiler that is installed compiles them without
+# a warning, C++ can use them, and the structures alone are freestanding. A fault in the sources is reported with its
+# file and line.
 #
 # Usage: check.sh SOURCE_DIR SCRATCH_DIR
 set -euo pipefail
@@ -22,11 +23,24 @@ PYTHONHASHSEED=1 "$source_dir/scripts/amalgamate.py" one
 PYTHONHASHSEED=2 "$source_dir/scripts/amalgamate.py" two >two.log
 diff -r one two
 
+# The archive has the same files, in a folder named after the version.
+PYTHONHASHSEED=1 "$source_dir/scripts/amalgamate.py" --archive packed >packed.log
+PYTHONHASHSEED=2 "$source_dir/scripts/amalgamate.py" --archive again >>packed.log
+diff -r packed again
+tar -xzf packed/elapse-*-two-files.tar.gz
+diff -r one elapse-[0-9]*
+
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT  *"\(.*\)"/\1/p' "$source_dir/include/elapse/version.h")
 for file in one/elapse.h one/elapse.c; do
     head=$(head -n 50 "$file")
     [[ $head == *"Elapse $version:"* && $head == *"MIT License"* &&
         $head == *"ELAPSE_STRUCTURES_ONLY defined"* ]]
+done
+for file in one/elapse_queue.h one/elapse_queue.c; do
+    head=$(head -n 50 "$file")
+    [[ $head == *"Elapse $version:"* && $head == *"MIT License"* && $head == *"-lxxhash"* ]]
+done
+for file in one/*; do
     if grep -nE '^#include +(<elapse/|"([^e]|e[^l]))' "$file"; then
         echo "$file: includes a file of the library's tree" >&2
         exit 1
@@ -56,6 +70,13 @@ int main(void)
 TEXT
 sed 's/ = {0}/ = {}/' user.c >user.cc
 
+# A user of the queue: its program for the installed library, with the one header.
+mkdir elapse
+for header in queue version; do
+    echo '#include "../one/elapse_queue.h"' >elapse/$header.h
+done
+cp "$source_dir/tests/project/install/take_queue.c" "$source_dir/tests/project/install/take_queue_cxx.cpp" .
+
 # check COMPILER: with the C++ compiler of the same house, where there is one.
 check()
 {
@@ -64,16 +85,52 @@ check()
     "$compiler" -std=c11 "${warnings[@]}" -O2 -c one/elapse.c -o "$object"
     "$compiler" -std=c11 "${warnings[@]}" -O2 user.c "$object" -pthread -o "user-$compiler"
     "./user-$compiler"
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -c one/elapse_queue.c -o "queue-$object"
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -I . take_queue.c "$object" "queue-$object" -pthread -lxxhash \
+        -o "take-queue-$compiler"
+    [[ $("./take-queue-$compiler") == "$version" ]]
+    # xxHash without its library.
+    "$compiler" -std=c11 "${warnings[@]}" -O1 -DXXH_INLINE_ALL -I . take_queue.c one/elapse_queue.c "$object" \
+        -pthread -o "take-queue-inline-$compiler"
+    [[ $("./take-queue-inline-$compiler") == "$version" ]]
     if command -v "$other" >/dev/null; then
         "$other" -std=c++17 "${warnings[@]}" -O2 -c user.cc -o "user-$other.o"
         "$compiler" "user-$other.o" "$object" -pthread -o "user-$other"
         "./user-$other"
+        "$other" -std=c++17 "${warnings[@]}" -O2 -I . -c take_queue_cxx.cpp -o "take-queue-$other.o"
+        "$other" "take-queue-$other.o" "$object" "queue-$object" -pthread -lxxhash -o "take-queue-$other"
+        [[ $("./take-queue-$other") == "$version" ]]
         echo "$other: ok"
     fi
     "$compiler" -std=c11 "${warnings[@]}" -O2 -DELAPSE_STRUCTURES_ONLY -ffreestanding \
         -c one/elapse.c -o "structures-$compiler.o"
     needs_nothing_foreign "structures-$compiler.o"
+    small_wheel "$compiler"
     echo "$compiler: ok"
+}
+
+# The queue says what it needs.
+if gcc -DELAPSE_STRUCTURES_ONLY -c one/elapse_queue.c -o none.o 2>structures.log ||
+    ! grep -q 'do not define ELAPSE_STRUCTURES_ONLY' structures.log; then
+    echo "the queue without the scheduler does not say what is wrong" >&2
+    exit 1
+fi
+
+# small_wheel COMPILER: the small form of the wheel works with both files; a program that was
+# compiled without it gets an error from init.
+small_wheel()
+{
+    local compiler=$1 object=small-$1.o status=0
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -DELAPSE_WHEEL_SMALL -c one/elapse.c -o "$object"
+    "$compiler" -std=c11 "${warnings[@]}" -O2 -DELAPSE_WHEEL_SMALL user.c "$object" -pthread \
+        -o "user-small-$compiler"
+    "./user-small-$compiler"
+    "$compiler" -std=c11 "${warnings[@]}" -O2 user.c "$object" -pthread -o "user-mixed-$compiler"
+    "./user-mixed-$compiler" || status=$?
+    if ((status != 1)); then
+        echo "$compiler: a program with wheels of another size: status $status, not 1" >&2
+        exit 1
+    fi
 }
 
 checked=0
@@ -102,7 +159,7 @@ refused()
 
 mkdir -p tree/src
 cp -r "$source_dir"/{include,scripts,LICENSE} tree
-cp -r "$source_dir"/src/{base,os,structures,cron,scheduler} tree/src
+cp -r "$source_dir"/src/{base,os,structures,cron,scheduler,journal,queue,store} tree/src
 refused $'#ifdef FAST\n#include <math.h>\n#endif\n' 'an #include that depends on a condition'
 refused $'#include "fast.h"\n' 'there is no "fast.h"'
 refused $'#include FAST\n' 'an #include of neither <file> nor "file"'

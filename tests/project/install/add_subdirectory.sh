@@ -31,4 +31,10 @@ for shared in OFF ON; do
     foreign=$(sed -n 's/^\([^#/ :]*\):.*/\1/p' CMakeCache.txt |
         grep -vE '^(_?CMAKE_|ELAPSE_|elapse_|taker_|BUILD_SHARED_LIBS$|FIND_PACKAGE_)' || true)
     [[ -z $foreign ]] || fail "these options are not namespaced: $foreign"
+
+    # The durable queue is built if the project asks for it.
+    quietly cmake -S "$here/add_subdirectory" -B queue -DELAPSE_SOURCE="$ELAPSE_SOURCE" \
+        -DBUILD_SHARED_LIBS=$shared -DELAPSE_QUEUE=ON
+    quietly cmake --build queue --parallel 2 --target take-queue
+    takes queue/take-queue
 done

@@ -23,6 +23,16 @@ for level in -O0 -O2; do
 done
 readelf -d take-shared | grep -q 'NEEDED.*libelapse' || fail "take-shared does not ask for the library"
 
+[[ $(pkg-config --modversion elapse-queue) == "$version" ]] || fail "elapse-queue has another version"
+read -ra queue_shared < <(pkg-config --cflags --libs elapse-queue)
+read -ra queue_static < <(pkg-config --static --cflags --libs elapse-queue)
+"$CC" -std=c11 -O0 "$here/take_queue.c" "${queue_shared[@]}" -o take-queue-shared
+"$CC" -std=c11 -O2 -static "$here/take_queue.c" "${queue_static[@]}" -o take-queue-static
+takes ./take-queue-shared ./take-queue-static
+readelf -d take-queue-shared | grep -q 'NEEDED.*libelapse-queue' || fail "take-queue-shared does not ask for the library"
+[[ " ${queue_static[*]} " == *" -lxxhash "* ]] || fail "--static does not name -lxxhash: ${queue_static[*]}"
+[[ " ${queue_shared[*]} " != *" -lxxhash "* ]] || fail "-lxxhash is asked for: ${queue_shared[*]}"
+
 # A program that links with the shared library need not name the libraries that that one needs.
 [[ " ${static[*]} " == *" -pthread "* ]] || fail "--static does not name -pthread: ${static[*]}"
 [[ " ${shared[*]} " != *" -pthread "* ]] || fail "-pthread is asked for: ${shared[*]}"
@@ -30,4 +40,6 @@ readelf -d take-shared | grep -q 'NEEDED.*libelapse' || fail "take-shared does n
 needs_cxx
 "$CXX" -std=c++17 "$here/take_cxx.cpp" "${shared[@]}" -o take-cxx-shared
 "$CXX" -std=c++17 -static "$here/take_cxx.cpp" "${static[@]}" -o take-cxx-static
-takes ./take-cxx-shared ./take-cxx-static
+"$CXX" -std=c++17 "$here/take_queue_cxx.cpp" "${queue_shared[@]}" -o take-queue-cxx-shared
+"$CXX" -std=c++17 -static "$here/take_queue_cxx.cpp" "${queue_static[@]}" -o take-queue-cxx-static
+takes ./take-cxx-shared ./take-cxx-static ./take-queue-cxx-shared ./take-queue-cxx-static

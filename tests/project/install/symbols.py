@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""symbols.py COMPILER INCLUDE LIBRARY: what the shared LIBRARY exports is what the headers
-below INCLUDE declare, no more and no less; and all of it under the version that the SONAME
-names.
+"""symbols.py COMPILER INCLUDE LIBRARY: what the shared LIBRARY, libelapse or libelapse-queue,
+exports is what its headers below INCLUDE declare, no more and no less; and all of it under the
+version that the SONAME names.
 """
 
 import pathlib
@@ -10,20 +10,27 @@ import subprocess
 import sys
 
 
+# The headers of libelapse-queue; all others are of libelapse.
+OF_QUEUE = {"queue.h"}
+
+
 def output(*command, text=None):
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True)
     return done.stdout
 
 
-def declarations(compiler, include):
-    """The text of all headers below include, without what they include from elsewhere."""
-    headers = sorted(path.name for path in (include / "elapse").glob("*.h"))
+def declarations(compiler, include, headers=None):
+    """The text of these headers below include, or of all, without what they include from
+    elsewhere."""
+    every = sorted(path.name for path in (include / "elapse").glob("*.h"))
+    headers = every if headers is None else sorted(headers)
     program = "".join(f"#include <elapse/{name}>\n" for name in headers)
     kept, ours = [], False
     for line in output(compiler, "-E", "-I", include, "-x", "c", "-", text=program).splitlines():
         marker = re.match(r'# \d+ "(.*?)"', line)
         if marker:
-            ours = pathlib.Path(marker[1]).parent == include / "elapse"
+            path = pathlib.Path(marker[1])
+            ours = path.parent == include / "elapse" and path.name in headers
         elif ours:
             kept.append(line)
     return " ".join(kept)
@@ -37,10 +44,11 @@ def outside_braces(text):
     return text
 
 
-def declared(compiler, include):
+def declared(compiler, include, headers=None):
     """The functions and variables with external linkage that the headers declare."""
     names = set()
-    text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*\)?", " ", declarations(compiler, include))
+    text = declarations(compiler, include, headers)
+    text = re.sub(r"__attribute__\s*\(\(.*?\)\)\s*\)?", " ", text)
     text = re.sub(r"\)\s*@", ");", outside_braces(text))
     for statement in text.split(";"):
         statement = statement.replace("@", " ").strip()
@@ -67,9 +75,15 @@ def exported(library):
 
 def main():
     compiler, include, library = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]
-    public, found = declared(compiler, include), exported(library)
-    soname = re.search(r"SONAME.*\[libelapse\.so\.(.*)\]", output("readelf", "-d", library))
-    version = f"ELAPSE_{soname[1]}" if soname else "a version, for there is no SONAME"
+    soname = re.search(r"SONAME.*\[lib(elapse|elapse-queue)\.so\.(.*)\]",
+                       output("readelf", "-d", library))
+    version = "a version, for there is no SONAME"
+    if soname:
+        version = soname[1].upper().replace("-", "_") + "_" + soname[2]
+    every = {path.name for path in (include / "elapse").glob("*.h")}
+    of_queue = soname and soname[1] == "elapse-queue"
+    public = declared(compiler, include, OF_QUEUE if of_queue else every - OF_QUEUE)
+    found = exported(library)
 
     faults = [f"declared, but not exported: {name}" for name in sorted(public - found.keys())]
     faults += [f"exported, but not declared: {name}" for name in sorted(found.keys() - public)]

@@ -17,6 +17,9 @@ import symbols  # noqa: E402
 UNIT = re.compile(r"_(ns|us|ms|s|ticks?)$")
 TIME_WORDS = {"now", "deadline", "delay", "earliest", "latest", "timeout", "period", "slack",
               "tick", "intended", "actual", "due", "lateness", "time"}
+# Integers of 64 bits that count, name or find something.
+NO_TIMES = {"capacity", "count", "cursor", "durable", "id", "kicked", "position", "removed",
+            "running"}
 INTEGER_64 = re.compile(r"\bu?int64_t\b")
 OTHER_INTEGER = re.compile(r"\b(int|long|unsigned|size_t|u?int32_t)\b")
 CAPITALS = re.compile(r"\bELAPSE_[A-Z0-9_]+\b|\b[A-Z][A-Z0-9_]{2,}\b")
@@ -47,9 +50,10 @@ def parameters(declaration):
 
 
 def is_time(kind, name):
-    """An integer of 64 bits is a time; another integer is one if its name says so."""
+    """An integer of 64 bits is a time, unless its name says otherwise; another integer is one if
+    its name says so."""
     if INTEGER_64.search(kind):
-        return True
+        return name not in NO_TIMES
     return bool(TIME_WORDS & set(name.split("_")) and OTHER_INTEGER.search(kind))
 
 
@@ -105,7 +109,8 @@ class Rules:
         if self.bare_times(header):
             return
         times = [name for kind, name in parameters(item.declaration) if is_time(kind, name)]
-        if re.match(r"u?int64_t ", item.declaration):
+        if (re.match(r"u?int64_t ", item.declaration)
+                and item.name.rsplit("_", 1)[1] not in NO_TIMES):
             times.append(item.name)
         for name in times:
             if not UNIT.search(name):

@@ -1,0 +1,582 @@
+/*
+ * Elapse: the durable queue. Jobs with a due time that survive the end of the process.
+ *
+ *     struct elapse_queue *queue;
+ *     struct elapse_queue_fault fault;
+ *     struct elapse_put put = {.tube = "orders", .delay_ms = 30 * 60 * 1000,
+ *                              .body = "expire", .body_bytes = 6, .key = "4711", .key_bytes = 4};
+ *     struct elapse_answer answer;
+ *     struct elapse_reserved job;
+ *
+ *     if (elapse_queue_open("orders-data", NULL, &queue, &fault) != ELAPSE_OK)
+ *         fprintf(stderr, "%s\n", fault.text);
+ *     if (elapse_queue_put(queue, &put, &answer) == ELAPSE_OK &&
+ *         elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS) == ELAPSE_OK)
+ *         ...;                                // the job is on the disk: it cannot be lost
+ *     ...
+ *     while (elapse_queue_reserve(queue, "orders", ELAPSE_QUEUE_FOREVER_MS, &job) == ELAPSE_OK) {
+ *         work(job.body, job.body_bytes);
+ *         (void)elapse_queue_ack(queue, job.id, job.lease, NULL);
+ *         elapse_reserved_free(&job);
+ *     }
+ *     elapse_queue_close(queue);
+ *
+ * Words. A job is a body of bytes with a due time, in a tube, which is a queue with a name. A key
+ * is a name for a job, unique among the live jobs of its tube. A job is delayed until it is due,
+ * then ready; reserve hands it to a worker, under a lease; then it is reserved. The lease lasts for
+ * ttr_ms (time to run). A job that is set aside is buried.
+ *
+ *              put            due               reserve              ack
+ *      (none) ----> delayed ------> ready -----------------> reserved ---> gone
+ *                      ^              ^                        | | |
+ *                      |              +-- the lease has ended -+ | |
+ *                      +-- nack: tried again after a back-off ---+ |
+ *                                           buried <-- bury, or no retry is left
+ *
+ * Promises (docs/promises.md has all of them, as Q1 to Q12):
+ * - Never early: no job is handed out before its due time, unless it was kicked.
+ * - Never lost: once its position is committed, a job is handed out until it is acknowledged,
+ *   cancelled or replaced, or dropped by its own expire_ms.
+ * - Never back: once its position is committed, a cancel or an ack holds.
+ * - At least once: a job whose lease has ended is handed out again.
+ *
+ * Positions. Each change has a position. It is durable when elapse_queue_commit with that position,
+ * or a greater one, has returned OK. Many threads that commit share one write and one sync of the
+ * disk. A job is handed out only when everything that led to it is durable.
+ *
+ * What can go wrong, and what to do
+ * - The disk is full. Symptom: put answers DISK_FULL. Everything else goes on, and nothing is lost.
+ *   Remedy: acknowledge or cancel jobs, or make room.
+ * - Syncing the disk fails. Symptom: commit and all changes answer BROKEN, for good; the contents
+ *   of the disk are uncertain from the last committed position on. Remedy: close the queue, replace
+ *   the disk if it is at fault, and open again: committed jobs are there.
+ * - A second process opens the directory. Symptom: open answers IN_USE. Remedy: one process has
+ *   the queue, and others ask that process.
+ * - A directory is copied while it is in use. Symptom: open may answer DAMAGED. Remedy: copy it
+ *   when it is closed. Two copies that are both used hand out the same jobs: use one.
+ * - A network file system. Hazard: it may say that data is safe when it is not, and may grant the
+ *   lock to two machines. Remedy: use a local disk.
+ * - Durability below SYNC. Hazard: with INTERVAL, a power cut loses what was committed during the
+ *   last interval_ms; the end of the process loses nothing. Remedy: SYNC, which is the default.
+ * - The wall clock is set back or forward. Symptom: jobs put with a time, and recurring ones, come
+ *   later or earlier, as the clock says; jobs put with a delay do not move while the process lives.
+ *   While the process is down, delays go on by the wall clock too. Remedy: keep the clock right.
+ * - The process forks. Hazard: the child has the memory of the queue, but not its threads. Remedy:
+ *   the child must not call any function of it.
+ *
+ * The following holds for every function below, unless its comment says otherwise:
+ * - Times are in milliseconds, and their names end in _ms. Times of day are since
+ *   1970-01-01T00:00:00Z.
+ * - Threads: any thread may call it at any time between open and close.
+ * - Pointers must not be NULL unless NULL has a stated meaning. `answer` may be NULL.
+ * - Errors: it returns those that its comment lists, without ELAPSE_ERROR_ in front. After an error
+ *   nothing has changed.
+ * - Since: version 0.1.
+ *
+ * "Those of every change" are MEMORY; BROKEN; CLOSED, while another thread closes the queue; and
+ * DISK_FULL, if even the space that is held for changes is used up.
+ *
+ * Link with elapse-queue, which needs elapse and xxHash.
+ */
+#ifndef ELAPSE_QUEUE_H
+#define ELAPSE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/attributes.h>
+#include <elapse/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A time to wait that never ends. */
+#define ELAPSE_QUEUE_FOREVER_MS UINT64_MAX
+
+/* Limits. What exceeds one is refused with ARGUMENT. */
+#define ELAPSE_TUBE_BYTES_MAX     200      /* the name of a tube, at least 1 */
+#define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag or a token */
+#define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
+#define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
+
+/* A durable queue. Its contents are private to the library. */
+struct elapse_queue;
+
+/* ---- life ---- */
+
+/* When a change counts as durable. */
+enum elapse_durability {
+    ELAPSE_DURABILITY_SYNC = 0, /* when the disk has it */
+    /* When the operating system has it; the disk follows within interval_ms. */
+    ELAPSE_DURABILITY_INTERVAL = 1,
+};
+
+/* Options of a queue. elapse_queue_options_init sets the defaults. */
+struct elapse_queue_options {
+    size_t struct_bytes;               /* set by elapse_queue_options_init; leave it */
+    enum elapse_durability durability; /* default ELAPSE_DURABILITY_SYNC */
+    uint32_t interval_ms;              /* INTERVAL alone: 1 to 60,000. Default 50 */
+    /* The size of each file of a new queue: a power of two from 16 KiB to 64 MiB. An existing queue
+     * keeps its own. The directory takes three such files at least. Default 67,108,864. */
+    uint32_t segment_bytes;
+    uint32_t body_bytes_max; /* the longest body, up to ELAPSE_JOB_BODY_BYTES_MAX. Default 65,535 */
+    uint32_t jobs_max;       /* most jobs, up to 268,435,455, which is the default */
+    uint32_t tubes_max;      /* most tubes, up to 16,777,215, which is the default */
+    uint32_t tokens_max;     /* most tokens, up to 10,000,000, which is the default */
+};
+
+/* elapse_queue_options_init calls this, with the size of the caller's struct. */
+ELAPSE_API void elapse_queue_options_init_sized(struct elapse_queue_options *options,
+                                                size_t options_bytes);
+
+/* Sets all options to their defaults. Always begin with it. Cost: O(1). Cannot fail. */
+static inline void elapse_queue_options_init(struct elapse_queue_options *options)
+{
+    elapse_queue_options_init_sized(options, sizeof *options);
+}
+
+/* Why a queue could not be opened. */
+struct elapse_queue_fault {
+    char text[512]; /* an English sentence that names the file, and the offset if there is one */
+};
+
+/*
+ * Opens the queue in a directory, which is made if it does not exist, and stores it in `*queue`.
+ * Its jobs are as they were; what became due meanwhile is ready. `options` NULL: all defaults.
+ * `fault` NULL: no text is stored. Makes three threads. After an error `*queue` is NULL.
+ * Errors: ABI (options were initialised by another version), ARGUMENT, MEMORY, SYSTEM (a call of
+ * the operating system failed), DISK_FULL, IN_USE (another process has the directory, or this one
+ * has opened it before), DAMAGED (a file has changed, or is missing), FORMAT (a newer version wrote
+ * it), BROKEN (writing failed).
+ * Cost: reading all changes since the oldest live job.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_open(const char *directory, const struct elapse_queue_options *options,
+                  struct elapse_queue **queue, struct elapse_queue_fault *fault);
+
+/*
+ * Closes the queue: makes everything durable, ends all threads, and releases all memory. Calls that
+ * are under way in other threads end first: those that wait return CLOSED, and so may those that
+ * work in slices; a commit whose position is durable by then returns OK. Requires that no thread
+ * begins a call on the queue any more. NULL is ignored.
+ * Errors: BROKEN (not everything became durable); the queue is closed all the same.
+ * Cost: writing and syncing the changes that are not durable yet.
+ */
+ELAPSE_API enum elapse_error elapse_queue_close(struct elapse_queue *queue);
+
+/* ---- durability ---- */
+
+/*
+ * Waits until everything up to `position` is durable, for at most `timeout_ms` (0: it does not
+ * wait).
+ * Errors: TIMEOUT; BROKEN: it may be durable or not, and the next open tells; CLOSED.
+ * Cost: at most two writes and syncs of the disk, shared by all threads that wait.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_commit(struct elapse_queue *queue, uint64_t position, uint64_t timeout_ms);
+
+/* Returns the position up to which everything is durable. Cost: O(1), a lock. Cannot fail. */
+ELAPSE_API uint64_t elapse_queue_durable(struct elapse_queue *queue);
+
+/* ---- put ---- */
+
+/* When a job is due. */
+enum elapse_due {
+    ELAPSE_DUE_IN = 0,    /* delay_ms from now; 0: at once */
+    ELAPSE_DUE_AT = 1,    /* at_ms, by the wall clock; a time that has passed is now */
+    ELAPSE_DUE_EVERY = 2, /* each period_ms, the first time one period from now */
+    ELAPSE_DUE_CRON = 3,  /* when `cron` says, in `zone` */
+};
+
+/* What a put does if a job of the tube has its key. */
+enum elapse_if_key {
+    /* The old job ends, and the new one is stored (an upsert). The worker of a reserved one
+     * goes on beside the new job. */
+    ELAPSE_IF_KEY_REPLACE = 0,
+    ELAPSE_IF_KEY_KEEP = 1, /* the old job stays, and nothing is stored */
+    ELAPSE_IF_KEY_FAIL = 2, /* KEY_PENDING */
+    /* The old job gets the new body, options and delay, and keeps its id; but it is due no later
+     * than debounce_max_ms after the put that made it. As REPLACE if it is reserved or buried.
+     * Needs IN and a debounce_max_ms of at least delay_ms. */
+    ELAPSE_IF_KEY_DEBOUNCE = 3,
+};
+
+/* A job to put. Zeros and NULL are the defaults, except for the tube. */
+struct elapse_put {
+    const char *tube;  /* the name of its tube, which is made if it does not exist */
+    const void *body;  /* copied; may be NULL if body_bytes is 0 */
+    size_t body_bytes; /* 0 to options.body_bytes_max */
+    const void *key;   /* NULL: none */
+    size_t key_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a key */
+    const void *tag;   /* NULL: none; for elapse_queue_cancel_all and elapse_queue_list */
+    size_t tag_bytes;  /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a tag */
+    /* NULL, or a token: the same token within ten minutes answers KNOWN and stores nothing. A put
+     * with neither a key nor a token may double when it is tried again. */
+    const void *token;
+    size_t token_bytes;        /* 1 to ELAPSE_JOB_KEY_BYTES_MAX, if there is a token */
+    enum elapse_due due;       /* when it is due. Default ELAPSE_DUE_IN */
+    uint64_t delay_ms;         /* IN: up to ELAPSE_JOB_DELAY_MS_MAX */
+    int64_t at_ms;             /* AT: by the wall clock */
+    uint64_t period_ms;        /* EVERY: 1 to ELAPSE_JOB_DELAY_MS_MAX */
+    const char *cron;          /* CRON: an expression as <elapse/cron.h> describes it */
+    const char *zone;          /* CRON: NULL or "utc", or a name such as Europe/Berlin */
+    enum elapse_if_key if_key; /* default ELAPSE_IF_KEY_REPLACE */
+    uint64_t debounce_max_ms;  /* DEBOUNCE: at least delay_ms */
+    uint32_t priority;         /* ready jobs with smaller numbers are handed out first */
+    uint64_t ttr_ms;           /* how long a lease lasts; 0: 60,000 */
+    uint64_t expire_ms;        /* dropped if not handed out so long after it was due; 0: never */
+    uint32_t retry;            /* hand-outs that may fail before it is buried; 0: no limit */
+    uint64_t backoff_min_ms;   /* the wait before the first retry; it doubles each time */
+    uint64_t backoff_max_ms;   /* at most; at least backoff_min_ms */
+};
+
+/* What a verb did. */
+enum elapse_result {
+    ELAPSE_RESULT_DONE = 0,        /* the other verbs: it is done */
+    ELAPSE_RESULT_SCHEDULED = 1,   /* put: the job is stored */
+    ELAPSE_RESULT_REPLACED = 2,    /* put: it is stored, in place of the one with its key */
+    ELAPSE_RESULT_KEPT = 3,        /* put: the job with the key stays */
+    ELAPSE_RESULT_KNOWN = 4,       /* put: the token came before */
+    ELAPSE_RESULT_BURIED = 5,      /* put: as KEPT, and that job is buried */
+    ELAPSE_RESULT_REMOVED = 6,     /* cancel: the job will never be handed out again */
+    ELAPSE_RESULT_RUNNING = 7,     /* a worker has it; put: as KEPT, and a worker has that job */
+    ELAPSE_RESULT_RESCHEDULED = 8, /* reschedule: the job has its new due time */
+    ELAPSE_RESULT_GONE = 9,        /* there is no such job */
+};
+
+/* The answer of a verb. */
+struct elapse_answer {
+    enum elapse_result result; /* what the verb did */
+    /* The job's id; 0: there is none. Ids are below 2^53 and never used again. */
+    uint64_t id;
+    /* Once this is durable, so is everything that the answer says. */
+    uint64_t position;
+    /* After ARGUMENT: which argument is wrong, as an English phrase; otherwise NULL. */
+    const char *fault;
+};
+
+/*
+ * Puts a job: SCHEDULED, REPLACED, KEPT, KNOWN, BURIED or RUNNING.
+ * Errors: ARGUMENT (answer->fault says which), KEY_PENDING (answer->id has the key), LIMIT (jobs,
+ * tubes or tokens), DISK_FULL; those of every change: MEMORY, BROKEN, CLOSED.
+ * Cost: O(1), a lock, and copying the body. It waits while 4 MiB are on their way to the disk.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_put(struct elapse_queue *queue,
+                                                                const struct elapse_put *put,
+                                                                struct elapse_answer *answer);
+
+/* ---- change ---- */
+
+/*
+ * Cancels a job: REMOVED, RUNNING (its worker goes on; the key is free at once; nobody gets it
+ * again), or GONE. A recurring job has no further occurrence.
+ * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tube,
+                                                 const void *key, size_t key_bytes,
+                                                 struct elapse_answer *answer);
+
+/* Does the same for the job with this id. Errors: as elapse_queue_cancel. Cost: O(1), a lock. */
+ELAPSE_API enum elapse_error elapse_queue_cancel_id(struct elapse_queue *queue, uint64_t id,
+                                                    struct elapse_answer *answer);
+
+/* A new due time: IN with delay_ms, or AT with at_ms. */
+struct elapse_due_time {
+    enum elapse_due due; /* ELAPSE_DUE_IN or ELAPSE_DUE_AT */
+    uint64_t delay_ms;   /* IN: from now, up to ELAPSE_JOB_DELAY_MS_MAX */
+    int64_t at_ms;       /* AT: by the wall clock; a time that has passed is now */
+};
+
+/*
+ * Gives a job another due time: RESCHEDULED, RUNNING (a worker has it, and nothing has changed) or
+ * GONE.
+ * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char *tube,
+                                                     const void *key, size_t key_bytes,
+                                                     const struct elapse_due_time *time,
+                                                     struct elapse_answer *answer);
+
+/* Does the same for the job with this id. Errors: as elapse_queue_reschedule. Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_t id,
+                                                        const struct elapse_due_time *time,
+                                                        struct elapse_answer *answer);
+
+/*
+ * Makes a buried or delayed job ready now: DONE, or GONE, also if it is in another state.
+ * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, uint64_t id,
+                                                  struct elapse_answer *answer);
+
+/*
+ * Makes up to `count` jobs of a tube ready: the buried ones, oldest first; or, if none is buried,
+ * the delayed ones, soonest first. Stores in `*kicked` how many. After an error, those counted are
+ * ready.
+ * Errors: ARGUMENT; those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(count); for delayed ones O(jobs), in slices, each holding the lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube,
+                                               uint64_t count, uint64_t *kicked,
+                                               struct elapse_answer *answer);
+
+/*
+ * Hands out nothing of a tube for so long; 0 ends a pause. It is not durable.
+ * Errors: GONE (there is no such tube), ARGUMENT, BROKEN, CLOSED.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
+                                                uint64_t pause_ms);
+
+/* ---- workers ---- */
+
+/* Names one hand-out of a job. No other one ever has the same name, also after a restart. */
+struct elapse_lease {
+    uint32_t life;   /* which life of the queue: each open begins one */
+    uint64_t number; /* which hand-out of that life */
+};
+
+/* A job that was handed out. elapse_reserved_free releases it. */
+struct elapse_reserved {
+    uint64_t id;               /* the job's id */
+    struct elapse_lease lease; /* for ack, nack, extend and bury */
+    const void *key;           /* NULL: it has none */
+    size_t key_bytes;          /* 0 without a key */
+    const void *body;          /* never NULL */
+    size_t body_bytes;         /* 0: the body is empty */
+    int64_t due_ms;            /* when it was due, by the wall clock */
+    uint64_t ttr_ms;           /* the lease ends so long after the call returned */
+    uint64_t position; /* once durable, so is the lease: another life knows of this hand-out */
+    void *memory;      /* private */
+    uint32_t priority; /* as it was put */
+    uint32_t attempt;  /* of this occurrence, from 1; after a crash it may be too low */
+    uint32_t missed;   /* recurring: occurrences that passed since the one before */
+    char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
+};
+
+/*
+ * Hands out the ready job of a tube with the least (priority, id). Waits for one, for at most
+ * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). Returns when everything
+ * that led to the job is durable. A job whose body is damaged is buried, and the next one handed
+ * out.
+ * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (the disk could not be read; the job
+ * is buried, and can be kicked); those of every change: MEMORY, BROKEN, CLOSED. Cost: O(log ready),
+ * a lock, and reading the body, without the lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elapse_queue *queue,
+                                                                    const char *tube,
+                                                                    uint64_t timeout_ms,
+                                                                    struct elapse_reserved *job);
+
+/*
+ * Does the same for several tubes: the least (priority, id) of all of them. `tube_count` is 1 to
+ * 1000.
+ * Errors: as elapse_queue_reserve.
+ * Cost: O(log ready + tube_count), a lock, and reading the body.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, size_t tube_count,
+                         uint64_t timeout_ms, struct elapse_reserved *job);
+
+/* Releases the memory of a job that was handed out, not its lease. Zeros are ignored. Cost: a free.
+ * Cannot fail. */
+ELAPSE_API void elapse_reserved_free(struct elapse_reserved *job);
+
+/*
+ * The work is done: ends the job; a recurring one waits for its next occurrence. It returns before
+ * that is durable: after a crash an acknowledged job may be handed out once more, unless
+ * answer->position was committed.
+ * Errors: GONE (the lease has ended, and the job may have been handed out again; or it is done
+ * already); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
+                                              struct elapse_lease lease,
+                                              struct elapse_answer *answer);
+
+/*
+ * The work failed: the job waits as its retry and back-off say, and is buried if no retry is left.
+ * Errors: GONE; CANCELLED (it was cancelled while it ran, and has ended now); those of every
+ * change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
+                                               struct elapse_lease lease,
+                                               struct elapse_answer *answer);
+
+/* Does the same, but the job is due again after `delay_ms`, up to ELAPSE_JOB_DELAY_MS_MAX. This
+ * never buries it, but it counts as a hand-out that failed when a later nack, or the end of a
+ * lease, asks for the retries that are left. Errors: as elapse_queue_nack; ARGUMENT. Cost: O(1), a
+ * lock. */
+ELAPSE_API enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
+                                                  struct elapse_lease lease, uint64_t delay_ms,
+                                                  struct elapse_answer *answer);
+
+/*
+ * Begins the lease anew: it lasts ttr_ms from now.
+ * Errors: GONE; CANCELLED (stop working: the job was cancelled; the lease ends when it would have);
+ * those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_extend(struct elapse_queue *queue,
+                                                                   uint64_t id,
+                                                                   struct elapse_lease lease,
+                                                                   struct elapse_answer *answer);
+
+/*
+ * Sets the job aside until it is kicked.
+ * Errors: GONE; CANCELLED (it has ended); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
+                                               struct elapse_lease lease,
+                                               struct elapse_answer *answer);
+
+/* ---- look ---- */
+
+/* The states of a job. */
+enum elapse_job_state {
+    ELAPSE_JOB_ANY = 0,      /* in a filter: all states */
+    ELAPSE_JOB_DELAYED = 1,  /* it waits until it is due */
+    ELAPSE_JOB_READY = 2,    /* it is due, and waits for a worker */
+    ELAPSE_JOB_RESERVED = 3, /* a worker has it */
+    ELAPSE_JOB_BURIED = 4,   /* it is set aside until it is kicked */
+};
+
+/* A job without its body. */
+struct elapse_job {
+    uint64_t id;               /* never 0 */
+    size_t body_bytes;         /* the length of its body */
+    int64_t due_ms;            /* by the wall clock, as it is now */
+    uint64_t ttr_ms;           /* how long a lease lasts */
+    uint64_t left_ms;          /* DELAYED: until it is due; RESERVED: until the lease ends; or 0 */
+    const char *reason;        /* BURIED: why, an English phrase; otherwise NULL */
+    struct elapse_lease lease; /* RESERVED: the worker's, also one of an earlier life */
+    enum elapse_job_state state;          /* never ELAPSE_JOB_ANY */
+    uint32_t priority;                    /* as it was put */
+    uint32_t attempts;                    /* hand-outs of this occurrence that have ended */
+    uint32_t missed;                      /* occurrences that passed since the last hand-out */
+    uint32_t failures;                    /* occurrences that failed for good */
+    bool recurring;                       /* put with EVERY or CRON */
+    char tube[ELAPSE_TUBE_BYTES_MAX + 1]; /* the name of its tube */
+};
+
+/* Looks up the job with a key. Errors: GONE, BROKEN, CLOSED. Cost: O(1), a lock. */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_look_up(struct elapse_queue *queue, const char *tube, const void *key,
+                     size_t key_bytes, struct elapse_job *job);
+
+/* Looks up the job with an id. Errors: GONE, BROKEN, CLOSED. Cost: O(1), a lock. */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_look_up_id(struct elapse_queue *queue, uint64_t id, struct elapse_job *job);
+
+/* What a job consists of. elapse_content_free releases it. */
+struct elapse_content {
+    const void *key;   /* NULL: it has none */
+    size_t key_bytes;  /* 0 without a key */
+    const void *body;  /* never NULL */
+    size_t body_bytes; /* 0: the body is empty */
+    void *memory;      /* private */
+};
+
+/* Reads a job, whatever its state, and changes nothing. Errors: GONE; DAMAGED (it cannot be read).
+ * Cost: O(body), a lock, and reading the body. */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_peek(struct elapse_queue *queue, uint64_t id, struct elapse_content *content);
+
+/* Releases the memory of a job that was read. Zeros are ignored. Cost: O(1). Cannot fail. */
+ELAPSE_API void elapse_content_free(struct elapse_content *content);
+
+/* Which jobs: those of a tube, in a state, with a tag. Zeros and NULL: all jobs. */
+struct elapse_job_filter {
+    const char *tube;            /* NULL: all tubes */
+    enum elapse_job_state state; /* ELAPSE_JOB_ANY: all states */
+    const void *tag;             /* NULL: any, or none */
+    size_t tag_bytes;            /* the length of the tag */
+};
+
+/*
+ * Lists jobs, in no order: stores up to `capacity` in `jobs`, and returns how many. `*cursor`
+ * begins as 0. Go on until 0 is returned. A job that is there from the first call to the last is
+ * listed exactly once. `filter` NULL: all jobs. Returns 0 also when the queue is broken, or closes.
+ * Requires a capacity above 0, and a state of enum elapse_job_state.
+ * Cost: all calls together take O(most jobs there ever were); each holding of the lock examines at
+ * most 256. Cannot fail.
+ */
+ELAPSE_API size_t elapse_queue_list(struct elapse_queue *queue,
+                                    const struct elapse_job_filter *filter, uint64_t *cursor,
+                                    struct elapse_job *jobs, size_t capacity);
+
+/*
+ * Cancels all jobs that the filter names. Stores how many were removed, and how many have a worker
+ * that goes on; either may be NULL. A job put meanwhile may be cancelled or not. After an error the
+ * jobs counted are cancelled. Requires a state of enum elapse_job_state.
+ * Errors: those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(jobs), in slices, each holding the lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_cancel_all(struct elapse_queue *queue,
+                                                     const struct elapse_job_filter *filter,
+                                                     uint64_t *removed, uint64_t *running,
+                                                     struct elapse_answer *answer);
+
+/* What a queue, or one tube, counts. */
+struct elapse_queue_counts {
+    /* Now. */
+    uint64_t delayed;
+    uint64_t ready;
+    uint64_t reserved;
+    uint64_t buried;
+    /* Since open. */
+    uint64_t put;       /* jobs stored */
+    uint64_t done;      /* jobs acknowledged */
+    uint64_t timeouts;  /* leases that their ttr ended */
+    uint64_t cancelled; /* jobs cancelled */
+    uint64_t replaced;  /* jobs replaced by another one with their key */
+    uint64_t expired;   /* jobs or occurrences dropped by expire_ms */
+    uint64_t dead;      /* jobs buried because no retry was left */
+    uint64_t missed;    /* occurrences that passed */
+    /* The files; 0 for one tube. */
+    uint64_t segments;   /* in use */
+    uint64_t file_bytes; /* of the segments in use, and the spare ones */
+    uint64_t live_bytes; /* what the live jobs need of it */
+    uint64_t groups;     /* written and synced since open */
+};
+
+/*
+ * Stores the counts of the whole queue, or of one tube. `tube` NULL: the whole queue.
+ * Errors: GONE (there is no such tube), BROKEN, CLOSED.
+ * Cost: O(1), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_statistics(struct elapse_queue *queue, const char *tube,
+                                                     struct elapse_queue_counts *statistics);
+
+/*
+ * Stores the name of the next tube in `name`. `*cursor` begins as 0. Returns false at the end. A
+ * tube that is there from the first call to the last is named exactly once.
+ * Cost: O(1) on average, a lock. Cannot fail.
+ */
+ELAPSE_API bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
+                                   char name[ELAPSE_TUBE_BYTES_MAX + 1]);
+
+/*
+ * Returns a descriptor for poll, epoll and event loops. It becomes readable when a job may be
+ * ready, or more has become durable; sometimes spuriously. elapse_queue_quiet makes it unreadable
+ * again: call that first, and then look at everything that you wait for. Do not read, write or
+ * close it. Cost: O(1). Cannot fail.
+ */
+ELAPSE_API int elapse_queue_descriptor(struct elapse_queue *queue);
+
+/* Makes the descriptor unreadable until something happens. Cost: O(1). Cannot fail. */
+ELAPSE_API void elapse_queue_quiet(struct elapse_queue *queue);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

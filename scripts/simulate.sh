@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# simulate.sh [SECONDS]: builds the simulation of the durable queue with assertions, and runs it for
+# SECONDS, from a seed that follows from the time. A run that breaks a promise is shrunk and printed.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+seconds=${1-60}
+if [[ ! $seconds =~ ^[1-9][0-9]*$ ]] || (($# > 1)); then
+    echo "usage: ./dev simulate [SECONDS]" >&2
+    exit 2
+fi
+mkdir -p build
+cmake --preset developer >build/simulate.log
+cmake --build build/developer --target simulate >>build/simulate.log
+first=$(($(date +%s) * 1000000))
+echo "The first seed is $first."
+build/developer/tests/simulation/simulate --seed "$first" --seconds "$seconds"

@@ -1,0 +1,100 @@
+/*
+ * elapse check: is a directory whole, and what can be saved of it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../upkeep/upkeep.h"
+#include "../common/buffer.h"
+#include "../common/options.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "data_commands.h"
+
+static const char usage[] = "Usage: elapse check [--repair] DIRECTORY\n";
+
+static const char purpose[] =
+    "Reads everything in the directory of a durable queue, and lists all damage,\n"
+    "by file and offset. It changes nothing there. No process may have the directory\n"
+    "open. The exit status is 0 if all is whole, and 1 if anything is damaged.\n";
+
+static const char example[] = "Example:\n"
+                              "  elapse check orders-data\n";
+
+static void print_line(void *context, const char *text)
+{
+    char line[1024];
+
+    (void)context;
+    (void)snprintf(line, sizeof line, "%s", text);
+    mask_control_characters(line);
+    output_add_format("%s\n", line);
+}
+
+/* Returns the name of the new directory: DIRECTORY.repaired. */
+static const char *repaired_name(struct buffer *name, const char *directory)
+{
+    size_t length = strlen(directory);
+
+    while (length > 1 && directory[length - 1] == '/')
+        length--;
+    buffer_add(name, directory, length);
+    buffer_add_text(name, ".repaired");
+    return name->bytes;
+}
+
+static void print_report(const struct elapse__upkeep_report *report, const char *repaired)
+{
+    if (report->damages == 0) {
+        output_add_format("all is whole: %" PRIu64 " records\n", report->records);
+        return;
+    }
+    output_add_format("damages: %" PRIu64 "; jobs whose bodies are lost: %" PRIu64
+                      "; bytes of records that are lost: up to %" PRIu64 "\n",
+                      report->damages, report->lost_jobs, report->lost_bytes);
+    if (report->lost_bytes > 0)
+        output_add_text(
+            "What lay in lost records is unknown. A job may be missing, or be as it was "
+            "earlier; one that had ended may be there again.\n");
+    if (repaired != NULL)
+        output_add_format("%s has the %" PRIu64 " jobs that are whole\n", repaired, report->jobs);
+}
+
+enum exit_status check_command(int argc, char **argv)
+{
+    bool repair = false;
+    const struct command_option options[] = {
+        {.name = "repair",
+         .kind = OPTION_FLAG,
+         .flag = &repair,
+         .help = "if anything is damaged, save all that is whole in a new directory, "
+                 "DIRECTORY.repaired; the damaged one stays as it is"},
+    };
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = options,
+                                .option_count = 1,
+                                .example = example};
+    struct elapse__upkeep_report report;
+    struct elapse__upkeep_fault fault;
+    struct buffer name = {.bytes = NULL};
+    enum exit_status status;
+
+    if (!options_read(&line, argc, argv, &status))
+        return status;
+    if (line.argument_count != 1)
+        return usage_error("give one directory");
+    const char *repaired = repair ? repaired_name(&name, line.arguments[0]) : NULL;
+    bool is_done =
+        elapse__upkeep_check(line.arguments[0], repaired, print_line, NULL, &report, &fault);
+    if (is_done)
+        print_report(&report, repaired);
+    buffer_free(&name);
+    status = output_finish();
+    if (!is_done) {
+        print_error("%s", fault.text);
+        return STATUS_USAGE;
+    }
+    return status == STATUS_OK && report.damages > 0 ? STATUS_FAILED : status;
+}

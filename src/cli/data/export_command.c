@@ -1,0 +1,64 @@
+/*
+ * elapse export: all jobs of a queue as lines of JSON.
+ */
+#include <inttypes.h>
+
+#include "../../upkeep/upkeep.h"
+#include "../common/options.h"
+#include "../common/output.h"
+#include "data_commands.h"
+#include "job_json.h"
+
+static const char usage[] = "Usage: elapse export DIRECTORY\n";
+
+static const char purpose[] =
+    "Prints every job in the directory of a durable queue as one line of JSON, by\n"
+    "increasing ids, with its options and its body. Texts that are not UTF-8 are\n"
+    "base64. No process may have the directory open. 'elapse import' reads it.\n";
+
+static const char example[] = "Example:\n"
+                              "  elapse export orders-data | grep '\"key\":\"4711\"'\n";
+
+struct exporting {
+    struct buffer line;
+    uint64_t damaged;
+};
+
+static bool print_job(void *context, const struct elapse__upkeep_job *job)
+{
+    struct exporting *exporting = context;
+
+    if (job->is_damaged) {
+        print_error("job %" PRIu64 ": its body is damaged", job->fields.id);
+        exporting->damaged++;
+        return true;
+    }
+    exporting->line.length = 0;
+    job_json_write(&exporting->line, job);
+    output_add(exporting->line.bytes, exporting->line.length);
+    return !output_failed();
+}
+
+enum exit_status export_command(int argc, char **argv)
+{
+    struct command_line line = {.usage = usage, .purpose = purpose, .example = example};
+    struct exporting exporting = {.damaged = 0};
+    struct elapse__upkeep_fault fault;
+    enum exit_status status;
+
+    if (!options_read(&line, argc, argv, &status))
+        return status;
+    if (line.argument_count != 1)
+        return usage_error("give one directory");
+    struct elapse__upkeep_data *data =
+        elapse__upkeep_open(line.arguments[0], false, 1U << 26, &fault);
+    bool is_done = data != NULL && elapse__upkeep_each(data, print_job, &exporting, &fault);
+    if (!is_done)
+        print_error("%s", fault.text);
+    buffer_free(&exporting.line);
+    status = output_finish();
+    if (data == NULL)
+        return STATUS_USAGE;
+    is_done = elapse__upkeep_close(data, &fault) && is_done;
+    return !is_done || exporting.damaged > 0 ? STATUS_FAILED : status;
+}

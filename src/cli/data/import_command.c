@@ -1,0 +1,163 @@
+/*
+ * elapse import: lines of JSON become jobs of a queue.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../os/program.h"
+#include "../../upkeep/upkeep.h"
+#include "../common/options.h"
+#include "../common/output.h"
+#include "data_commands.h"
+#include "job_json.h"
+
+/* A body of 32 MiB in which each byte is escaped takes six times as much, and so does base64 less.
+ */
+enum { LINE_BYTES_MAX = 256 << 20, READ_BYTES = 1 << 16 };
+
+static const char usage[] = "Usage: elapse import [OPTION]... DIRECTORY\n";
+
+static const char purpose[] =
+    "Reads lines of JSON from standard input, as 'elapse export' prints them, and\n"
+    "adds each as a job to the directory of a durable queue, which is made if it does\n"
+    "not exist. No process may have the directory open. A bad line is reported with\n"
+    "its number and left out; the others are added. All are on the disk at the end.\n";
+
+static const char example[] = "Example:\n"
+                              "  elapse export orders-data | elapse import copy-data\n";
+
+struct importing {
+    struct elapse__upkeep_data *data;
+    struct buffer text;
+    uint64_t line_number;
+    uint64_t added;
+    uint64_t bad;
+    bool failed;
+};
+
+static void report(struct importing *importing, const char *text)
+{
+    print_error("standard input: line %" PRIu64 ": %s", importing->line_number, text);
+    importing->bad++;
+}
+
+static void take_line(struct importing *importing, const char *text, size_t length)
+{
+    struct job_json line;
+    struct elapse__upkeep_fault fault;
+    char words[256];
+
+    importing->line_number++;
+    if (length > 0 && text[length - 1] == '\r')
+        length--;
+    if (length == 0)
+        return;
+    if (!job_json_read(&line, text, length, words, sizeof words)) {
+        report(importing, words);
+        return;
+    }
+    switch (elapse__upkeep_add(importing->data, &line.job, &fault)) {
+    case ELAPSE__UPKEEP_ADDED:
+        importing->added++;
+        break;
+    case ELAPSE__UPKEEP_REFUSED:
+        report(importing, fault.text);
+        break;
+    default:
+        print_error("%s", fault.text);
+        importing->failed = true;
+        break;
+    }
+    job_json_free(&line);
+}
+
+/* Takes the lines that are whole. */
+static void take_lines(struct importing *importing, bool is_end)
+{
+    struct buffer *text = &importing->text;
+    size_t from = 0;
+
+    while (from < text->length && !importing->failed) {
+        const char *end = memchr(text->bytes + from, '\n', text->length - from);
+        if (end == NULL && !is_end)
+            break;
+        size_t length = end == NULL ? text->length - from : (size_t)(end - text->bytes) - from;
+        take_line(importing, text->bytes + from, length);
+        from += length + (end != NULL);
+    }
+    if (from > 0)
+        memmove(text->bytes, text->bytes + from, text->length - from);
+    text->length -= from;
+    if (text->length > LINE_BYTES_MAX) {
+        importing->line_number++;
+        report(importing, "the line is longer than 268435456 bytes");
+        importing->failed = true;
+    }
+}
+
+static void take_input(struct importing *importing)
+{
+    size_t got = 1;
+
+    while (got > 0 && !importing->failed) {
+        char *place = buffer_reserve(&importing->text, READ_BYTES);
+        int error = elapse__os_read(0, place, READ_BYTES, &got);
+        if (error != 0) {
+            print_error("standard input: %s", elapse__os_error_text(error));
+            importing->failed = true;
+            return;
+        }
+        importing->text.length += got;
+        if (got == 0 || memchr(place, '\n', got) != NULL)
+            take_lines(importing, got == 0);
+    }
+}
+
+static enum exit_status import(const char *directory, uint32_t segment_bytes)
+{
+    struct importing importing = {.added = 0};
+    struct elapse__upkeep_fault fault;
+
+    importing.data = elapse__upkeep_open(directory, true, segment_bytes, &fault);
+    if (importing.data == NULL) {
+        print_error("%s", fault.text);
+        return STATUS_USAGE;
+    }
+    take_input(&importing);
+    buffer_free(&importing.text);
+    if (!elapse__upkeep_close(importing.data, &fault)) {
+        print_error("%s", fault.text);
+        importing.failed = true;
+    }
+    output_add_format("%" PRIu64 " jobs added\n", importing.added);
+    enum exit_status status = output_finish();
+    if (importing.failed)
+        return STATUS_FAILED;
+    return importing.bad > 0 ? STATUS_USAGE : status;
+}
+
+enum exit_status import_command(int argc, char **argv)
+{
+    uint64_t segment_bits = 26;
+    const struct command_option options[] = {
+        {.name = "segment-bits",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &segment_bits,
+         .least = 14,
+         .most = 26,
+         .help = "each file of a new directory has 2^N bytes (default 26, 64 MiB)"},
+    };
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = options,
+                                .option_count = 1,
+                                .example = example};
+    enum exit_status status;
+
+    if (!options_read(&line, argc, argv, &status))
+        return status;
+    if (line.argument_count != 1)
+        return usage_error("give one directory");
+    return import(line.arguments[0], UINT32_C(1) << segment_bits);
+}

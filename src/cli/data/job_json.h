@@ -1,0 +1,32 @@
+/*
+ * A job of a durable queue as one line of JSON, and back.
+ *
+ * Texts that are not UTF-8 are written as base64, under their name with _base64 behind it. Fields
+ * that are zero, empty or have their default are left out, so most jobs are short lines.
+ */
+#ifndef ELAPSE_CLI_DATA_JOB_JSON_H
+#define ELAPSE_CLI_DATA_JOB_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../../upkeep/upkeep.h"
+#include "../common/buffer.h"
+
+/* Adds the line of a job, with its line end. */
+void job_json_write(struct buffer *line, const struct elapse__upkeep_job *job);
+
+/* What a line says: the job's texts point into `memory`. */
+struct job_json {
+    struct elapse__upkeep_job job;
+    void *memory;
+};
+
+/* Reads a line, without its end. Returns false if it is bad; then `fault` says why. */
+bool job_json_read(struct job_json *line, const char *text, size_t length, char *fault,
+                   size_t fault_bytes);
+
+/* Releases what belongs to a line. */
+void job_json_free(struct job_json *line);
+
+#endif

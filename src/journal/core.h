@@ -1,0 +1,223 @@
+/*
+ * The state of the journal's core, for the files of this room. journal.h has the definitions.
+ *
+ *      group.c       the group that forms: begin, append, end; admission
+ *      commit.c      the commit lane: a group is written and synced
+ *      rotate.c      the commit lane: the next segment begins
+ *      background.c  the other lane: which of its works comes next
+ *      spare.c       making and taking spares
+ *      retire.c      files below the tail
+ *      clean.c       the tail is read, and its live records are appended again
+ *      life.c        open and free; what callers ask and say
+ *      segments.c    the table of segments, names of files
+ *      recover.c     open: walk.c reads segments, repair.c makes them trustworthy
+ *      read.c        one record with its body
+ */
+#ifndef ELAPSE__JOURNAL_CORE_H
+#define ELAPSE__JOURNAL_CORE_H
+
+#include "journal.h"
+
+struct elapse__segment {
+    int file;
+    unsigned readers;
+    uint64_t live_bytes;
+};
+
+/* A group on its way to the disk. */
+struct elapse__group {
+    struct elapse__group *next;
+    uint64_t position; /* of its first record */
+    uint64_t tail;     /* what its COMMIT says; fixed when the group closes */
+    uint8_t *bytes;    /* with room for its COMMIT */
+    size_t size;       /* of the records, later with the COMMIT */
+    size_t capacity;
+};
+
+enum elapse__commit_state {
+    ELAPSE__COMMIT_IDLE,
+    ELAPSE__COMMIT_WRITING,
+    ELAPSE__COMMIT_SYNCING,
+    ELAPSE__ROTATE_STATUS,
+    ELAPSE__ROTATE_DISCARD,
+    ELAPSE__ROTATE_HEADER,
+    ELAPSE__ROTATE_HEADER_SYNC,
+    ELAPSE__ROTATE_NAME,
+    ELAPSE__ROTATE_NAME_SYNC,
+    ELAPSE__ROTATE_SEAL,
+    ELAPSE__ROTATE_SEAL_SYNC,
+    ELAPSE__COMMIT_FAILED,
+};
+
+enum elapse__background_state {
+    ELAPSE__BACKGROUND_RESTING,
+    ELAPSE__SPARE_CREATING,
+    ELAPSE__SPARE_FILLING,
+    ELAPSE__SPARE_FILL_SYNC,
+    ELAPSE__SPARE_NAMING,
+    ELAPSE__SPARE_REMOVING,
+    ELAPSE__RETIRE_STATUS,
+    ELAPSE__RETIRE_RENAME,
+    ELAPSE__RETIRE_UNLINK,
+    ELAPSE__CLEAN_READING,
+};
+
+struct elapse__spare {
+    uint64_t number; /* in its name */
+    int file;
+};
+
+struct elapse__journal {
+    struct elapse__record_sink sink; /* first: a sink is a journal */
+    const struct elapse__files *files;
+    struct elapse__journal_owner owner;
+    struct elapse__journal_identity identity;
+    uint64_t seed;
+    unsigned segment_bits;
+    uint32_t interval_ms;
+    int directory;
+    int lock;
+    int error;
+    uint64_t now_ms;
+
+    /* The segments first .. first + count - 1. Those below the tail wait to be retired. */
+    struct elapse__segment *segments;
+    uint64_t first;
+    size_t segment_count, segment_capacity;
+    uint64_t head;
+
+    uint64_t tail;           /* what the next COMMIT says */
+    uint64_t committed_tail; /* what the last COMMIT in flight or on the disk says */
+    uint64_t durable_tail;
+
+    /* Groups: `forming` takes records, `closed` wait, `in_flight` is with the commit lane. */
+    struct elapse__group *forming, *closed, *in_flight, *unused;
+    uint64_t place;          /* where the next record goes */
+    bool begun;              /* between begin and end */
+    bool crosses_first;      /* the first group of this life goes to the next segment */
+    bool idle_commit_wanted; /* the last group on the disk is not protected by a COMMIT behind it */
+    bool stopping;
+    uint64_t activity_ms; /* when the last group became durable */
+    uint64_t groups;
+
+    enum elapse__commit_state commit_state;
+    bool commit_under_way;
+    uint64_t progress;          /* bytes of the write that are done */
+    uint64_t written;           /* the end of the last group that was written */
+    uint64_t durable;           /* synced up to here */
+    uint64_t sync_due_ms;       /* interval: when written groups must be synced */
+    uint8_t *block;             /* for headers and SEALs */
+    struct elapse__spare taken; /* by rotation */
+
+    enum elapse__background_state background_state;
+    bool background_under_way;
+    bool disk_is_full;
+    struct elapse__spare spares[ELAPSE__SPARES_MAX];
+    unsigned spare_count;
+    bool clean_pinned;     /* the tail cannot be cleaned in this life */
+    uint64_t spare_number; /* the last one used in a name */
+    struct elapse__spare making;
+    uint64_t filled;
+    uint8_t *zeros;
+    uint64_t full_until_ms;
+
+    /* Cleaning examines the tail from `clean_at` on; what was read of it is in `clean_bytes`. */
+    uint64_t clean_at;
+    uint8_t *clean_bytes;
+    uint64_t clean_from;
+    size_t clean_size, clean_capacity, clean_wanted;
+    uint64_t clean_limit; /* the segment that the owner's own records have reached */
+    uint64_t clean_debt;  /* appended, and not yet paid for by examining */
+    uint64_t cleaned_bytes, damaged_bodies;
+};
+
+static inline uint64_t elapse__segment_bytes(const struct elapse__journal *journal)
+{
+    return UINT64_C(1) << journal->segment_bits;
+}
+
+static inline uint64_t elapse__position_at(const struct elapse__journal *journal, uint64_t segment,
+                                           uint64_t offset)
+{
+    return segment << journal->segment_bits | offset;
+}
+
+static inline uint64_t elapse__segment_of(const struct elapse__journal *journal, uint64_t position)
+{
+    return position >> journal->segment_bits;
+}
+
+static inline uint64_t elapse__offset_of(const struct elapse__journal *journal, uint64_t position)
+{
+    return position & (elapse__segment_bytes(journal) - 1);
+}
+
+/* The bytes at the end of a segment that are kept for a lone COMMIT and for the SEAL's group. */
+enum {
+    ELAPSE__SEAL_GROUP_BYTES = ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES,
+    ELAPSE__SEGMENT_RESERVE = ELAPSE__SEAL_GROUP_BYTES + ELAPSE__COMMIT_BYTES,
+};
+
+/* segments.c */
+void elapse__name_segment(char *name, uint64_t number);
+void elapse__name_spare(char *name, uint64_t number);
+void elapse__name_new(char *name, uint64_t number);
+bool elapse__segments_reserve(struct elapse__journal *journal);
+void elapse__segments_add(struct elapse__journal *journal, int file);
+void elapse__segments_drop_first(struct elapse__journal *journal);
+struct elapse__segment *elapse__segments_find(const struct elapse__journal *journal,
+                                              uint64_t number);
+uint64_t elapse__segments_live(const struct elapse__journal *journal);
+uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
+
+/* group.c */
+struct elapse__group *elapse__group_waiting(const struct elapse__journal *journal);
+bool elapse__journal_admits(const struct elapse__journal *journal,
+                            enum elapse__record_purpose purpose, bool crossing);
+int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
+void elapse__sink_init(struct elapse__record_sink *sink);
+bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose);
+struct elapse__group *elapse__group_take(struct elapse__journal *journal);
+void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group);
+void elapse__groups_free(struct elapse__journal *journal);
+
+/* commit.c, rotate.c */
+void elapse__journal_fail(struct elapse__journal *journal, int error);
+bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__commit_completed(struct elapse__journal *journal,
+                              const struct elapse__operation *operation);
+bool elapse__rotate_start(struct elapse__journal *journal);
+void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__rotate_completed(struct elapse__journal *journal,
+                              const struct elapse__operation *operation);
+
+/* background.c, spare.c, retire.c, clean.c */
+bool elapse__background_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__background_completed(struct elapse__journal *journal,
+                                  const struct elapse__operation *operation);
+bool elapse__spare_start(struct elapse__journal *journal);
+void elapse__spare_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__spare_completed(struct elapse__journal *journal,
+                             const struct elapse__operation *operation);
+bool elapse__file_is_reusable(const struct elapse__journal *journal,
+                              const struct elapse__file_status *status);
+bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *spare);
+void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spare);
+bool elapse__retire_start(struct elapse__journal *journal);
+void elapse__retire_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__retire_completed(struct elapse__journal *journal,
+                              const struct elapse__operation *operation);
+bool elapse__clean_is_needed(const struct elapse__journal *journal);
+void elapse__clean_step(struct elapse__journal *journal);
+bool elapse__clean_start(struct elapse__journal *journal);
+void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__clean_completed(struct elapse__journal *journal,
+                             const struct elapse__operation *operation);
+
+/* perform.c: the same over and over until all bytes are done, for recovery. */
+int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
+                     size_t count);
+int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
+                      const void *bytes, size_t count);
+
+#endif

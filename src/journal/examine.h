@@ -1,0 +1,60 @@
+/*
+ * Examining a journal without changing it: all damage, and every whole record.
+ *
+ * First the same is done as open does, up to the point where open would write. If open accepts
+ * the journal, damage can only lie in bodies, which open does not read. Otherwise the examination
+ * goes on where open stops: behind a place that is no record it looks for the next one. A record
+ * proves by its seeded checksum that it was written at this place, so none is taken for another.
+ */
+#ifndef ELAPSE__JOURNAL_EXAMINE_H
+#define ELAPSE__JOURNAL_EXAMINE_H
+
+#include "journal.h"
+
+enum elapse__damage {
+    ELAPSE__DAMAGE_HEADER,  /* of a file */
+    ELAPSE__DAMAGE_FOREIGN, /* the file belongs to another queue, or to another place */
+    ELAPSE__DAMAGE_MISSING, /* the file is missing */
+    ELAPSE__DAMAGE_RECORDS, /* `bytes` at `offset` are no records */
+    ELAPSE__DAMAGE_BODY,    /* of the record at `offset`, whose fields are whole */
+};
+
+struct elapse__finding {
+    enum elapse__damage damage;
+    char file[ELAPSE__FILE_NAME_BYTES];
+    uint64_t offset;
+    uint64_t bytes;
+    const struct elapse__record *record; /* BODY: with `body` NULL; otherwise NULL */
+    uint64_t position;                   /* BODY: of the record */
+};
+
+struct elapse__examination {
+    const struct elapse__files *files;
+    const char *path;
+    void *context;
+
+    /* Called for each damage. NULL: nothing is called. An error ends the examination. */
+    int (*finding)(void *context, const struct elapse__finding *finding);
+
+    /* Called for each whole record of the log, with its body, in their order. NULL: nothing is
+     * called. An error ends the examination. */
+    int (*record)(void *context, uint64_t position, const struct elapse__record *record);
+
+    /* Results. */
+    uint64_t findings;
+    uint64_t head, tail;
+    uint64_t records;    /* whole ones */
+    uint64_t lost_bytes; /* at most so many bytes of records are lost */
+    uint64_t next_id;    /* the greatest of the headers */
+    unsigned segment_bits;
+};
+
+/*
+ * Examines the journal. Requires that nobody writes it. Returns false, and says why in `*refusal`,
+ * if it cannot be examined: a call failed, or the format is unknown. The refusal is also set, and
+ * true returned, if open would refuse: this was a finding as well.
+ */
+bool elapse__journal_examine(struct elapse__examination *examination,
+                             struct elapse__journal_refusal *refusal);
+
+#endif

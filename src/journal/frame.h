@@ -1,0 +1,130 @@
+/*
+ * How records and headers of segments lie on disk. All numbers are little-endian.
+ *
+ *      record    0  8 bytes  checksum of bytes 8 .. 24 + fields_size
+ *                8  8        checksum of the body; 0 if there is none
+ *               16  4        body_size
+ *               20  2        fields_size
+ *               22  1        type
+ *               23  1        flags
+ *               24           fields, then the body, then zeros up to a multiple of 8
+ *
+ *      header    0  8        "elapseJ", 0
+ *                8  4        version of the format
+ *               12  4        log2 of the size of a segment
+ *               16  16       identity of the queue
+ *               32  8        number of the segment
+ *               40  8        number of the tail segment when this header was written
+ *               48  8        the owner's facts: the next job id,
+ *               56  8        and the wall-clock time in milliseconds
+ *               64  8        checksum of bytes 0 .. 64
+ *
+ * Both checksums of a record are XXH3-64 with a seed made of its position and the identity, so a
+ * record that lies where it was not written, or in another queue's journal, is no record.
+ */
+#ifndef ELAPSE__JOURNAL_FRAME_H
+#define ELAPSE__JOURNAL_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+enum {
+    ELAPSE__JOURNAL_FORMAT = 1,
+    ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
+    ELAPSE__JOURNAL_ALIGNMENT = 8,
+
+    ELAPSE__RECORD_HEADER_BYTES = 24,
+    ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
+    ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
+
+    /* Records begin in a sector of their own: writing them again cannot harm the header. */
+    ELAPSE__SEGMENT_HEADER_BYTES = 512,
+
+    ELAPSE__SEGMENT_IDENTITY_AT = 16,
+
+    ELAPSE__SEGMENT_BITS_MIN = 14, /* 16 KiB */
+    ELAPSE__SEGMENT_BITS_MAX = 26, /* 64 MiB */
+};
+
+/* What makes a place in the log one of its own: a queue, and the position in its log. */
+struct elapse__journal_identity {
+    uint8_t bytes[ELAPSE__JOURNAL_IDENTITY_BYTES];
+};
+
+/* Returns the number that stands for an identity in the seeds of checksums. */
+uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity);
+
+/* The sizes that the header of a record tells. */
+struct elapse__frame {
+    enum elapse__record_type type;
+    uint8_t flags;
+    uint16_t fields_size;
+    uint32_t body_size;
+    uint64_t bytes; /* of the whole record, with its padding */
+    uint64_t body_checksum;
+};
+
+/* Returns how many bytes this record takes on disk. */
+uint64_t elapse__frame_bytes(uint16_t fields_size, uint32_t body_size);
+
+/* Writes the record as it lies at this position. Requires elapse__frame_bytes of room. */
+void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
+                          uint8_t *bytes);
+
+/* Reads sizes and type of what may be the header of a record. Returns false if it cannot be one:
+ * an unknown type. `bytes` has ELAPSE__RECORD_HEADER_BYTES. */
+bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame);
+
+/* Returns whether header and fields are those that were written at this position. `bytes` holds
+ * both. */
+bool elapse__frame_header_is_whole(const uint8_t *bytes, const struct elapse__frame *frame,
+                                   uint64_t position, uint64_t seed);
+
+/* Returns whether this is the body that was written at this position. */
+bool elapse__frame_body_is_whole(const void *body, const struct elapse__frame *frame,
+                                 uint64_t position, uint64_t seed);
+
+/* What the journal's own records say. */
+struct elapse__commit {
+    uint64_t durable; /* everything below this position was durable before this group */
+    uint64_t tail;    /* the tail segment as soon as this group is durable */
+};
+
+void elapse__commit_encode(const struct elapse__commit *commit, uint64_t position, uint64_t seed,
+                           uint8_t *bytes);
+void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed, uint8_t *bytes);
+
+/* Requires a whole record of this type. */
+struct elapse__commit elapse__commit_decode(const uint8_t *bytes);
+uint64_t elapse__seal_decode(const uint8_t *bytes);
+
+/* Returns whether these bytes may be the header of a COMMIT: a quick check for searches. */
+bool elapse__frame_may_be_commit(const uint8_t *bytes);
+
+struct elapse__segment_header {
+    struct elapse__journal_identity identity;
+    unsigned segment_bits;
+    uint64_t number;
+    uint64_t tail;
+    uint64_t next_id;
+    int64_t wall_ms;
+};
+
+enum elapse__header_verdict {
+    ELAPSE__HEADER_WHOLE,
+    ELAPSE__HEADER_DAMAGED,
+    ELAPSE__HEADER_UNKNOWN_VERSION,
+};
+
+/* Writes ELAPSE__SEGMENT_HEADER_BYTES. */
+void elapse__segment_header_encode(const struct elapse__segment_header *header, uint8_t *bytes);
+
+/* Reads a header. `*version` is the version that it claims to have. */
+enum elapse__header_verdict elapse__segment_header_decode(const uint8_t *bytes,
+                                                          struct elapse__segment_header *header,
+                                                          uint32_t *version);
+
+#endif

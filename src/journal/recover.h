@@ -1,0 +1,60 @@
+/*
+ * What open finds out, before and while it makes the directory trustworthy again.
+ */
+#ifndef ELAPSE__JOURNAL_RECOVER_H
+#define ELAPSE__JOURNAL_RECOVER_H
+
+#include "core.h"
+#include "walk.h"
+
+/* The numbers in the names of one kind of file. */
+struct elapse__numbers {
+    uint64_t *values;
+    size_t count, capacity;
+};
+
+struct elapse__recovery {
+    struct elapse__journal *journal;
+    struct elapse__journal_refusal *refusal;
+    struct elapse__numbers segments, spares, unfinished;
+    uint8_t *bytes; /* one segment */
+    struct elapse__segment_view view;
+    uint64_t head, tail;
+    struct elapse__survey top;    /* of the head */
+    struct elapse__survey before; /* of the segment before it; only if has_before */
+    bool has_before;
+    uint64_t durable; /* what the last COMMIT calls durable */
+    struct elapse__segment_header head_header;
+};
+
+/* Says why open refuses, and returns false. */
+bool elapse__refuse(struct elapse__recovery *recovery, enum elapse__journal_fault fault,
+                    uint64_t segment, uint64_t offset);
+bool elapse__refuse_call(struct elapse__recovery *recovery, int error, const char *file);
+
+/* directory.c: lists the directory; makes a new journal in an empty one. */
+bool elapse__directory_read(struct elapse__recovery *recovery);
+bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t segment);
+bool elapse__directory_create(struct elapse__recovery *recovery,
+                              const struct elapse__journal_options *options);
+
+/* Reads a segment into `bytes`; its file stays open in `*file`. */
+bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, int *file);
+
+/* recover.c: finds the size of segments and the identity; then head, tail and end. */
+bool elapse__recovery_learn_shape(struct elapse__recovery *recovery);
+bool elapse__recovery_find_head(struct elapse__recovery *recovery);
+
+/* Refuses a header that is damaged or of another place. */
+bool elapse__segment_header_check(struct elapse__recovery *recovery, uint64_t number,
+                                  struct elapse__segment_header *header);
+
+/* replay.c: opens the segments tail .. head, and gives all records to the owner. */
+bool elapse__recovery_replay(struct elapse__recovery *recovery);
+
+/* repair.c: writes again, cuts, and puts leftovers to use. */
+bool elapse__recovery_repair(struct elapse__recovery *recovery);
+bool elapse__recovery_tidy(struct elapse__recovery *recovery);
+bool elapse__recovery_choose_place(struct elapse__recovery *recovery);
+
+#endif

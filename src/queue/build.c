@@ -1,0 +1,116 @@
+/*
+ * Building a job: everything that it needs is allocated before anything is written or changed, so
+ * that what follows cannot fail.
+ */
+#include "inner.h"
+
+static bool needs_side(const struct elapse__queue_fields *fields)
+{
+    return fields->expire_ms > 0 || fields->recurring || fields->has_first || fields->handed_out ||
+           fields->reason != ELAPSE__QUEUE_REASON_NONE || fields->state == ELAPSE__QUEUE_RESERVED ||
+           (fields->attempts | fields->reserves | fields->timeouts | fields->releases |
+            fields->buries | fields->kicks) != 0;
+}
+
+/* Makes the key record of a job with a key or a tag. Returns false if there is no memory. */
+static bool build_key(struct elapse__queue *queue, const struct elapse__queue_fields *fields,
+                      struct elapse__queue_built *built)
+{
+    struct elapse__hash_128 hash = {0};
+    if (fields->key.size == 0 && fields->tag.size == 0)
+        return true;
+    if (fields->key.size > 0)
+        hash = elapse__queue_key_hash(queue, fields->tube, fields->key);
+    built->key = elapse__queue_key_make(queue, hash, elapse__queue_tag_hash(queue, fields->tag));
+    return built->key != 0;
+}
+
+static enum elapse__queue_result build_extras(struct elapse__queue *queue,
+                                              const struct elapse__queue_fields *fields,
+                                              struct elapse__queue_built *built, const char **fault)
+{
+    struct elapse__queue_side *side = NULL;
+    if (needs_side(fields)) {
+        side = elapse__queue_side_get(queue, built->entry);
+        if (side == NULL)
+            return ELAPSE__QUEUE_NO_MEMORY;
+    }
+    if (!elapse__queue_profile_get(queue, built->entry, fields) || !build_key(queue, fields, built))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    if (!fields->recurring)
+        return ELAPSE__QUEUE_OK;
+    ELAPSE__ASSERT(side != NULL);
+    return elapse__queue_recurrence_make(queue, fields, &side->recurrence, fault);
+}
+
+enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
+                                              const struct elapse__queue_fields *fields,
+                                              struct elapse__queue_built *built, const char **fault)
+{
+    *built = (struct elapse__queue_built){0};
+    enum elapse__queue_result result = elapse__queue_tube_get(queue, fields->tube, &built->tube);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    built->tube->holds++;
+    built->entry = elapse__queue_entry_take(&queue->jobs, &queue->memory);
+    if (built->entry == NULL) {
+        elapse__queue_build_undo(queue, built);
+        return ELAPSE__QUEUE_NO_MEMORY;
+    }
+    built->entry->tube_state |= built->tube->number;
+    built->entry->priority = fields->priority;
+    result = build_extras(queue, fields, built, fault);
+    if (result != ELAPSE__QUEUE_OK)
+        elapse__queue_build_undo(queue, built);
+    return result;
+}
+
+void elapse__queue_build_drop_hold(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    ELAPSE__ASSERT_THAT(tube->holds, >, 0);
+    tube->holds--;
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
+void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_built *built)
+{
+    if (built->key != 0)
+        elapse__queue_key_end(queue, built->key);
+    if (built->entry != NULL) {
+        elapse__queue_extras_end(queue, built->entry);
+        elapse__queue_entry_give(&queue->jobs, built->entry);
+    }
+    elapse__queue_build_drop_hold(queue, built->tube);
+    *built = (struct elapse__queue_built){0};
+}
+
+void elapse__queue_build_enter(struct elapse__queue *queue, struct elapse__queue_built *built,
+                               uint64_t id)
+{
+    elapse__queue_entry_enter(&queue->jobs, built->entry, id, &queue->memory);
+    if (built->key != 0)
+        elapse__queue_key_link(queue, built->key, built->entry);
+}
+
+void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__queue_built *built,
+                                 struct elapse__queue_entry *old)
+{
+    struct elapse__queue_entry *fresh = built->entry;
+    const uint32_t moved = ELAPSE__QUEUE_HAS_SIDE | ELAPSE__QUEUE_TUBE_MASK;
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(old), ==, ELAPSE__QUEUE_FREE);
+    elapse__queue_extras_end(queue, old);
+    old->priority = fresh->priority;
+    old->extra = fresh->extra;
+    old->tube_state = (old->tube_state & ~moved) | (fresh->tube_state & moved);
+    old->position_profile |= fresh->position_profile >> 54 << 54;
+    if ((old->tube_state & ELAPSE__QUEUE_HAS_SIDE) != 0) {
+        struct elapse__queue_side *side = elapse__queue_slab_at(&queue->sides, old->extra);
+        side->entry = elapse__queue_number(old) & ELAPSE__QUEUE_ITEMS_MAX;
+    }
+    if (built->key != 0)
+        elapse__queue_key_link(queue, built->key, old);
+    fresh->extra = 0;
+    fresh->position_profile = 0;
+    elapse__queue_entry_give(&queue->jobs, fresh);
+    built->entry = old;
+}

@@ -1,0 +1,264 @@
+/*
+ * The invariants of an open queue. elapse__queue_check returns the number of the first one that it
+ * finds broken:
+ *
+ *  1. Each job has a state, and its id leads to it; no id is beyond the last one given.
+ *  2. A DELAYED job is in the wheel of its clock, or in the ring `unplaced`.
+ *  3. A READY job is in the heap of its tube, at the place that it knows; each heap is in order.
+ *  4. A BURIED job is in the ring of its tube, and its timer is idle.
+ *  5. A RESERVED or SHADOW job has a side record with a lease of this life or an earlier one. Its
+ *     timer runs if and only if the lease has begun. Other jobs have no lease and no connection.
+ *  6. The expiry of a side record runs if and only if its job is READY, has EXPIRE, and was not
+ *     handed out.
+ *  7. Side record and entry lead to each other; key record and entry do, too.
+ *  8. No two jobs have the same key, shadows left out; each key leads to its job.
+ *  9. The counts of each tube, and of all, are the numbers of jobs in each state.
+ * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
+ * 11. The wheels are whole, and hold no other timers.
+ * 12. The indexes are whole. The tokens are in their list.
+ * 13. A tube has a job, a hold or a pause.
+ * 14. A SHADOW has no record that counts as live; every other job has one.
+ */
+#include "inner.h"
+
+enum {
+    BROKEN_JOB = 1,
+    BROKEN_DELAYED,
+    BROKEN_READY,
+    BROKEN_BURIED,
+    BROKEN_LEASE,
+    BROKEN_EXPIRY,
+    BROKEN_LINKS,
+    BROKEN_KEY,
+    BROKEN_COUNTS,
+    BROKEN_PROFILES,
+    BROKEN_WHEELS,
+    BROKEN_INDEXES,
+    BROKEN_TUBE,
+    BROKEN_RECORD,
+};
+
+/* Sums that are made while the jobs are examined. */
+struct checking {
+    const struct elapse__queue *queue;
+    uint64_t states[ELAPSE__QUEUE_SHADOW + 1];
+    uint64_t urgent;
+    uint64_t boot, wall, expiry; /* timers that run */
+    uint64_t sides, keys, hashed_keys, profiles, unplaced;
+};
+
+static unsigned check_ready(const struct elapse__queue *queue,
+                            const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_heap *heap = &elapse__queue_tube_of(queue, entry)->ready;
+    uint64_t place = entry->timer.keep.sequence;
+    if (elapse_timer_pending(&entry->timer) || place >= heap->count)
+        return BROKEN_READY;
+    const struct elapse__queue_heap_item *item = elapse__queue_heap_at(heap, (uint32_t)place);
+    if (item->id != elapse__queue_id(entry) || item->priority != entry->priority ||
+        item->entry != elapse__queue_number(entry))
+        return BROKEN_READY;
+    if (place > 0 &&
+        !elapse__queue_heap_before(elapse__queue_heap_at(heap, (uint32_t)(place - 1) / 4), item))
+        return BROKEN_READY;
+    return 0;
+}
+
+static unsigned check_state(struct checking *checking, const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue *queue = checking->queue;
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    bool runs = elapse_timer_pending(&entry->timer);
+    switch (elapse__queue_state_of(entry)) {
+    case ELAPSE__QUEUE_DELAYED:
+        if (!runs && (!elapse__queue_by_wall(entry) || entry->timer.keep.link.next == NULL ||
+                      queue->clocks.stage == ELAPSE__QUEUE_STEADY))
+            return BROKEN_DELAYED;
+        checking->unplaced += !runs;
+        *(elapse__queue_by_wall(entry) ? &checking->wall : &checking->boot) += runs;
+        return 0;
+    case ELAPSE__QUEUE_READY:
+        return check_ready(queue, entry);
+    case ELAPSE__QUEUE_BURIED: {
+        const struct elapse__link *link = &entry->timer.keep.link;
+        return runs || link->next == NULL || link->next->previous != link ? BROKEN_BURIED : 0;
+    }
+    case ELAPSE__QUEUE_RESERVED:
+    case ELAPSE__QUEUE_SHADOW:
+        if (side == NULL || side->lease == 0 || side->life > queue->life || side->begun != runs ||
+            (side->life == queue->life && side->lease > queue->last_lease))
+            return BROKEN_LEASE;
+        checking->boot += runs;
+        return 0;
+    default:
+        return BROKEN_JOB;
+    }
+}
+
+static unsigned check_side(struct checking *checking, const struct elapse__queue_entry *entry,
+                           const struct elapse__queue_side *side)
+{
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    bool leased = state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
+    bool expires = state == ELAPSE__QUEUE_READY && !side->handed_out &&
+                   elapse__queue_profile_of(checking->queue, entry)->expire_ms > 0;
+    checking->sides++;
+    checking->expiry += expires;
+    if (side->entry != elapse__queue_number(entry))
+        return BROKEN_LINKS;
+    if (!leased && (side->lease != 0 || side->connection != NULL || side->begun || side->replayed))
+        return BROKEN_LEASE;
+    return elapse_timer_pending(&side->expiry) == expires ? 0 : BROKEN_EXPIRY;
+}
+
+static unsigned check_key(struct checking *checking, const struct elapse__queue_entry *entry,
+                          uint32_t number)
+{
+    const struct elapse__queue *queue = checking->queue;
+    const struct elapse__queue_key *key = elapse__queue_key_at(queue, number);
+    checking->keys++;
+    if (key->entry != elapse__queue_number(entry))
+        return BROKEN_LINKS;
+    if ((key->hash.low | key->hash.high) == 0)
+        return 0;
+    checking->hashed_keys++;
+    const struct elapse__queue_entry *found = elapse__queue_key_find(queue, key->hash, true);
+    bool shadow = elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW;
+    return found == entry || (shadow && found != NULL) ? 0 : BROKEN_KEY;
+}
+
+static unsigned check_entry(struct checking *checking, const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue *queue = checking->queue;
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    uint64_t id = elapse__queue_id(entry);
+    if (id == 0 || id > queue->last_id || elapse__queue_entry_find(&queue->jobs, id) != entry)
+        return BROKEN_JOB;
+    unsigned broken = check_state(checking, entry);
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    uint32_t key = elapse__queue_key_of(queue, entry);
+    checking->states[state]++;
+    checking->urgent += state == ELAPSE__QUEUE_READY && entry->priority < 1024;
+    checking->profiles++;
+    if (broken == 0 && side != NULL)
+        broken = check_side(checking, entry, side);
+    if (broken == 0 && key != 0)
+        broken = check_key(checking, entry, key);
+    if (broken == 0 && elapse__queue_position(entry) == 0)
+        broken = BROKEN_RECORD;
+    return broken;
+}
+
+static uint64_t ring_length(const struct elapse__link *ring, uint64_t most)
+{
+    uint64_t length = 0;
+    for (const struct elapse__link *link = ring->next; link != ring && length <= most;
+         link = link->next)
+        length++;
+    return length;
+}
+
+/* Tubes and their counts. */
+static unsigned check_tubes(struct checking *checking)
+{
+    const struct elapse__queue *queue = checking->queue;
+    uint64_t states[ELAPSE__QUEUE_SHADOW + 1] = {0};
+    uint64_t urgent = 0;
+    uint64_t paused = 0;
+    uint32_t cursor = 0;
+    struct elapse__queue_text name;
+    while ((name = elapse__queue_tubes(queue, &cursor)).size > 0) {
+        const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+        if (tube == NULL || tube->number != cursor)
+            return BROKEN_INDEXES;
+        uint64_t jobs = 0;
+        for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++) {
+            states[state] += tube->counts[state];
+            jobs += tube->counts[state];
+        }
+        urgent += tube->urgent;
+        paused += elapse__queue_paused(tube);
+        if (jobs == 0 && tube->holds == 0 && !elapse__queue_paused(tube))
+            return BROKEN_TUBE;
+        if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count ||
+            tube->counts[ELAPSE__QUEUE_BURIED] !=
+                ring_length(&tube->buried, tube->counts[ELAPSE__QUEUE_BURIED]))
+            return BROKEN_COUNTS;
+    }
+    for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++)
+        if (states[state] != checking->states[state])
+            return BROKEN_COUNTS;
+    if (urgent != checking->urgent || urgent != queue->totals.urgent ||
+        queue->totals.delayed != states[ELAPSE__QUEUE_DELAYED] ||
+        queue->totals.ready != states[ELAPSE__QUEUE_READY] ||
+        queue->totals.reserved != states[ELAPSE__QUEUE_RESERVED] ||
+        queue->totals.buried != states[ELAPSE__QUEUE_BURIED] ||
+        queue->totals.shadows != states[ELAPSE__QUEUE_SHADOW])
+        return BROKEN_COUNTS;
+    return paused == elapse_wheel_count(&queue->clocks.pauses) ? 0 : BROKEN_WHEELS;
+}
+
+static unsigned check_wheels(const struct checking *checking)
+{
+    const struct elapse__queue_clocks *clocks = &checking->queue->clocks;
+    if (elapse_wheel_check(&clocks->boot) != 0 || elapse_wheel_check(&clocks->wall) != 0 ||
+        elapse_wheel_check(&clocks->expiry) != 0 || elapse_wheel_check(&clocks->pauses) != 0)
+        return BROKEN_WHEELS;
+    if (elapse_wheel_count(&clocks->boot) != checking->boot ||
+        elapse_wheel_count(&clocks->wall) != checking->wall ||
+        elapse_wheel_count(&clocks->expiry) != checking->expiry ||
+        ring_length(&clocks->unplaced, checking->unplaced) != checking->unplaced)
+        return BROKEN_WHEELS;
+    return 0;
+}
+
+static unsigned check_tables(const struct checking *checking)
+{
+    const struct elapse__queue *queue = checking->queue;
+    uint64_t references = 0;
+    uint64_t tokens = 0;
+    for (uint32_t number = 1; number < queue->profiles.fresh; number++) {
+        const struct elapse__queue_profile *profile =
+            elapse__queue_slab_at(&queue->profiles, number);
+        references += profile->references;
+    }
+    for (uint32_t number = queue->oldest_token; number != 0 && tokens <= queue->tokens.count;
+         tokens++) {
+        const struct elapse__queue_token *token = elapse__queue_slab_at(&queue->tokens, number);
+        number = token->newer;
+    }
+    if (references != checking->profiles)
+        return BROKEN_PROFILES;
+    if (checking->sides != queue->sides.count || checking->keys != queue->keys.count)
+        return BROKEN_LINKS;
+    if (!elapse__queue_index_check(&queue->jobs.ids) ||
+        !elapse__queue_index_check(&queue->key_index) ||
+        !elapse__queue_index_check(&queue->profile_index) ||
+        !elapse__queue_index_check(&queue->tube_index) ||
+        !elapse__queue_index_check(&queue->token_index))
+        return BROKEN_INDEXES;
+    if (queue->jobs.ids.count != queue->jobs.count ||
+        queue->key_index.count != checking->hashed_keys ||
+        queue->profile_index.count != queue->profiles.count ||
+        queue->tube_index.count != queue->tubes.count || tokens != queue->tokens.count ||
+        queue->token_index.count != queue->tokens.count)
+        return BROKEN_INDEXES;
+    return 0;
+}
+
+unsigned elapse__queue_check(const struct elapse__queue *queue)
+{
+    struct checking checking = {.queue = queue};
+    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_FREE)
+            continue;
+        unsigned broken = check_entry(&checking, entry);
+        if (broken != 0)
+            return broken;
+    }
+    unsigned broken = check_tubes(&checking);
+    if (broken == 0)
+        broken = check_wheels(&checking);
+    return broken != 0 ? broken : check_tables(&checking);
+}

@@ -1,0 +1,67 @@
+/*
+ * An array that grows by one chunk at a time and never moves its items:
+ *
+ *      directory   [0] [1] [2] ...
+ *                   |   |   |
+ *                   v   v   v
+ *      chunks      ### ### ##.        each of 2^bits items
+ *
+ * No call initialises or copies items. The directory doubles when it is full. At 10^8 items of
+ * 1,024 a chunk that copies half a megabyte, which takes less than 0.1 ms.
+ */
+#ifndef ELAPSE__QUEUE_CHUNKS_H
+#define ELAPSE__QUEUE_CHUNKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../base/allocator.h"
+
+struct elapse__queue_chunks {
+    void **directory;
+    uint32_t count;      /* chunks */
+    uint32_t room;       /* places in the directory */
+    uint32_t bits;       /* 2^bits items a chunk */
+    uint32_t item_bytes; /* bytes an item */
+};
+
+void elapse__queue_chunks_init(struct elapse__queue_chunks *chunks, uint32_t bits,
+                               size_t item_bytes);
+void elapse__queue_chunks_free(struct elapse__queue_chunks *chunks,
+                               const struct elapse_allocator *memory);
+
+/* Appends a chunk, whose bytes are undefined. Returns false if there is no memory; then nothing has
+ * changed. */
+bool elapse__queue_chunks_grow(struct elapse__queue_chunks *chunks,
+                               const struct elapse_allocator *memory);
+
+/* Releases the last chunk. Requires that there is one, and that no item in it is in use. */
+void elapse__queue_chunks_shrink(struct elapse__queue_chunks *chunks,
+                                 const struct elapse_allocator *memory);
+
+/* How many items there is room for. */
+static inline uint64_t elapse__queue_chunks_items(const struct elapse__queue_chunks *chunks)
+{
+    return (uint64_t)chunks->count << chunks->bits;
+}
+
+/* Makes room for at least `items` items. Returns false if there is no memory. */
+static inline bool elapse__queue_chunks_reserve(struct elapse__queue_chunks *chunks, uint64_t items,
+                                                const struct elapse_allocator *memory)
+{
+    while (elapse__queue_chunks_items(chunks) < items)
+        if (!elapse__queue_chunks_grow(chunks, memory))
+            return false;
+    return true;
+}
+
+static inline void *elapse__queue_chunks_at(const struct elapse__queue_chunks *chunks,
+                                            uint32_t item)
+{
+    ELAPSE__ASSERT_THAT(item >> chunks->bits, <, chunks->count);
+    unsigned char *chunk = chunks->directory[item >> chunks->bits];
+    uint32_t mask = ((uint32_t)1 << chunks->bits) - 1;
+    return chunk + (size_t)(item & mask) * chunks->item_bytes;
+}
+
+#endif

@@ -1,0 +1,70 @@
+#include "inner.h"
+
+/* Writes a job again as it is now. Its texts are in the old record only. */
+static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t position,
+                                           const struct elapse__queue_fields *old,
+                                           const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, old->id);
+    if (entry == NULL || elapse__queue_position(entry) != position ||
+        elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
+        return ELAPSE__QUEUE_OK;
+    ELAPSE__ASSERT_THAT(record->body_size, ==, elapse__queue_body_size(entry));
+    if (!elapse__queue_begin(queue, 0,
+                             elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, record->body_size),
+                             ELAPSE__RECORD_FOR_COPY))
+        return ELAPSE__QUEUE_REFUSED;
+    elapse__queue_describe(queue, entry, &fields);
+    fields.key = old->key;
+    fields.tag = old->tag;
+    fields.cron = old->cron;
+    fields.zone = old->zone;
+    struct elapse__queue_text body = {.bytes = record->body, .size = record->body_size};
+    uint8_t flags = record->flags;
+    /* Who reserves the job learns from the flag that there is no body to hand out. */
+    if (record->body == NULL && record->body_size > 0) {
+        body.size = 0;
+        flags |= ELAPSE__RECORD_BODY_LOST;
+    }
+    elapse__queue_write_put(queue, entry, &fields, body, flags);
+    (void)elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
+static enum elapse__queue_result clean_token(struct elapse__queue *queue, uint64_t position,
+                                             const struct elapse__queue_fields *fields)
+{
+    struct elapse__hash_128 hash = elapse__queue_token_hash(queue, fields->token);
+    struct elapse__queue_token *token = elapse__queue_token_of_record(queue, hash, position);
+    if (token == NULL)
+        return ELAPSE__QUEUE_OK;
+    if (elapse__queue_token_find(queue, hash, elapse__queue_present(queue, false)) != token) {
+        /* It has ended, and the next turn takes it out. */
+        queue->sink->live(queue->sink, position, -(int64_t)token->size);
+        token->position = 0;
+        return ELAPSE__QUEUE_OK;
+    }
+    if (!elapse__queue_begin(queue, 0, elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0),
+                             ELAPSE__RECORD_FOR_COPY))
+        return ELAPSE__QUEUE_REFUSED;
+    queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
+    token->position = elapse__queue_write_token(queue, fields, &token->size);
+    (void)elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
+enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
+                                              struct elapse__queue_now now, uint64_t position,
+                                              const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
+        return ELAPSE__QUEUE_OK;
+    if (!elapse__queue_fields_decode(&fields, record))
+        return ELAPSE__QUEUE_ARGUMENT;
+    return record->type == ELAPSE__RECORD_PUT ? clean_put(queue, position, &fields, record)
+                                              : clean_token(queue, position, &fields);
+}

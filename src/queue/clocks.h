@@ -1,0 +1,61 @@
+/*
+ * The wheels of a queue, in milliseconds.
+ *
+ *      boot     delays and leases, by the boot-time clock          timers of entries
+ *      wall     AT, EVERY and CRON, by the wall clock              timers of entries
+ *      expiry   EXPIRE of ready jobs, by the boot-time clock       timers of side records
+ *      pauses   ends of pauses, by the boot-time clock             timers of tubes
+ *
+ * The wall clock can be set back, but the time of a wheel cannot. So when the wall clock was set
+ * back, the wheel is built anew in slices:
+ *
+ *      STEADY --- the wall clock is behind the wheel ---> COLLECTING
+ *        ^                                                    | all timers are out of the wheel
+ *        |                                                    v
+ *        +------- all timers are in the wheel again ------ PLACING (the wheel is made anew)
+ *
+ * Entries that are in no wheel meanwhile are in the ring `unplaced`, with their deadlines. None of
+ * them comes due until the wheel is STEADY again.
+ */
+#ifndef ELAPSE__QUEUE_CLOCKS_H
+#define ELAPSE__QUEUE_CLOCKS_H
+
+#include "job.h"
+
+enum elapse__queue_wall_stage {
+    ELAPSE__QUEUE_STEADY,
+    ELAPSE__QUEUE_COLLECTING,
+    ELAPSE__QUEUE_PLACING,
+};
+
+struct elapse__queue_clocks {
+    struct elapse_wheel boot;
+    struct elapse_wheel wall;
+    struct elapse_wheel expiry;
+    struct elapse_wheel pauses;
+    enum elapse__queue_wall_stage stage;
+    struct elapse__link unplaced;
+    uint64_t least_unplaced; /* no deadline of the ring is earlier */
+};
+
+/* Makes all wheels empty, with these times. Returns false if header and library of the wheel
+ * differ. */
+bool elapse__queue_clocks_init(struct elapse__queue_clocks *clocks, uint64_t boot_tick,
+                               uint64_t wall_tick);
+
+/* Starts the timer of an entry at a tick of one clock. Requires that it is idle. `now_tick` is the
+ * present of the wall clock. */
+void elapse__queue_clocks_start(struct elapse__queue_clocks *clocks,
+                                struct elapse__queue_entry *entry, bool by_wall, uint64_t tick,
+                                uint64_t now_tick);
+
+/* Takes the timer of an entry out of its wheel or the ring. Its deadline stays readable. */
+void elapse__queue_clocks_stop(struct elapse__queue_clocks *clocks,
+                               struct elapse__queue_entry *entry, bool by_wall);
+
+/* Brings the wheel of the wall clock nearer to STEADY if the clock was set back; moves up to `most`
+ * timers. Returns true when it is STEADY. */
+bool elapse__queue_clocks_follow(struct elapse__queue_clocks *clocks, uint64_t wall_tick,
+                                 uint32_t most);
+
+#endif

@@ -1,0 +1,314 @@
+#include "fields.h"
+
+#include <string.h>
+
+#include "../base/assert.h"
+
+/* Bits of `parts`. Never change one: they lie on disk. */
+enum {
+    PART_BY_WALL = 1 << 0,
+    PART_HANDED_OUT = 1 << 1,
+    PART_COUNTERS = 1 << 2,
+    PART_LEASE = 1 << 3,
+    PART_RECURRENCE = 1 << 4,
+    PART_KEY = 1 << 5,
+    PART_TAG = 1 << 6,
+    PART_EXPIRE = 1 << 7,
+    PART_RETRY = 1 << 8,
+    PART_FIRST = 1 << 9,
+    PARTS_OF_STATE = (1 << 5) - 1,
+    PARTS_ALL = (1 << 10) - 1,
+};
+
+/* ---- bytes ---- */
+
+struct field_writer {
+    unsigned char *next;
+};
+
+static void write_number(struct field_writer *writer, uint64_t number, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        *writer->next++ = (unsigned char)(number >> 8 * i);
+}
+
+static void write_text(struct field_writer *writer, struct elapse__queue_text text,
+                       unsigned size_bytes)
+{
+    write_number(writer, text.size, size_bytes);
+    if (text.size > 0)
+        memcpy(writer->next, text.bytes, text.size);
+    writer->next += text.size;
+}
+
+struct field_reader {
+    const unsigned char *next;
+    size_t left;
+    bool bad;
+};
+
+static uint64_t read_number(struct field_reader *reader, unsigned bytes)
+{
+    uint64_t number = 0;
+    if (reader->left < bytes) {
+        reader->bad = true;
+        return 0;
+    }
+    for (unsigned i = 0; i < bytes; i++)
+        number |= (uint64_t)*reader->next++ << 8 * i;
+    reader->left -= bytes;
+    return number;
+}
+
+static struct elapse__queue_text read_text(struct field_reader *reader, unsigned size_bytes,
+                                           size_t least, size_t most)
+{
+    size_t size = (size_t)read_number(reader, size_bytes);
+    if (reader->bad || size > reader->left || size < least || size > most) {
+        reader->bad = true;
+        return (struct elapse__queue_text){0};
+    }
+    struct elapse__queue_text text = {.bytes = reader->next, .size = size};
+    reader->next += size;
+    reader->left -= size;
+    return text;
+}
+
+/* Reads a wall-clock time. Times far outside the range are no times of a queue. */
+static int64_t read_wall_ms(struct field_reader *reader)
+{
+    int64_t wall_ms = (int64_t)read_number(reader, 8);
+    if (wall_ms > 2 * ELAPSE__QUEUE_WALL_MS_MAX || wall_ms < -2 * ELAPSE__QUEUE_WALL_MS_MAX)
+        reader->bad = true;
+    return reader->bad ? 0 : wall_ms;
+}
+
+/* ---- the parts ---- */
+
+static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
+{
+    uint32_t parts = 0;
+    if (fields->by_wall)
+        parts |= PART_BY_WALL;
+    if (fields->handed_out)
+        parts |= PART_HANDED_OUT;
+    if ((fields->attempts | fields->reserves | fields->timeouts | fields->releases |
+         fields->buries | fields->kicks) != 0)
+        parts |= PART_COUNTERS;
+    if (fields->state == ELAPSE__QUEUE_RESERVED)
+        parts |= PART_LEASE;
+    if (fields->recurring)
+        parts |= PART_RECURRENCE;
+    return parts;
+}
+
+static uint32_t parts_of_put(const struct elapse__queue_fields *fields)
+{
+    uint32_t parts = parts_of_state(fields);
+    if (fields->key.size > 0)
+        parts |= PART_KEY;
+    if (fields->tag.size > 0)
+        parts |= PART_TAG;
+    if (fields->expire_ms > 0)
+        parts |= PART_EXPIRE;
+    if (fields->retry > 0 || fields->backoff_max_ms > 0)
+        parts |= PART_RETRY;
+    if (fields->has_first)
+        parts |= PART_FIRST;
+    return parts;
+}
+
+static void write_state(struct field_writer *writer, const struct elapse__queue_fields *fields,
+                        uint32_t parts)
+{
+    write_number(writer, parts, 2);
+    write_number(writer, (uint64_t)fields->state, 1);
+    write_number(writer, fields->reason, 1);
+    write_number(writer, (uint64_t)fields->due_ms, 8);
+    write_number(writer, fields->priority, 4);
+    if ((parts & PART_COUNTERS) != 0) {
+        write_number(writer, fields->attempts, 4);
+        write_number(writer, fields->reserves, 4);
+        write_number(writer, fields->timeouts, 4);
+        write_number(writer, fields->releases, 4);
+        write_number(writer, fields->buries, 4);
+        write_number(writer, fields->kicks, 4);
+    }
+    if ((parts & PART_LEASE) != 0) {
+        write_number(writer, fields->lease.life, 4);
+        write_number(writer, fields->lease.number, 8);
+        write_number(writer, (uint64_t)fields->lease_end_ms, 8);
+    }
+    if ((parts & PART_RECURRENCE) != 0) {
+        write_number(writer, (uint64_t)fields->occurrence_ms, 8);
+        write_number(writer, fields->missed, 4);
+        write_number(writer, fields->reported, 4);
+        write_number(writer, fields->failures, 4);
+    }
+}
+
+static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fields *fields)
+{
+    uint32_t parts = (uint32_t)read_number(reader, 2);
+    uint64_t state = read_number(reader, 1);
+    uint64_t reason = read_number(reader, 1);
+    fields->due_ms = read_wall_ms(reader);
+    fields->priority = (uint32_t)read_number(reader, 4);
+    if (state != ELAPSE__QUEUE_DELAYED && state != ELAPSE__QUEUE_RESERVED &&
+        state != ELAPSE__QUEUE_BURIED)
+        reader->bad = true;
+    if (reason > 4 || (parts & ~(uint32_t)PARTS_ALL) != 0 ||
+        ((parts & PART_LEASE) != 0) != (state == ELAPSE__QUEUE_RESERVED))
+        reader->bad = true;
+    fields->state = (enum elapse__queue_state)state;
+    fields->reason = (uint8_t)reason;
+    fields->by_wall = (parts & PART_BY_WALL) != 0;
+    fields->handed_out = (parts & PART_HANDED_OUT) != 0;
+    if ((parts & PART_COUNTERS) != 0) {
+        fields->attempts = (uint32_t)read_number(reader, 4);
+        fields->reserves = (uint32_t)read_number(reader, 4);
+        fields->timeouts = (uint32_t)read_number(reader, 4);
+        fields->releases = (uint32_t)read_number(reader, 4);
+        fields->buries = (uint32_t)read_number(reader, 4);
+        fields->kicks = (uint32_t)read_number(reader, 4);
+    }
+    if ((parts & PART_LEASE) != 0) {
+        fields->lease.life = (uint32_t)read_number(reader, 4);
+        fields->lease.number = read_number(reader, 8);
+        fields->lease_end_ms = read_wall_ms(reader);
+        reader->bad |= fields->lease.number == 0;
+    }
+    fields->recurring = (parts & PART_RECURRENCE) != 0;
+    if (fields->recurring) {
+        fields->occurrence_ms = read_wall_ms(reader);
+        fields->missed = (uint32_t)read_number(reader, 4);
+        fields->reported = (uint32_t)read_number(reader, 4);
+        fields->failures = (uint32_t)read_number(reader, 4);
+    }
+    return parts;
+}
+
+static void write_job(struct field_writer *writer, const struct elapse__queue_fields *fields,
+                      uint32_t parts)
+{
+    write_text(writer, fields->tube, 1);
+    write_number(writer, fields->ttr_ms, 8);
+    if ((parts & PART_KEY) != 0)
+        write_text(writer, fields->key, 1);
+    if ((parts & PART_TAG) != 0)
+        write_text(writer, fields->tag, 1);
+    if ((parts & PART_EXPIRE) != 0)
+        write_number(writer, fields->expire_ms, 8);
+    if ((parts & PART_RETRY) != 0) {
+        write_number(writer, fields->retry, 4);
+        write_number(writer, fields->backoff_min_ms, 8);
+        write_number(writer, fields->backoff_max_ms, 8);
+    }
+    if ((parts & PART_FIRST) != 0)
+        write_number(writer, (uint64_t)fields->first_ms, 8);
+    if ((parts & PART_RECURRENCE) != 0) {
+        write_number(writer, (uint64_t)fields->kind, 1);
+        write_number(writer, fields->period_ms, 8);
+        write_text(writer, fields->cron, 2);
+        write_text(writer, fields->zone, 1);
+    }
+}
+
+/* Reads a duration of at least `least` milliseconds. */
+static uint64_t read_duration(struct field_reader *reader, uint64_t least)
+{
+    uint64_t duration_ms = read_number(reader, 8);
+    if (duration_ms < least || duration_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        reader->bad = true;
+    return duration_ms;
+}
+
+static void read_recurrence(struct field_reader *reader, struct elapse__queue_fields *fields)
+{
+    uint64_t kind = read_number(reader, 1);
+    fields->kind = (enum elapse__queue_when)kind;
+    fields->period_ms = read_number(reader, 8);
+    fields->cron = read_text(reader, 2, 0, ELAPSE__QUEUE_CRON_BYTES_MAX);
+    fields->zone = read_text(reader, 1, 0, ELAPSE__QUEUE_ZONE_BYTES_MAX);
+    if (kind == ELAPSE__QUEUE_EVERY)
+        reader->bad |= fields->period_ms == 0 ||
+                       fields->period_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX ||
+                       fields->cron.size > 0;
+    else
+        reader->bad |= kind != ELAPSE__QUEUE_CRON || fields->cron.size == 0;
+}
+
+static void read_job(struct field_reader *reader, struct elapse__queue_fields *fields,
+                     uint32_t parts)
+{
+    fields->tube = read_text(reader, 1, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX);
+    fields->ttr_ms = read_duration(reader, 1);
+    if ((parts & PART_KEY) != 0)
+        fields->key = read_text(reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
+    if ((parts & PART_TAG) != 0)
+        fields->tag = read_text(reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
+    if ((parts & PART_EXPIRE) != 0)
+        fields->expire_ms = read_duration(reader, 1);
+    if ((parts & PART_RETRY) != 0) {
+        fields->retry = (uint32_t)read_number(reader, 4);
+        fields->backoff_min_ms = read_duration(reader, 0);
+        fields->backoff_max_ms = read_duration(reader, fields->backoff_min_ms);
+        reader->bad |= fields->retry == 0 && fields->backoff_max_ms == 0;
+    }
+    fields->has_first = (parts & PART_FIRST) != 0;
+    if (fields->has_first)
+        fields->first_ms = read_wall_ms(reader);
+    if ((parts & PART_RECURRENCE) != 0)
+        read_recurrence(reader, fields);
+}
+
+uint16_t elapse__queue_fields_encode(const struct elapse__queue_fields *fields,
+                                     enum elapse__record_type type, unsigned char *bytes)
+{
+    struct field_writer writer = {bytes};
+    write_number(&writer, fields->id, 8);
+    if (type == ELAPSE__RECORD_TOKEN) {
+        write_number(&writer, (uint64_t)fields->token_ms, 8);
+        write_text(&writer, fields->token, 1);
+    } else if (type == ELAPSE__RECORD_PUT) {
+        uint32_t parts = parts_of_put(fields);
+        write_state(&writer, fields, parts);
+        write_job(&writer, fields, parts);
+    } else if (type != ELAPSE__RECORD_DELETE) {
+        write_state(&writer, fields, parts_of_state(fields));
+    }
+    size_t size = (size_t)(writer.next - bytes);
+    ELAPSE__ASSERT_THAT(size, <=, ELAPSE__QUEUE_FIELDS_MAX);
+    return (uint16_t)size;
+}
+
+bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
+                                 const struct elapse__record *record)
+{
+    struct field_reader reader = {record->fields, record->fields_size, false};
+    memset(fields, 0, sizeof *fields);
+    fields->id = read_number(&reader, 8);
+    if (fields->id == 0 || fields->id > ELAPSE__QUEUE_ID_MAX)
+        return false;
+    uint32_t parts = 0;
+    switch (record->type) {
+    case ELAPSE__RECORD_PUT:
+        parts = read_state(&reader, fields);
+        read_job(&reader, fields, parts);
+        break;
+    case ELAPSE__RECORD_CHANGE:
+    case ELAPSE__RECORD_LEASE:
+        parts = read_state(&reader, fields);
+        reader.bad |= (parts & ~(uint32_t)PARTS_OF_STATE) != 0;
+        break;
+    case ELAPSE__RECORD_TOKEN:
+        fields->token_ms = read_wall_ms(&reader);
+        fields->token = read_text(&reader, 1, 1, ELAPSE__QUEUE_KEY_BYTES_MAX);
+        break;
+    case ELAPSE__RECORD_DELETE:
+        break;
+    default:
+        return false;
+    }
+    return !reader.bad && reader.left == 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * The fields of the queue's records, as bytes. All numbers are little-endian.
+ *
+ *      PUT      the whole job: what the client gave, and its present state
+ *      CHANGE   the present state of a job: due time, priority, counters, recurrence
+ *      LEASE    as CHANGE; the job was handed out, or its lease was extended
+ *      DELETE   the job ended
+ *      TOKEN    a token, and the id that it stands for
+ *
+ * All have a job's id first. PUT, CHANGE and LEASE share the part that is the present state. An
+ * absent part costs no bytes: a bit in `parts` says what follows.
+ */
+#ifndef ELAPSE__QUEUE_FIELDS_H
+#define ELAPSE__QUEUE_FIELDS_H
+
+#include "queue.h"
+
+enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 }; /* 63 units of 32 bytes */
+
+struct elapse__queue_fields {
+    uint64_t id;
+
+    /* the present state: PUT, CHANGE, LEASE */
+    enum elapse__queue_state state; /* DELAYED (ready jobs too), RESERVED or BURIED */
+    bool by_wall;
+    bool handed_out;
+    uint8_t reason;
+    int64_t due_ms;
+    uint32_t priority;
+    uint32_t attempts, reserves, timeouts, releases, buries, kicks;
+    struct elapse__queue_lease lease; /* RESERVED */
+    int64_t lease_end_ms;             /* RESERVED, wall clock */
+    bool recurring;
+    int64_t occurrence_ms;
+    uint32_t missed, reported, failures;
+
+    /* the rest of the job: PUT */
+    struct elapse__queue_text tube, key, tag, cron, zone;
+    enum elapse__queue_when kind; /* EVERY or CRON, if it is recurring */
+    uint64_t period_ms;
+    uint64_t ttr_ms, expire_ms, backoff_min_ms, backoff_max_ms;
+    uint32_t retry;
+    bool has_first;
+    int64_t first_ms; /* DEBOUNCE, wall clock */
+
+    /* TOKEN */
+    struct elapse__queue_text token;
+    int64_t token_ms; /* when it came, wall clock */
+};
+
+/* Writes the fields of a record of this type. Returns how many bytes. `bytes` has room for
+ * ELAPSE__QUEUE_FIELDS_MAX. Requires that texts are within their limits. */
+uint16_t elapse__queue_fields_encode(const struct elapse__queue_fields *fields,
+                                     enum elapse__record_type type, unsigned char *bytes);
+
+/* Reads the fields of a record. Texts point into it. Returns false if they are not exactly what
+ * encode can write; then `fields` is undefined. */
+bool elapse__queue_fields_decode(struct elapse__queue_fields *fields,
+                                 const struct elapse__record *record);
+
+#endif

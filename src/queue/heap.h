@@ -1,0 +1,60 @@
+/*
+ * The ready jobs of a tube: a heap of four children a node, by (priority, id), in chunks. Each
+ * entry knows its place, so that a job in the middle can be taken out.
+ */
+#ifndef ELAPSE__QUEUE_HEAP_H
+#define ELAPSE__QUEUE_HEAP_H
+
+#include "job.h"
+
+struct elapse__queue_heap_item {
+    uint64_t id;
+    uint32_t priority;
+    uint32_t entry;
+};
+
+struct elapse__queue_heap {
+    struct elapse__queue_chunks items;
+    uint32_t count;
+};
+
+struct elapse__queue_jobs; /* how the heap finds entries */
+
+void elapse__queue_heap_init(struct elapse__queue_heap *heap);
+void elapse__queue_heap_free(struct elapse__queue_heap *heap,
+                             const struct elapse_allocator *memory);
+
+/* Makes room for `more` items. Returns false if there is no memory. */
+bool elapse__queue_heap_reserve(struct elapse__queue_heap *heap, uint32_t more,
+                                const struct elapse_allocator *memory);
+
+/* Requires that there is room. */
+void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
+                             struct elapse__queue_entry *entry);
+void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
+                               struct elapse__queue_entry *entry,
+                               const struct elapse_allocator *memory);
+
+/* The first item. Requires that the heap is not empty. */
+static inline const struct elapse__queue_heap_item *
+elapse__queue_heap_first(const struct elapse__queue_heap *heap)
+{
+    ELAPSE__ASSERT_THAT(heap->count, >, 0);
+    return elapse__queue_chunks_at(&heap->items, 0);
+}
+
+static inline const struct elapse__queue_heap_item *
+elapse__queue_heap_at(const struct elapse__queue_heap *heap, uint32_t place)
+{
+    ELAPSE__ASSERT_THAT(place, <, heap->count);
+    return elapse__queue_chunks_at(&heap->items, place);
+}
+
+/* Returns true if the first comes out before the second. */
+static inline bool elapse__queue_heap_before(const struct elapse__queue_heap_item *one,
+                                             const struct elapse__queue_heap_item *other)
+{
+    return one->priority != other->priority ? one->priority < other->priority : one->id < other->id;
+}
+
+#endif

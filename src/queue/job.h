@@ -1,0 +1,228 @@
+/*
+ * The memory that a job takes.
+ *
+ *      entry, 64 bytes, one for each job
+ *        |-- nothing more: an unkeyed job that was never handed out
+ *        |-- key record, 32 bytes: a job with a key or a tag
+ *        +-- side record, 128 bytes: a job that was handed out, or has EXPIRE, DEBOUNCE or a
+ *              |                     recurrence; it takes over the link to the key record
+ *              |-- key record
+ *              +-- recurrence
+ *
+ * Body, key, tag and the cron expression's text lie in the journal, at `position`.
+ *
+ * Entries lie in blocks of 1,024. Behind the entries of a block are their links in the index of
+ * ids: together 68 bytes a job, and 2 to 4 in the buckets. An entry knows its place in its block,
+ * so a timer that comes out of a wheel leads to the number of its entry without a search.
+ *
+ * ttr, EXPIRE, RETRY and BACKOFF are the same for very many jobs. Each combination exists once, and
+ * an entry has its number: so a lease can begin, and be replayed, without reading the record.
+ */
+#ifndef ELAPSE__QUEUE_JOB_H
+#define ELAPSE__QUEUE_JOB_H
+
+#include <elapse/wheel.h>
+
+#include "queue.h"
+#include "slab.h"
+
+enum {
+    ELAPSE__QUEUE_BLOCK_BITS = 10,
+    ELAPSE__QUEUE_BLOCK_ENTRIES = 1 << ELAPSE__QUEUE_BLOCK_BITS,
+    ELAPSE__QUEUE_UNIT = 32, /* fields are counted in units of this many bytes */
+    ELAPSE__QUEUE_INLINE_PROFILES = 1023,
+};
+
+#define ELAPSE__QUEUE_STATE_SHIFT 24
+#define ELAPSE__QUEUE_TUBE_MASK   ((UINT32_C(1) << 24) - 1)
+#define ELAPSE__QUEUE_STATE_MASK  (UINT32_C(7) << ELAPSE__QUEUE_STATE_SHIFT)
+#define ELAPSE__QUEUE_BY_WALL     (UINT32_C(1) << 27) /* the due time follows the wall clock */
+#define ELAPSE__QUEUE_HAS_SIDE    (UINT32_C(1) << 28) /* `extra` is a side record */
+#define ELAPSE__QUEUE_HAS_KEY     (UINT32_C(1) << 29) /* `extra` is a key record */
+#define ELAPSE__QUEUE_BODY_BITS   26
+#define ELAPSE__QUEUE_BODY_MASK   ((UINT32_C(1) << ELAPSE__QUEUE_BODY_BITS) - 1)
+
+struct elapse__queue_entry {
+    /*
+     * DELAYED: in a wheel. RESERVED and SHADOW: the end of the lease, in a wheel once it has begun.
+     * READY: idle; keep.sequence is the place in the heap, deadline the due time.
+     * BURIED: idle; keep.link is in the tube's ring.
+     */
+    struct elapse_timer timer;
+    uint64_t id_place;         /* id, 53 bits; place in the block, 10 bits */
+    uint64_t position_profile; /* position / 8, 54 bits; profile, 10 bits (0: in the side record) */
+    uint32_t sizes;            /* of the body, 26 bits; of the fields in units, 6 bits */
+    uint32_t priority;
+    uint32_t tube_state;
+    uint32_t extra; /* number of the side record or of the key record; 0: neither */
+};
+
+_Static_assert(sizeof(struct elapse__queue_entry) == 32 + sizeof(struct elapse_timer),
+               "an entry has no holes");
+_Static_assert(ELAPSE__QUEUE_BODY_BYTES_MAX < 1 << ELAPSE__QUEUE_BODY_BITS,
+               "the size of a body fits");
+
+struct elapse__queue_block {
+    uint32_t number;
+    uint32_t unused[15]; /* entries begin at the beginning of a cache line */
+    struct elapse__queue_entry entries[ELAPSE__QUEUE_BLOCK_ENTRIES];
+    uint32_t links[ELAPSE__QUEUE_BLOCK_ENTRIES];
+};
+
+struct elapse__queue_key {
+    uint32_t entry;
+    uint32_t link;                /* in the index of keys */
+    struct elapse__hash_128 hash; /* of tube and key; 0 and 0: the job has a tag and no key */
+    uint64_t tag;                 /* 0: none */
+};
+
+enum elapse__queue_reason {
+    ELAPSE__QUEUE_REASON_NONE,
+    ELAPSE__QUEUE_REASON_WORKER,
+    ELAPSE__QUEUE_REASON_RETRIES,
+    ELAPSE__QUEUE_REASON_ZONE,
+    ELAPSE__QUEUE_REASON_DAMAGED,
+};
+
+struct elapse__queue_side {
+    struct elapse_timer expiry;     /* READY, never handed out: when EXPIRE drops the job */
+    struct elapse__link lease_link; /* in the ring of `connection` */
+    const struct elapse__queue_connection *connection;
+    struct elapse__queue_recurrence *recurrence; /* NULL: none */
+    uint64_t lease;                              /* number; 0: none */
+    uint64_t due;                                /* RESERVED: the tick at which it was due */
+    uint64_t first; /* DEBOUNCE: the tick of the first put, by the boot-time clock; 0: none */
+    uint32_t entry : 28;
+    uint32_t handed_out : 1;        /* EXPIRE no longer counts */
+    uint32_t handed_out_before : 1; /* `handed_out` before the lease */
+    uint32_t begun : 1;             /* RESERVED: the timer of the lease runs */
+    uint32_t replayed : 1;          /* the lease is of an earlier life: nobody knows yet if its
+                                       hand-out has reached a worker */
+    uint32_t key : 28;              /* 0: none */
+    uint32_t reason : 4;
+    uint32_t life;
+    uint32_t profile;
+    uint32_t attempts; /* hand-outs of this occurrence that ended */
+    uint32_t reserves;
+    uint32_t timeouts;
+    uint32_t releases;
+    uint32_t buries;
+    uint32_t kicks;
+};
+
+_Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__queue_side) == 128,
+               "a side record takes two cache lines");
+
+struct elapse__queue_recurrence {
+    enum elapse__queue_when kind; /* EVERY or CRON */
+    uint64_t period_ms;
+    int64_t occurrence_ms; /* the present one, wall clock */
+    uint32_t missed;       /* since the job was handed out last */
+    uint32_t reported;     /* `missed` as it was at the hand-out, for an undo */
+    uint32_t failures;
+    bool broken; /* its zone could not be found at the start */
+    struct elapse_cron cron;
+};
+
+struct elapse__queue_profile {
+    uint32_t link;       /* in the index of profiles */
+    uint32_t references; /* jobs */
+    uint32_t retry;
+    uint64_t ttr_ms;
+    uint64_t expire_ms;
+    uint64_t backoff_min_ms;
+    uint64_t backoff_max_ms;
+};
+
+static inline uint64_t elapse__queue_id(const struct elapse__queue_entry *entry)
+{
+    return entry->id_place & ELAPSE__QUEUE_ID_MAX;
+}
+
+static inline uint64_t elapse__queue_position(const struct elapse__queue_entry *entry)
+{
+    return (entry->position_profile & ((UINT64_C(1) << 54) - 1)) * 8;
+}
+
+static inline void elapse__queue_set_position(struct elapse__queue_entry *entry, uint64_t position)
+{
+    ELAPSE__ASSERT_THAT(position % 8, ==, 0);
+    ELAPSE__ASSERT_THAT(position, <=, ELAPSE__QUEUE_POSITION_MAX);
+    entry->position_profile = entry->position_profile >> 54 << 54 | position / 8;
+}
+
+static inline uint32_t elapse__queue_body_size(const struct elapse__queue_entry *entry)
+{
+    return entry->sizes & ELAPSE__QUEUE_BODY_MASK;
+}
+
+/* The bytes that count as live for a job: the same when its record is written and when it ends. */
+static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry *entry)
+{
+    return ELAPSE__RECORD_FRAME_MAX + (int64_t)elapse__queue_body_size(entry) +
+           (int64_t)(entry->sizes >> ELAPSE__QUEUE_BODY_BITS) * ELAPSE__QUEUE_UNIT;
+}
+
+static inline enum elapse__queue_state
+elapse__queue_state_of(const struct elapse__queue_entry *entry)
+{
+    return (enum elapse__queue_state)((entry->tube_state & ELAPSE__QUEUE_STATE_MASK) >>
+                                      ELAPSE__QUEUE_STATE_SHIFT);
+}
+
+static inline void elapse__queue_set_state(struct elapse__queue_entry *entry,
+                                           enum elapse__queue_state state)
+{
+    entry->tube_state = (entry->tube_state & ~ELAPSE__QUEUE_STATE_MASK) |
+                        (uint32_t)state << ELAPSE__QUEUE_STATE_SHIFT;
+}
+
+static inline bool elapse__queue_by_wall(const struct elapse__queue_entry *entry)
+{
+    return (entry->tube_state & ELAPSE__QUEUE_BY_WALL) != 0;
+}
+
+static inline void elapse__queue_set_by_wall(struct elapse__queue_entry *entry, bool by_wall)
+{
+    entry->tube_state =
+        (entry->tube_state & ~ELAPSE__QUEUE_BY_WALL) | (by_wall ? ELAPSE__QUEUE_BY_WALL : 0);
+}
+
+/* The number of an entry, from 1. */
+static inline uint32_t elapse__queue_number(const struct elapse__queue_entry *entry)
+{
+    uint32_t place = (uint32_t)(entry->id_place >> 53);
+    const struct elapse__queue_entry *first = entry - place;
+    const struct elapse__queue_block *block =
+        (const void *)((const unsigned char *)first -
+                       offsetof(struct elapse__queue_block, entries));
+    return block->number * ELAPSE__QUEUE_BLOCK_ENTRIES + place;
+}
+
+static inline struct elapse__queue_entry *elapse__queue_entry_of(struct elapse_timer *timer)
+{
+    return (struct elapse__queue_entry *)(void *)timer;
+}
+
+/* ---- ticks of the wheels: milliseconds from an origin so early that no time is negative ---- */
+
+#define ELAPSE__QUEUE_ORIGIN (UINT64_C(1) << 62)
+
+static inline uint64_t elapse__queue_wall_tick(int64_t wall_ms)
+{
+    ELAPSE__ASSERT(wall_ms <= 2 * ELAPSE__QUEUE_WALL_MS_MAX);
+    ELAPSE__ASSERT(wall_ms >= -2 * ELAPSE__QUEUE_WALL_MS_MAX);
+    return ELAPSE__QUEUE_ORIGIN + (uint64_t)wall_ms;
+}
+
+static inline int64_t elapse__queue_wall_ms(uint64_t tick)
+{
+    return (int64_t)(tick - ELAPSE__QUEUE_ORIGIN);
+}
+
+static inline uint64_t elapse__queue_boot_tick(uint64_t boot_ms)
+{
+    return ELAPSE__QUEUE_ORIGIN + boot_ms;
+}
+
+#endif

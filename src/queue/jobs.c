@@ -1,0 +1,116 @@
+#include "jobs.h"
+
+#include <string.h>
+
+static uint32_t *id_link(void *owner, uint32_t number)
+{
+    const struct elapse__queue_jobs *jobs = owner;
+    return &elapse__queue_block_of(jobs, number)->links[number % ELAPSE__QUEUE_BLOCK_ENTRIES];
+}
+
+/* The finalizer of MurmurHash3, by Austin Appleby: each bit of the id changes half of the bits. A
+ * client that keeps only chosen ids alive cannot choose them by their buckets. */
+static uint64_t mix_id(uint64_t id, uint64_t secret)
+{
+    uint64_t mixed = id ^ secret;
+    mixed = (mixed ^ mixed >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    mixed = (mixed ^ mixed >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return mixed ^ mixed >> 33;
+}
+
+static uint64_t id_hash(void *owner, uint32_t number)
+{
+    const struct elapse__queue_jobs *jobs = owner;
+    return mix_id(elapse__queue_id(elapse__queue_entry_at(jobs, number)), jobs->secret);
+}
+
+static const struct elapse__queue_index_owner id_calls = {id_link, id_hash};
+
+void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret)
+{
+    *jobs = (struct elapse__queue_jobs){.secret = secret, .fresh = 1};
+    elapse__queue_chunks_init(&jobs->blocks, 0, sizeof(struct elapse__queue_block));
+    elapse__queue_index_init(&jobs->ids, &id_calls, jobs);
+}
+
+void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs, const struct elapse_allocator *memory)
+{
+    elapse__queue_index_free(&jobs->ids, memory);
+    elapse__queue_chunks_free(&jobs->blocks, memory);
+}
+
+static bool make_fresh_entry(struct elapse__queue_jobs *jobs, const struct elapse_allocator *memory)
+{
+    uint32_t blocks = jobs->blocks.count;
+    if (jobs->fresh > ELAPSE__QUEUE_ITEMS_MAX)
+        return false;
+    if (jobs->fresh >> ELAPSE__QUEUE_BLOCK_BITS == blocks) {
+        if (!elapse__queue_chunks_grow(&jobs->blocks, memory))
+            return false;
+        struct elapse__queue_block *block = elapse__queue_chunks_at(&jobs->blocks, blocks);
+        block->number = blocks;
+    }
+    jobs->fresh++;
+    return true;
+}
+
+struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *jobs,
+                                                     const struct elapse_allocator *memory)
+{
+    if (!elapse__queue_index_prepare(&jobs->ids, memory))
+        return NULL;
+    uint32_t number = jobs->free;
+    if (number == 0) {
+        number = jobs->fresh;
+        if (!make_fresh_entry(jobs, memory))
+            return NULL;
+    } else {
+        jobs->free = *id_link(jobs, number);
+    }
+    struct elapse__queue_entry *entry = elapse__queue_entry_at(jobs, number);
+    memset(entry, 0, sizeof *entry);
+    entry->id_place = (uint64_t)(number % ELAPSE__QUEUE_BLOCK_ENTRIES) << 53;
+    jobs->count++;
+    ELAPSE__ASSERT_THAT(elapse__queue_number(entry), ==, number);
+    return entry;
+}
+
+void elapse__queue_entry_give(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry)
+{
+    ELAPSE__ASSERT_THAT(jobs->count, >, 0);
+    ELAPSE__ASSERT(!elapse_timer_pending(&entry->timer));
+    uint32_t number = elapse__queue_number(entry);
+    elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
+    *id_link(jobs, number) = jobs->free;
+    jobs->free = number;
+    jobs->count--;
+}
+
+void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
+                               uint64_t id, const struct elapse_allocator *memory)
+{
+    ELAPSE__ASSERT_THAT(id, <=, ELAPSE__QUEUE_ID_MAX);
+    ELAPSE__ASSERT(elapse__queue_entry_find(jobs, id) == NULL);
+    entry->id_place = entry->id_place >> 53 << 53 | id;
+    elapse__queue_index_insert(&jobs->ids, elapse__queue_number(entry), memory);
+}
+
+void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
+                             const struct elapse_allocator *memory)
+{
+    elapse__queue_index_remove(&jobs->ids, elapse__queue_number(entry), memory);
+    elapse__queue_entry_give(jobs, entry);
+}
+
+struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,
+                                                     uint64_t id)
+{
+    uint64_t hash = mix_id(id, jobs->secret);
+    uint32_t number = elapse__queue_index_first(&jobs->ids, hash);
+    for (; number != 0; number = elapse__queue_index_next(&jobs->ids, number, hash)) {
+        struct elapse__queue_entry *entry = elapse__queue_entry_at(jobs, number);
+        if (elapse__queue_id(entry) == id)
+            return entry;
+    }
+    return NULL;
+}

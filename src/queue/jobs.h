@@ -1,0 +1,57 @@
+/*
+ * The entries of all jobs, and the index of their ids. src/queue/job.h has the picture.
+ */
+#ifndef ELAPSE__QUEUE_JOBS_H
+#define ELAPSE__QUEUE_JOBS_H
+
+#include "index.h"
+#include "job.h"
+
+struct elapse__queue_jobs {
+    struct elapse__queue_chunks blocks; /* struct elapse__queue_block */
+    struct elapse__queue_index ids;
+    uint64_t secret; /* of the hash of ids */
+    uint32_t fresh;  /* no entry from this number on was ever used */
+    uint32_t free;   /* the first free entry below it; 0: none; they are chained by their links */
+    uint32_t count;
+};
+
+void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret);
+void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs,
+                             const struct elapse_allocator *memory);
+
+/* Returns an entry whose bytes are zero except its place; it has no id yet, and is in no index.
+ * NULL: there is no memory. */
+struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *jobs,
+                                                     const struct elapse_allocator *memory);
+
+/* Gives an entry back that is in no index. */
+void elapse__queue_entry_give(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry);
+
+/* Gives the entry its id, and inserts it into the index. */
+void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
+                               uint64_t id, const struct elapse_allocator *memory);
+
+/* Takes the entry out of the index, and gives it back. */
+void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
+                             const struct elapse_allocator *memory);
+
+/* Returns the entry of this id, or NULL. */
+struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,
+                                                     uint64_t id);
+
+static inline struct elapse__queue_block *
+elapse__queue_block_of(const struct elapse__queue_jobs *jobs, uint32_t number)
+{
+    return elapse__queue_chunks_at(&jobs->blocks, number >> ELAPSE__QUEUE_BLOCK_BITS);
+}
+
+static inline struct elapse__queue_entry *
+elapse__queue_entry_at(const struct elapse__queue_jobs *jobs, uint32_t number)
+{
+    ELAPSE__ASSERT_THAT(number, >, 0);
+    ELAPSE__ASSERT_THAT(number, <, jobs->fresh);
+    return &elapse__queue_block_of(jobs, number)->entries[number % ELAPSE__QUEUE_BLOCK_ENTRIES];
+}
+
+#endif

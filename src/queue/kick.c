@@ -1,0 +1,191 @@
+#include "inner.h"
+
+/* Makes a buried or delayed job ready, in a group of its own. */
+static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
+                                            struct elapse__queue_entry *entry)
+{
+    uint64_t id = elapse__queue_id(entry);
+    struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
+    if (side == NULL || !elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry)))
+        return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
+    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+        return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
+    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
+    /* A job that was set aside gets all its retries again. */
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED)
+        side->attempts = 0;
+    side->kicks++;
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_waiting(queue, entry, due);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    return (struct elapse__queue_answer){
+        .result = ELAPSE__QUEUE_OK, .id = id, .position = elapse__queue_end(queue)};
+}
+
+struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now, uint64_t id)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    if (entry == NULL || (elapse__queue_state_of(entry) != ELAPSE__QUEUE_BURIED &&
+                          elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED))
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
+    return kick_job(queue, entry);
+}
+
+/* ---- the soonest delayed jobs ---- */
+
+/* When a delayed job is due, on one scale for both clocks. */
+static uint64_t order_of_due(const struct elapse__queue *queue,
+                             const struct elapse__queue_entry *entry)
+{
+    bool by_wall = elapse__queue_by_wall(entry);
+    return entry->timer.deadline - elapse__queue_present(queue, by_wall) +
+           elapse__queue_present(queue, false);
+}
+
+static bool comes_later(struct elapse__queue_kick_item one, struct elapse__queue_kick_item other)
+{
+    return one.late != other.late ? one.late > other.late : one.id > other.id;
+}
+
+/* `soonest` is a heap whose first item comes last of all. */
+static void keep_item(struct elapse__queue_kick *kick, struct elapse__queue_kick_item item,
+                      uint32_t most)
+{
+    uint32_t place = 0;
+    if (kick->kept < most) {
+        place = kick->kept++;
+        while (place > 0 && comes_later(item, kick->soonest[(place - 1) / 2])) {
+            kick->soonest[place] = kick->soonest[(place - 1) / 2];
+            place = (place - 1) / 2;
+        }
+        kick->soonest[place] = item;
+        return;
+    }
+    if (!comes_later(kick->soonest[0], item))
+        return;
+    for (;;) {
+        uint32_t child = 2 * place + 1;
+        if (child >= kick->kept)
+            break;
+        if (child + 1 < kick->kept && comes_later(kick->soonest[child + 1], kick->soonest[child]))
+            child++;
+        if (!comes_later(kick->soonest[child], item))
+            break;
+        kick->soonest[place] = kick->soonest[child];
+        place = child;
+    }
+    kick->soonest[place] = item;
+}
+
+/* Returns the next delayed job of the tube behind the cursor and before `end`, or NULL. */
+static struct elapse__queue_entry *next_delayed(const struct elapse__queue *queue,
+                                                const struct elapse__queue_tube *tube,
+                                                uint32_t *cursor, uint32_t end)
+{
+    while (++*cursor < end) {
+        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor);
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED &&
+            (entry->tube_state & ELAPSE__QUEUE_TUBE_MASK) == tube->number)
+            return entry;
+    }
+    --*cursor;
+    return NULL;
+}
+
+/* The end of a slice of `most` places from the cursor on. */
+static uint32_t end_of_slice(const struct elapse__queue *queue, uint32_t cursor, uint32_t most)
+{
+    uint64_t end = (uint64_t)cursor + 1 + most;
+    return end < queue->jobs.fresh ? (uint32_t)end : queue->jobs.fresh;
+}
+
+static enum elapse__queue_result kick_items(struct elapse__queue *queue,
+                                            struct elapse__queue_kick *kick)
+{
+    while (kick->kept > 0) {
+        struct elapse__queue_entry *entry =
+            elapse__queue_entry_find(&queue->jobs, kick->soonest[kick->kept - 1].id);
+        kick->kept--;
+        if (entry == NULL || elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
+            continue;
+        struct elapse__queue_answer answer = kick_job(queue, entry);
+        if (answer.result != ELAPSE__QUEUE_OK)
+            return answer.result;
+        kick->kicked++;
+        kick->position = answer.position;
+    }
+    return ELAPSE__QUEUE_OK;
+}
+
+/* One slice of the pass over all places; at its end the jobs that were kept are kicked. */
+static enum elapse__queue_result kick_delayed(struct elapse__queue *queue,
+                                              const struct elapse__queue_tube *tube,
+                                              struct elapse__queue_kick *kick)
+{
+    uint64_t left = kick->wanted - kick->kicked;
+    uint32_t most = left < ELAPSE__QUEUE_KICK_MAX ? (uint32_t)left : ELAPSE__QUEUE_KICK_MAX;
+    uint32_t end = end_of_slice(queue, kick->cursor, ELAPSE__QUEUE_TURN_MAX);
+    const struct elapse__queue_entry *entry = NULL;
+    while ((entry = next_delayed(queue, tube, &kick->cursor, end)) != NULL)
+        keep_item(
+            kick,
+            (struct elapse__queue_kick_item){order_of_due(queue, entry), elapse__queue_id(entry)},
+            most);
+    if (end < queue->jobs.fresh)
+        return ELAPSE__QUEUE_KEPT;
+    bool full = kick->kept == most;
+    kick->cursor = 0;
+    enum elapse__queue_result result = kick_items(queue, kick);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    return full && kick->kicked < kick->wanted ? ELAPSE__QUEUE_KEPT : ELAPSE__QUEUE_OK;
+}
+
+enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
+                                             struct elapse__queue_now now,
+                                             struct elapse__queue_kick *kick)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, kick->tube);
+    if (tube == NULL || kick->kicked >= kick->wanted)
+        return ELAPSE__QUEUE_OK;
+    if (kick->kicked == 0 && kick->cursor == 0 && elapse__ring_empty(&tube->buried))
+        kick->delayed = true;
+    if (kick->delayed)
+        return kick_delayed(queue, tube, kick);
+    for (uint32_t i = 0; i < ELAPSE__QUEUE_KICK_MAX; i++) {
+        if (kick->kicked >= kick->wanted || elapse__ring_empty(&tube->buried))
+            return ELAPSE__QUEUE_OK;
+        struct elapse__queue_answer answer =
+            kick_job(queue, elapse__queue_entry_of(elapse__ring_timer(tube->buried.next)));
+        if (answer.result != ELAPSE__QUEUE_OK)
+            return answer.result;
+        kick->kicked++;
+        kick->position = answer.position;
+    }
+    return ELAPSE__QUEUE_KEPT;
+}
+
+bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queue_now now,
+                                struct elapse__queue_soonest *soonest, uint32_t most)
+{
+    (void)elapse__queue_take_now(queue, now);
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, soonest->tube);
+    if (tube == NULL)
+        return true;
+    uint32_t end = end_of_slice(queue, soonest->cursor, most);
+    const struct elapse__queue_entry *entry = NULL;
+    while ((entry = next_delayed(queue, tube, &soonest->cursor, end)) != NULL) {
+        struct elapse__queue_kick_item item = {order_of_due(queue, entry), elapse__queue_id(entry)};
+        struct elapse__queue_kick_item best = {soonest->late, soonest->id};
+        if (soonest->id == 0 || comes_later(best, item)) {
+            soonest->id = item.id;
+            soonest->late = item.late;
+        }
+    }
+    return end == queue->jobs.fresh;
+}

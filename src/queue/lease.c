@@ -1,0 +1,287 @@
+#include "inner.h"
+
+/* Returns the entry whose lease the holder has, RESERVED or SHADOW; NULL: the lease has ended. */
+static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              const struct elapse__queue_holder *holder)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, holder->id);
+    if (entry == NULL)
+        return NULL;
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    if (state != ELAPSE__QUEUE_RESERVED && state != ELAPSE__QUEUE_SHADOW)
+        return NULL;
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    /* The next turn will end this lease. */
+    if (side->begun && entry->timer.deadline <= elapse__queue_present(queue, false))
+        return NULL;
+    if (holder->connection != NULL)
+        return side->connection == holder->connection ? entry : NULL;
+    return side->life == holder->lease.life && side->lease == holder->lease.number ? entry : NULL;
+}
+
+/* What all commands of a worker begin with: finds the job, and begins a group if it is RESERVED.
+ * A shadow ends if `ends`. Otherwise returns NULL, and the answer. */
+static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              const struct elapse__queue_holder *holder, bool ends,
+                                              struct elapse__queue_answer *answer)
+{
+    struct elapse__queue_entry *entry = held_entry(queue, now, holder);
+    *answer = elapse__queue_say(ELAPSE__QUEUE_GONE, holder->id);
+    if (entry == NULL)
+        return NULL;
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
+        answer->result = ELAPSE__QUEUE_CANCELLED;
+        if (ends)
+            elapse__queue_end_job(queue, entry);
+        return NULL;
+    }
+    answer->result = ELAPSE__QUEUE_REFUSED;
+    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+        return NULL;
+    /* The worker speaks, so the hand-out has reached it. */
+    elapse__queue_side_of(queue, entry)->replayed = 0;
+    answer->result = ELAPSE__QUEUE_OK;
+    return entry;
+}
+
+enum elapse__queue_result elapse__queue_lease_begin(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now,
+                                                    struct elapse__queue_holder holder)
+{
+    struct elapse__queue_entry *entry = held_entry(queue, now, &holder);
+    if (entry == NULL)
+        return ELAPSE__QUEUE_GONE;
+    if (!elapse__queue_side_of(queue, entry)->begun)
+        elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+    return ELAPSE__QUEUE_OK;
+}
+
+static void undo_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_tick due = {elapse__queue_by_wall(entry), side->due};
+    ELAPSE__ASSERT_THAT(side->reserves, >, 0);
+    elapse__queue_leave_state(queue, entry);
+    side->handed_out = side->handed_out_before;
+    side->reserves--;
+    if (side->recurrence != NULL)
+        side->recurrence->missed = side->recurrence->reported;
+    elapse__queue_enter_waiting(queue, entry, due);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+}
+
+struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     struct elapse__queue_holder holder)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = held_entry(queue, now, &holder);
+    if (entry != NULL && elapse__queue_side_of(queue, entry)->begun)
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, holder.id);
+    entry = begin_held(queue, now, &holder, true, &answer);
+    /* A lease that never begins would never end. */
+    if (entry == NULL && answer.result == ELAPSE__QUEUE_REFUSED)
+        (void)elapse__queue_lease_begin(queue, now, holder);
+    if (entry == NULL)
+        return answer;
+    undo_lease(queue, entry);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              struct elapse__queue_holder holder)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (answer.result == ELAPSE__QUEUE_CANCELLED)
+        answer.result = ELAPSE__QUEUE_OK;
+    if (entry == NULL)
+        return answer;
+    queue->totals.deletes++;
+    elapse__queue_tube_of(queue, entry)->totals.deletes++;
+    elapse__queue_end_occurrence(queue, entry, true);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
+                                               struct elapse__queue_now now,
+                                               struct elapse__queue_holder holder)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (entry == NULL)
+        return answer;
+    elapse__queue_fail_attempt(queue, entry, true);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+/* The lease ends, and the job waits for a delay that the worker gave. */
+static void wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                       uint64_t delay_ms)
+{
+    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false) + delay_ms};
+    elapse__queue_side_of(queue, entry)->attempts++;
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_waiting(queue, entry, due);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+}
+
+struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  struct elapse__queue_holder holder,
+                                                  uint64_t delay_ms)
+{
+    struct elapse__queue_answer answer;
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return elapse__queue_fault("a delay is at most 292 years");
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (entry == NULL)
+        return answer;
+    wait_again(queue, entry, delay_ms);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  struct elapse__queue_holder holder,
+                                                  uint32_t priority, uint64_t delay_ms)
+{
+    struct elapse__queue_answer answer;
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return elapse__queue_fault("a delay is at most 292 years");
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (entry == NULL)
+        return answer;
+    entry->priority = priority;
+    elapse__queue_side_of(queue, entry)->releases++;
+    wait_again(queue, entry, delay_ms);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_extend(struct elapse__queue *queue,
+                                                 struct elapse__queue_now now,
+                                                 struct elapse__queue_holder holder)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, false, &answer);
+    if (entry == NULL)
+        return answer;
+    elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
+                                               struct elapse__queue_now now,
+                                               struct elapse__queue_holder holder,
+                                               const uint32_t *priority)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (entry == NULL)
+        return answer;
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_tick due = {elapse__queue_by_wall(entry), side->due};
+    if (priority != NULL)
+        entry->priority = *priority;
+    side->attempts++;
+    side->buries++;
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_WORKER);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    answer.position = elapse__queue_end(queue);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
+                                                 struct elapse__queue_now now, uint64_t id,
+                                                 const struct elapse__queue_connection *connection)
+{
+    ELAPSE__ASSERT(connection != NULL);
+    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    enum elapse__queue_state state =
+        entry != NULL ? elapse__queue_state_of(entry) : ELAPSE__QUEUE_FREE;
+    if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW)
+        return elapse__queue_ack(queue, now,
+                                 (struct elapse__queue_holder){.id = id, .connection = connection});
+    struct elapse__queue_tube *tube = entry != NULL ? elapse__queue_tube_of(queue, entry) : NULL;
+    if (tube != NULL)
+        tube->holds++;
+    struct elapse__queue_answer answer = elapse__queue_cancel_id(queue, now, id);
+    if (answer.result == ELAPSE__QUEUE_REMOVED) {
+        answer.result = ELAPSE__QUEUE_OK;
+        queue->totals.deletes++;
+        ELAPSE__ASSERT(tube != NULL); /* a job that is removed was there */
+        tube->totals.deletes++;
+    }
+    if (tube != NULL)
+        elapse__queue_build_drop_hold(queue, tube);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *queue,
+                                                       struct elapse__queue_now now, uint64_t id)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    if (entry == NULL || elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
+    const struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
+    if (side == NULL)
+        return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
+    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF)) {
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED && !side->begun)
+            elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+        return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
+    }
+    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
+                                     elapse__queue_due_tick(queue, entry)};
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_DAMAGED);
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    return (struct elapse__queue_answer){
+        .result = ELAPSE__QUEUE_OK, .id = id, .position = elapse__queue_end(queue)};
+}
+
+/* ---- connections ---- */
+
+void elapse__queue_connection_init(struct elapse__queue_connection *connection)
+{
+    elapse__ring_init(&connection->leases);
+}
+
+bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
+                                    struct elapse__queue_connection *connection, uint32_t most)
+{
+    (void)elapse__queue_take_now(queue, now);
+    for (; most > 0 && !elapse__ring_empty(&connection->leases); most--) {
+        struct elapse__queue_side *side = (void *)((unsigned char *)connection->leases.next -
+                                                   offsetof(struct elapse__queue_side, lease_link));
+        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
+        /* A lease that nobody waits for until its ttr ends without a record, too. */
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
+            elapse__queue_end_job(queue, entry);
+            continue;
+        }
+        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+        if (write && !side->begun)
+            undo_lease(queue, entry);
+        else
+            elapse__queue_fail_attempt(queue, entry, write);
+        if (write)
+            (void)elapse__queue_end(queue);
+    }
+    return elapse__ring_empty(&connection->leases);
+}

@@ -1,0 +1,128 @@
+#include "inner.h"
+
+#include <string.h>
+
+static uint32_t limit_or(uint32_t limit, uint32_t most)
+{
+    return limit == 0 ? most : limit;
+}
+
+static bool options_in_range(const struct elapse__queue_options *options)
+{
+    return options->sink != NULL && options->jobs_max <= ELAPSE__QUEUE_JOBS_MAX &&
+           options->tubes_max <= ELAPSE__QUEUE_TUBES_MAX &&
+           options->tokens_max <= ELAPSE__QUEUE_TOKENS_MAX &&
+           options->body_bytes_max <= ELAPSE__QUEUE_BODY_BYTES_MAX &&
+           options->partition < (options->partitions == 0 ? 1 : options->partitions);
+}
+
+struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *options)
+{
+    struct elapse_allocator memory =
+        options->memory != NULL ? *options->memory : elapse__default_allocator();
+    if (!options_in_range(options))
+        return NULL;
+    struct elapse__queue *queue =
+        elapse__allocate_locked(&memory, ELAPSE__LINE_BYTES, sizeof *queue);
+    if (queue == NULL)
+        return NULL;
+    memset(queue, 0, offsetof(struct elapse__queue, clocks));
+    queue->memory = memory;
+    queue->sink = options->sink;
+    queue->options = *options;
+    queue->options.memory = NULL; /* it was copied, and may be gone */
+    queue->options.partitions = limit_or(options->partitions, 1);
+    queue->options.jobs_max = limit_or(options->jobs_max, ELAPSE__QUEUE_JOBS_MAX);
+    queue->options.tubes_max = limit_or(options->tubes_max, ELAPSE__QUEUE_TUBES_MAX);
+    queue->options.tokens_max = limit_or(options->tokens_max, ELAPSE__QUEUE_TOKENS_MAX);
+    queue->options.body_bytes_max = limit_or(options->body_bytes_max, ELAPSE__QUEUE_BODY_BYTES_MAX);
+    queue->secret = options->secret;
+    queue->random = options->seed;
+    elapse__queue_jobs_init(&queue->jobs, options->secret.low ^ options->secret.high);
+    elapse__queue_keys_init(queue);
+    elapse__queue_sides_init(queue);
+    elapse__queue_tubes_init(queue);
+    elapse__queue_tokens_init(queue);
+    if (elapse__queue_clocks_init(&queue->clocks, 0, 0))
+        return queue;
+    elapse__queue_free(queue);
+    return NULL;
+}
+
+/* Releases what jobs have beside their records. */
+static void free_recurrences(struct elapse__queue *queue)
+{
+    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
+        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
+        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_FREE)
+            continue;
+        struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+        if (side != NULL)
+            elapse__queue_recurrence_end(queue, side->recurrence);
+    }
+}
+
+void elapse__queue_free(struct elapse__queue *queue)
+{
+    if (queue == NULL)
+        return;
+    struct elapse_allocator memory = queue->memory;
+    free_recurrences(queue);
+    elapse__queue_tubes_free(queue);
+    elapse__queue_jobs_free(&queue->jobs, &memory);
+    elapse__queue_index_free(&queue->key_index, &memory);
+    elapse__queue_slab_free(&queue->keys, &memory);
+    elapse__queue_slab_free(&queue->sides, &memory);
+    elapse__queue_index_free(&queue->profile_index, &memory);
+    elapse__queue_slab_free(&queue->profiles, &memory);
+    elapse__queue_index_free(&queue->token_index, &memory);
+    elapse__queue_slab_free(&queue->tokens, &memory);
+    elapse__release_locked(&memory, queue, sizeof *queue);
+}
+
+struct elapse__queue_now elapse__queue_take_now(struct elapse__queue *queue,
+                                                struct elapse__queue_now now)
+{
+    /* Milliseconds of the boot-time clock that are far from overflowing. */
+    const uint64_t boot_ms_max = UINT64_C(1) << 60;
+    if (now.boot_ms > boot_ms_max)
+        now.boot_ms = boot_ms_max;
+    if (now.boot_ms < queue->now.boot_ms)
+        now.boot_ms = queue->now.boot_ms;
+    if (now.wall_ms > ELAPSE__QUEUE_WALL_MS_MAX)
+        now.wall_ms = ELAPSE__QUEUE_WALL_MS_MAX;
+    if (now.wall_ms < -ELAPSE__QUEUE_WALL_MS_MAX)
+        now.wall_ms = -ELAPSE__QUEUE_WALL_MS_MAX;
+    queue->now = now;
+    return now;
+}
+
+uint64_t elapse__queue_random(struct elapse__queue *queue)
+{
+    /* splitmix64, by Sebastiano Vigna. */
+    uint64_t mixed = queue->random += UINT64_C(0x9E3779B97F4A7C15);
+    mixed = (mixed ^ mixed >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    mixed = (mixed ^ mixed >> 27) * UINT64_C(0x94D049BB133111EB);
+    return mixed ^ mixed >> 31;
+}
+
+void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id)
+{
+    if (id > queue->last_id && id <= ELAPSE__QUEUE_ID_MAX)
+        queue->last_id = id;
+}
+
+uint64_t elapse__queue_last_id(const struct elapse__queue *queue)
+{
+    return queue->last_id;
+}
+
+uint64_t elapse__queue_jobs(const struct elapse__queue *queue)
+{
+    return queue->jobs.count - queue->totals.shadows;
+}
+
+uint64_t elapse__queue_tokens(const struct elapse__queue *queue)
+{
+    return queue->tokens.count;
+}

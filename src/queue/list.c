@@ -1,0 +1,87 @@
+#include "inner.h"
+
+/* A filter with its texts looked up. */
+struct prepared_filter {
+    bool nothing;  /* no job can fit */
+    uint32_t tube; /* 0: all */
+    enum elapse__queue_state state;
+    uint64_t tag; /* 0: any */
+};
+
+static struct prepared_filter prepare_filter(const struct elapse__queue *queue,
+                                             const struct elapse__queue_filter *filter)
+{
+    struct prepared_filter prepared = {
+        .state = filter->state,
+        .tag = elapse__queue_tag_hash(queue, filter->tag),
+    };
+    if (filter->tube.size > 0) {
+        const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, filter->tube);
+        prepared.nothing = tube == NULL;
+        prepared.tube = tube != NULL ? tube->number : 0;
+    }
+    return prepared;
+}
+
+static bool job_fits(const struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                     const struct prepared_filter *filter)
+{
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    if (state == ELAPSE__QUEUE_FREE || state == ELAPSE__QUEUE_SHADOW)
+        return false;
+    if (filter->state != ELAPSE__QUEUE_FREE && filter->state != state)
+        return false;
+    if (filter->tube != 0 && filter->tube != (entry->tube_state & ELAPSE__QUEUE_TUBE_MASK))
+        return false;
+    if (filter->tag == 0)
+        return true;
+    uint32_t key = elapse__queue_key_of(queue, entry);
+    return key != 0 && elapse__queue_key_at(queue, key)->tag == filter->tag;
+}
+
+uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_now now,
+                            const struct elapse__queue_filter *filter, uint32_t *cursor,
+                            uint32_t most, struct elapse__queue_view *views, uint32_t room)
+{
+    (void)elapse__queue_take_now(queue, now);
+    struct prepared_filter prepared = prepare_filter(queue, filter);
+    uint32_t found = 0;
+    for (; !prepared.nothing && *cursor + 1 < queue->jobs.fresh; ++*cursor) {
+        if (most-- == 0 || found == room)
+            return found;
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor + 1);
+        if (job_fits(queue, entry, &prepared))
+            elapse__queue_fill_view(queue, entry, &views[found++]);
+    }
+    *cursor = 0;
+    return found;
+}
+
+struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     const struct elapse__queue_filter *filter,
+                                                     uint32_t *cursor, uint32_t most,
+                                                     uint64_t *removed, uint64_t *running)
+{
+    struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
+    (void)elapse__queue_take_now(queue, now);
+    for (; *cursor + 1 < queue->jobs.fresh; ++*cursor) {
+        /* The last cancel may have ended the tube. */
+        struct prepared_filter prepared = prepare_filter(queue, filter);
+        if (prepared.nothing)
+            break;
+        if (most-- == 0)
+            return answer;
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, *cursor + 1);
+        if (!job_fits(queue, entry, &prepared))
+            continue;
+        struct elapse__queue_answer one =
+            elapse__queue_cancel_id(queue, queue->now, elapse__queue_id(entry));
+        if (one.result == ELAPSE__QUEUE_REFUSED)
+            return one;
+        ++*(one.result == ELAPSE__QUEUE_REMOVED ? removed : running);
+        answer.position = one.position;
+    }
+    *cursor = 0;
+    return answer;
+}

@@ -1,0 +1,313 @@
+#include "inner.h"
+
+static const char *put_texts_fault(const struct elapse__queue *queue,
+                                   const struct elapse__queue_put *put)
+{
+    if (!elapse__queue_text_fits(put->tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
+        return "the tube's name must have 1 to 200 bytes";
+    if (put->body.size > queue->options.body_bytes_max)
+        return "the body is too long";
+    if (put->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "a key has at most 250 bytes";
+    if (put->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "a tag has at most 250 bytes";
+    if (put->token.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "a token has at most 250 bytes";
+    return NULL;
+}
+
+static const char *put_time_fault(const struct elapse__queue_put *put)
+{
+    const uint64_t longest = (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX;
+    switch (put->when) {
+    case ELAPSE__QUEUE_IN:
+        return put->delay_ms <= longest ? NULL : "a delay is at most 292 years";
+    case ELAPSE__QUEUE_AT:
+        return put->at_ms >= -ELAPSE__QUEUE_WALL_MS_MAX && put->at_ms <= ELAPSE__QUEUE_WALL_MS_MAX
+                   ? NULL
+                   : "a time is at most that of the year 9999";
+    case ELAPSE__QUEUE_EVERY:
+        return put->period_ms >= 1 && put->period_ms <= longest
+                   ? NULL
+                   : "a period is from 1 ms to 292 years";
+    case ELAPSE__QUEUE_CRON:
+        if (!elapse__queue_text_fits(put->cron, 1, ELAPSE__QUEUE_CRON_BYTES_MAX))
+            return "a cron expression has 1 to 1023 characters";
+        return put->zone.size <= ELAPSE__QUEUE_ZONE_BYTES_MAX
+                   ? NULL
+                   : "the name of a zone has at most 64 bytes";
+    }
+    return "there is no such kind of time";
+}
+
+static const char *put_options_fault(const struct elapse__queue_put *put)
+{
+    const uint64_t longest = (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX;
+    if (put->ttr_ms < 1 || put->ttr_ms > longest)
+        return "ttr is from 1 ms to 292 years";
+    if (put->expire_ms > longest)
+        return "EXPIRE is at most 292 years";
+    if (put->backoff_max_ms > longest || put->backoff_min_ms > put->backoff_max_ms)
+        return "BACKOFF takes a minimum, and a maximum that is no less";
+    if ((unsigned)put->if_key > ELAPSE__QUEUE_DEBOUNCE)
+        return "there is no such mode of IFKEY";
+    if (put->if_key != ELAPSE__QUEUE_DEBOUNCE)
+        return NULL;
+    if (put->key.size == 0)
+        return "debounce needs a key";
+    if (put->when != ELAPSE__QUEUE_IN)
+        return "debounce needs a delay";
+    if (put->debounce_max_ms < put->delay_ms)
+        return "the MAX of debounce is less than the delay";
+    return NULL;
+}
+
+static const char *put_fault(const struct elapse__queue *queue, const struct elapse__queue_put *put)
+{
+    const char *fault = put_texts_fault(queue, put);
+    if (fault == NULL)
+        fault = put_time_fault(put);
+    return fault != NULL ? fault : put_options_fault(put);
+}
+
+/* A put that was checked, with everything that it needs. */
+struct put_plan {
+    const struct elapse__queue_put *put;
+    struct elapse__queue_fields fields;
+    struct elapse__queue_built built;
+    struct elapse__hash_128 token_hash;
+    uint32_t token;                       /* 0: none */
+    struct elapse__queue_entry *existing; /* the job that has the key, or NULL */
+    bool debounce;                        /* it stays, with a new body */
+    struct elapse__queue_tick due;
+    uint64_t first; /* DEBOUNCE: the tick of the first put; 0: none */
+};
+
+static uint64_t next_id(const struct elapse__queue *queue)
+{
+    uint64_t partitions = queue->options.partitions;
+    return (queue->last_id / partitions + 1) * partitions + queue->options.partition;
+}
+
+static enum elapse__queue_result check_limits(struct elapse__queue *queue, struct put_plan *plan)
+{
+    bool ends =
+        plan->existing != NULL && elapse__queue_state_of(plan->existing) != ELAPSE__QUEUE_RESERVED;
+    if (queue->jobs.count - ends >= queue->options.jobs_max)
+        return ELAPSE__QUEUE_LIMIT;
+    if (!plan->debounce && next_id(queue) > ELAPSE__QUEUE_ID_MAX)
+        return ELAPSE__QUEUE_LIMIT;
+    if (plan->put->token.size == 0)
+        return ELAPSE__QUEUE_OK;
+    (void)elapse__queue_tokens_expire(queue, elapse__queue_present(queue, false),
+                                      ELAPSE__QUEUE_TURN_MAX);
+    return queue->tokens.count < queue->options.tokens_max ? ELAPSE__QUEUE_OK
+                                                           : ELAPSE__QUEUE_TOKENS_FULL;
+}
+
+/* When the job is due; for DEBOUNCE also when the first put was. */
+static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
+{
+    const struct elapse__queue_put *put = plan->put;
+    uint64_t present = elapse__queue_present(queue, false);
+    if (put->when == ELAPSE__QUEUE_AT) {
+        plan->due = (struct elapse__queue_tick){true, elapse__queue_wall_tick(put->at_ms)};
+        return;
+    }
+    plan->due = (struct elapse__queue_tick){false, present + put->delay_ms};
+    if (put->if_key != ELAPSE__QUEUE_DEBOUNCE)
+        return;
+    plan->first = present;
+    if (plan->debounce) {
+        const struct elapse__queue_side *side = elapse__queue_side_of(queue, plan->existing);
+        if (side != NULL && side->first != 0)
+            plan->first = side->first;
+    }
+    if (put->debounce_max_ms <= (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX &&
+        plan->first + put->debounce_max_ms < plan->due.tick)
+        plan->due.tick = plan->first + put->debounce_max_ms;
+}
+
+static void plan_fields(struct put_plan *plan)
+{
+    const struct elapse__queue_put *put = plan->put;
+    bool cron = put->when == ELAPSE__QUEUE_CRON;
+    plan->fields = (struct elapse__queue_fields){
+        .state = ELAPSE__QUEUE_DELAYED,
+        .priority = put->priority,
+        .recurring = cron || put->when == ELAPSE__QUEUE_EVERY,
+        .tube = put->tube,
+        .key = put->key,
+        .tag = put->tag,
+        .kind = put->when,
+        .period_ms = cron ? 0 : put->period_ms,
+        .ttr_ms = put->ttr_ms,
+        .expire_ms = put->expire_ms,
+        .backoff_min_ms = put->backoff_min_ms,
+        .backoff_max_ms = put->backoff_max_ms,
+        .retry = put->retry,
+        .has_first = plan->first != 0,
+        .token = put->token,
+    };
+    if (cron) {
+        plan->fields.cron = put->cron;
+        plan->fields.zone = put->zone;
+    }
+}
+
+/* Allocates all that the put needs. Nothing has changed if this fails. */
+static enum elapse__queue_result plan_memory(struct elapse__queue *queue, struct put_plan *plan,
+                                             const char **fault)
+{
+    enum elapse__queue_result result =
+        elapse__queue_build(queue, &plan->fields, &plan->built, fault);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    if (plan->fields.recurring) {
+        struct elapse__queue_recurrence *recurrence =
+            elapse__queue_side_of(queue, plan->built.entry)->recurrence;
+        if (!elapse__queue_recurrence_first(recurrence, queue->now.wall_ms)) {
+            *fault = "the cron expression names no moment from now on";
+            result = ELAPSE__QUEUE_ARGUMENT;
+        }
+        plan->due =
+            (struct elapse__queue_tick){true, elapse__queue_wall_tick(recurrence->occurrence_ms)};
+    }
+    if (result == ELAPSE__QUEUE_OK && plan->put->token.size > 0) {
+        plan->token = elapse__queue_token_make(queue);
+        if (plan->token == 0)
+            result = ELAPSE__QUEUE_NO_MEMORY;
+    }
+    if (result == ELAPSE__QUEUE_OK && !elapse__queue_ready_room(queue, plan->built.tube))
+        result = ELAPSE__QUEUE_NO_MEMORY;
+    if (result == ELAPSE__QUEUE_OK) {
+        uint64_t bytes =
+            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, (uint32_t)plan->put->body.size) +
+            elapse__record_bytes_max(ELAPSE__QUEUE_FIELDS_MAX, 0);
+        if (elapse__queue_begin(queue, 1, bytes, ELAPSE__RECORD_FOR_GROWTH))
+            return ELAPSE__QUEUE_OK;
+        result = ELAPSE__QUEUE_REFUSED;
+    }
+    if (plan->token != 0)
+        elapse__queue_token_give(queue, plan->token);
+    elapse__queue_build_undo(queue, &plan->built);
+    return result;
+}
+
+static void write_job_texts(struct elapse__queue *queue, const struct put_plan *plan,
+                            struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_fields fields;
+    elapse__queue_describe(queue, entry, &fields);
+    fields.key = plan->fields.key;
+    fields.tag = plan->fields.tag;
+    fields.cron = plan->fields.cron;
+    fields.zone = plan->fields.zone;
+    elapse__queue_write_put(queue, entry, &fields, plan->put->body, 0);
+}
+
+static void write_put_token(struct elapse__queue *queue, const struct put_plan *plan, uint64_t id)
+{
+    const struct elapse__queue_fields fields = {
+        .id = id, .token = plan->put->token, .token_ms = queue->now.wall_ms};
+    uint64_t end = elapse__queue_present(queue, false) + ELAPSE__QUEUE_TOKEN_MS + 999;
+    struct elapse__queue_token token = {
+        .end_s = (uint32_t)((end - ELAPSE__QUEUE_ORIGIN) / 1000),
+        .hash = plan->token_hash,
+        .id = id,
+    };
+    token.position = elapse__queue_write_token(queue, &fields, &token.size);
+    elapse__queue_token_link(queue, plan->token, token);
+}
+
+/* Does what was planned. Cannot fail. */
+static struct elapse__queue_answer perform_put(struct elapse__queue *queue, struct put_plan *plan)
+{
+    enum elapse__queue_result result = ELAPSE__QUEUE_SCHEDULED;
+    uint64_t id = 0;
+    ELAPSE__ASSERT(plan->built.tube != NULL);
+    if (plan->existing != NULL) {
+        result = ELAPSE__QUEUE_REPLACED;
+        queue->totals.replaced++;
+        plan->built.tube->totals.replaced++;
+    }
+    if (plan->debounce) {
+        ELAPSE__ASSERT(plan->existing != NULL);
+        id = elapse__queue_id(plan->existing);
+        elapse__queue_leave_state(queue, plan->existing);
+        elapse__queue_build_replace(queue, &plan->built, plan->existing);
+    } else {
+        if (plan->existing != NULL)
+            (void)elapse__queue_cancel_entry(queue, plan->existing);
+        id = queue->last_id = next_id(queue);
+        elapse__queue_build_enter(queue, &plan->built, id);
+        queue->totals.total_jobs++;
+        plan->built.tube->totals.total_jobs++;
+    }
+    struct elapse__queue_entry *entry = plan->built.entry;
+    if (plan->first != 0)
+        elapse__queue_side_of(queue, entry)->first = plan->first;
+    elapse__queue_enter_waiting(queue, entry, plan->due);
+    write_job_texts(queue, plan, entry);
+    if (plan->token != 0)
+        write_put_token(queue, plan, id);
+    elapse__queue_build_drop_hold(queue, plan->built.tube);
+    return (struct elapse__queue_answer){
+        .result = result, .id = id, .position = elapse__queue_end(queue)};
+}
+
+/* Returns the answer of a put that stores nothing because of the job that has the key; SCHEDULED:
+ * it goes on. */
+static enum elapse__queue_result answer_of_key(const struct elapse__queue_put *put,
+                                               enum elapse__queue_state state)
+{
+    if (put->if_key == ELAPSE__QUEUE_FAIL)
+        return ELAPSE__QUEUE_KEY_TAKEN;
+    if (put->if_key != ELAPSE__QUEUE_KEEP)
+        return ELAPSE__QUEUE_SCHEDULED;
+    if (state == ELAPSE__QUEUE_RESERVED)
+        return ELAPSE__QUEUE_RUNNING;
+    return state == ELAPSE__QUEUE_BURIED ? ELAPSE__QUEUE_WAS_BURIED : ELAPSE__QUEUE_KEPT;
+}
+
+struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              const struct elapse__queue_put *put)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    const char *fault = put_fault(queue, put);
+    if (fault != NULL)
+        return elapse__queue_fault(fault);
+    struct put_plan plan = {.put = put};
+    if (put->token.size > 0) {
+        plan.token_hash = elapse__queue_token_hash(queue, put->token);
+        const struct elapse__queue_token *known =
+            elapse__queue_token_find(queue, plan.token_hash, elapse__queue_present(queue, false));
+        if (known != NULL)
+            return elapse__queue_say(ELAPSE__QUEUE_KNOWN, known->id);
+    }
+    if (put->key.size > 0)
+        plan.existing = elapse__queue_key_find(
+            queue, elapse__queue_key_hash(queue, put->tube, put->key), false);
+    if (plan.existing != NULL) {
+        enum elapse__queue_state state = elapse__queue_state_of(plan.existing);
+        enum elapse__queue_result result = answer_of_key(put, state);
+        if (result != ELAPSE__QUEUE_SCHEDULED)
+            return elapse__queue_say(result, elapse__queue_id(plan.existing));
+        plan.debounce = put->if_key == ELAPSE__QUEUE_DEBOUNCE &&
+                        (state == ELAPSE__QUEUE_DELAYED || state == ELAPSE__QUEUE_READY);
+    }
+    enum elapse__queue_result result = check_limits(queue, &plan);
+    if (result != ELAPSE__QUEUE_OK)
+        return elapse__queue_say(result, 0);
+    plan_due(queue, &plan);
+    plan_fields(&plan);
+    result = plan_memory(queue, &plan, &fault);
+    if (result != ELAPSE__QUEUE_OK) {
+        struct elapse__queue_answer answer = elapse__queue_say(result, 0);
+        answer.fault = result == ELAPSE__QUEUE_ARGUMENT ? fault : NULL;
+        return answer;
+    }
+    return perform_put(queue, &plan);
+}

@@ -1,0 +1,581 @@
+/*
+ * The durable queue: a state machine of jobs. It is pure. It has no clock, thread, file or socket:
+ * commands and the time come in; answers, and records for the journal, go out. The same calls
+ * always have the same effects.
+ *
+ * The states of a job, and the functions that make each transition:
+ *
+ *           put                    turn: the due time has come
+ *     (none) --> DELAYED -----------------------------------------> READY <-- put, due at once
+ *                 ^ ^ ^                                             |   |
+ *                 | | | reschedule                                  |   | turn: EXPIRE has passed:
+ *                 | | +---------------------------------------------+   | dropped, or the next
+ *                 | |                                               |   | occurrence
+ *                 | | nack and release with a delay, the retry      |   v
+ *                 | | after a back-off, ack of an occurrence        |  (none), DELAYED
+ *                 | +------------------------------------ RESERVED <+ reserve
+ *                 |                                       |  |  |
+ *                 | kick: READY                 to READY: |  |  | bury; the last retry failed
+ *                 | reschedule: DELAYED   nack, release,  |  |  v
+ *                 +------------------------- the lease's -+  | BURIED <-- bury_damaged; a zone that
+ *                                              end, undo     |            cannot be found
+ *                                                            | cancel, or replaced by its key
+ *                                                            v
+ *                                                         SHADOW --> (none): ack, nack, bury, or
+ *                                                                    the end of the lease
+ *
+ * ack ends a job. cancel and cancel_all end one that is DELAYED, READY or BURIED. A shadow is a
+ * job that is gone for everybody except its worker, which learns it from `extend`.
+ *
+ * elapse__queue_check tests the invariants of these states; src/queue/check.c numbers them.
+ *
+ * Time. Due times are wall-clock milliseconds in the records. A job given with a delay waits by the
+ * boot-time clock while the process lives; a job given with a time follows the wall clock, also
+ * when it is set. The caller rounds the present down, and due times and delays up.
+ *
+ * Groups. Everything that one command changes is in one group of the sink. If the sink refuses to
+ * begin, or there is no memory, the command has changed nothing. `turn` alone goes on without
+ * records when the sink refuses: replay then comes to the same result by the clock.
+ *
+ * The following holds for every function below, unless it says otherwise:
+ * - Threads: one thread at a time.
+ * - `now` may go back (the wall clock was set); boot_ms going back is taken as not moving.
+ * - Requires that the queue is open: replay_done has been called.
+ */
+#ifndef ELAPSE__QUEUE_QUEUE_H
+#define ELAPSE__QUEUE_QUEUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elapse/allocator.h>
+#include <elapse/cron.h>
+#include <elapse/timer.h>
+
+#include "../base/sip_hash.h"
+#include "../journal/record.h"
+
+struct elapse__queue;
+
+/* ---- limits, each tested at its edge ---- */
+
+#define ELAPSE__QUEUE_ID_MAX       ((UINT64_C(1) << 53) - 1) /* JavaScript counts so far */
+#define ELAPSE__QUEUE_POSITION_MAX ((UINT64_C(1) << 57) - 8) /* of a record; a multiple of 8 */
+#define ELAPSE__QUEUE_DELAY_MS_MAX INT64_C(9223372036854)    /* 292 years */
+#define ELAPSE__QUEUE_WALL_MS_MAX  INT64_C(253402300799999)  /* the end of the year 9999 */
+#define ELAPSE__QUEUE_FOREVER_MS   UINT64_MAX
+
+enum {
+    ELAPSE__QUEUE_JOBS_MAX = (1 << 28) - 1,
+    ELAPSE__QUEUE_TUBES_MAX = (1 << 24) - 1,
+    ELAPSE__QUEUE_TOKENS_MAX = 10000000,
+    ELAPSE__QUEUE_TOKEN_MS = 600000, /* 10 minutes */
+    ELAPSE__QUEUE_BODY_BYTES_MAX = 32 << 20,
+    ELAPSE__QUEUE_TUBE_BYTES_MAX = 200,
+    ELAPSE__QUEUE_KEY_BYTES_MAX = 250, /* of a key, a tag and a token */
+    ELAPSE__QUEUE_CRON_BYTES_MAX = 1023,
+    ELAPSE__QUEUE_ZONE_BYTES_MAX = 64,
+    ELAPSE__QUEUE_TURN_MAX = 1000, /* due jobs of one turn */
+    ELAPSE__QUEUE_RESERVE_MAX = 1000,
+};
+
+/* ---- words ---- */
+
+struct elapse__queue_now {
+    uint64_t boot_ms; /* the boot-time clock, rounded down */
+    int64_t wall_ms;  /* the wall clock, rounded down */
+};
+
+struct elapse__queue_text {
+    const void *bytes;
+    size_t size;
+};
+
+enum elapse__queue_state {
+    ELAPSE__QUEUE_FREE, /* no job */
+    ELAPSE__QUEUE_DELAYED,
+    ELAPSE__QUEUE_READY,
+    ELAPSE__QUEUE_RESERVED,
+    ELAPSE__QUEUE_BURIED,
+    ELAPSE__QUEUE_SHADOW,
+};
+
+/* The answers of commands. From KEY_TAKEN on they are errors, and nothing has changed. */
+enum elapse__queue_result {
+    ELAPSE__QUEUE_OK,
+    ELAPSE__QUEUE_SCHEDULED,   /* put: a new job */
+    ELAPSE__QUEUE_REPLACED,    /* put: the job that had the key ended, or has a new body */
+    ELAPSE__QUEUE_KEPT,        /* put: the job that has the key stays; nothing is stored */
+    ELAPSE__QUEUE_KNOWN,       /* put: the token came before; the id is that of its job */
+    ELAPSE__QUEUE_WAS_BURIED,  /* put: as KEPT, and that job is buried */
+    ELAPSE__QUEUE_REMOVED,     /* cancel: the job will never be handed out */
+    ELAPSE__QUEUE_RUNNING,     /* a worker has it; put: as KEPT, and a worker has that job */
+    ELAPSE__QUEUE_RESCHEDULED, /* reschedule: it has the new due time */
+    ELAPSE__QUEUE_CANCELLED,   /* extend, nack, bury: the job was cancelled while it ran */
+    ELAPSE__QUEUE_GONE,        /* there is no such job or lease */
+    ELAPSE__QUEUE_KEY_TAKEN,   /* put with IFKEY fail: `id` has the key */
+    ELAPSE__QUEUE_ARGUMENT,    /* `fault` says which argument is wrong */
+    ELAPSE__QUEUE_NO_MEMORY,
+    ELAPSE__QUEUE_LIMIT,       /* as many jobs or tubes as there may be */
+    ELAPSE__QUEUE_TOKENS_FULL, /* as many tokens as there may be; try again later */
+    ELAPSE__QUEUE_REFUSED,     /* the sink refused: the disk is full */
+};
+
+struct elapse__queue_answer {
+    enum elapse__queue_result result;
+    uint64_t id;       /* put, and cancel or reschedule by key: the job; 0: none */
+    uint64_t position; /* what the command wrote is durable when this is; 0: it wrote nothing */
+    const char *fault; /* ARGUMENT: one English phrase; static */
+};
+
+/* The name of one hand-out. No two have the same name, in any life of the process. */
+struct elapse__queue_lease {
+    uint32_t life;
+    uint64_t number;
+};
+
+/* A connection whose leases end with it (beanstalkd's rule). The caller allocates it. */
+struct elapse__queue_connection {
+    struct elapse__link leases;
+};
+
+/* ---- life ---- */
+
+/* Finds a time zone by name; the caller knows how. Returns false if there is none. */
+typedef bool elapse__queue_zone_function(void *context, const char *name,
+                                         const struct elapse_time_zone **zone);
+
+struct elapse__queue_options {
+    /* NULL: the C library's. Copied. Not the user's: its caller may hold a lock. */
+    const struct elapse_allocator *memory;
+    struct elapse__record_sink *sink;
+    struct elapse__hash_secret secret; /* random bytes; another one in each life does no harm */
+    uint64_t seed;                     /* of the jitter of retries */
+    uint32_t partitions;               /* ids are multiples of it plus `partition`; 0: 1 */
+    uint32_t partition;                /* below `partitions` */
+    uint32_t jobs_max;                 /* 0: ELAPSE__QUEUE_JOBS_MAX; so the next ones */
+    uint32_t tubes_max;
+    uint32_t tokens_max;
+    uint32_t body_bytes_max;
+    elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
+    void *zone_context;
+};
+
+/* Makes a queue, which is not open yet. Returns NULL if there is no memory, or the options are out
+ * of range. Cost: some 230 KiB. */
+struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *options);
+
+/* Releases a queue and everything in it; writes nothing. Connections may be gone already. */
+void elapse__queue_free(struct elapse__queue *queue);
+
+/*
+ * Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
+ * Errors: ARGUMENT if the record is no record of a queue; NO_MEMORY; LIMIT. Nothing has changed
+ * then.
+ */
+enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
+                                               const struct elapse__record *record);
+
+/* No id up to and including `id` will be given to a job: for the id in a segment's header. */
+void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
+
+/* Returns the greatest id that may have been given to a job. */
+uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
+
+/*
+ * Opens the queue. `life` is greater than that of every earlier process on these records, so that
+ * no lease's name repeats. Leases that have ended by the wall clock end at the next turn. Errors:
+ * ARGUMENT if a record has a lease of this life or of a later one; NO_MEMORY, and it may be called
+ * again. Cost: O(jobs).
+ */
+enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now, uint32_t life);
+
+/*
+ * For each record of a segment that is cleaned: appends it again, with the present state of its
+ * job, if it is live. `record` has its body; NULL though there is a size: it is damaged, and the
+ * copy has ELAPSE__RECORD_BODY_LOST. Returns OK also when it is not live; REFUSED or NO_MEMORY.
+ */
+enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
+                                              struct elapse__queue_now now, uint64_t position,
+                                              const struct elapse__record *record);
+
+/* ---- time ---- */
+
+struct elapse__queue_turned {
+    uint32_t ready;   /* jobs made ready */
+    uint32_t ended;   /* leases that ended */
+    uint32_t expired; /* jobs or occurrences dropped by EXPIRE */
+    bool more;        /* call again soon: there is more to do now */
+};
+
+/* Does what the time asks for: at most ELAPSE__QUEUE_TURN_MAX jobs, and as many moves of timers.
+ * Call it before the commands of a turn of the loop. */
+struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
+                                               struct elapse__queue_now now);
+
+/* When `turn` next has something to do, at the earliest. */
+struct elapse__queue_due {
+    uint64_t boot_ms; /* UINT64_MAX: never */
+    int64_t wall_ms;  /* INT64_MAX: never */
+};
+struct elapse__queue_due elapse__queue_next_due(const struct elapse__queue *queue);
+
+/* ---- put ---- */
+
+enum elapse__queue_when {
+    ELAPSE__QUEUE_IN,    /* delay_ms from now, by the boot-time clock */
+    ELAPSE__QUEUE_AT,    /* at_ms, by the wall clock; a time that has passed is now */
+    ELAPSE__QUEUE_EVERY, /* each period_ms, by the wall clock; the first one period from now */
+    ELAPSE__QUEUE_CRON,  /* when `cron` says, in `zone`: "utc" if it is empty */
+};
+
+enum elapse__queue_if_key {
+    ELAPSE__QUEUE_REPLACE,
+    ELAPSE__QUEUE_KEEP,
+    ELAPSE__QUEUE_FAIL,
+    ELAPSE__QUEUE_DEBOUNCE,
+};
+
+struct elapse__queue_put {
+    struct elapse__queue_text tube;
+    struct elapse__queue_text body;
+    struct elapse__queue_text key; /* empty: none; the same for tag and token */
+    struct elapse__queue_text tag;
+    struct elapse__queue_text token;
+    enum elapse__queue_when when;
+    uint64_t delay_ms;
+    int64_t at_ms;
+    uint64_t period_ms;
+    struct elapse__queue_text cron;
+    struct elapse__queue_text zone;
+    enum elapse__queue_if_key if_key;
+    uint64_t debounce_max_ms; /* DEBOUNCE: no later than this after the first put */
+    uint32_t priority;        /* the least is handed out first */
+    uint64_t ttr_ms;          /* at least 1 */
+    uint64_t expire_ms;       /* 0: never */
+    uint32_t retry;           /* hand-outs until it is buried; 0: no limit */
+    uint64_t backoff_min_ms;  /* 0 and 0: ready again at once */
+    uint64_t backoff_max_ms;  /* at least backoff_min_ms */
+};
+
+/*
+ * Puts a job. A put with neither a token nor a key may double when a client sends it twice.
+ * If the tube has a job with the key:
+ *
+ *      | if_key   | DELAYED, READY               | RESERVED              | BURIED           |
+ *      | REPLACE  | it ends; REPLACED            | shadow; REPLACED      | as DELAYED       |
+ *      | KEEP     | KEPT                         | RUNNING               | WAS_BURIED       |
+ *      | FAIL     | KEY_TAKEN                    | KEY_TAKEN             | KEY_TAKEN        |
+ *      | DEBOUNCE | same id, new body; REPLACED  | as REPLACE            | as REPLACE       |
+ *
+ * DEBOUNCE: due after delay_ms, but no later than debounce_max_ms after the put that made the
+ * job, or after the first put with DEBOUNCE if the job was made without.
+ * A token is kept when a job is stored. The same token within ten minutes answers KNOWN.
+ */
+struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              const struct elapse__queue_put *put);
+
+/* ---- change by key or id ---- */
+
+/* Returns REMOVED, RUNNING or GONE, or REFUSED. */
+struct elapse__queue_answer elapse__queue_cancel_key(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     struct elapse__queue_text tube,
+                                                     struct elapse__queue_text key);
+struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now, uint64_t id);
+
+/* When: IN with a delay, or AT with a time. Returns RESCHEDULED, RUNNING or GONE, or an error. */
+struct elapse__queue_time {
+    enum elapse__queue_when when;
+    uint64_t delay_ms;
+    int64_t at_ms;
+};
+struct elapse__queue_answer elapse__queue_reschedule_key(struct elapse__queue *queue,
+                                                         struct elapse__queue_now now,
+                                                         struct elapse__queue_text tube,
+                                                         struct elapse__queue_text key,
+                                                         struct elapse__queue_time time);
+struct elapse__queue_answer elapse__queue_reschedule_id(struct elapse__queue *queue,
+                                                        struct elapse__queue_now now, uint64_t id,
+                                                        struct elapse__queue_time time);
+
+/* ---- leases ---- */
+
+/* A job that was handed out. Its body, key and tube's name are read at `position`. */
+struct elapse__queue_handed {
+    uint64_t id;
+    struct elapse__queue_lease lease;
+    uint64_t position;
+    uint32_t body_size;
+    uint32_t priority;
+    int64_t due_ms; /* wall clock */
+    uint64_t ttr_ms;
+    uint32_t attempt;               /* from 1 */
+    uint32_t missed;                /* occurrences that passed since the one before */
+    struct elapse__queue_text tube; /* valid until the next call */
+};
+
+struct elapse__queue_reserve {
+    const struct elapse__queue_text *tubes;
+    size_t tube_count;
+    uint32_t count;                              /* at most this many jobs */
+    struct elapse__queue_connection *connection; /* NULL: the lease lasts until its ttr */
+    bool begin; /* ttr runs from now; otherwise from elapse__queue_lease_begin */
+};
+
+/* Hands out the jobs with the least (priority, id) over all tubes that are not paused. Stores them
+ * in `handed`, and their number in `*count`, which may be 0. Returns OK, or an error. */
+struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  const struct elapse__queue_reserve *reserve,
+                                                  struct elapse__queue_handed *handed,
+                                                  uint32_t *count);
+
+/* Hands out one job that is ready, delayed or buried, whatever its due time. Returns OK, GONE or
+ * RUNNING, or an error. */
+struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now, uint64_t id,
+                                                     struct elapse__queue_connection *connection,
+                                                     bool begin,
+                                                     struct elapse__queue_handed *handed);
+
+/* Which lease of a job: by its name, or as the one that a connection has. */
+struct elapse__queue_holder {
+    uint64_t id;
+    struct elapse__queue_lease lease;
+    const struct elapse__queue_connection *connection; /* not NULL: `lease` does not count */
+};
+
+/* The reply of the hand-out leaves now: ttr begins. Returns OK or GONE. */
+enum elapse__queue_result elapse__queue_lease_begin(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now,
+                                                    struct elapse__queue_holder holder);
+
+/* The reply of the hand-out could not leave: the job is as if it had not been handed out. REFUSED:
+ * the lease has begun instead, so that ttr ends it. */
+struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     struct elapse__queue_holder holder);
+
+/* The work is done: OK, or GONE. Ends the job; a recurring one waits for its next occurrence. */
+struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              struct elapse__queue_holder holder);
+
+/* The work failed: OK, CANCELLED or GONE. Without a delay the job waits as RETRY and BACKOFF say.
+ */
+struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
+                                               struct elapse__queue_now now,
+                                               struct elapse__queue_holder holder);
+struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  struct elapse__queue_holder holder,
+                                                  uint64_t delay_ms);
+
+/* beanstalkd's release: ready after a delay, with this priority. */
+struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  struct elapse__queue_holder holder,
+                                                  uint32_t priority, uint64_t delay_ms);
+
+/* The lease lasts for ttr from now: OK, CANCELLED (it stays as it is) or GONE. */
+struct elapse__queue_answer elapse__queue_extend(struct elapse__queue *queue,
+                                                 struct elapse__queue_now now,
+                                                 struct elapse__queue_holder holder);
+
+/* Sets the job aside until someone kicks it: OK, CANCELLED or GONE. `priority`: NULL: as it is. */
+struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
+                                               struct elapse__queue_now now,
+                                               struct elapse__queue_holder holder,
+                                               const uint32_t *priority);
+
+/* beanstalkd's delete: acknowledges if this connection has the job, cancels if nobody has it; GONE
+ * if another one has it. */
+struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
+                                                 struct elapse__queue_now now, uint64_t id,
+                                                 const struct elapse__queue_connection *connection);
+
+/* Buries a job whose body cannot be read, whatever its state. Returns OK, or GONE; NO_MEMORY; or
+ * REFUSED: a lease that had not begun has begun, so that ttr ends it. */
+struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *queue,
+                                                       struct elapse__queue_now now, uint64_t id);
+
+void elapse__queue_connection_init(struct elapse__queue_connection *connection);
+
+/* The connection closed: up to `most` of its leases end, as if their ttr had passed. Leases that
+ * have not begun are undone. Returns true when none is left. */
+bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
+                                    struct elapse__queue_connection *connection, uint32_t most);
+
+/* ---- kick ---- */
+
+/* Makes a buried or delayed job ready: OK, or GONE. */
+struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now, uint64_t id);
+
+enum { ELAPSE__QUEUE_KICK_MAX = 1000 };
+
+/* A kick under way. Begin with {.wanted = n} and the tube's name; the rest is private. */
+struct elapse__queue_kick {
+    struct elapse__queue_text tube;
+    uint64_t wanted;
+    uint64_t kicked;   /* how many were made ready */
+    uint64_t position; /* when this is durable, all are */
+    uint32_t cursor;
+    uint32_t kept;
+    bool delayed; /* no job was buried: the soonest delayed ones */
+    struct elapse__queue_kick_item {
+        uint64_t late;
+        uint64_t id;
+    } soonest[ELAPSE__QUEUE_KICK_MAX];
+};
+
+/* Makes jobs of a tube ready: the buried ones, oldest first; if there is none, the delayed ones,
+ * soonest first. Does a slice of the work. Returns OK when all is done, KEPT when it must be called
+ * again, or an error (the jobs counted in `kicked` are ready). */
+enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
+                                             struct elapse__queue_now now,
+                                             struct elapse__queue_kick *kick);
+
+/* ---- look ---- */
+
+struct elapse__queue_view {
+    uint64_t id;
+    uint64_t position;
+    enum elapse__queue_state state;
+    bool by_wall_clock;
+    bool recurring;
+    uint32_t body_size;
+    uint32_t priority;
+    uint32_t retry;
+    int64_t due_ms; /* wall clock, as things are now */
+    uint64_t ttr_ms;
+    uint64_t expire_ms;
+    uint64_t backoff_min_ms;
+    uint64_t backoff_max_ms;
+    uint64_t left_ms; /* DELAYED: until due; RESERVED: until the lease ends; otherwise 0 */
+    struct elapse__queue_lease lease; /* number 0: none */
+    uint32_t attempts;                /* hand-outs of this occurrence that ended */
+    uint32_t missed;                  /* occurrences, since the job was handed out last */
+    uint32_t failures;                /* occurrences that failed for good */
+    uint32_t reserves;
+    uint32_t timeouts;
+    uint32_t releases;
+    uint32_t buries;
+    uint32_t kicks;
+    const char *reason;             /* BURIED: why; static */
+    struct elapse__queue_text tube; /* valid until the next call */
+};
+
+/* Returns OK, RUNNING for a shadow, or GONE. */
+enum elapse__queue_result elapse__queue_look_up_id(struct elapse__queue *queue,
+                                                   struct elapse__queue_now now, uint64_t id,
+                                                   struct elapse__queue_view *view);
+enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now,
+                                                    struct elapse__queue_text tube,
+                                                    struct elapse__queue_text key,
+                                                    struct elapse__queue_view *view);
+
+/* beanstalkd's peek: the job of the tube that reserve would hand out, or the oldest buried one.
+ * Returns OK or GONE. */
+enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,
+                                                   struct elapse__queue_now now,
+                                                   struct elapse__queue_text name,
+                                                   struct elapse__queue_view *view);
+enum elapse__queue_result elapse__queue_peek_buried(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now,
+                                                    struct elapse__queue_text name,
+                                                    struct elapse__queue_view *view);
+
+/* Which jobs: those of a tube (empty: all tubes), in a state (FREE: any), with a tag (empty: any).
+ */
+struct elapse__queue_filter {
+    struct elapse__queue_text tube;
+    enum elapse__queue_state state;
+    struct elapse__queue_text tag;
+};
+
+/*
+ * Looks at up to `most` places from `*cursor` on, which begins as 0, and stores the jobs that fit
+ * in `views`, at most `room` of them. Returns how many. `*cursor` is 0 again at the end. A job that
+ * is there from the first call to the last appears exactly once.
+ */
+uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_now now,
+                            const struct elapse__queue_filter *filter, uint32_t *cursor,
+                            uint32_t most, struct elapse__queue_view *views, uint32_t room);
+
+/* Cancels the jobs that fit, among up to `most` places from `*cursor` on. The answer is OK or
+ * REFUSED; `*removed` and `*running` count further. Jobs put meanwhile may be cancelled or not. */
+struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now,
+                                                     const struct elapse__queue_filter *filter,
+                                                     uint32_t *cursor, uint32_t most,
+                                                     uint64_t *removed, uint64_t *running);
+
+/* The soonest delayed job of a tube: a pass in slices. Begin with {.tube = ...}; call until it
+ * returns true. `id` is 0 if there is none. */
+struct elapse__queue_soonest {
+    struct elapse__queue_text tube;
+    uint64_t id;
+    uint64_t late;
+    uint32_t cursor;
+};
+bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queue_now now,
+                                struct elapse__queue_soonest *soonest, uint32_t most);
+
+/* ---- tubes and statistics ---- */
+
+/* Nothing of the tube is handed out for so long; 0 ends a pause. It is not durable. Returns OK,
+ * GONE if there is no such tube, or an error. */
+enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              struct elapse__queue_text name, uint64_t delay_ms);
+
+/* Keeps a tube although it has no jobs, with its statistics; makes it if it does not exist. Returns
+ * OK or an error. Each hold needs a drop. */
+enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
+                                                  struct elapse__queue_text name);
+void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name);
+
+/* Returns the name of the first tube from `*cursor` on, which begins as 0; an empty text at the
+ * end. */
+struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor);
+
+struct elapse__queue_statistics {
+    uint64_t delayed, ready, reserved, buried, shadows;
+    uint64_t urgent;     /* ready, with a priority below 1024 */
+    uint64_t total_jobs; /* put since the queue was opened; so the next ones */
+    uint64_t deletes;    /* acknowledged or deleted */
+    uint64_t timeouts;   /* leases that their ttr ended */
+    uint64_t cancelled;
+    uint64_t replaced;
+    uint64_t expired;
+    uint64_t dead;     /* buried because no retry was left */
+    uint64_t missed;   /* occurrences */
+    uint64_t failures; /* occurrences */
+    uint64_t pauses;
+    uint64_t pause_ms;      /* the pause that runs */
+    uint64_t pause_left_ms; /* of it */
+};
+
+/* Everything; and one tube: OK, or GONE. */
+struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue);
+enum elapse__queue_result
+elapse__queue_tube_statistics(const struct elapse__queue *queue, struct elapse__queue_now now,
+                              struct elapse__queue_text name,
+                              struct elapse__queue_statistics *statistics);
+
+/* How many jobs there are, shadows left out; tubes; tokens. */
+uint64_t elapse__queue_jobs(const struct elapse__queue *queue);
+uint64_t elapse__queue_tokens(const struct elapse__queue *queue);
+
+/* Examines everything. Returns 0, or the number of the first invariant found broken, as numbered in
+ * src/queue/check.c. Cost: O(jobs). */
+unsigned elapse__queue_check(const struct elapse__queue *queue);
+
+#endif

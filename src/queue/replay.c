@@ -1,0 +1,229 @@
+/*
+ * Replay: the records of the log, in their order, make the queue as it was. There is no time yet,
+ * so no timer runs and no job is ready:
+ *
+ *      DELAYED    timer.deadline is the tick of the wall clock at which it is due
+ *      RESERVED   timer.deadline is the tick of the wall clock at which the lease ends
+ *      BURIED     in the ring of its tube
+ *
+ * elapse__queue_replay_done starts the timers. A CHANGE or DELETE whose job does not exist means
+ * nothing: the job's record was cleaned away before.
+ */
+#include "inner.h"
+
+/* Puts a job in no state into the one that the fields say. Requires a side record if there is
+ * something for it. */
+static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                           const struct elapse__queue_fields *fields)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    struct elapse__queue_tick due = {fields->by_wall, elapse__queue_wall_tick(fields->due_ms)};
+    entry->priority = fields->priority;
+    if (side != NULL) {
+        side->handed_out = fields->handed_out;
+        side->attempts = fields->attempts;
+        side->reserves = fields->reserves;
+        side->timeouts = fields->timeouts;
+        side->releases = fields->releases;
+        side->buries = fields->buries;
+        side->kicks = fields->kicks;
+        if (side->recurrence != NULL && fields->recurring) {
+            side->recurrence->occurrence_ms = fields->occurrence_ms;
+            side->recurrence->missed = fields->missed;
+            side->recurrence->reported = fields->reported;
+            side->recurrence->failures = fields->failures;
+        }
+    }
+    if (side != NULL && side->recurrence != NULL && side->recurrence->broken) {
+        elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_ZONE);
+    } else if (fields->state == ELAPSE__QUEUE_BURIED) {
+        elapse__queue_enter_buried(queue, entry, due, (enum elapse__queue_reason)fields->reason);
+    } else if (fields->state == ELAPSE__QUEUE_RESERVED) {
+        elapse__queue_enter_reserved(queue, entry, due, NULL);
+        ELAPSE__ASSERT(side != NULL);
+        side->lease = fields->lease.number;
+        side->life = fields->lease.life;
+        side->replayed = 1;
+        entry->timer.deadline = elapse__queue_wall_tick(fields->lease_end_ms);
+        if (fields->lease.life > queue->greatest_life)
+            queue->greatest_life = fields->lease.life;
+    } else {
+        elapse__queue_enter_replayed(queue, entry, due);
+    }
+}
+
+static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_t position,
+                                            const struct elapse__queue_fields *fields,
+                                            const struct elapse__record *record)
+{
+    struct elapse__queue_built built;
+    const char *fault = NULL;
+    /* Ids mostly grow along the log. A search that finds nothing would cost a cache miss or two. */
+    struct elapse__queue_entry *old =
+        fields->id > queue->replayed_id ? NULL : elapse__queue_entry_find(&queue->jobs, fields->id);
+    enum elapse__queue_result result = elapse__queue_build(queue, fields, &built, &fault);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    struct elapse__queue_tube *old_tube = NULL;
+    if (old != NULL) {
+        old_tube = elapse__queue_tube_of(queue, old);
+        elapse__queue_count_live(queue, old, false);
+        elapse__queue_leave_state(queue, old);
+        elapse__queue_build_replace(queue, &built, old);
+    } else {
+        elapse__queue_build_enter(queue, &built, fields->id);
+    }
+    struct elapse__queue_entry *entry = built.entry;
+    uint32_t units = ((uint32_t)record->fields_size + ELAPSE__QUEUE_UNIT - 1) / ELAPSE__QUEUE_UNIT;
+    entry->sizes = record->body_size | units << ELAPSE__QUEUE_BODY_BITS;
+    elapse__queue_set_position(entry, position);
+    elapse__queue_count_live(queue, entry, true);
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    if (fields->has_first)
+        side->first = elapse__queue_wall_tick(fields->first_ms);
+    enter_replayed(queue, entry, fields);
+    elapse__queue_build_drop_hold(queue, built.tube);
+    if (old_tube != NULL && old_tube != built.tube)
+        elapse__queue_tube_end_if_empty(queue, old_tube);
+    elapse__queue_used_id(queue, fields->id);
+    if (fields->id > queue->replayed_id)
+        queue->replayed_id = fields->id;
+    ELAPSE__ASSERT(elapse__queue_entry_find(&queue->jobs, fields->id) == entry);
+    return ELAPSE__QUEUE_OK;
+}
+
+static enum elapse__queue_result replay_change(struct elapse__queue *queue,
+                                               const struct elapse__queue_fields *fields)
+{
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, fields->id);
+    if (entry == NULL)
+        return ELAPSE__QUEUE_OK;
+    if (elapse__queue_side_get(queue, entry) == NULL)
+        return ELAPSE__QUEUE_NO_MEMORY;
+    elapse__queue_leave_state(queue, entry);
+    enter_replayed(queue, entry, fields);
+    return ELAPSE__QUEUE_OK;
+}
+
+static enum elapse__queue_result replay_token(struct elapse__queue *queue, uint64_t position,
+                                              const struct elapse__queue_fields *fields,
+                                              const struct elapse__record *record)
+{
+    int64_t end_s = (fields->token_ms + ELAPSE__QUEUE_TOKEN_MS + 999) / 1000;
+    struct elapse__queue_token token = {
+        .size = record->fields_size + (uint32_t)ELAPSE__RECORD_FRAME_MAX,
+        .end_s = end_s < 1            ? 1
+                 : end_s < UINT32_MAX ? (uint32_t)end_s
+                                      : UINT32_MAX,
+        .hash = elapse__queue_token_hash(queue, fields->token),
+        .id = fields->id,
+        .position = position,
+    };
+    elapse__queue_used_id(queue, fields->id);
+    return elapse__queue_token_replay(queue, token) ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_NO_MEMORY;
+}
+
+enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
+                                               const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    ELAPSE__ASSERT(!queue->open);
+    if (record->type == ELAPSE__RECORD_EPOCH)
+        return ELAPSE__QUEUE_OK;
+    if (position == 0 || position % 8 != 0 || position > ELAPSE__QUEUE_POSITION_MAX ||
+        record->body_size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
+        record->fields_size > ELAPSE__QUEUE_FIELDS_MAX ||
+        !elapse__queue_fields_decode(&fields, record))
+        return ELAPSE__QUEUE_ARGUMENT;
+    switch (record->type) {
+    case ELAPSE__RECORD_PUT:
+        return replay_put(queue, position, &fields, record);
+    case ELAPSE__RECORD_TOKEN:
+        return replay_token(queue, position, &fields, record);
+    case ELAPSE__RECORD_DELETE: {
+        struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, fields.id);
+        elapse__queue_used_id(queue, fields.id);
+        if (entry != NULL)
+            elapse__queue_end_job(queue, entry);
+        return ELAPSE__QUEUE_OK;
+    }
+    default:
+        elapse__queue_used_id(queue, fields.id);
+        return replay_change(queue, &fields);
+    }
+}
+
+/* ---- opening ---- */
+
+/* Brings a time of the wall clock to the clock that the job goes by. */
+static uint64_t opened_tick(const struct elapse__queue *queue, bool by_wall, uint64_t wall_tick)
+{
+    return elapse__queue_ms_to_tick(queue, by_wall, elapse__queue_wall_ms(wall_tick));
+}
+
+/* Starts the timer of a job, which is in the state that the records say. */
+static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    bool by_wall = elapse__queue_by_wall(entry);
+    if (side != NULL && side->first != 0)
+        side->first = opened_tick(queue, false, side->first);
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED) {
+        uint64_t ttr_ms = elapse__queue_profile_of(queue, entry)->ttr_ms;
+        uint64_t present = elapse__queue_present(queue, true);
+        uint64_t end = entry->timer.deadline;
+        uint64_t left_ms = end > present ? end - present : 0;
+        ELAPSE__ASSERT(side != NULL);
+        side->due = opened_tick(queue, by_wall, side->due);
+        elapse__queue_start_lease(queue, entry, left_ms < ttr_ms ? left_ms : ttr_ms);
+        return;
+    }
+    uint64_t tick = opened_tick(queue, by_wall, entry->timer.deadline);
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
+        elapse__queue_clocks_start(&queue->clocks, entry, by_wall, tick,
+                                   elapse__queue_present(queue, true));
+    else
+        entry->timer.deadline = tick;
+}
+
+/* Stores the earliest tick of each clock, so that no timer is started behind its wheel: the wheel
+ * would forget the order of those due times. */
+static void earliest_ticks(const struct elapse__queue *queue, uint64_t *boot, uint64_t *wall)
+{
+    *boot = elapse__queue_present(queue, false);
+    *wall = elapse__queue_present(queue, true);
+    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
+        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
+            continue;
+        bool by_wall = elapse__queue_by_wall(entry);
+        uint64_t tick = opened_tick(queue, by_wall, entry->timer.deadline);
+        uint64_t *earliest = by_wall ? wall : boot;
+        if (tick < *earliest)
+            *earliest = tick;
+    }
+}
+
+enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
+                                                    struct elapse__queue_now now, uint32_t life)
+{
+    uint64_t boot = 0;
+    uint64_t wall = 0;
+    ELAPSE__ASSERT(!queue->open);
+    if (life <= queue->greatest_life)
+        return ELAPSE__QUEUE_ARGUMENT;
+    (void)elapse__queue_take_now(queue, now);
+    queue->life = life;
+    earliest_ticks(queue, &boot, &wall);
+    bool made = elapse__queue_clocks_init(&queue->clocks, boot, wall);
+    ELAPSE__ASSERT(made); /* the same wheels were made before */
+    (void)made;
+    queue->open = true;
+    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
+        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
+        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_FREE)
+            open_entry(queue, entry);
+    }
+    elapse__queue_tokens_open(queue);
+    return ELAPSE__QUEUE_OK;
+}

@@ -1,0 +1,154 @@
+#include "inner.h"
+
+/* Hands out a job, in a group of its own. Returns OK, NO_MEMORY or REFUSED. */
+static enum elapse__queue_result hand_out(struct elapse__queue *queue,
+                                          struct elapse__queue_entry *entry,
+                                          const struct elapse__queue_connection *connection,
+                                          bool begin, struct elapse__queue_handed *handed,
+                                          uint64_t *position)
+{
+    struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
+    if (side == NULL)
+        return ELAPSE__QUEUE_NO_MEMORY;
+    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+        return ELAPSE__QUEUE_REFUSED;
+    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
+                                     elapse__queue_due_tick(queue, entry)};
+    const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_reserved(queue, entry, due, connection);
+    side->lease = ++queue->last_lease;
+    side->life = queue->life;
+    side->reserves++;
+    if (side->recurrence != NULL) {
+        side->recurrence->reported = side->recurrence->missed;
+        side->recurrence->missed = 0;
+    }
+    if (begin)
+        elapse__queue_start_lease(queue, entry, profile->ttr_ms);
+    *handed = (struct elapse__queue_handed){
+        .id = elapse__queue_id(entry),
+        .lease = {.life = side->life, .number = side->lease},
+        .position = elapse__queue_position(entry),
+        .body_size = elapse__queue_body_size(entry),
+        .priority = entry->priority,
+        .due_ms = elapse__queue_tick_to_ms(queue, due.by_wall, due.tick),
+        .ttr_ms = profile->ttr_ms,
+        .attempt = side->attempts + 1,
+        .missed = side->recurrence != NULL ? side->recurrence->reported : 0,
+        .tube = {tube->name, tube->name_size},
+    };
+    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
+    *position = elapse__queue_end(queue);
+    return ELAPSE__QUEUE_OK;
+}
+
+/* Returns the tube whose first job comes out first; NULL: no job is ready. */
+static struct elapse__queue_tube *first_tube(struct elapse__queue_tube *const *tubes, size_t count)
+{
+    struct elapse__queue_tube *first = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (tubes[i]->ready.count == 0 || elapse__queue_paused(tubes[i]))
+            continue;
+        if (first == NULL || elapse__queue_heap_before(elapse__queue_heap_first(&tubes[i]->ready),
+                                                       elapse__queue_heap_first(&first->ready)))
+            first = tubes[i];
+    }
+    return first;
+}
+
+/* Returns the job that comes out first; drops those that have expired, up to `*drops` of them. */
+static struct elapse__queue_entry *first_job(struct elapse__queue *queue,
+                                             struct elapse__queue_tube *const *tubes, size_t count,
+                                             uint32_t *drops)
+{
+    for (;;) {
+        const struct elapse__queue_tube *tube = first_tube(tubes, count);
+        if (tube == NULL)
+            return NULL;
+        struct elapse__queue_entry *entry =
+            elapse__queue_entry_at(&queue->jobs, elapse__queue_heap_first(&tube->ready)->entry);
+        if (!elapse__queue_has_expired(queue, entry))
+            return entry;
+        if (*drops == 0)
+            return NULL;
+        --*drops;
+        elapse__queue_drop_expired(queue, entry);
+    }
+}
+
+static const char *reserve_fault(const struct elapse__queue_reserve *reserve)
+{
+    if (reserve->tube_count < 1 || reserve->tube_count > ELAPSE__QUEUE_RESERVE_MAX)
+        return "reserve takes 1 to 1000 tubes";
+    if (reserve->count < 1 || reserve->count > ELAPSE__QUEUE_RESERVE_MAX)
+        return "reserve takes a count from 1 to 1000";
+    for (size_t i = 0; i < reserve->tube_count; i++)
+        if (!elapse__queue_text_fits(reserve->tubes[i], 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
+            return "the tube's name must have 1 to 200 bytes";
+    return NULL;
+}
+
+struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
+                                                  struct elapse__queue_now now,
+                                                  const struct elapse__queue_reserve *reserve,
+                                                  struct elapse__queue_handed *handed,
+                                                  uint32_t *count)
+{
+    struct elapse__queue_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
+    size_t found = 0;
+    uint32_t drops = ELAPSE__QUEUE_TURN_MAX;
+    struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    *count = 0;
+    const char *fault = reserve_fault(reserve);
+    if (fault != NULL)
+        return elapse__queue_fault(fault);
+    for (size_t i = 0; i < reserve->tube_count; i++) {
+        struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, reserve->tubes[i]);
+        if (tube == NULL)
+            continue;
+        tube->holds++; /* it may lose its last job here */
+        tubes[found++] = tube;
+    }
+    while (*count < reserve->count) {
+        struct elapse__queue_entry *entry = first_job(queue, tubes, found, &drops);
+        if (entry == NULL)
+            break;
+        enum elapse__queue_result result = hand_out(
+            queue, entry, reserve->connection, reserve->begin, &handed[*count], &answer.position);
+        if (result != ELAPSE__QUEUE_OK) {
+            answer.result = *count > 0 ? ELAPSE__QUEUE_OK : result;
+            break;
+        }
+        ++*count;
+    }
+    for (size_t i = 0; i < found; i++)
+        elapse__queue_build_drop_hold(queue, tubes[i]);
+    return answer;
+}
+
+struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
+                                                     struct elapse__queue_now now, uint64_t id,
+                                                     struct elapse__queue_connection *connection,
+                                                     bool begin,
+                                                     struct elapse__queue_handed *handed)
+{
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    if (entry == NULL)
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW)
+        return elapse__queue_say(ELAPSE__QUEUE_RUNNING, id);
+    if (state == ELAPSE__QUEUE_READY && elapse__queue_has_expired(queue, entry)) {
+        elapse__queue_drop_expired(queue, entry);
+        return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
+    }
+    struct elapse__queue_answer answer = elapse__queue_say(ELAPSE__QUEUE_OK, id);
+    answer.result = hand_out(queue, entry, connection, begin, handed, &answer.position);
+    return answer;
+}

@@ -1,0 +1,45 @@
+#include "slab.h"
+
+#include <string.h>
+
+void elapse__queue_slab_init(struct elapse__queue_slab *slab, uint32_t bits, size_t record_bytes,
+                             uint32_t most)
+{
+    ELAPSE__ASSERT_THAT(record_bytes, >=, sizeof(uint32_t));
+    *slab = (struct elapse__queue_slab){.fresh = 1, .most = most};
+    elapse__queue_chunks_init(&slab->chunks, bits, record_bytes);
+}
+
+void elapse__queue_slab_free(struct elapse__queue_slab *slab, const struct elapse_allocator *memory)
+{
+    elapse__queue_chunks_free(&slab->chunks, memory);
+}
+
+uint32_t elapse__queue_slab_take(struct elapse__queue_slab *slab,
+                                 const struct elapse_allocator *memory)
+{
+    uint32_t record = slab->free;
+    if (record == 0) {
+        record = slab->fresh;
+        if (record > slab->most ||
+            !elapse__queue_chunks_reserve(&slab->chunks, (uint64_t)record + 1, memory))
+            return 0;
+        slab->fresh++;
+    }
+    unsigned char *bytes = elapse__queue_slab_at(slab, record);
+    if (record == slab->free)
+        memcpy(&slab->free, bytes, sizeof slab->free);
+    memset(bytes, 0, slab->chunks.item_bytes);
+    slab->count++;
+    return record;
+}
+
+void elapse__queue_slab_give(struct elapse__queue_slab *slab, uint32_t record)
+{
+    ELAPSE__ASSERT_THAT(slab->count, >, 0);
+    unsigned char *bytes = elapse__queue_slab_at(slab, record);
+    memset(bytes, 0, slab->chunks.item_bytes);
+    memcpy(bytes, &slab->free, sizeof slab->free);
+    slab->free = record;
+    slab->count--;
+}

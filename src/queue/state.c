@@ -1,0 +1,234 @@
+/*
+ * The moves of a job between its states. elapse__queue_leave_state takes a job out of the structure
+ * that its state keeps it in; one of enter_... puts it into the next:
+ *
+ *      DELAYED    the wheel of its clock, or the ring `unplaced`
+ *      READY      the heap of its tube; with EXPIRE also the wheel `expiry`
+ *      RESERVED   the wheel `boot` once its lease has begun; the ring of its connection
+ *      BURIED     the ring of its tube
+ *      SHADOW     as RESERVED
+ */
+#include "inner.h"
+
+static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                        enum elapse__queue_state state, int change)
+{
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    uint64_t *totals[] = {
+        [ELAPSE__QUEUE_DELAYED] = &queue->totals.delayed,
+        [ELAPSE__QUEUE_READY] = &queue->totals.ready,
+        [ELAPSE__QUEUE_RESERVED] = &queue->totals.reserved,
+        [ELAPSE__QUEUE_BURIED] = &queue->totals.buried,
+        [ELAPSE__QUEUE_SHADOW] = &queue->totals.shadows,
+    };
+    ELAPSE__ASSERT_THAT(state, !=, ELAPSE__QUEUE_FREE);
+    ELAPSE__ASSERT(change > 0 || tube->counts[state] > 0);
+    tube->counts[state] += (uint64_t)change;
+    *totals[state] += (uint64_t)change;
+    if (state == ELAPSE__QUEUE_READY && entry->priority < 1024) {
+        tube->urgent += (uint32_t)change;
+        queue->totals.urgent += (uint64_t)change;
+    }
+}
+
+static void enter_state(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                        enum elapse__queue_state state)
+{
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_FREE);
+    elapse__queue_set_state(entry, state);
+    count_state(queue, entry, state, 1);
+}
+
+/* The lease of an entry ends: its timer, its connection, its name. */
+static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                      struct elapse__queue_side *side)
+{
+    (void)elapse_wheel_stop(&queue->clocks.boot, &entry->timer);
+    if (side->connection != NULL)
+        (void)elapse__ring_remove(&side->lease_link);
+    side->connection = NULL;
+    side->lease = 0;
+    side->life = 0;
+    side->begun = 0;
+    side->replayed = 0;
+}
+
+void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    count_state(queue, entry, state, -1);
+    switch (state) {
+    case ELAPSE__QUEUE_DELAYED:
+        elapse__queue_clocks_stop(&queue->clocks, entry, elapse__queue_by_wall(entry));
+        break;
+    case ELAPSE__QUEUE_READY:
+        elapse__queue_heap_remove(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry,
+                                  &queue->memory);
+        if (side != NULL)
+            (void)elapse_wheel_stop(&queue->clocks.expiry, &side->expiry);
+        break;
+    case ELAPSE__QUEUE_BURIED:
+        (void)elapse__ring_remove(&entry->timer.keep.link);
+        if (side != NULL)
+            side->reason = ELAPSE__QUEUE_REASON_NONE;
+        break;
+    default:
+        ELAPSE__ASSERT(side != NULL);
+        end_lease(queue, entry, side);
+    }
+    uint64_t deadline = entry->timer.deadline;
+    elapse_timer_init(&entry->timer);
+    entry->timer.deadline = deadline;
+    elapse__queue_set_state(entry, ELAPSE__QUEUE_FREE);
+}
+
+void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 struct elapse__queue_tick due)
+{
+    enter_state(queue, entry, ELAPSE__QUEUE_DELAYED);
+    elapse__queue_set_by_wall(entry, due.by_wall);
+    elapse__queue_clocks_start(&queue->clocks, entry, due.by_wall, due.tick,
+                               elapse__queue_present(queue, true));
+}
+
+void elapse__queue_enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                  struct elapse__queue_tick due)
+{
+    ELAPSE__ASSERT(!queue->open);
+    enter_state(queue, entry, ELAPSE__QUEUE_DELAYED);
+    elapse__queue_set_by_wall(entry, due.by_wall);
+    entry->timer.deadline = due.tick;
+}
+
+/* Starts the timer that drops the job unless it is handed out first. */
+static void start_expiry(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                         struct elapse__queue_tick due)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    uint64_t expire_ms = elapse__queue_profile_of(queue, entry)->expire_ms;
+    if (expire_ms == 0 || side->handed_out)
+        return;
+    uint64_t present = elapse__queue_present(queue, due.by_wall);
+    uint64_t end = due.tick + expire_ms;
+    uint64_t left_ms = end > present ? end - present : 0;
+    elapse_wheel_start(&queue->clocks.expiry, &side->expiry,
+                       elapse__queue_present(queue, false) + left_ms);
+}
+
+void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               struct elapse__queue_tick due)
+{
+    enter_state(queue, entry, ELAPSE__QUEUE_READY);
+    elapse__queue_set_by_wall(entry, due.by_wall);
+    entry->timer.deadline = due.tick;
+    elapse__queue_heap_push(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry);
+    start_expiry(queue, entry, due);
+}
+
+void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 struct elapse__queue_tick due)
+{
+    const uint64_t again_ms = 100;
+    uint64_t present = elapse__queue_present(queue, due.by_wall);
+    if (due.tick > present) {
+        elapse__queue_enter_delayed(queue, entry, due);
+    } else if (elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry))) {
+        elapse__queue_enter_ready(queue, entry, due);
+    } else {
+        due.tick = present + again_ms;
+        elapse__queue_enter_delayed(queue, entry, due);
+    }
+}
+
+void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                struct elapse__queue_tick due, enum elapse__queue_reason reason)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    enter_state(queue, entry, ELAPSE__QUEUE_BURIED);
+    elapse__queue_set_by_wall(entry, due.by_wall);
+    entry->timer.deadline = due.tick;
+    if (side != NULL)
+        side->reason = (uint32_t)reason & 15;
+    elapse__ring_append(&elapse__queue_tube_of(queue, entry)->buried, &entry->timer.keep.link);
+}
+
+void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                  struct elapse__queue_tick due,
+                                  const struct elapse__queue_connection *connection)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    ELAPSE__ASSERT(side != NULL);
+    ELAPSE__ASSERT_THAT(side->lease, ==, 0);
+    enter_state(queue, entry, ELAPSE__QUEUE_RESERVED);
+    elapse__queue_set_by_wall(entry, due.by_wall);
+    side->due = due.tick;
+    side->handed_out_before = side->handed_out;
+    side->handed_out = 1;
+    side->connection = connection;
+    if (connection != NULL)
+        elapse__ring_append((struct elapse__link *)(uintptr_t)&connection->leases,
+                            &side->lease_link);
+}
+
+void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               uint64_t lasts_ms)
+{
+    struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    ELAPSE__ASSERT(side != NULL);
+    side->begun = 1;
+    elapse_wheel_start(&queue->clocks.boot, &entry->timer,
+                       elapse__queue_present(queue, false) + lasts_ms);
+}
+
+void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
+    count_state(queue, entry, ELAPSE__QUEUE_RESERVED, -1);
+    elapse__queue_count_live(queue, entry, false);
+    elapse__queue_set_state(entry, ELAPSE__QUEUE_SHADOW);
+    count_state(queue, entry, ELAPSE__QUEUE_SHADOW, 1);
+}
+
+void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW)
+        elapse__queue_count_live(queue, entry, false);
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_extras_end(queue, entry);
+    elapse__queue_entry_end(&queue->jobs, entry, &queue->memory);
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
+bool elapse__queue_ready_room(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    return elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory);
+}
+
+/* ---- times ---- */
+
+int64_t elapse__queue_tick_to_ms(const struct elapse__queue *queue, bool by_wall, uint64_t tick)
+{
+    if (by_wall)
+        return elapse__queue_wall_ms(tick);
+    return queue->now.wall_ms + (int64_t)(tick - elapse__queue_boot_tick(queue->now.boot_ms));
+}
+
+uint64_t elapse__queue_ms_to_tick(const struct elapse__queue *queue, bool by_wall, int64_t wall_ms)
+{
+    uint64_t tick = elapse__queue_wall_tick(wall_ms);
+    if (by_wall)
+        return tick;
+    return elapse__queue_boot_tick(queue->now.boot_ms) +
+           (tick - elapse__queue_present(queue, true));
+}
+
+uint64_t elapse__queue_due_tick(const struct elapse__queue *queue,
+                                const struct elapse__queue_entry *entry)
+{
+    enum elapse__queue_state state = elapse__queue_state_of(entry);
+    if (state != ELAPSE__QUEUE_RESERVED && state != ELAPSE__QUEUE_SHADOW)
+        return entry->timer.deadline;
+    return elapse__queue_side_of(queue, entry)->due;
+}

@@ -1,0 +1,159 @@
+/*
+ * Tokens: for ten minutes, a token that a put carried stands for the job that it made. They are in
+ * a list by the time at which they came, which is the order in which they end.
+ */
+#include "inner.h"
+
+enum { TOKENS_CHUNK_BITS = 8 };
+
+static struct elapse__queue_token *token_at(const struct elapse__queue *queue, uint32_t number)
+{
+    return elapse__queue_slab_at(&queue->tokens, number);
+}
+
+static uint32_t *token_link(void *owner, uint32_t number)
+{
+    return &token_at(owner, number)->link;
+}
+
+static uint64_t token_hash(void *owner, uint32_t number)
+{
+    return token_at(owner, number)->hash.low;
+}
+
+static const struct elapse__queue_index_owner token_calls = {token_link, token_hash};
+
+void elapse__queue_tokens_init(struct elapse__queue *queue)
+{
+    elapse__queue_slab_init(&queue->tokens, TOKENS_CHUNK_BITS, sizeof(struct elapse__queue_token),
+                            ELAPSE__QUEUE_ITEMS_MAX);
+    elapse__queue_index_init(&queue->token_index, &token_calls, queue);
+}
+
+struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *queue,
+                                                 struct elapse__queue_text token)
+{
+    return elapse__sip_hash_128(&queue->secret, token.bytes, token.size);
+}
+
+static uint32_t seconds_of(uint64_t tick)
+{
+    uint64_t seconds = (tick - ELAPSE__QUEUE_ORIGIN) / 1000;
+    return seconds < UINT32_MAX ? (uint32_t)seconds : UINT32_MAX;
+}
+
+struct elapse__queue_token *elapse__queue_token_find(const struct elapse__queue *queue,
+                                                     struct elapse__hash_128 hash, uint64_t tick)
+{
+    uint32_t number = elapse__queue_index_first(&queue->token_index, hash.low);
+    for (; number != 0; number = elapse__queue_index_next(&queue->token_index, number, hash.low)) {
+        struct elapse__queue_token *token = token_at(queue, number);
+        if (token->hash.low == hash.low && token->hash.high == hash.high &&
+            token->end_s > seconds_of(tick))
+            return token;
+    }
+    return NULL;
+}
+
+struct elapse__queue_token *elapse__queue_token_of_record(const struct elapse__queue *queue,
+                                                          struct elapse__hash_128 hash,
+                                                          uint64_t position)
+{
+    uint32_t number = elapse__queue_index_first(&queue->token_index, hash.low);
+    for (; number != 0; number = elapse__queue_index_next(&queue->token_index, number, hash.low)) {
+        struct elapse__queue_token *token = token_at(queue, number);
+        if (token->position == position)
+            return token;
+    }
+    return NULL;
+}
+
+uint32_t elapse__queue_token_make(struct elapse__queue *queue)
+{
+    if (!elapse__queue_index_prepare(&queue->token_index, &queue->memory))
+        return 0;
+    return elapse__queue_slab_take(&queue->tokens, &queue->memory);
+}
+
+void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number)
+{
+    elapse__queue_slab_give(&queue->tokens, number);
+}
+
+void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
+                              struct elapse__queue_token token)
+{
+    token.newer = 0;
+    *token_at(queue, number) = token;
+    if (queue->newest_token != 0)
+        token_at(queue, queue->newest_token)->newer = number;
+    else
+        queue->oldest_token = number;
+    queue->newest_token = number;
+    elapse__queue_index_insert(&queue->token_index, number, &queue->memory);
+}
+
+bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uint32_t most)
+{
+    while (queue->oldest_token != 0) {
+        uint32_t number = queue->oldest_token;
+        const struct elapse__queue_token *token = token_at(queue, number);
+        if (token->end_s > seconds_of(tick))
+            return false;
+        if (most-- == 0)
+            return true;
+        if (token->position != 0)
+            queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
+        queue->oldest_token = token->newer;
+        if (queue->oldest_token == 0)
+            queue->newest_token = 0;
+        elapse__queue_index_remove(&queue->token_index, number, &queue->memory);
+        elapse__queue_slab_give(&queue->tokens, number);
+    }
+    return false;
+}
+
+uint64_t elapse__queue_token_next(const struct elapse__queue *queue)
+{
+    if (queue->oldest_token == 0)
+        return ELAPSE_NEVER;
+    return ELAPSE__QUEUE_ORIGIN + (uint64_t)token_at(queue, queue->oldest_token)->end_s * 1000;
+}
+
+bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queue_token token)
+{
+    ELAPSE__ASSERT(!queue->open);
+    struct elapse__queue_token *known =
+        elapse__queue_token_find(queue, token.hash, ELAPSE__QUEUE_ORIGIN);
+    if (known != NULL) {
+        queue->sink->live(queue->sink, known->position, -(int64_t)known->size);
+        known->size = token.size;
+        known->id = token.id;
+        known->position = token.position;
+        known->end_s = token.end_s;
+    } else {
+        uint32_t number = elapse__queue_token_make(queue);
+        if (number == 0)
+            return false;
+        elapse__queue_token_link(queue, number, token);
+    }
+    queue->sink->live(queue->sink, token.position, (int64_t)token.size);
+    return true;
+}
+
+void elapse__queue_tokens_open(struct elapse__queue *queue)
+{
+    const int64_t lasts_s = ELAPSE__QUEUE_TOKEN_MS / 1000 + 1;
+    int64_t wall_s = queue->now.wall_ms / 1000;
+    /* Rounded up, as the end is: a token must not end early. */
+    uint32_t boot_s = seconds_of(elapse__queue_present(queue, false) + 999);
+    for (uint32_t number = queue->oldest_token; number != 0;
+         number = token_at(queue, number)->newer) {
+        struct elapse__queue_token *token = token_at(queue, number);
+        int64_t left_s = (int64_t)token->end_s - wall_s;
+        /* The wall clock may have been set back meanwhile. */
+        if (left_s > lasts_s)
+            left_s = lasts_s;
+        token->end_s = left_s > 0 ? boot_s + (uint32_t)left_s : 0;
+    }
+}

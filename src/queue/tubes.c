@@ -1,0 +1,232 @@
+#include "inner.h"
+
+#include <string.h>
+
+enum { TUBES_CHUNK_BITS = 8 };
+
+static uint64_t tube_name_hash(const struct elapse__queue *queue, struct elapse__queue_text name)
+{
+    return elapse__sip_hash_64(&queue->secret, name.bytes, name.size);
+}
+
+/* A place in the table of tubes. Its first four bytes belong to the table while it is free. */
+struct tube_place {
+    uint32_t unused;
+    uint32_t used; /* 1, or 0: free */
+    struct elapse__queue_tube *tube;
+};
+
+struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *queue, uint32_t number)
+{
+    const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
+    ELAPSE__ASSERT_THAT(place->used, ==, 1);
+    ELAPSE__ASSERT_THAT(place->tube->number, ==, number);
+    return place->tube;
+}
+
+static uint32_t *tube_link(void *owner, uint32_t number)
+{
+    return &elapse__queue_tube_at(owner, number)->link;
+}
+
+static uint64_t tube_hash(void *owner, uint32_t number)
+{
+    return elapse__queue_tube_at(owner, number)->hash;
+}
+
+static const struct elapse__queue_index_owner tube_calls = {tube_link, tube_hash};
+
+void elapse__queue_tubes_init(struct elapse__queue *queue)
+{
+    elapse__queue_slab_init(&queue->tubes, TUBES_CHUNK_BITS, sizeof(struct tube_place),
+                            queue->options.tubes_max);
+    elapse__queue_index_init(&queue->tube_index, &tube_calls, queue);
+}
+
+static size_t tube_bytes(const struct elapse__queue_tube *tube)
+{
+    return sizeof *tube + tube->name_size;
+}
+
+struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *queue,
+                                                   struct elapse__queue_text name)
+{
+    uint64_t hash = tube_name_hash(queue, name);
+    uint32_t number = elapse__queue_index_first(&queue->tube_index, hash);
+    for (; number != 0; number = elapse__queue_index_next(&queue->tube_index, number, hash)) {
+        struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, number);
+        if (tube->name_size == name.size && memcmp(tube->name, name.bytes, name.size) == 0)
+            return tube;
+    }
+    return NULL;
+}
+
+static enum elapse__queue_result make_tube(struct elapse__queue *queue,
+                                           struct elapse__queue_text name,
+                                           struct elapse__queue_tube **made)
+{
+    if (queue->tubes.count >= queue->options.tubes_max)
+        return ELAPSE__QUEUE_LIMIT;
+    if (!elapse__queue_index_prepare(&queue->tube_index, &queue->memory))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    size_t bytes = sizeof(struct elapse__queue_tube) + name.size;
+    struct elapse__queue_tube *tube =
+        elapse__allocate_locked(&queue->memory, _Alignof(struct elapse__queue_tube), bytes);
+    if (tube == NULL)
+        return ELAPSE__QUEUE_NO_MEMORY;
+    uint32_t number = elapse__queue_slab_take(&queue->tubes, &queue->memory);
+    if (number == 0) {
+        elapse__release_locked(&queue->memory, tube, bytes);
+        return ELAPSE__QUEUE_NO_MEMORY;
+    }
+    memset(tube, 0, sizeof *tube);
+    tube->number = number;
+    tube->hash = tube_name_hash(queue, name);
+    tube->name_size = (uint8_t)name.size;
+    memcpy(tube->name, name.bytes, name.size);
+    elapse__queue_heap_init(&tube->ready);
+    elapse__ring_init(&tube->buried);
+    struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
+    *place = (struct tube_place){.used = 1, .tube = tube};
+    elapse__queue_index_insert(&queue->tube_index, number, &queue->memory);
+    *made = tube;
+    return ELAPSE__QUEUE_OK;
+}
+
+enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
+                                                 struct elapse__queue_text name,
+                                                 struct elapse__queue_tube **tube)
+{
+    ELAPSE__ASSERT_THAT(name.size, >, 0);
+    ELAPSE__ASSERT_THAT(name.size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
+    *tube = elapse__queue_tube_find(queue, name);
+    return *tube != NULL ? ELAPSE__QUEUE_OK : make_tube(queue, name, tube);
+}
+
+static uint64_t jobs_of_tube(const struct elapse__queue_tube *tube)
+{
+    uint64_t jobs = 0;
+    for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++)
+        jobs += tube->counts[state];
+    return jobs;
+}
+
+static void free_tube(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    elapse__queue_heap_free(&tube->ready, &queue->memory);
+    elapse__release_locked(&queue->memory, tube, tube_bytes(tube));
+}
+
+void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    if (tube->holds > 0 || elapse__queue_paused(tube) || jobs_of_tube(tube) > 0)
+        return;
+    ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
+    elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);
+    elapse__queue_slab_give(&queue->tubes, tube->number);
+    free_tube(queue, tube);
+}
+
+void elapse__queue_tubes_free(struct elapse__queue *queue)
+{
+    for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
+        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
+        if (place->used != 0)
+            free_tube(queue, place->tube);
+    }
+    elapse__queue_index_free(&queue->tube_index, &queue->memory);
+    elapse__queue_slab_free(&queue->tubes, &queue->memory);
+}
+
+/* ---- verbs ---- */
+
+enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              struct elapse__queue_text name, uint64_t delay_ms)
+{
+    now = elapse__queue_take_now(queue, now);
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL)
+        return ELAPSE__QUEUE_GONE;
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return ELAPSE__QUEUE_ARGUMENT;
+    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
+    tube->pause_ms = delay_ms;
+    tube->totals.pauses++;
+    queue->totals.pauses++;
+    if (delay_ms > 0)
+        elapse_wheel_start(&queue->clocks.pauses, &tube->pause,
+                           elapse__queue_boot_tick(now.boot_ms) + delay_ms);
+    else
+        elapse__queue_tube_end_if_empty(queue, tube);
+    return ELAPSE__QUEUE_OK;
+}
+
+enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
+                                                  struct elapse__queue_text name)
+{
+    if (!elapse__queue_text_fits(name, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX))
+        return ELAPSE__QUEUE_ARGUMENT;
+    struct elapse__queue_tube *tube = NULL;
+    enum elapse__queue_result result = elapse__queue_tube_get(queue, name, &tube);
+    if (result == ELAPSE__QUEUE_OK)
+        tube->holds++;
+    return result;
+}
+
+void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name)
+{
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL || tube->holds == 0)
+        return;
+    tube->holds--;
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
+struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor)
+{
+    while (++*cursor < queue->tubes.fresh) {
+        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, *cursor);
+        if (place->used != 0)
+            return (struct elapse__queue_text){place->tube->name, place->tube->name_size};
+    }
+    *cursor = 0;
+    return (struct elapse__queue_text){0};
+}
+
+/* ---- statistics ---- */
+
+static void count_states(struct elapse__queue_statistics *statistics,
+                         const struct elapse__queue_tube *tube)
+{
+    statistics->delayed = tube->counts[ELAPSE__QUEUE_DELAYED];
+    statistics->ready = tube->counts[ELAPSE__QUEUE_READY];
+    statistics->reserved = tube->counts[ELAPSE__QUEUE_RESERVED];
+    statistics->buried = tube->counts[ELAPSE__QUEUE_BURIED];
+    statistics->shadows = tube->counts[ELAPSE__QUEUE_SHADOW];
+    statistics->urgent = tube->urgent;
+}
+
+struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue)
+{
+    return queue->totals;
+}
+
+enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__queue *queue,
+                                                        struct elapse__queue_now now,
+                                                        struct elapse__queue_text name,
+                                                        struct elapse__queue_statistics *statistics)
+{
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL)
+        return ELAPSE__QUEUE_GONE;
+    *statistics = tube->totals;
+    count_states(statistics, tube);
+    if (elapse__queue_paused(tube)) {
+        uint64_t end = elapse_timer_deadline(&tube->pause);
+        uint64_t present = elapse__queue_boot_tick(now.boot_ms);
+        statistics->pause_ms = tube->pause_ms;
+        statistics->pause_left_ms = end > present ? end - present : 0;
+    }
+    return ELAPSE__QUEUE_OK;
+}

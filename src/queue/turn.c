@@ -1,0 +1,159 @@
+#include "inner.h"
+
+enum { MOVES_A_TURN = 4000 };
+
+/* A turn under way, and how much it may still do. */
+struct turning {
+    struct elapse__queue *queue;
+    struct elapse__queue_turned done;
+    uint32_t jobs;
+};
+
+/* Returns the next due timer of a wheel, or NULL; a long cascade waits for the next turn. */
+static struct elapse_timer *pop_timer(struct turning *turning, struct elapse_wheel *wheel)
+{
+    if (turning->jobs == 0 || !elapse_wheel_cascade(wheel, MOVES_A_TURN)) {
+        turning->done.more |= elapse_wheel_next(wheel) <= elapse_wheel_now(wheel);
+        return NULL;
+    }
+    struct elapse_timer *timer = elapse_wheel_pop(wheel);
+    if (timer == NULL)
+        return NULL;
+    turning->jobs--;
+    uint64_t deadline = timer->deadline;
+    elapse_timer_init(timer);
+    timer->deadline = deadline;
+    return timer;
+}
+
+static void make_ready(struct turning *turning, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue *queue = turning->queue;
+    struct elapse__queue_tick due = {elapse__queue_by_wall(entry), entry->timer.deadline};
+    ELAPSE__ASSERT_THAT(due.tick, <=, elapse__queue_present(queue, due.by_wall));
+    if (elapse__queue_has_expired(queue, entry)) {
+        elapse__queue_drop_expired(queue, entry);
+        turning->done.expired++;
+        return;
+    }
+    elapse__queue_leave_state(queue, entry);
+    elapse__queue_enter_waiting(queue, entry, due);
+    turning->done.ready++;
+}
+
+/* The ttr of a lease has passed. If the sink refuses, replay learns it from the lease's end. */
+static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue *queue = turning->queue;
+    turning->done.ended++;
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
+        elapse__queue_end_job(queue, entry);
+        return;
+    }
+    bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+    elapse__queue_side_of(queue, entry)->timeouts++;
+    elapse__queue_tube_of(queue, entry)->totals.timeouts++;
+    queue->totals.timeouts++;
+    elapse__queue_fail_attempt(queue, entry, write);
+    if (write)
+        (void)elapse__queue_end(queue);
+}
+
+static void come_due(struct turning *turning, struct elapse_timer *timer)
+{
+    struct elapse__queue_entry *entry = elapse__queue_entry_of(timer);
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
+        make_ready(turning, entry);
+    else
+        time_out(turning, entry);
+}
+
+/* How late the earliest timer of a wheel is, at most. */
+static uint64_t lateness(const struct elapse_wheel *wheel)
+{
+    uint64_t next = elapse_wheel_next(wheel);
+    return next <= elapse_wheel_now(wheel) ? elapse_wheel_now(wheel) - next : 0;
+}
+
+/* Jobs come due in the order of their due times, whichever clock they go by. */
+static void turn_entries(struct turning *turning, bool steady)
+{
+    struct elapse__queue_clocks *clocks = &turning->queue->clocks;
+    for (;;) {
+        bool wall_first = steady && lateness(&clocks->wall) > lateness(&clocks->boot);
+        struct elapse_timer *timer = pop_timer(turning, wall_first ? &clocks->wall : &clocks->boot);
+        if (timer == NULL && steady)
+            timer = pop_timer(turning, wall_first ? &clocks->boot : &clocks->wall);
+        if (timer == NULL)
+            return;
+        come_due(turning, timer);
+    }
+}
+
+static void turn_expiries(struct turning *turning)
+{
+    struct elapse__queue *queue = turning->queue;
+    const struct elapse_timer *timer = NULL;
+    while ((timer = pop_timer(turning, &queue->clocks.expiry)) != NULL) {
+        const struct elapse__queue_side *side = (const void *)timer;
+        elapse__queue_drop_expired(queue, elapse__queue_entry_at(&queue->jobs, side->entry));
+        turning->done.expired++;
+    }
+}
+
+static void turn_pauses(struct turning *turning)
+{
+    struct elapse__queue *queue = turning->queue;
+    struct elapse_timer *timer = NULL;
+    while ((timer = pop_timer(turning, &queue->clocks.pauses)) != NULL) {
+        struct elapse__queue_tube *tube =
+            (void *)((unsigned char *)timer - offsetof(struct elapse__queue_tube, pause));
+        elapse__queue_tube_end_if_empty(queue, tube);
+    }
+}
+
+struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
+                                               struct elapse__queue_now now)
+{
+    struct turning turning = {.queue = queue, .jobs = ELAPSE__QUEUE_TURN_MAX};
+    ELAPSE__ASSERT(queue->open);
+    (void)elapse__queue_take_now(queue, now);
+    uint64_t boot_tick = elapse__queue_present(queue, false);
+    uint64_t wall_tick = elapse__queue_present(queue, true);
+    bool steady = elapse__queue_clocks_follow(&queue->clocks, wall_tick, ELAPSE__QUEUE_TURN_MAX);
+    elapse_wheel_advance(&queue->clocks.boot, boot_tick);
+    elapse_wheel_advance(&queue->clocks.expiry, boot_tick);
+    elapse_wheel_advance(&queue->clocks.pauses, boot_tick);
+    if (steady)
+        elapse_wheel_advance(&queue->clocks.wall, wall_tick);
+    turn_pauses(&turning);
+    turn_entries(&turning, steady);
+    turn_expiries(&turning);
+    turning.done.more |= !steady;
+    turning.done.more |= elapse__queue_tokens_expire(queue, boot_tick, ELAPSE__QUEUE_TURN_MAX);
+    return turning.done;
+}
+
+static void take_sooner(uint64_t *soonest, uint64_t tick)
+{
+    if (tick < *soonest)
+        *soonest = tick;
+}
+
+struct elapse__queue_due elapse__queue_next_due(const struct elapse__queue *queue)
+{
+    const struct elapse__queue_clocks *clocks = &queue->clocks;
+    struct elapse__queue_due due = {UINT64_MAX, INT64_MAX};
+    uint64_t boot = elapse_wheel_next(&clocks->boot);
+    take_sooner(&boot, elapse_wheel_next(&clocks->expiry));
+    take_sooner(&boot, elapse_wheel_next(&clocks->pauses));
+    take_sooner(&boot, elapse__queue_token_next(queue));
+    uint64_t wall = elapse_wheel_next(&clocks->wall);
+    if (clocks->stage != ELAPSE__QUEUE_STEADY)
+        take_sooner(&boot, elapse__queue_present(queue, false));
+    if (boot != ELAPSE_NEVER)
+        due.boot_ms = boot > ELAPSE__QUEUE_ORIGIN ? boot - ELAPSE__QUEUE_ORIGIN : 0;
+    if (wall != ELAPSE_NEVER)
+        due.wall_ms = elapse__queue_wall_ms(wall);
+    return due;
+}

@@ -1,0 +1,145 @@
+#include "inner.h"
+
+static void describe_side(const struct elapse__queue *queue,
+                          const struct elapse__queue_entry *entry,
+                          const struct elapse__queue_side *side,
+                          struct elapse__queue_fields *fields)
+{
+    fields->handed_out = side->handed_out;
+    fields->reason = (uint8_t)side->reason;
+    fields->attempts = side->attempts;
+    fields->reserves = side->reserves;
+    fields->timeouts = side->timeouts;
+    fields->releases = side->releases;
+    fields->buries = side->buries;
+    fields->kicks = side->kicks;
+    fields->has_first = side->first != 0;
+    if (fields->has_first)
+        fields->first_ms = elapse__queue_tick_to_ms(queue, false, side->first);
+    const struct elapse__queue_recurrence *recurrence = side->recurrence;
+    fields->recurring = recurrence != NULL;
+    if (recurrence != NULL) {
+        fields->kind = recurrence->kind;
+        fields->period_ms = recurrence->period_ms;
+        fields->occurrence_ms = recurrence->occurrence_ms;
+        fields->missed = recurrence->missed;
+        fields->reported = recurrence->reported;
+        fields->failures = recurrence->failures;
+    }
+    if (fields->state == ELAPSE__QUEUE_RESERVED) {
+        uint64_t end = side->begun ? entry->timer.deadline
+                                   : elapse__queue_present(queue, false) +
+                                         elapse__queue_profile_of(queue, entry)->ttr_ms;
+        fields->lease = (struct elapse__queue_lease){.life = side->life, .number = side->lease};
+        fields->lease_end_ms = elapse__queue_tick_to_ms(queue, false, end);
+    }
+}
+
+void elapse__queue_describe(const struct elapse__queue *queue,
+                            const struct elapse__queue_entry *entry,
+                            struct elapse__queue_fields *fields)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
+    const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    *fields = (struct elapse__queue_fields){
+        .id = elapse__queue_id(entry),
+        .state = elapse__queue_state_of(entry),
+        .by_wall = elapse__queue_by_wall(entry),
+        .due_ms = elapse__queue_tick_to_ms(queue, elapse__queue_by_wall(entry),
+                                           elapse__queue_due_tick(queue, entry)),
+        .priority = entry->priority,
+        .tube = {tube->name, tube->name_size},
+        .ttr_ms = profile->ttr_ms,
+        .expire_ms = profile->expire_ms,
+        .retry = profile->retry,
+        .backoff_min_ms = profile->backoff_min_ms,
+        .backoff_max_ms = profile->backoff_max_ms,
+    };
+    /* Whether a job is ready follows from the time. */
+    if (fields->state == ELAPSE__QUEUE_READY)
+        fields->state = ELAPSE__QUEUE_DELAYED;
+    if (side != NULL)
+        describe_side(queue, entry, side, fields);
+}
+
+bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
+                         enum elapse__record_purpose purpose)
+{
+    uint64_t most = bytes + small_records * elapse__record_bytes_max(ELAPSE__QUEUE_SMALL_MAX, 0);
+    return queue->sink->begin(queue->sink, most, purpose) == 0;
+}
+
+uint64_t elapse__queue_end(struct elapse__queue *queue)
+{
+    return queue->sink->end(queue->sink);
+}
+
+static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_type type,
+                              const struct elapse__queue_fields *fields,
+                              struct elapse__queue_text body, uint8_t flags, uint32_t *fields_size)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    struct elapse__record record = {
+        .type = type,
+        .flags = flags,
+        .fields_size = elapse__queue_fields_encode(fields, type, bytes),
+        .fields = bytes,
+        .body_size = (uint32_t)body.size,
+        .body = body.bytes,
+    };
+    ELAPSE__ASSERT(type == ELAPSE__RECORD_PUT || type == ELAPSE__RECORD_TOKEN ||
+                   record.fields_size <= ELAPSE__QUEUE_SMALL_MAX);
+    *fields_size = record.fields_size;
+    return queue->sink->append(queue->sink, &record);
+}
+
+void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                               enum elapse__record_type type)
+{
+    struct elapse__queue_fields fields;
+    uint32_t size = 0;
+    elapse__queue_describe(queue, entry, &fields);
+    (void)append_fields(queue, type, &fields, (struct elapse__queue_text){0}, 0, &size);
+}
+
+void elapse__queue_write_delete(struct elapse__queue *queue,
+                                const struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_fields fields = {.id = elapse__queue_id(entry)};
+    uint32_t size = 0;
+    (void)append_fields(queue, ELAPSE__RECORD_DELETE, &fields, (struct elapse__queue_text){0}, 0,
+                        &size);
+}
+
+void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                              bool live)
+{
+    int64_t bytes = elapse__queue_live_bytes(entry);
+    queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
+}
+
+void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                             const struct elapse__queue_fields *fields,
+                             struct elapse__queue_text body, uint8_t flags)
+{
+    uint32_t size = 0;
+    uint64_t position = append_fields(queue, ELAPSE__RECORD_PUT, fields, body, flags, &size);
+    uint32_t units = (size + ELAPSE__QUEUE_UNIT - 1) / ELAPSE__QUEUE_UNIT;
+    if (elapse__queue_position(entry) != 0)
+        elapse__queue_count_live(queue, entry, false);
+    elapse__queue_set_position(entry, position);
+    entry->sizes = (uint32_t)body.size | units << ELAPSE__QUEUE_BODY_BITS;
+    elapse__queue_count_live(queue, entry, true);
+}
+
+uint64_t elapse__queue_write_token(struct elapse__queue *queue,
+                                   const struct elapse__queue_fields *fields, uint32_t *size)
+{
+    uint32_t fields_size = 0;
+    uint64_t position = append_fields(queue, ELAPSE__RECORD_TOKEN, fields,
+                                      (struct elapse__queue_text){0}, 0, &fields_size);
+    *size = fields_size + ELAPSE__RECORD_FRAME_MAX;
+    queue->sink->live(queue->sink, position, (int64_t)*size);
+    return position;
+}

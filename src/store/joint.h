@@ -1,0 +1,116 @@
+/*
+ * How the queue and the journal are joined: without threads, clocks and waits, so that the store
+ * and the simulation use the same.
+ *
+ *      commands --> queue --records--> joint (sink) --> journal --> disk
+ *                     ^                  |                 |
+ *                     +---- replay ------+---- owner <-----+
+ *
+ *   sink    passes the queue's groups on, and remembers where the last one ended
+ *   owner   answers the journal: replay, cleaning, the facts of a header
+ *   life    each life writes its number, one more than that of the life before, before it hands
+ *           out any job; so the name of a lease never repeats
+ *   gate    the position that must be durable before a reply may leave (Q4 of docs/promises.md)
+ *
+ * Requires, for every function: one thread at a time.
+ */
+#ifndef ELAPSE__STORE_JOINT_H
+#define ELAPSE__STORE_JOINT_H
+
+#include <elapse/error.h>
+
+#include "../journal/journal.h"
+#include "../queue/queue.h"
+
+/* Returns the present by both clocks, rounded down. */
+typedef struct elapse__queue_now elapse__joint_now_function(void);
+
+struct elapse__joint {
+    struct elapse__record_sink sink; /* first: the queue's sink is a joint */
+    struct elapse__queue *jobs;
+    struct elapse__journal *journal;
+    struct elapse__record_sink *below; /* the journal's sink */
+    elapse__joint_now_function *now;
+    int refused;                /* why the journal refused the last group that was begun; or 0 */
+    uint64_t last_position;     /* all that was written is durable once this is */
+    uint64_t previous_position; /* the same without the last group */
+    uint64_t epoch_position;
+    uint32_t life;
+    uint32_t interval_ms; /* of the journal, once the life has begun */
+    bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
+};
+
+/* Makes the queue; `options` without a sink. Returns false if there is no memory. */
+bool elapse__joint_make_jobs(struct elapse__joint *joint, elapse__joint_now_function *now,
+                             const struct elapse__queue_options *options);
+
+/* Opens the journal, and replays it into the queue; `options` without an owner. */
+bool elapse__joint_open_journal(struct elapse__joint *joint,
+                                const struct elapse__journal_options *options,
+                                struct elapse__journal_refusal *refusal);
+
+/* Makes the number of this life durable, and opens the queue. Performs the journal's operations
+ * until then. */
+enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint);
+
+/* Appends a record, and replays it: for programs that fill a queue with the records of another one,
+ * before it has a life. Returns 0; EBADMSG: it is no record of a queue; or the error of the
+ * journal's begin. Nothing has changed then. Requires `loading`. */
+int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record);
+
+/* Releases both. Requires that no operation of the journal is under way. */
+void elapse__joint_free(struct elapse__joint *joint);
+
+/* Returns whether a reply with this gate may leave. */
+bool elapse__joint_may_reply(const struct elapse__joint *joint, uint64_t gate);
+
+/* A command of the queue with its arguments. */
+typedef struct elapse__queue_answer elapse__joint_command(struct elapse__queue *jobs,
+                                                          struct elapse__queue_now now,
+                                                          const void *arguments);
+
+/* Runs a command. Returns false if the journal cannot take it now: run it again when operations
+ * have completed. The answer's position is the gate of its reply, whatever the answer. */
+bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *command,
+                       const void *arguments, struct elapse__queue_answer *answer);
+
+/* ---- hand-outs ---- */
+
+/* Takes the first job that is due; its lease begins in elapse__joint_hand_over. Returns whether
+ * there is one; `*result` is an error, or OK (also if the journal has no room for the lease now).
+ * `*gate` is that of the reply: of the lease's own record it is independent. */
+bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_reserve *reserve,
+                        struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                        uint64_t *gate);
+
+/* The texts of a job as they were read from the journal. */
+struct elapse__joint_job {
+    struct elapse__queue_text tube, key, body;
+    void *memory; /* released by free() */
+};
+
+/* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
+ * Returns 0; ENOENT: the job cannot be handed out after all, because it was cancelled meanwhile, or
+ * is damaged and has been buried; or another error number: it is as if it had not been taken. */
+int elapse__joint_hand_over(struct elapse__joint *joint, const struct elapse__queue_handed *handed,
+                            struct elapse__joint_job *job);
+
+/* The same in two steps, for a caller that performs the reading in between, without a lock. The
+ * first returns 0 or ENOENT; then there is nothing to perform, and no second step. */
+int elapse__joint_hand_over_begin(struct elapse__joint *joint,
+                                  const struct elapse__queue_handed *handed,
+                                  struct elapse__journal_reading *reading);
+int elapse__joint_hand_over_end(struct elapse__joint *joint,
+                                const struct elapse__queue_handed *handed,
+                                struct elapse__journal_reading *reading,
+                                struct elapse__joint_job *job);
+
+/* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; or
+ * another error number. */
+int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__joint_job *job);
+
+/* The reply cannot leave: the job is as if it had not been taken. */
+void elapse__joint_take_back(struct elapse__joint *joint,
+                             const struct elapse__queue_handed *handed);
+
+#endif

@@ -1,0 +1,292 @@
+/*
+ * The life of a store: open, close, commit.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/cron.h>
+
+#include "../base/assert.h"
+#include "../base/bits.h"
+#include "refusal.h"
+#include "store.h"
+
+enum {
+    SEGMENT_BYTES_MIN = 16 << 10,
+    SEGMENT_BYTES_MAX = 64 << 20,
+    BODY_BYTES_DEFAULT = 65535,
+    INTERVAL_DEFAULT_MS = 50,
+    INTERVAL_MAX_MS = 60000,
+};
+
+void elapse_queue_options_init_sized(struct elapse_queue_options *options, size_t options_bytes)
+{
+    struct elapse_queue_options defaults = {
+        .struct_bytes = options_bytes,
+        .durability = ELAPSE_DURABILITY_SYNC,
+        .interval_ms = INTERVAL_DEFAULT_MS,
+        .segment_bytes = SEGMENT_BYTES_MAX,
+        .body_bytes_max = BODY_BYTES_DEFAULT,
+        .jobs_max = ELAPSE__QUEUE_JOBS_MAX,
+        .tubes_max = ELAPSE__QUEUE_TUBES_MAX,
+        .tokens_max = ELAPSE__QUEUE_TOKENS_MAX,
+    };
+
+    if (options_bytes == sizeof defaults)
+        *options = defaults;
+    else
+        options->struct_bytes = 0;
+}
+
+static bool options_are_sound(const struct elapse_queue_options *options)
+{
+    uint32_t segment = options->segment_bytes;
+
+    return segment >= SEGMENT_BYTES_MIN && segment <= SEGMENT_BYTES_MAX &&
+           (segment & (segment - 1)) == 0 &&
+           (options->durability == ELAPSE_DURABILITY_SYNC ||
+            options->durability == ELAPSE_DURABILITY_INTERVAL) &&
+           (options->durability == ELAPSE_DURABILITY_SYNC ||
+            (options->interval_ms > 0 && options->interval_ms <= INTERVAL_MAX_MS)) &&
+           options->body_bytes_max > 0 && options->body_bytes_max <= ELAPSE_JOB_BODY_BYTES_MAX &&
+           options->jobs_max > 0 && options->jobs_max <= ELAPSE__QUEUE_JOBS_MAX &&
+           options->tubes_max > 0 && options->tubes_max <= ELAPSE__QUEUE_TUBES_MAX &&
+           options->tokens_max > 0 && options->tokens_max <= ELAPSE__QUEUE_TOKENS_MAX;
+}
+
+/* ---- open ---- */
+
+static bool find_zone(void *context, const char *name, const struct elapse_time_zone **zone)
+{
+    (void)context;
+    return elapse_time_zone_find(name, zone) == ELAPSE_OK;
+}
+
+static enum elapse_error make_jobs(struct elapse_queue *store,
+                                   const struct elapse_queue_options *options)
+{
+    struct elapse__queue_options inner = {
+        .jobs_max = options->jobs_max,
+        .tubes_max = options->tubes_max,
+        .tokens_max = options->tokens_max,
+        .body_bytes_max = options->body_bytes_max,
+        .find_zone = find_zone,
+    };
+
+    if (elapse__os->random_bytes(&inner.secret, sizeof inner.secret) != 0 ||
+        elapse__os->random_bytes(&inner.seed, sizeof inner.seed) != 0)
+        return ELAPSE_ERROR_SYSTEM;
+    return elapse__joint_make_jobs(&store->joint, elapse__store_now, &inner) ? ELAPSE_OK
+                                                                             : ELAPSE_ERROR_MEMORY;
+}
+
+static enum elapse_error open_journal(struct elapse_queue *store, const char *directory,
+                                      const struct elapse_queue_options *options,
+                                      struct elapse_queue_fault *fault)
+{
+    struct elapse__journal_refusal refusal;
+    struct elapse__journal_options inner = {
+        .files = &elapse__files_linux,
+        .path = directory,
+        .segment_bits = elapse__highest_bit(options->segment_bytes),
+        .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
+    };
+
+    if (elapse__os->random_bytes(&inner.identity, sizeof inner.identity) != 0)
+        return ELAPSE_ERROR_SYSTEM;
+    if (!elapse__joint_open_journal(&store->joint, &inner, &refusal))
+        return elapse__store_refusal(&refusal, directory, fault);
+    return ELAPSE_OK;
+}
+
+static enum elapse_error open_alarms(struct elapse_queue *store)
+{
+    static const enum elapse__os_clock clocks[ELAPSE__STORE_ALARMS] = {
+        [ELAPSE__STORE_ALARM_BOOT] = ELAPSE__OS_BOOTTIME,
+        [ELAPSE__STORE_ALARM_WALL] = ELAPSE__OS_WALL_CLOCK,
+        [ELAPSE__STORE_ALARM_END] = ELAPSE__OS_NO_CLOCK,
+    };
+
+    for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
+        if (elapse__os->alarm_open(&store->alarms[i], clocks[i]) != 0)
+            return ELAPSE_ERROR_SYSTEM;
+    store->alarm_boot_ms = UINT64_MAX;
+    store->alarm_wall_ms = INT64_MAX;
+    return elapse__os->alarm_open(&store->news, ELAPSE__OS_NO_CLOCK) == 0 ? ELAPSE_OK
+                                                                          : ELAPSE_ERROR_SYSTEM;
+}
+
+/* Ends the threads that were made, of the three, and waits for them. */
+static void end_threads(struct elapse_queue *store, unsigned made)
+{
+    elapse__lock(&store->lock);
+    store->stopping = true;
+    elapse__journal_stop(store->joint.journal);
+    elapse__condition_broadcast(&store->work);
+    elapse__unlock(&store->lock);
+    (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_END], 0);
+    if (made > 0)
+        elapse__os_thread_join(&store->clock_thread);
+    if (made > 1)
+        elapse__os_thread_join(&store->background_thread);
+    if (made > 2)
+        elapse__os_thread_join(&store->commit_thread);
+}
+
+static enum elapse_error start_threads(struct elapse_queue *store)
+{
+    unsigned made = 0;
+
+    if (elapse__os->thread_start(&store->clock_thread, 0, elapse__store_clock_main, store) == 0)
+        made = 1;
+    if (made == 1 && elapse__os->thread_start(&store->background_thread, 0,
+                                              elapse__store_background_main, store) == 0)
+        made = 2;
+    if (made == 2 &&
+        elapse__os->thread_start(&store->commit_thread, 0, elapse__store_commit_main, store) == 0)
+        return ELAPSE_OK;
+    /* The journal is not quiet without its threads: the last life says so to those that run. */
+    elapse__lock(&store->lock);
+    store->abandoned = true;
+    elapse__unlock(&store->lock);
+    end_threads(store, made);
+    return ELAPSE_ERROR_SYSTEM;
+}
+
+/* Releases what a store has; threads have ended. */
+static void release(struct elapse_queue *store)
+{
+    for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
+        if (store->alarms[i].descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+            elapse__os->alarm_close(&store->alarms[i]);
+    if (store->news.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+        elapse__os->alarm_close(&store->news);
+    elapse__joint_free(&store->joint);
+    if (store->has_locks) {
+        elapse__condition_free(&store->changed);
+        elapse__condition_free(&store->work);
+        elapse__lock_free(&store->lock);
+    }
+    free(store);
+}
+
+static enum elapse_error make_locks(struct elapse_queue *store)
+{
+    if (elapse__os->lock_init(&store->lock) != 0)
+        return ELAPSE_ERROR_SYSTEM;
+    if (elapse__os->condition_init(&store->changed) != 0) {
+        elapse__lock_free(&store->lock);
+        return ELAPSE_ERROR_SYSTEM;
+    }
+    if (elapse__os->condition_init(&store->work) != 0) {
+        elapse__condition_free(&store->changed);
+        elapse__lock_free(&store->lock);
+        return ELAPSE_ERROR_SYSTEM;
+    }
+    store->has_locks = true;
+    return ELAPSE_OK;
+}
+
+static enum elapse_error open_store(struct elapse_queue *store, const char *directory,
+                                    const struct elapse_queue_options *options,
+                                    struct elapse_queue_fault *fault)
+{
+    enum elapse_error error = make_locks(store);
+
+    if (error == ELAPSE_OK)
+        error = open_alarms(store);
+    if (error == ELAPSE_OK)
+        error = make_jobs(store, options);
+    if (error == ELAPSE_OK)
+        error = open_journal(store, directory, options, fault);
+    if (error == ELAPSE_OK)
+        error = elapse__joint_begin_life(&store->joint);
+    if (error == ELAPSE_OK)
+        error = start_threads(store);
+    return error;
+}
+
+enum elapse_error elapse_queue_open(const char *directory,
+                                    const struct elapse_queue_options *options,
+                                    struct elapse_queue **queue, struct elapse_queue_fault *fault)
+{
+    struct elapse_queue_options defaults;
+
+    *queue = NULL;
+    if (fault != NULL)
+        fault->text[0] = '\0';
+    elapse_queue_options_init(&defaults);
+    options = options == NULL ? &defaults : options;
+    if (options->struct_bytes != sizeof *options)
+        return ELAPSE_ERROR_ABI;
+    if (!options_are_sound(options))
+        return ELAPSE_ERROR_ARGUMENT;
+    struct elapse_queue *store = calloc(1, sizeof *store);
+    if (store == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
+        store->alarms[i].descriptor = ELAPSE__OS_NO_DESCRIPTOR;
+    store->news.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
+    enum elapse_error error = open_store(store, directory, options, fault);
+    if (error != ELAPSE_OK) {
+        if (fault != NULL && fault->text[0] == '\0')
+            snprintf(fault->text, sizeof fault->text, "%s: %s", directory,
+                     elapse_error_text(error));
+        release(store);
+        return error;
+    }
+    *queue = store;
+    return ELAPSE_OK;
+}
+
+/* ---- close and commit ---- */
+
+enum elapse_error elapse_queue_close(struct elapse_queue *queue)
+{
+    if (queue == NULL)
+        return ELAPSE_OK;
+    elapse__lock(&queue->lock);
+    queue->closing = true;
+    elapse__condition_broadcast(&queue->changed);
+    while (atomic_load(&queue->calls) > 0)
+        elapse__condition_wait(&queue->changed, &queue->lock);
+    elapse__unlock(&queue->lock);
+    end_threads(queue, 3);
+    enum elapse_error error = elapse__store_is_broken(queue) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
+    release(queue);
+    return error;
+}
+
+enum elapse_error elapse_queue_commit(struct elapse_queue *queue, uint64_t position,
+                                      uint64_t timeout_ms)
+{
+    uint64_t until_ns = elapse__store_until_ns(timeout_ms);
+
+    elapse__store_arrive(queue);
+    enum elapse_error error = elapse__store_wait_durable(queue, position, until_ns);
+    elapse__store_depart(queue);
+    return error;
+}
+
+uint64_t elapse_queue_durable(struct elapse_queue *queue)
+{
+    elapse__store_arrive(queue);
+    uint64_t durable = elapse__journal_durable(queue->joint.journal);
+    elapse__store_depart(queue);
+    return durable;
+}
+
+int elapse_queue_descriptor(struct elapse_queue *queue)
+{
+    elapse__store_arrive(queue);
+    queue->watched = true;
+    int descriptor = queue->news.descriptor;
+    elapse__store_depart(queue);
+    return descriptor;
+}
+
+void elapse_queue_quiet(struct elapse_queue *queue)
+{
+    elapse__os->alarm_reset(&queue->news);
+}

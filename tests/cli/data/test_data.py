@@ -1,0 +1,268 @@
+"""elapse check, export, import and backup, on small directories."""
+
+import base64
+import fcntl
+import json
+import os
+import random
+import unittest
+
+import support
+from support import STATUS_FAILED, STATUS_OK, STATUS_USAGE
+
+SEGMENT = 1 << 14
+FUTURE_MS = 4_000_000_000_000  # in 2096
+
+
+def line(**members):
+    return json.dumps({"tube": "t", "due_ms": FUTURE_MS, **members}) + "\n"
+
+
+def many(count, body_bytes=100):
+    """Lines of jobs with keys, enough for several segments."""
+    return "".join(line(key=f"key-{i}", body=f"{i:0{body_bytes}}") for i in range(count))
+
+
+class DataTest(support.ProgramTest):
+    def make(self, name, lines):
+        self.succeed("import", "--segment-bits", "14", name, stdin=lines)
+        return self.directory / name
+
+    def segments(self, name):
+        """The files of the log, oldest first."""
+        return sorted((self.directory / name / "journal").glob("*.log"),
+                      key=lambda path: int(path.stem))
+
+    def flip(self, path, offset):
+        data = bytearray(path.read_bytes())
+        data[offset] ^= 0x10
+        path.write_bytes(data)
+
+    def exported(self, name):
+        return [json.loads(text) for text in self.succeed("export", name).splitlines()]
+
+
+class ExportImportTest(DataTest):
+    def test_round_trip_is_equal(self):
+        lines = [
+            line(body="plain é\u2028\0 text", key="k", tag="g"),
+            line(body_base64=base64.b64encode(bytes(range(256))).decode(), priority=4294967295),
+            line(key_base64="/w==", retry=3, backoff_min_ms=10, backoff_max_ms=99, ttr_ms=1),
+            line(cron="*/5 * * * *", zone="Europe/Berlin", missed=2, failures=1),
+            line(period_ms=1500, by_wall_clock=True, expire_ms=77),
+            line(state="buried", reason="retries", attempts=4, handed_out=True, buries=1),
+            line(due_ms=-5, first_ms=12, body=""),
+        ]
+        self.make("one", "".join(lines))
+        first = self.succeed("export", "one")
+        self.assertEqual(len(first.splitlines()), len(lines), first)
+        for text, parsed in zip(lines, map(json.loads, first.splitlines())):
+            for name, value in json.loads(text).items():
+                if value != "":
+                    self.assertEqual(parsed[name], value, parsed)
+        self.make("two", first)
+        self.assertEqual(self.succeed("export", "two"), first)
+
+    def test_random_bodies_and_many_segments(self):
+        source = random.Random(5)
+        lines = "".join(line(body_base64=base64.b64encode(source.randbytes(
+            source.choice((1, 2, 3, 500, 5000)))).decode()) for _ in range(60))
+        self.make("one", lines)
+        self.assertGreater(len(self.segments("one")), 3)
+        first = self.succeed("export", "one")
+        self.make("two", first)
+        self.assertEqual(self.succeed("export", "two"), first)
+
+    def test_bad_lines_are_named_and_the_others_are_added(self):
+        bad = ["nonsense", "[]", '{"tube":"t"', '{"body":"x"}', line(colour=1).strip(),
+               line(priority=-1).strip(), line(priority=2**32).strip(), line(due_ms="x").strip(),
+               line(body_base64="/x").strip(), line(cron="nonsense").strip(),
+               line(cron="* * * * *", zone="Mars/Base").strip(), line(state="odd").strip(),
+               line(ttr_ms=0).strip(), line(key="x" * 251).strip(), line(body="x" * 20000).strip(),
+               '{"tube":"t","tube":"u"}', line(zone="utc").strip(), line(tag=7).strip()]
+        for text in bad:
+            outcome = self.run_program("import", "--segment-bits", "14", "d",
+                                       stdin=line(body="a") + text + "\n" + line(body="b"))
+            self.assertEqual(outcome.status, STATUS_USAGE, (text, outcome))
+            self.assertEqual(outcome.output, "2 jobs added\n", (text, outcome))
+            self.assertRegex(outcome.errors, r"^elapse import: standard input: line 2: .+\n$")
+        self.assertEqual(len(self.exported("d")), 2 * len(bad))
+
+    def test_a_key_that_is_taken_is_a_bad_line(self):
+        outcome = self.run_program("import", "d", stdin=line(key="k", body="1") + line(key="k"))
+        self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+        self.assertIn("line 2: key: a job of this tube has it already", outcome.errors)
+        self.assertEqual([job["body"] for job in self.exported("d")], ["1"])
+
+    def test_ids_are_never_used_again(self):
+        self.make("d", line(id=10))
+        self.make("d", line(id=10) + line(id=5) + line(id=20))
+        self.assertEqual([job["id"] for job in self.exported("d")], [10, 11, 12, 20])
+
+    def test_the_last_line_may_lack_its_end(self):
+        self.make("d", "\r\n" + line().strip())
+        self.assertEqual(len(self.exported("d")), 1)
+
+    def test_export_changes_nothing_but_the_lock(self):
+        self.make("d", many(5))
+        before = {path.name: path.read_bytes() for path in self.segments("d")}
+        self.succeed("export", "d")
+        self.assertEqual({path.name: path.read_bytes() for path in self.segments("d")}, before)
+
+
+class RefusalTest(DataTest):
+    def test_a_directory_in_use_is_refused_by_name(self):
+        self.make("d", many(3))
+        with open(self.directory / "d" / "lock", "r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            lock.write(b"%-20d\n" % 4711)
+            lock.flush()
+            for command in (["check", "d"], ["check", "--repair", "d"], ["export", "d"],
+                            ["import", "d"]):
+                outcome = self.run_program(*command)
+                self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+                self.assertEqual(outcome.errors, f"elapse {command[0]}: d: process 4711 has opened "
+                                                 "this queue\n", outcome)
+
+    def test_a_directory_without_a_queue_is_refused_and_stays_so(self):
+        (self.directory / "empty").mkdir()
+        for command in ("check", "export"):
+            for name in ("empty", "missing"):
+                outcome = self.run_program(command, name)
+                self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+                self.assertIn(f"elapse {command}: {name}: ", outcome.errors)
+        self.assertEqual(os.listdir(self.directory), ["empty"])
+        self.assertEqual(os.listdir(self.directory / "empty"), [])
+
+    def test_usage(self):
+        for command, arguments in (("check", []), ("check", ["a", "b"]), ("export", []),
+                                   ("import", []), ("backup", ["a"]), ("backup", ["a", "b", "c"])):
+            self.assert_usage_error(f"elapse {command}", command, *arguments, says=["give "])
+
+
+class CheckTest(DataTest):
+    def check(self, *arguments):
+        outcome = self.run_program("check", *arguments)
+        self.assertEqual(outcome.errors, "", outcome)
+        return outcome
+
+    def test_a_whole_directory(self):
+        self.make("d", many(300))
+        outcome = self.check("d")
+        self.assertEqual((outcome.status, outcome.output), (STATUS_OK, "all is whole: 300 records\n"))
+        self.check("--repair", "d")
+        self.assertFalse((self.directory / "d.repaired").exists())
+
+    def test_a_damaged_body_loses_one_job(self):
+        self.make("d", many(300))
+        path = self.segments("d")[1]
+        place = path.read_bytes().index(b"0" * 90)
+        self.flip(path, place + 5)
+        jobs = self.exported_but_one()
+        outcome = self.check("--repair", "d")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertRegex(outcome.output, rf"(?m)^journal/{path.name}: at offset \d+: the body is damaged$")
+        self.assertRegex(outcome.output, r"(?m)^lost: job \d+ of tube 't', key 'key-\d+'$")
+        self.assertIn("d.repaired has the 299 jobs that are whole\n", outcome.output)
+        self.assertEqual(self.succeed("export", "d.repaired"), jobs)
+        self.assertEqual(self.check("d.repaired").status, STATUS_OK)
+
+    def exported_but_one(self):
+        outcome = self.run_program("export", "d")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertRegex(outcome.errors, r"^elapse export: job \d+: its body is damaged\n$")
+        return outcome.output
+
+    def test_a_damaged_record_and_a_missing_file(self):
+        self.make("d", many(600))
+        before = self.exported("d")
+        paths = self.segments("d")
+        self.assertGreater(len(paths), 4)
+        data = paths[1].read_bytes()
+        start = data.index(b"key-1", 1000)
+        self.flip(paths[1], start)
+        paths[3].unlink()
+        outcome = self.check("--repair", "d")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertRegex(outcome.output, rf"(?m)^journal/{paths[1].name}: at offset \d+: up to \d+ bytes")
+        self.assertIn(f"journal/{paths[3].name}: the file is missing\n", outcome.output)
+        after = {job["id"]: job for job in self.exported("d.repaired")}
+        lost = [job for job in before if job["id"] not in after]
+        per_file = SEGMENT // 170
+        self.assertGreater(len(lost), 10)
+        self.assertLess(len(lost), per_file + 3)
+        for job in before:
+            if job["id"] in after:
+                self.assertEqual(after[job["id"]], job)
+        # Ids that may have been given are not given again.
+        self.make("d.repaired", line(key="new"))
+        self.assertGreater(self.exported("d.repaired")[-1]["id"], 600)
+
+    def test_the_damaged_directory_stays_as_it_is(self):
+        self.make("d", many(50))
+        self.flip(self.segments("d")[0], 20)
+        before = {path: path.read_bytes() for path in (self.directory / "d" / "journal").iterdir()}
+        self.check("--repair", "d")
+        after = {path: path.read_bytes() for path in (self.directory / "d" / "journal").iterdir()}
+        self.assertEqual(after, before)
+
+    def test_a_directory_that_exists_is_not_repaired_into(self):
+        self.make("d", many(50))
+        self.flip(self.segments("d")[0], 700)
+        self.check("--repair", "d/")
+        outcome = self.run_program("check", "--repair", "d")
+        self.assertEqual(outcome.status, STATUS_USAGE, outcome)
+        self.assertIn("d.repaired: File exists", outcome.errors)
+
+    def test_an_unknown_version_is_refused(self):
+        path = self.make("d", many(5)) / "journal" / "1.log"
+        data = bytearray(path.read_bytes())
+        data[8] = 9
+        path.write_bytes(data)
+        for command in ("check", "export", "backup"):
+            outcome = self.run_program(command, "d", *(["b"] if command == "backup" else []))
+            self.assertIn("d/1.log: format version 9 is unknown to this program", outcome.errors)
+
+
+class BackupTest(DataTest):
+    def test_a_backup_opens_and_is_equal(self):
+        self.make("d", many(600))
+        output = self.succeed("backup", "d", "b/")
+        paths = self.segments("b")
+        self.assertEqual(len(paths), len(self.segments("d")))
+        self.assertIn(f"{len(paths)} files, of which {len(paths) - 1} are linked", output)
+        for path in paths[:-1]:
+            self.assertEqual(path.stat().st_nlink, 2, path)
+        self.assertEqual(paths[-1].stat().st_nlink, 1)
+        self.assertEqual(self.succeed("export", "b"), self.succeed("export", "d"))
+        self.assertFalse((self.directory / "b.partial").exists())
+
+    def test_a_directory_in_use_is_backed_up(self):
+        self.make("d", many(30))
+        with open(self.directory / "d" / "lock", "r+b") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.succeed("backup", "d", "b")
+        self.assertEqual(self.succeed("export", "b"), self.succeed("export", "d"))
+
+    def test_leftovers_of_a_backup_that_was_killed_do_not_matter(self):
+        self.make("d", many(30))
+        (self.directory / "b.partial" / "journal").mkdir(parents=True)
+        (self.directory / "b.partial" / "journal" / "77.log").write_bytes(b"x")
+        (self.directory / "b").mkdir()
+        self.succeed("backup", "d", "b")
+        self.assertEqual(self.succeed("export", "b"), self.succeed("export", "d"))
+
+    def test_a_target_that_has_files_and_a_source_that_has_none_are_refused(self):
+        self.make("d", many(3))
+        self.make("other", many(3))
+        outcome = self.run_program("backup", "d", "other")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertEqual(outcome.errors, "elapse backup: other: File exists\n")
+        outcome = self.run_program("backup", "missing", "b")
+        self.assertEqual(outcome.status, STATUS_FAILED, outcome)
+        self.assertIn("missing", outcome.errors)
+        self.assertFalse((self.directory / "b").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

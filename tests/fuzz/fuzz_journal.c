@@ -1,0 +1,87 @@
+/*
+ * Any bytes as the directory of a journal: opening it never crashes, and what it accepts can be
+ * read and appended to.
+ *
+ * The first byte says how many files there are, up to 4; each takes an equal part of the rest. If
+ * the second byte is odd, the bytes are written into a sound journal in place of making files.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../journal/numbered_owner.h"
+#include "sim_disk.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct owner owner;
+
+static bool open_journal(void)
+{
+    struct elapse__journal_refusal refusal;
+    struct elapse__journal_options options = {
+        .files = &sim_disk_files,
+        .path = "data",
+        .owner = owner_callbacks(&owner),
+        .segment_bits = 14,
+        .identity = {.bytes = {1, 2, 3}},
+    };
+    owner_forget(&owner);
+    owner.journal = elapse__journal_open(&options, &refusal);
+    if (owner.journal == NULL && refusal.fault == ELAPSE__FAULT_NONE)
+        abort(); /* a refusal without a reason */
+    return owner.journal != NULL;
+}
+
+static void work(void)
+{
+    while (elapse__journal_work(owner.journal))
+        continue;
+}
+
+static void make_files(const uint8_t *data, size_t size, unsigned count)
+{
+    static const char *const names[] = {"1.log", "2.log", "3.log", "spare-1"};
+    size_t each = size / count;
+    for (unsigned i = 0; i < count; i++)
+        sim_disk_put("data/journal", names[i], data + i * each, each);
+}
+
+/* Writes pieces of 4 bytes at offsets that come before them. */
+static void damage(const uint8_t *data, size_t size)
+{
+    for (; size >= 7; data += 7, size -= 7) {
+        size_t bytes, offset = (size_t)data[1] << 8 | data[2];
+        uint8_t *content =
+            sim_disk_content("data/journal", data[0] % 2 == 0 ? "1.log" : "2.log", &bytes);
+        if (content != NULL && bytes > 4)
+            memcpy(content + offset % (bytes - 4), data + 3, 4);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    sim_disk_begin(1);
+    owner_begin(&owner);
+    if (data[1] % 2 == 1) {
+        if (!open_journal())
+            abort();
+        for (unsigned i = 0; i < 30; i++) {
+            (void)owner_put(&owner, 900, ELAPSE__RECORD_FOR_GROWTH);
+            work();
+        }
+        elapse__journal_free(owner.journal);
+        sim_disk_end_process();
+        damage(data + 2, size - 2);
+    } else {
+        make_files(data + 2, size - 2, data[0] % 4 + 1);
+    }
+    if (open_journal()) {
+        (void)owner_put(&owner, 10, ELAPSE__RECORD_FOR_GROWTH);
+        work();
+        elapse__journal_free(owner.journal);
+    }
+    sim_disk_end();
+    return 0;
+}

@@ -1,0 +1,177 @@
+/*
+ * Damage in a journal that was cleanly stopped: each byte of its segments flipped in turn, and each
+ * file removed in turn. The test knows beforehand which of these may happen:
+ *
+ *      refused     open names the file
+ *      body        open is content, and the damage shows when the body is read
+ *      harmless    nothing acknowledged lay there, and every job is whole
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "numbered_owner.h"
+#include "sim_disk.h"
+
+enum { JOBS = 40, BODY = 900 };
+
+static struct owner owner;
+static struct elapse__journal_refusal refusal;
+
+static bool open_journal(void)
+{
+    struct elapse__journal_options options = {
+        .files = &sim_disk_files,
+        .path = "data",
+        .owner = owner_callbacks(&owner),
+        .segment_bits = 14,
+        .identity = {.bytes = {1, 2, 3}},
+    };
+    owner_forget(&owner);
+    owner.journal = elapse__journal_open(&options, &refusal);
+    return owner.journal != NULL;
+}
+
+static void close_journal(void)
+{
+    elapse__journal_free(owner.journal);
+    sim_disk_end_process();
+}
+
+static void work(void)
+{
+    while (elapse__journal_work(owner.journal))
+        continue;
+}
+
+static void make_journal(void)
+{
+    sim_disk_begin(1);
+    owner_begin(&owner);
+    assert_true(open_journal());
+    work();
+    for (unsigned i = 0; i < JOBS; i++) {
+        assert_int_equal(owner_put(&owner, BODY, ELAPSE__RECORD_FOR_GROWTH), 0);
+        work();
+    }
+    elapse__journal_stop(owner.journal);
+    work();
+    assert_true(elapse__journal_is_quiet(owner.journal));
+    close_journal();
+}
+
+/* Opens, and returns whether all jobs are there, with their bodies or with damage noticed. */
+static bool opens_whole(bool *body_is_damaged)
+{
+    *body_is_damaged = false;
+    if (!open_journal())
+        return false;
+    assert_int_equal(owner.live_count, JOBS);
+    *body_is_damaged = owner_read_all(&owner) != NULL;
+    close_journal();
+    return true;
+}
+
+static void each_flipped_byte_is_noticed_or_harmless(void **state)
+{
+    (void)state;
+    unsigned refused = 0, bodies = 0, harmless = 0;
+    for (unsigned segment = 1; segment <= 3; segment++) {
+        for (size_t offset = 0; offset < 16384; offset += 7) {
+            make_journal();
+            char name[ELAPSE__FILE_NAME_BYTES];
+            size_t size;
+            (void)snprintf(name, sizeof name, "%u.log", segment);
+            uint8_t *bytes = sim_disk_content("data/journal", name, &size);
+            assert_non_null(bytes);
+            bytes[offset] ^= 0x40;
+            bool body_is_damaged;
+            if (!opens_whole(&body_is_damaged)) {
+                assert_int_not_equal(refusal.fault, ELAPSE__FAULT_CALL);
+                assert_string_equal(refusal.file, name);
+                refused++;
+            } else if (body_is_damaged) {
+                bodies++;
+            } else {
+                harmless++;
+            }
+            sim_disk_end();
+        }
+    }
+    assert_true(refused > 0 && bodies > 0 && harmless > 0);
+}
+
+static void each_removed_segment_is_named(void **state)
+{
+    (void)state;
+    for (unsigned segment = 1; segment <= 3; segment++) {
+        char name[ELAPSE__FILE_NAME_BYTES];
+        make_journal();
+        (void)snprintf(name, sizeof name, "%u.log", segment);
+        assert_true(sim_disk_remove("data/journal", name));
+        assert_false(open_journal());
+        assert_int_equal(refusal.fault, ELAPSE__FAULT_MISSING_SEGMENT);
+        assert_string_equal(refusal.file, name);
+        sim_disk_end();
+    }
+}
+
+static void unknown_version_is_refused_by_name(void **state)
+{
+    (void)state;
+    size_t size;
+    make_journal();
+    sim_disk_content("data/journal", "2.log", &size)[8] = 9;
+    assert_false(open_journal());
+    assert_int_equal(refusal.fault, ELAPSE__FAULT_VERSION);
+    assert_int_equal(refusal.found, 9);
+    assert_string_equal(refusal.file, "2.log");
+    sim_disk_end();
+}
+
+static void second_process_is_refused(void **state)
+{
+    (void)state;
+    make_journal();
+    assert_true(open_journal());
+    struct elapse__journal *first = owner.journal;
+    assert_false(open_journal());
+    assert_int_equal(refusal.fault, ELAPSE__FAULT_LOCKED);
+    elapse__journal_free(first);
+    sim_disk_end();
+}
+
+static void record_is_whole_at_its_own_place_only(void **state)
+{
+    (void)state;
+    uint8_t bytes[64];
+    struct elapse__frame frame;
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_PUT, .flags = 3, .body_size = 5, .body = "hello"};
+    assert_int_equal(elapse__frame_bytes(0, 5), 32);
+    elapse__frame_encode(&record, 4096, 77, bytes);
+    assert_true(elapse__frame_decode(bytes, &frame));
+    assert_true(elapse__frame_header_is_whole(bytes, &frame, 4096, 77));
+    assert_true(elapse__frame_body_is_whole("hello", &frame, 4096, 77));
+    assert_false(elapse__frame_header_is_whole(bytes, &frame, 4104, 77));
+    assert_false(elapse__frame_header_is_whole(bytes, &frame, 4096, 76));
+    assert_false(elapse__frame_body_is_whole("hello", &frame, 4104, 77));
+    assert_false(elapse__frame_body_is_whole("hellp", &frame, 4096, 77));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_flipped_byte_is_noticed_or_harmless),
+        cmocka_unit_test(each_removed_segment_is_named),
+        cmocka_unit_test(unknown_version_is_refused_by_name),
+        cmocka_unit_test(second_process_is_refused),
+        cmocka_unit_test(record_is_whole_at_its_own_place_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

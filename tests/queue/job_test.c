@@ -1,0 +1,753 @@
+/*
+ * Putting jobs: limits, clocks, EXPIRE, recurrence, tokens, kicks, lists, tubes, restarts.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- limits ---- */
+
+static void each_argument_is_refused_beyond_its_limit(void **state)
+{
+    struct fixture *f = *state;
+    static char many[2000];
+    memset(many, 'x', sizeof many);
+    const struct {
+        size_t offset;
+        size_t most;
+    } texts[] = {
+        {offsetof(struct elapse__queue_put, tube), ELAPSE__QUEUE_TUBE_BYTES_MAX},
+        {offsetof(struct elapse__queue_put, key), ELAPSE__QUEUE_KEY_BYTES_MAX},
+        {offsetof(struct elapse__queue_put, tag), ELAPSE__QUEUE_KEY_BYTES_MAX},
+        {offsetof(struct elapse__queue_put, token), ELAPSE__QUEUE_KEY_BYTES_MAX},
+    };
+    for (size_t i = 0; i < 4; i++) {
+        struct elapse__queue_put edge = job("b");
+        struct elapse__queue_text *field = (void *)((char *)&edge + texts[i].offset);
+        *field = (struct elapse__queue_text){many, texts[i].most + 1};
+        put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+        field->size--;
+        put(f, edge, ELAPSE__QUEUE_SCHEDULED);
+    }
+    const uint64_t most = (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX;
+    const struct {
+        size_t offset;
+        enum elapse__queue_when when;
+        uint64_t least;
+    } durations[] = {
+        {offsetof(struct elapse__queue_put, delay_ms), ELAPSE__QUEUE_IN, 0},
+        {offsetof(struct elapse__queue_put, period_ms), ELAPSE__QUEUE_EVERY, 1},
+        {offsetof(struct elapse__queue_put, ttr_ms), ELAPSE__QUEUE_IN, 1},
+        {offsetof(struct elapse__queue_put, expire_ms), ELAPSE__QUEUE_IN, 0},
+        {offsetof(struct elapse__queue_put, backoff_max_ms), ELAPSE__QUEUE_IN, 0},
+    };
+    for (size_t i = 0; i < 5; i++) {
+        struct elapse__queue_put edge = job("b");
+        uint64_t *field = (void *)((char *)&edge + durations[i].offset);
+        edge.when = durations[i].when;
+        *field = most + 1;
+        put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+        *field = most;
+        put(f, edge, ELAPSE__QUEUE_SCHEDULED);
+        if (durations[i].least == 1) {
+            *field = 0;
+            put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+            *field = 1;
+            put(f, edge, ELAPSE__QUEUE_SCHEDULED);
+        }
+    }
+    struct elapse__queue_put edge = job("b");
+    edge.when = ELAPSE__QUEUE_AT;
+    edge.at_ms = ELAPSE__QUEUE_WALL_MS_MAX + 1;
+    put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+    edge.at_ms--;
+    put(f, edge, ELAPSE__QUEUE_SCHEDULED);
+    edge.at_ms = -ELAPSE__QUEUE_WALL_MS_MAX - 1;
+    put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+    edge.at_ms++;
+    put(f, edge, ELAPSE__QUEUE_SCHEDULED);
+    edge = job("b");
+    edge.backoff_min_ms = 2;
+    edge.backoff_max_ms = 1;
+    put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+    edge = job("b");
+    edge.tube = text("");
+    put(f, edge, ELAPSE__QUEUE_ARGUMENT);
+}
+
+static void the_longest_of_everything_fits_into_one_record(void **state)
+{
+    struct fixture *f = *state;
+    static char many[1024];
+    memset(many, 'x', sizeof many);
+    struct elapse__queue_put longest = job("body");
+    char cron[ELAPSE__QUEUE_CRON_BYTES_MAX + 1];
+    memset(cron, ' ', sizeof cron);
+    for (size_t i = 0; i < 9; i += 2)
+        cron[i] = '*';
+    longest.tube = (struct elapse__queue_text){many, ELAPSE__QUEUE_TUBE_BYTES_MAX};
+    longest.key = longest.tag = longest.token =
+        (struct elapse__queue_text){many, ELAPSE__QUEUE_KEY_BYTES_MAX};
+    longest.when = ELAPSE__QUEUE_CRON;
+    longest.cron = (struct elapse__queue_text){cron, ELAPSE__QUEUE_CRON_BYTES_MAX};
+    longest.expire_ms = longest.backoff_min_ms = longest.backoff_max_ms = 5;
+    longest.retry = 3;
+    uint64_t id = put(f, longest, ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed;
+    assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
+                     ELAPSE__QUEUE_OK);
+    assert_true(log_clean(&f->log, f->queue, f->now, 1));
+    ok(f);
+    assert_in_range(f->log.records[f->log.count - 1].record.fields_size, 1850, 2016);
+}
+
+static void ids_of_a_partition_end_below_two_to_the_fifty_third(void **state)
+{
+    struct fixture *f = *state;
+    elapse__queue_used_id(f->queue, ELAPSE__QUEUE_ID_MAX - 1);
+    assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), ELAPSE__QUEUE_ID_MAX);
+    put(f, job("b"), ELAPSE__QUEUE_LIMIT);
+    restart(f, 0);
+    put(f, job("b"), ELAPSE__QUEUE_LIMIT);
+}
+
+static void ids_carry_the_partition(void **state)
+{
+    struct fixture *f = *state;
+    f->options.partitions = 8;
+    f->options.partition = 3;
+    restart(f, 0);
+    assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), 11);
+    assert_int_equal(put(f, job("b"), ELAPSE__QUEUE_SCHEDULED), 19);
+    f->options.partition = 8;
+    assert_null(elapse__queue_new(&f->options));
+    f->options.partition = 3;
+}
+
+static void jobs_tubes_and_bodies_have_limits(void **state)
+{
+    struct fixture *f = *state;
+    f->options.jobs_max = 2;
+    f->options.tubes_max = 1;
+    f->options.body_bytes_max = 3;
+    restart(f, 0);
+    put(f, job("1234"), ELAPSE__QUEUE_ARGUMENT);
+    put(f, keyed("k", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_ARGUMENT);
+    struct elapse__queue_put other = job("123");
+    put(f, other, ELAPSE__QUEUE_SCHEDULED);
+    other.tube = text("u");
+    put(f, other, ELAPSE__QUEUE_LIMIT);
+    other = keyed("k", ELAPSE__QUEUE_REPLACE);
+    other.body = text("1");
+    put(f, other, ELAPSE__QUEUE_SCHEDULED);
+    put(f, other, ELAPSE__QUEUE_REPLACED); /* as many jobs as before */
+    put(f, job("1"), ELAPSE__QUEUE_LIMIT);
+}
+
+static void a_sink_that_refuses_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed;
+    uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
+    struct elapse__queue_put with_all = keyed("k2", ELAPSE__QUEUE_REPLACE);
+    with_all.token = text("token");
+    with_all.expire_ms = 5;
+    f->log.refusals = 6;
+    put(f, with_all, ELAPSE__QUEUE_REFUSED);
+    put(f, keyed("k", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(elapse__queue_nack(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result, ELAPSE__QUEUE_REFUSED);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(elapse__queue_tokens(f->queue), 0);
+    put(f, with_all, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result, ELAPSE__QUEUE_OK);
+}
+
+/* ---- clocks ---- */
+
+static void a_delay_does_not_follow_the_wall_clock(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 5000;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    f->now.wall_ms += 1000000;
+    while (elapse__queue_turn(f->queue, f->now).more)
+        ;
+    nothing_ready(f);
+    f->now.wall_ms -= 5000000;
+    f->now.boot_ms += 5000;
+    assert_int_equal(elapse__queue_turn(f->queue, f->now).ready, 1);
+    f->now.wall_ms += 4000000 + 5000; /* for the comparison with a replay */
+}
+
+static void a_time_follows_the_wall_clock_set_back_and_forward(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put at = job("b");
+    at.when = ELAPSE__QUEUE_AT;
+    at.at_ms = f->now.wall_ms + 5000;
+    uint64_t id = put(f, at, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 3000);
+    f->now.wall_ms -= 100000;
+    /* Due by the time of the wheel, but not by the clock. */
+    at.at_ms = f->now.wall_ms + 50;
+    uint64_t soon = put(f, at, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 49);
+    nothing_ready(f);
+    pass(f, 1);
+    struct elapse__queue_handed handed = take(f);
+    assert_int_equal(handed.id, soon);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    pass(f, 101949);
+    nothing_ready(f);
+    f->now.wall_ms += 1;
+    pass(f, 0);
+    assert_int_equal(take(f).id, id);
+}
+
+static void a_wall_clock_set_back_moves_a_thousand_timers_a_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put at = job("b");
+    at.when = ELAPSE__QUEUE_AT;
+    for (int i = 0; i < 2500; i++) {
+        at.at_ms = f->now.wall_ms + 5000 + i;
+        (void)elapse__queue_put(f->queue, f->now, &at);
+    }
+    pass(f, 4000);
+    f->now.wall_ms -= 50000;
+    unsigned turns = 1;
+    for (; elapse__queue_turn(f->queue, f->now).more; turns++) {
+        assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, f->now.boot_ms);
+        if (turns == 2)
+            (void)elapse__queue_cancel_id(f->queue, f->now, 1000);
+    }
+    assert_in_range(turns, 6, 8);
+    assert_int_equal(elapse__queue_next_due(f->queue).wall_ms, f->now.wall_ms + 51000);
+    assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, UINT64_MAX);
+    pass(f, 51000);
+    assert_int_equal(elapse__queue_statistics(f->queue).ready, 1);
+}
+
+static void a_delay_goes_by_the_wall_clock_across_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 5000;
+    uint64_t id = put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 1000);
+    restart(f, 3000);
+    assert_int_equal(look(f, id).left_ms, 1000);
+    restart(f, 999);
+    nothing_ready(f);
+    restart(f, 1);
+    assert_int_equal(take(f).id, id);
+}
+
+static void one_turn_makes_at_most_a_thousand_jobs_ready(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1;
+    for (int i = 0; i < 2001; i++)
+        (void)elapse__queue_put(f->queue, f->now, &later);
+    f->now.boot_ms += 1;
+    f->now.wall_ms += 1;
+    static const uint32_t expected[] = {1000, 1000, 1};
+    for (size_t i = 0; i < 3; i++) {
+        struct elapse__queue_turned turned = elapse__queue_turn(f->queue, f->now);
+        assert_int_equal(turned.ready, expected[i]);
+        assert_int_equal(turned.more, i < 2);
+    }
+}
+
+/* ---- expire ---- */
+
+static void a_job_that_nobody_takes_in_time_is_dropped(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put expiring = job("b");
+    expiring.delay_ms = 1000;
+    expiring.expire_ms = 500;
+    uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 1499);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+    pass(f, 1);
+    assert_false(exists(f, id));
+    assert_int_equal(elapse__queue_statistics(f->queue).expired, 1);
+    restart(f, 0);
+    assert_false(exists(f, id));
+}
+
+static void expire_ends_with_the_first_hand_out(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put expiring = job("b");
+    expiring.expire_ms = 500;
+    uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
+    take(f);
+    pass(f, 10000);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+    restart(f, 10000);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+}
+
+static void a_job_that_expired_while_the_process_was_down_is_not_handed_out(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put expiring = job("b");
+    expiring.delay_ms = 1000;
+    expiring.expire_ms = 500;
+    uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
+    restart(f, 1500);
+    assert_false(exists(f, id));
+}
+
+static void reserve_drops_what_has_expired_before_the_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put expiring = job("b");
+    expiring.expire_ms = 500;
+    put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
+    f->now.boot_ms += 500;
+    f->now.wall_ms += 500;
+    nothing_ready(f);
+    assert_int_equal(elapse__queue_jobs(f->queue), 0);
+    assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, UINT64_MAX);
+}
+
+static void an_undone_hand_out_does_not_end_expire(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put expiring = job("b");
+    expiring.expire_ms = 500;
+    uint64_t id = put(f, expiring, ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed;
+    (void)elapse__queue_reserve_id(f->queue, f->now, id, NULL, false, &handed);
+    (void)elapse__queue_lease_undo(f->queue, f->now, holder(&handed));
+    pass(f, 500);
+    assert_false(exists(f, id));
+}
+
+/* ---- recurrence ---- */
+
+static void an_acknowledged_occurrence_waits_for_the_next(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put every = job("b");
+    every.when = ELAPSE__QUEUE_EVERY;
+    every.period_ms = 5000;
+    uint64_t id = put(f, every, ELAPSE__QUEUE_SCHEDULED);
+    for (int i = 0; i < 3; i++) {
+        pass(f, 5000);
+        struct elapse__queue_handed handed = take(f);
+        assert_int_equal(handed.id, id);
+        assert_int_equal(handed.attempt, 1);
+        assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result,
+                         ELAPSE__QUEUE_OK);
+        assert_int_equal(look(f, id).left_ms, 5000);
+        restart(f, 0);
+    }
+}
+
+static void missed_occurrences_are_counted_and_reported(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put every = job("b");
+    every.when = ELAPSE__QUEUE_EVERY;
+    every.period_ms = 1000;
+    uint64_t id = put(f, every, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 1000);
+    struct elapse__queue_handed handed = take(f);
+    pass(f, 3500);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    assert_int_equal(look(f, id).left_ms, 500); /* in phase */
+    restart(f, 500);
+    handed = take(f);
+    assert_int_equal(handed.missed, 3);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    pass(f, 1000);
+    assert_int_equal(take(f).missed, 0);
+}
+
+static void a_recurring_job_without_retries_left_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put every = job("b");
+    every.when = ELAPSE__QUEUE_EVERY;
+    every.period_ms = 60000;
+    every.retry = 2;
+    uint64_t id = put(f, every, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 60000);
+    for (int i = 0; i < 2; i++) {
+        struct elapse__queue_handed handed = take(f);
+        assert_int_equal(handed.attempt, i + 1);
+        (void)elapse__queue_nack(f->queue, f->now, holder(&handed));
+    }
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
+    assert_int_equal(look(f, id).failures, 1);
+    pass(f, 60000);
+    assert_int_equal(take(f).attempt, 1);
+}
+
+static void a_recurring_job_that_expires_goes_on(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put every = job("b");
+    every.when = ELAPSE__QUEUE_EVERY;
+    every.period_ms = 1000;
+    every.expire_ms = 100;
+    uint64_t id = put(f, every, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 1100);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
+    pass(f, 900);
+    assert_int_equal(take(f).missed, 1);
+}
+
+static void cron_names_the_occurrences(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put cron = job("b");
+    cron.when = ELAPSE__QUEUE_CRON;
+    cron.cron = text("0 9 * * *");
+    f->now.wall_ms = INT64_C(19675) * 86400000; /* a midnight */
+    uint64_t id = put(f, cron, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(look(f, id).left_ms, 9 * 3600000);
+    pass(f, 9 * 3600000);
+    struct elapse__queue_handed handed = take(f);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    assert_int_equal(look(f, id).left_ms, 24 * 3600000);
+    cron.cron = text("0 25 * * *");
+    put(f, cron, ELAPSE__QUEUE_ARGUMENT);
+    cron.cron = text("0 9 * * *");
+    cron.zone = text("Nowhere/Nothing");
+    put(f, cron, ELAPSE__QUEUE_ARGUMENT);
+    cron.zone = text("utc");
+    put(f, cron, ELAPSE__QUEUE_SCHEDULED);
+}
+
+static bool any_zone(void *context, const char *name, const struct elapse_time_zone **zone)
+{
+    (void)name;
+    *zone = context;
+    return elapse_time_zone_find("UTC", zone) == ELAPSE_OK;
+}
+
+static void a_job_whose_zone_is_lost_is_buried_with_the_reason(void **state)
+{
+    struct fixture *f = *state;
+    f->options.find_zone = any_zone;
+    restart(f, 0);
+    struct elapse__queue_put cron = job("b");
+    cron.when = ELAPSE__QUEUE_CRON;
+    cron.cron = text("* * * * *");
+    cron.zone = text("Some/Where");
+    uint64_t id = put(f, cron, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
+    /* The zone is gone at the next start, and back at the one after it. */
+    elapse__queue_free(f->queue);
+    f->options.find_zone = NULL;
+    f->log.records[0].live = 0;
+    f->queue = elapse__queue_new(&f->options);
+    assert_int_equal(log_replay(&f->log, f->queue), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, ++f->life), ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
+    assert_string_equal(look(f, id).reason, "its time zone or expression cannot be read");
+    assert_true(log_clean(&f->log, f->queue, f->now, 1));
+    ok(f);
+    f->options.find_zone = any_zone;
+    elapse__queue_free(f->queue);
+    f->log.records[1].live = 0;
+    f->queue = elapse__queue_new(&f->options);
+    assert_int_equal(log_replay(&f->log, f->queue), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, ++f->life), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    struct elapse__queue_handed handed = take(f);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_DELAYED);
+}
+
+/* ---- tokens ---- */
+
+static void a_token_stands_for_its_job_for_ten_minutes(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put once = job("b");
+    once.token = text("order 7");
+    uint64_t id = put(f, once, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(put(f, once, ELAPSE__QUEUE_KNOWN), id);
+    struct elapse__queue_handed handed = take(f);
+    (void)elapse__queue_ack(f->queue, f->now, holder(&handed));
+    pass(f, 300000);
+    restart(f, 299999);
+    assert_int_equal(put(f, once, ELAPSE__QUEUE_KNOWN), id);
+    pass(f, 2001); /* whole seconds, rounded up on both sides of the restart */
+    assert_int_equal(elapse__queue_tokens(f->queue), 0);
+    assert_true(put(f, once, ELAPSE__QUEUE_SCHEDULED) > id);
+}
+
+static void a_token_survives_cleaning(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put once = job("b");
+    once.token = text("order 7");
+    uint64_t id = put(f, once, ELAPSE__QUEUE_SCHEDULED);
+    (void)elapse__queue_cancel_id(f->queue, f->now, id);
+    assert_true(log_clean(&f->log, f->queue, f->now, f->log.count));
+    assert_int_equal(log_records(&f->log, ELAPSE__RECORD_TOKEN), 1);
+    assert_int_equal(log_records(&f->log, ELAPSE__RECORD_PUT), 0);
+    restart(f, 0);
+    assert_int_equal(put(f, once, ELAPSE__QUEUE_KNOWN), id);
+    pass(f, 601001);
+    assert_true(log_clean(&f->log, f->queue, f->now, f->log.count - f->log.tail));
+    assert_int_equal(log_records(&f->log, ELAPSE__RECORD_TOKEN), 0);
+}
+
+static void a_put_with_a_token_is_refused_when_there_are_too_many(void **state)
+{
+    struct fixture *f = *state;
+    f->options.tokens_max = 2;
+    restart(f, 0);
+    struct elapse__queue_put once = job("b");
+    once.token = text("1");
+    put(f, once, ELAPSE__QUEUE_SCHEDULED);
+    once.token = text("2");
+    put(f, once, ELAPSE__QUEUE_SCHEDULED);
+    once.token = text("3");
+    put(f, once, ELAPSE__QUEUE_TOKENS_FULL);
+    once.token = text("1");
+    put(f, once, ELAPSE__QUEUE_KNOWN);
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    f->now.boot_ms += 601000;
+    f->now.wall_ms += 601000;
+    once.token = text("3");
+    put(f, once, ELAPSE__QUEUE_SCHEDULED);
+}
+
+/* ---- order, kick, list, tubes ---- */
+
+static void jobs_are_handed_out_by_priority_and_then_by_id(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put first = job("b");
+    uint64_t ids[50];
+    for (uint32_t i = 0; i < 50; i++) {
+        first.priority = (i * 7) % 5;
+        first.tube = i % 2 == 0 ? text("t") : text("u");
+        ids[i] = elapse__queue_put(f->queue, f->now, &first).id;
+    }
+    struct elapse__queue_text tubes[] = {text("none"), text("u"), text("t")};
+    struct elapse__queue_reserve reserve = {.tubes = tubes, .tube_count = 3, .count = 50};
+    struct elapse__queue_handed handed[50];
+    uint32_t count = 0;
+    (void)elapse__queue_reserve(f->queue, f->now, &reserve, handed, &count);
+    assert_int_equal(count, 50);
+    for (uint32_t i = 1; i < 50; i++)
+        assert_true(
+            handed[i - 1].priority < handed[i].priority ||
+            (handed[i - 1].priority == handed[i].priority && handed[i - 1].id < handed[i].id));
+    (void)ids;
+}
+
+static void kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t buried[3];
+    for (int i = 0; i < 3; i++) {
+        buried[i] = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+        struct elapse__queue_handed handed = take(f);
+        (void)elapse__queue_bury(f->queue, f->now, holder(&handed), NULL);
+    }
+    struct elapse__queue_put later = job("b");
+    for (int i = 0; i < 2500; i++) {
+        later.delay_ms = 1000000 - (uint64_t)i * 100;
+        (void)elapse__queue_put(f->queue, f->now, &later);
+    }
+    static struct elapse__queue_kick kick;
+    kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 2};
+    assert_int_equal(elapse__queue_kick(f->queue, f->now, &kick), ELAPSE__QUEUE_OK);
+    assert_int_equal(kick.kicked, 2);
+    assert_int_equal(state_of(f, buried[0]), ELAPSE__QUEUE_READY);
+    assert_int_equal(state_of(f, buried[1]), ELAPSE__QUEUE_READY);
+    assert_int_equal(state_of(f, buried[2]), ELAPSE__QUEUE_BURIED);
+    kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 10};
+    while (elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT)
+        ;
+    assert_int_equal(kick.kicked, 1); /* only buried ones while there are any */
+    kick = (struct elapse__queue_kick){.tube = text("t"), .wanted = 1200};
+    unsigned slices = 1;
+    for (; elapse__queue_kick(f->queue, f->now, &kick) == ELAPSE__QUEUE_KEPT; slices++)
+        ;
+    assert_true(slices >= 6);
+    assert_int_equal(kick.kicked, 1200);
+    struct elapse__queue_soonest soonest = {.tube = text("t")};
+    while (!elapse__queue_peek_delayed(f->queue, f->now, &soonest, 100))
+        ;
+    assert_int_equal(look(f, soonest.id).left_ms, 1000000 - 1299 * 100);
+}
+
+static void list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put tagged = job("b");
+    for (int i = 0; i < 300; i++) {
+        tagged.tag = i % 3 == 0 ? text("red") : text("blue");
+        tagged.delay_ms = (uint64_t)i;
+        (void)elapse__queue_put(f->queue, f->now, &tagged);
+    }
+    struct elapse__queue_filter red = {.tube = text("t"), .tag = text("red")};
+    struct elapse__queue_view views[7];
+    static bool shown[301];
+    memset(shown, 0, sizeof shown);
+    uint32_t cursor = 0;
+    unsigned total = 0;
+    do {
+        uint32_t count = elapse__queue_list(f->queue, f->now, &red, &cursor, 20, views, 7);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_false(shown[views[i].id]);
+            shown[views[i].id] = true;
+            total++;
+        }
+        (void)elapse__queue_put(f->queue, f->now, &tagged);
+        (void)elapse__queue_cancel_id(f->queue, f->now, 2 + total);
+    } while (cursor != 0);
+    for (uint64_t id = 1; id <= 300; id += 3)
+        assert_true(shown[id] || !exists(f, id));
+    uint64_t removed = 0;
+    uint64_t running = 0;
+    uint64_t before = elapse__queue_jobs(f->queue);
+    do
+        (void)elapse__queue_cancel_all(f->queue, f->now, &red, &cursor, 20, &removed, &running);
+    while (cursor != 0);
+    assert_int_equal(elapse__queue_jobs(f->queue), before - removed);
+    assert_int_equal(elapse__queue_list(f->queue, f->now, &red, &cursor, 10000, views, 7), 0);
+    ok(f);
+}
+
+static void a_paused_tube_hands_nothing_out(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("x"), 1), ELAPSE__QUEUE_GONE);
+    nothing_ready(f);
+    assert_int_equal(elapse__queue_next_due(f->queue).boot_ms, f->now.boot_ms + 5000);
+    struct elapse__queue_statistics statistics;
+    pass(f, 4999);
+    (void)elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics);
+    assert_int_equal(statistics.pause_ms, 5000);
+    assert_int_equal(statistics.pause_left_ms, 1);
+    nothing_ready(f);
+    pass(f, 1);
+    take(f);
+}
+
+static void a_tube_lasts_as_long_as_its_jobs_or_holds(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t cursor = 0;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 1);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 0);
+    (void)elapse__queue_cancel_id(f->queue, f->now, id);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 0);
+    assert_int_equal(elapse__queue_tube_hold(f->queue, text("t")), ELAPSE__QUEUE_OK);
+    id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    (void)elapse__queue_cancel_id(f->queue, f->now, id);
+    struct elapse__queue_statistics statistics;
+    assert_int_equal(elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics),
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(statistics.total_jobs, 1);
+    assert_int_equal(statistics.cancelled, 1);
+    elapse__queue_tube_drop(f->queue, text("t"));
+    assert_int_equal(elapse__queue_tube_statistics(f->queue, f->now, text("t"), &statistics),
+                     ELAPSE__QUEUE_GONE);
+}
+
+/* ---- cleaning ---- */
+
+static void cleaning_keeps_jobs_as_they_are(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed;
+    uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
+    pass(f, 4000);
+    uint64_t dead = put(f, job("dead"), ELAPSE__QUEUE_SCHEDULED);
+    (void)elapse__queue_cancel_id(f->queue, f->now, dead);
+    assert_true(log_clean(&f->log, f->queue, f->now, f->log.count));
+    ok(f);
+    assert_int_equal(log_records(&f->log, ELAPSE__RECORD_PUT), 1);
+    restart(f, 0);
+    assert_int_equal(look(f, id).left_ms, 6000);
+    put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_KEY_TAKEN);
+    f->log.refusals = 1;
+    assert_false(log_clean(&f->log, f->queue, f->now, 1));
+    struct elapse__queue_text body = log_body(&f->log, look(f, id).position);
+    assert_int_equal(body.size, 4);
+    assert_memory_equal(body.bytes, "body", 4);
+}
+
+static void records_that_no_queue_writes_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue *other = elapse__queue_new(&f->options);
+    struct elapse__record record = f->log.records[0].record;
+    uint16_t size = record.fields_size;
+    for (record.fields_size = 0; record.fields_size < size; record.fields_size++)
+        assert_int_equal(elapse__queue_replay(other, 8, &record), ELAPSE__QUEUE_ARGUMENT);
+    assert_int_equal(elapse__queue_replay(other, 9, &record), ELAPSE__QUEUE_ARGUMENT);
+    assert_int_equal(elapse__queue_replay(other, 0, &record), ELAPSE__QUEUE_ARGUMENT);
+    assert_int_equal(elapse__queue_replay(other, ELAPSE__QUEUE_POSITION_MAX + 8, &record),
+                     ELAPSE__QUEUE_ARGUMENT);
+    record.type = ELAPSE__RECORD_SEAL;
+    assert_int_equal(elapse__queue_replay(other, 8, &record), ELAPSE__QUEUE_ARGUMENT);
+    assert_int_equal(elapse__queue_jobs(other), 0);
+    elapse__queue_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_argument_is_refused_beyond_its_limit),
+        TEST(the_longest_of_everything_fits_into_one_record),
+        TEST(ids_of_a_partition_end_below_two_to_the_fifty_third),
+        TEST(ids_carry_the_partition),
+        TEST(jobs_tubes_and_bodies_have_limits),
+        TEST(a_sink_that_refuses_changes_nothing),
+        TEST(a_delay_does_not_follow_the_wall_clock),
+        TEST(a_time_follows_the_wall_clock_set_back_and_forward),
+        TEST(a_wall_clock_set_back_moves_a_thousand_timers_a_turn),
+        TEST(a_delay_goes_by_the_wall_clock_across_a_restart),
+        TEST(one_turn_makes_at_most_a_thousand_jobs_ready),
+        TEST(a_job_that_nobody_takes_in_time_is_dropped),
+        TEST(expire_ends_with_the_first_hand_out),
+        TEST(a_job_that_expired_while_the_process_was_down_is_not_handed_out),
+        TEST(reserve_drops_what_has_expired_before_the_turn),
+        TEST(an_undone_hand_out_does_not_end_expire),
+        TEST(an_acknowledged_occurrence_waits_for_the_next),
+        TEST(missed_occurrences_are_counted_and_reported),
+        TEST(a_recurring_job_without_retries_left_goes_on),
+        TEST(a_recurring_job_that_expires_goes_on),
+        TEST(cron_names_the_occurrences),
+        TEST(a_job_whose_zone_is_lost_is_buried_with_the_reason),
+        TEST(a_token_stands_for_its_job_for_ten_minutes),
+        TEST(a_token_survives_cleaning),
+        TEST(a_put_with_a_token_is_refused_when_there_are_too_many),
+        TEST(jobs_are_handed_out_by_priority_and_then_by_id),
+        TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed),
+        TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag),
+        TEST(a_paused_tube_hands_nothing_out),
+        TEST(a_tube_lasts_as_long_as_its_jobs_or_holds),
+        TEST(cleaning_keeps_jobs_as_they_are),
+        TEST(records_that_no_queue_writes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

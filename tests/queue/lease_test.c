@@ -1,0 +1,520 @@
+/*
+ * Every transition of a lease.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+
+static enum elapse__queue_result ack(struct fixture *f, const struct elapse__queue_handed *handed)
+{
+    enum elapse__queue_result result = elapse__queue_ack(f->queue, f->now, holder(handed)).result;
+    ok(f);
+    return result;
+}
+
+static enum elapse__queue_result nack(struct fixture *f, const struct elapse__queue_handed *handed)
+{
+    enum elapse__queue_result result = elapse__queue_nack(f->queue, f->now, holder(handed)).result;
+    ok(f);
+    return result;
+}
+
+static void ack_ends_the_job(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    assert_int_equal(handed.id, id);
+    assert_int_equal(handed.attempt, 1);
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_false(exists(f, id));
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
+}
+
+static void nack_without_back_off_is_ready_again(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed first = take(f);
+    assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
+    struct elapse__queue_handed second = take(f);
+    assert_int_equal(second.id, first.id);
+    assert_int_equal(second.attempt, 2);
+    assert_true(second.lease.number > first.lease.number);
+    assert_int_equal(ack(f, &first), ELAPSE__QUEUE_GONE);
+    assert_int_equal(ack(f, &second), ELAPSE__QUEUE_OK);
+}
+
+static void nack_with_a_delay_waits_for_it(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2000).result,
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(look(f, id).left_ms, 2000);
+    pass(f, 1999);
+    nothing_ready(f);
+    pass(f, 1);
+    assert_int_equal(take(f).attempt, 2);
+}
+
+static void a_lease_ends_exactly_with_its_ttr(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    pass(f, 9999);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
+    pass(f, 1);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+    assert_int_equal(look(f, id).timeouts, 1);
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
+}
+
+static void an_ack_after_ttr_and_before_the_turn_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    f->now.boot_ms += 10000;
+    f->now.wall_ms += 10000;
+    assert_int_equal(elapse__queue_ack(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_GONE);
+    pass(f, 0);
+    assert_int_equal(take(f).attempt, 2);
+}
+
+static void extend_counts_ttr_anew(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    pass(f, 6000);
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(look(f, id).left_ms, 10000);
+    restart(f, 9999);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_RESERVED);
+    pass(f, 1);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+}
+
+static void bury_waits_for_a_kick(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    uint32_t priority = 3;
+    assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&handed), &priority).result,
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
+    assert_int_equal(look(f, id).priority, 3);
+    assert_string_equal(look(f, id).reason, "a worker buried it");
+    restart(f, 100000);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
+    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_int_equal(take(f).id, id);
+}
+
+static void cancel_of_a_job_that_waits_removes_it(void **state)
+{
+    static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
+                                                      ELAPSE__QUEUE_BURIED};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t id = job_in(f, states[i], NULL);
+        struct elapse__queue_answer answer =
+            elapse__queue_cancel_key(f->queue, f->now, text("t"), text("k"));
+        assert_int_equal(answer.result, ELAPSE__QUEUE_REMOVED);
+        assert_int_equal(answer.id, id);
+        assert_false(exists(f, id));
+        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, id).result, ELAPSE__QUEUE_GONE);
+        restart(f, 0);
+        assert_false(exists(f, id));
+    }
+}
+
+/* Takes a job and cancels it. */
+static struct elapse__queue_handed shadow(struct fixture *f)
+{
+    struct elapse__queue_handed handed;
+    job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
+                     ELAPSE__QUEUE_RUNNING);
+    assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_SHADOW);
+    assert_int_equal(elapse__queue_jobs(f->queue), 0);
+    ok(f);
+    return handed;
+}
+
+static void cancel_of_a_reserved_job_says_running_twice(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed = shadow(f);
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
+                     ELAPSE__QUEUE_RUNNING);
+    assert_int_equal(elapse__queue_cancel_key(f->queue, f->now, text("t"), text("k")).result,
+                     ELAPSE__QUEUE_RUNNING);
+    put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
+    restart(f, 0);
+    assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, handed.id).result,
+                     ELAPSE__QUEUE_GONE);
+}
+
+static void ack_of_a_shadow_is_ok(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed = shadow(f);
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_false(exists(f, handed.id));
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_GONE);
+}
+
+static void nack_of_a_shadow_ends_it(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed = shadow(f);
+    assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_CANCELLED);
+    assert_false(exists(f, handed.id));
+}
+
+static void bury_of_a_shadow_ends_it(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed = shadow(f);
+    assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&handed), NULL).result,
+                     ELAPSE__QUEUE_CANCELLED);
+    assert_false(exists(f, handed.id));
+}
+
+static void extend_of_a_shadow_says_cancelled_and_changes_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_handed handed = shadow(f);
+    pass(f, 9999);
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_CANCELLED);
+    assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_SHADOW);
+    pass(f, 1);
+    assert_false(exists(f, handed.id));
+}
+
+static void a_shadow_is_never_handed_out_again(void **state)
+{
+    struct fixture *f = *state;
+    shadow(f);
+    pass(f, 100000);
+    nothing_ready(f);
+    restart(f, 0);
+    nothing_ready(f);
+}
+
+static void a_lease_survives_a_restart_and_its_name_counts(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    restart(f, 4000);
+    nothing_ready(f);
+    assert_int_equal(look(f, handed.id).left_ms, 6000);
+    assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_false(exists(f, handed.id));
+}
+
+static void the_name_of_a_lease_never_repeats(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed old = take(f);
+    restart(f, 20000);
+    struct elapse__queue_handed next = take(f);
+    assert_int_equal(next.id, old.id);
+    assert_int_equal(next.lease.number, old.lease.number); /* only the life differs */
+    assert_true(next.lease.life > old.lease.life);
+    assert_int_equal(ack(f, &old), ELAPSE__QUEUE_GONE);
+    assert_int_equal(ack(f, &next), ELAPSE__QUEUE_OK);
+}
+
+static void a_life_that_has_been_is_refused(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    take(f);
+    struct elapse__queue *next = elapse__queue_new(&f->options);
+    struct log copy = f->log;
+    int64_t live = f->log.records[0].live;
+    assert_int_equal(log_replay(&copy, next), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_replay_done(next, f->now, f->life), ELAPSE__QUEUE_ARGUMENT);
+    assert_int_equal(elapse__queue_replay_done(next, f->now, f->life + 1), ELAPSE__QUEUE_OK);
+    f->log.records[0].live = live;
+    elapse__queue_free(next);
+}
+
+static void a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take(f);
+    restart(f, 10000);
+    handed = take(f);
+    assert_int_equal(handed.attempt, 1);
+    restart(f, 0);
+    assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_OK);
+    assert_int_equal(take(f).attempt, 2);
+}
+
+static struct elapse__queue_handed take_for(struct fixture *f, bool begin)
+{
+    struct elapse__queue_text tube = text("t");
+    struct elapse__queue_reserve reserve = {
+        .tubes = &tube, .tube_count = 1, .count = 1, .begin = begin, .connection = &f->connection};
+    struct elapse__queue_handed handed = {0};
+    uint32_t count = 0;
+    (void)elapse__queue_reserve(f->queue, f->now, &reserve, &handed, &count);
+    assert_int_equal(count, 1);
+    ok(f);
+    return handed;
+}
+
+static void ttr_runs_from_the_reply(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take_for(f, false);
+    pass(f, 50000);
+    assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
+                     ELAPSE__QUEUE_OK);
+    pass(f, 9999);
+    assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
+                     ELAPSE__QUEUE_OK);
+    pass(f, 1);
+    assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_READY);
+}
+
+static void a_hand_out_that_could_not_leave_is_undone(void **state)
+{
+    struct fixture *f = *state;
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take_for(f, false);
+    assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&handed)).result,
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(look(f, handed.id).reserves, 0);
+    struct elapse__queue_handed next = take(f);
+    assert_int_equal(next.attempt, 1);
+    assert_int_equal(elapse__queue_lease_undo(f->queue, f->now, holder(&next)).result,
+                     ELAPSE__QUEUE_GONE);
+}
+
+static void a_lease_that_cannot_be_undone_ends_with_its_ttr(void **state)
+{
+    struct fixture *f = *state;
+    for (int damaged = 0; damaged < 2; damaged++) {
+        put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+        struct elapse__queue_handed handed = take_for(f, false);
+        f->log.refusals = 1;
+        struct elapse__queue_answer answer =
+            damaged ? elapse__queue_bury_damaged(f->queue, f->now, handed.id)
+                    : elapse__queue_lease_undo(f->queue, f->now, holder(&handed));
+        assert_int_equal(answer.result, ELAPSE__QUEUE_REFUSED);
+        assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_RESERVED);
+        pass(f, 10000);
+        assert_int_equal(state_of(f, handed.id), ELAPSE__QUEUE_READY);
+        struct elapse__queue_handed again = take(f);
+        assert_int_equal(ack(f, &again), ELAPSE__QUEUE_OK);
+    }
+}
+
+static void a_damaged_body_is_lost_when_its_record_is_copied(void **state)
+{
+    struct fixture *f = *state;
+    for (int copies = 0; copies < 2; copies++) {
+        if (copies == 0)
+            put(f, job("body"), ELAPSE__QUEUE_SCHEDULED);
+        struct log_record *record = &f->log.records[f->log.tail];
+        free((void *)(uintptr_t)record->record.body);
+        record->record.body = NULL;
+        assert_true(log_clean(&f->log, f->queue, f->now, 1));
+        record = &f->log.records[f->log.count - 1];
+        assert_int_equal(record->record.type, ELAPSE__RECORD_PUT);
+        assert_int_equal(record->record.body_size, 0);
+        assert_int_equal(record->record.flags, ELAPSE__RECORD_BODY_LOST);
+        ok(f);
+    }
+}
+
+static void a_closed_connection_gives_its_jobs_back(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++)
+        put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed begun = take_for(f, true);
+    struct elapse__queue_handed not_begun = take_for(f, false);
+    struct elapse__queue_handed other = take(f);
+    assert_false(elapse__queue_connection_close(f->queue, f->now, &f->connection, 1));
+    assert_true(elapse__queue_connection_close(f->queue, f->now, &f->connection, 1));
+    assert_int_equal(state_of(f, begun.id), ELAPSE__QUEUE_READY);
+    assert_int_equal(look(f, begun.id).attempts, 1);
+    assert_int_equal(state_of(f, not_begun.id), ELAPSE__QUEUE_READY);
+    assert_int_equal(look(f, not_begun.id).attempts, 0);
+    assert_int_equal(state_of(f, other.id), ELAPSE__QUEUE_RESERVED);
+}
+
+static void a_connection_holds_its_jobs_without_their_names(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_connection stranger;
+    elapse__queue_connection_init(&stranger);
+    put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
+    struct elapse__queue_handed handed = take_for(f, true);
+    struct elapse__queue_holder mine = {.id = handed.id, .connection = &f->connection};
+    struct elapse__queue_holder theirs = {.id = handed.id, .connection = &stranger};
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, theirs).result, ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_extend(f->queue, f->now, mine).result, ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_delete(f->queue, f->now, handed.id, &stranger).result,
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_release(f->queue, f->now, mine, 7, 0).result, ELAPSE__QUEUE_OK);
+    assert_int_equal(look(f, handed.id).priority, 7);
+    assert_int_equal(look(f, handed.id).releases, 1);
+    assert_int_equal(elapse__queue_delete(f->queue, f->now, handed.id, &stranger).result,
+                     ELAPSE__QUEUE_OK);
+    assert_false(exists(f, handed.id));
+}
+
+static void retries_back_off_and_end_among_the_buried(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put retried = job("b");
+    retried.retry = 4;
+    retried.backoff_min_ms = 1000;
+    retried.backoff_max_ms = 5000;
+    uint64_t id = put(f, retried, ELAPSE__QUEUE_SCHEDULED);
+    static const uint64_t least[] = {1000, 2000, 2500};
+    static const uint64_t most[] = {2000, 4000, 5000};
+    for (size_t i = 0; i < 3; i++) {
+        struct elapse__queue_handed handed = take(f);
+        assert_int_equal(nack(f, &handed), ELAPSE__QUEUE_OK);
+        uint64_t wait_ms = look(f, id).left_ms;
+        assert_in_range(wait_ms, least[i], most[i]);
+        pass(f, wait_ms);
+    }
+    take(f);
+    pass(f, 10000); /* the end of a lease counts as well */
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
+    assert_string_equal(look(f, id).reason, "no retry was left");
+    assert_int_equal(elapse__queue_kick_id(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_int_equal(take(f).attempt, 1);
+}
+
+static void the_jitter_of_retries_spreads_them(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put retried = job("b");
+    retried.backoff_min_ms = 100000;
+    retried.backoff_max_ms = 1000000;
+    uint64_t sum = 0;
+    for (int i = 0; i < 32; i++) {
+        uint64_t id = put(f, retried, ELAPSE__QUEUE_SCHEDULED);
+        struct elapse__queue_handed handed = take(f);
+        (void)elapse__queue_nack(f->queue, f->now, holder(&handed));
+        assert_in_range(look(f, id).left_ms, 100000, 200000);
+        sum += look(f, id).left_ms - 100000;
+    }
+    assert_in_range(sum / 32, 25000, 75000);
+}
+
+static void reschedule_says_running_of_a_job_that_a_worker_has(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_time later = {.when = ELAPSE__QUEUE_IN, .delay_ms = 9000};
+    struct elapse__queue_handed handed;
+    job_in(f, ELAPSE__QUEUE_RESERVED, &handed);
+    assert_int_equal(
+        elapse__queue_reschedule_key(f->queue, f->now, text("t"), text("k"), later).result,
+        ELAPSE__QUEUE_RUNNING);
+    (void)elapse__queue_bury(f->queue, f->now, holder(&handed), NULL);
+    assert_int_equal(
+        elapse__queue_reschedule_key(f->queue, f->now, text("t"), text("k"), later).result,
+        ELAPSE__QUEUE_RESCHEDULED);
+    assert_int_equal(look(f, handed.id).left_ms, 9000);
+    later.when = ELAPSE__QUEUE_AT;
+    later.at_ms = f->now.wall_ms + 50;
+    assert_int_equal(elapse__queue_reschedule_id(f->queue, f->now, handed.id, later).result,
+                     ELAPSE__QUEUE_RESCHEDULED);
+    assert_int_equal(elapse__queue_reschedule_id(f->queue, f->now, 999, later).result,
+                     ELAPSE__QUEUE_GONE);
+    later.when = ELAPSE__QUEUE_CRON;
+    assert_int_equal(elapse__queue_reschedule_id(f->queue, f->now, handed.id, later).result,
+                     ELAPSE__QUEUE_ARGUMENT);
+    pass(f, 50);
+    assert_int_equal(take(f).id, handed.id);
+}
+
+static void reserve_by_id_takes_a_job_whatever_its_due_time(void **state)
+{
+    static const enum elapse__queue_state states[] = {ELAPSE__QUEUE_DELAYED, ELAPSE__QUEUE_READY,
+                                                      ELAPSE__QUEUE_BURIED};
+    struct fixture *f = *state;
+    for (size_t i = 0; i < 3; i++) {
+        struct elapse__queue_handed handed;
+        uint64_t id = job_in(f, states[i], NULL);
+        assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
+                         ELAPSE__QUEUE_OK);
+        assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
+                         ELAPSE__QUEUE_RUNNING);
+        assert_int_equal(ack(f, &handed), ELAPSE__QUEUE_OK);
+        assert_int_equal(elapse__queue_reserve_id(f->queue, f->now, id, NULL, true, &handed).result,
+                         ELAPSE__QUEUE_GONE);
+    }
+}
+
+static void a_job_with_a_damaged_body_is_buried(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t id = job_in(f, ELAPSE__QUEUE_RESERVED, NULL);
+    assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, id).result, ELAPSE__QUEUE_OK);
+    assert_string_equal(look(f, id).reason, "its body is damaged");
+    restart(f, 0);
+    assert_string_equal(look(f, id).reason, "its body is damaged");
+    assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, 99).result, ELAPSE__QUEUE_GONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ack_ends_the_job),
+        TEST(nack_without_back_off_is_ready_again),
+        TEST(nack_with_a_delay_waits_for_it),
+        TEST(a_lease_ends_exactly_with_its_ttr),
+        TEST(an_ack_after_ttr_and_before_the_turn_is_gone),
+        TEST(extend_counts_ttr_anew),
+        TEST(bury_waits_for_a_kick),
+        TEST(cancel_of_a_job_that_waits_removes_it),
+        TEST(cancel_of_a_reserved_job_says_running_twice),
+        TEST(ack_of_a_shadow_is_ok),
+        TEST(nack_of_a_shadow_ends_it),
+        TEST(bury_of_a_shadow_ends_it),
+        TEST(extend_of_a_shadow_says_cancelled_and_changes_nothing),
+        TEST(a_shadow_is_never_handed_out_again),
+        TEST(a_lease_survives_a_restart_and_its_name_counts),
+        TEST(the_name_of_a_lease_never_repeats),
+        TEST(a_life_that_has_been_is_refused),
+        TEST(a_lease_of_an_earlier_life_counts_no_attempt_unless_its_worker_speaks),
+        TEST(ttr_runs_from_the_reply),
+        TEST(a_hand_out_that_could_not_leave_is_undone),
+        TEST(a_lease_that_cannot_be_undone_ends_with_its_ttr),
+        TEST(a_damaged_body_is_lost_when_its_record_is_copied),
+        TEST(a_closed_connection_gives_its_jobs_back),
+        TEST(a_connection_holds_its_jobs_without_their_names),
+        TEST(retries_back_off_and_end_among_the_buried),
+        TEST(the_jitter_of_retries_spreads_them),
+        TEST(reschedule_says_running_of_a_job_that_a_worker_has),
+        TEST(reserve_by_id_takes_a_job_whatever_its_due_time),
+        TEST(a_job_with_a_damaged_body_is_buried),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

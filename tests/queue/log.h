@@ -1,0 +1,58 @@
+/*
+ * A log in memory: the sink of a queue in tests. It keeps the records in order, can be replayed
+ * into another queue, can be cleaned from its tail, and counts live bytes.
+ */
+#ifndef ELAPSE_TESTS_QUEUE_LOG_H
+#define ELAPSE_TESTS_QUEUE_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "queue.h"
+
+struct log_record {
+    struct elapse__record record; /* owns fields and body */
+    uint64_t position;
+    int64_t live; /* bytes that count as live */
+    unsigned group;
+};
+
+struct log {
+    struct elapse__record_sink sink; /* first: a cast leads to the log */
+    struct log_record *records;
+    size_t count, room;
+    size_t tail; /* records before this one were cleaned away */
+    uint64_t next_position;
+    unsigned groups;
+    bool in_group;
+    uint64_t group_left; /* bytes that the group may still take */
+    unsigned refusals;   /* how many of the next begins are refused */
+    unsigned begins;
+};
+
+void log_init(struct log *log);
+void log_free(struct log *log);
+
+/* Replays everything from the tail on. Returns the first result that is not OK. */
+enum elapse__queue_result log_replay(const struct log *log, struct elapse__queue *queue);
+
+/* Hands the `records` oldest records to clean, and drops them. Returns false if clean failed; then
+ * the record is still there. */
+bool log_clean(struct log *log, struct elapse__queue *queue, struct elapse__queue_now now,
+               size_t records);
+
+bool log_is_put(const struct log *log, uint64_t position);
+
+/* Live bytes of all jobs whose records were not dropped, and of those that were (which must be 0).
+ * Tokens are left out: when they end depends on the rounding of two clocks. */
+int64_t log_live(const struct log *log);
+int64_t log_live_dropped(const struct log *log);
+
+/* The body of the record at a position; size 0 if there is no such record. */
+struct elapse__queue_text log_body(const struct log *log, uint64_t position);
+
+/* How many records of a type the log has from the tail on. */
+size_t log_records(const struct log *log, enum elapse__record_type type);
+
+#endif

@@ -1,0 +1,302 @@
+/*
+ * Memory: bytes a job, steps of growth, and allocators that fail at each call.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "index.h"
+#include "job.h"
+
+/* An allocator that counts, and that refuses one call. */
+struct counting {
+    size_t bytes;
+    size_t largest; /* of one call */
+    uint64_t calls;
+    uint64_t refused; /* the number of the call that fails, from 1; 0: none */
+};
+
+static void *count_allocate(size_t alignment, size_t bytes, void *context)
+{
+    struct counting *counting = context;
+    if (++counting->calls == counting->refused)
+        return NULL;
+    counting->bytes += bytes;
+    if (bytes > counting->largest)
+        counting->largest = bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void count_release(void *memory, size_t bytes, void *context)
+{
+    struct counting *counting = context;
+    counting->bytes -= bytes;
+    free(memory);
+}
+
+/* A sink that takes everything and keeps nothing. */
+static uint64_t position;
+
+static int take_begin(struct elapse__record_sink *sink, uint64_t bytes,
+                      enum elapse__record_purpose purpose)
+{
+    (void)purpose;
+    (void)sink;
+    (void)bytes;
+    return 0;
+}
+
+static uint64_t take_append(struct elapse__record_sink *sink, const struct elapse__record *record)
+{
+    (void)sink;
+    (void)record;
+    return position += 64;
+}
+
+static uint64_t take_end(struct elapse__record_sink *sink)
+{
+    (void)sink;
+    return position;
+}
+
+static void take_live(struct elapse__record_sink *sink, uint64_t where, int64_t change)
+{
+    (void)sink;
+    (void)where;
+    (void)change;
+}
+
+static struct elapse__record_sink sink_of_nothing = {take_begin, take_append, take_end, take_live};
+
+enum { MANY = 200000 };
+
+/* Puts many jobs, and returns the bytes that each takes, in hundredths. */
+static size_t bytes_a_job(struct elapse__queue_put put_it, bool with_key, uint32_t reserve)
+{
+    struct counting counting = {0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_int_equal(elapse__queue_replay_done(queue, now, 1), ELAPSE__QUEUE_OK);
+    size_t before = counting.bytes;
+    for (uint32_t i = 0; i < MANY; i++) {
+        if (with_key)
+            put_it.key = (struct elapse__queue_text){&i, sizeof i};
+        assert_int_equal(elapse__queue_put(queue, now, &put_it).result, ELAPSE__QUEUE_SCHEDULED);
+    }
+    for (uint32_t i = 0; i < reserve; i++) {
+        struct elapse__queue_handed handed;
+        (void)elapse__queue_reserve_id(queue, now, i + 1, NULL, true, &handed);
+    }
+    size_t bytes = counting.bytes - before;
+    elapse__queue_free(queue);
+    assert_int_equal(counting.bytes, 0);
+    return bytes * 100 / MANY;
+}
+
+static void a_job_takes_no_more_memory_than_promised(void **state)
+{
+    (void)state;
+    struct elapse__queue_put put_it = job("b");
+    size_t ready = bytes_a_job(put_it, false, 0);
+    put_it.delay_ms = 1000000;
+    size_t delayed = bytes_a_job(put_it, false, 0);
+    size_t with_key = bytes_a_job(put_it, true, 0);
+    size_t handed_out = bytes_a_job(put_it, false, MANY);
+    print_message("bytes a job: delayed %.2f, ready %.2f, keyed %.2f, handed out %.2f\n",
+                  (double)delayed / 100, (double)ready / 100, (double)with_key / 100,
+                  (double)handed_out / 100);
+    if (sizeof(void *) != 8)
+        skip();
+    assert_in_range(delayed, 6400, 7200);
+    assert_in_range(ready, 8000, 8800);
+    assert_in_range(with_key, 9600, 10800);
+    assert_in_range(handed_out, 19200, 20200);
+}
+
+static void no_call_allocates_or_moves_much(void **state)
+{
+    (void)state;
+    struct counting counting = {0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    struct elapse__queue_options options = {
+        .memory = &memory, .sink = &sink_of_nothing, .secret = {3, 4}};
+    struct elapse__queue_now now = {1000, 1700000000000};
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_int_equal(elapse__queue_replay_done(queue, now, 1), ELAPSE__QUEUE_OK);
+    struct elapse__queue_put put_it = job("b");
+    counting.largest = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint64_t calls = counting.calls;
+        put_it.key = (struct elapse__queue_text){&i, sizeof i};
+        (void)elapse__queue_put(queue, now, &put_it);
+        assert_true(counting.calls - calls <= 24);
+    }
+    /* A block of entries; no table was ever copied as a whole. */
+    assert_int_equal(counting.largest, sizeof(struct elapse__queue_block));
+    for (uint64_t id = 1; id <= MANY; id++)
+        (void)elapse__queue_cancel_id(queue, now, id);
+    assert_int_equal(elapse__queue_check(queue), 0);
+    elapse__queue_free(queue);
+}
+
+/* ---- the index alone ---- */
+
+static uint32_t links[70000];
+
+static uint32_t *test_link(void *owner, uint32_t item)
+{
+    (void)owner;
+    return &links[item];
+}
+
+static uint64_t test_hash(void *owner, uint32_t item)
+{
+    (void)owner;
+    uint64_t hash = item * UINT64_C(0x9E3779B97F4A7C15);
+    return hash ^ hash >> 31;
+}
+
+static void an_insertion_moves_a_handful_of_links(void **state)
+{
+    static const struct elapse__queue_index_owner calls = {test_link, test_hash};
+    struct elapse_allocator memory = elapse__default_allocator();
+    struct elapse__queue_index index;
+    uint32_t most = 0;
+    (void)state;
+    elapse__queue_index_init(&index, &calls, NULL);
+    assert_true(elapse__queue_index_prepare(&index, &memory));
+    for (uint32_t item = 1; item < 70000; item++) {
+        elapse__queue_index_insert(&index, item, &memory);
+        most = index.moved > most ? index.moved : most;
+    }
+    assert_true(elapse__queue_index_check(&index));
+    assert_in_range(most, 4, 24);
+    most = 0;
+    for (uint32_t item = 1; item < 70000; item++) {
+        assert_int_equal(elapse__queue_index_first(&index, test_hash(NULL, item)) != 0, 1);
+        elapse__queue_index_remove(&index, item, &memory);
+        most = index.moved > most ? index.moved : most;
+        if (item % 10000 == 0)
+            assert_true(elapse__queue_index_check(&index));
+    }
+    assert_in_range(most, 1, 24);
+    assert_int_equal(index.level, 64);
+    elapse__queue_index_free(&index, &memory);
+}
+
+/* ---- no memory ---- */
+
+/* A run of all kinds of commands. Errors are allowed; faults are not. */
+static void run_commands(struct elapse__queue *queue, struct elapse__queue_now now)
+{
+    struct elapse__queue_put with_all = keyed("k", ELAPSE__QUEUE_REPLACE);
+    with_all.tag = text("tag");
+    with_all.token = text("token");
+    with_all.expire_ms = 100;
+    (void)elapse__queue_put(queue, now, &with_all);
+    struct elapse__queue_put every = job("b");
+    every.when = ELAPSE__QUEUE_EVERY;
+    every.period_ms = 10;
+    (void)elapse__queue_put(queue, now, &every);
+    struct elapse__queue_put plain = job("b");
+    plain.delay_ms = 5;
+    for (int i = 0; i < 10; i++) {
+        plain.ttr_ms++;
+        (void)elapse__queue_put(queue, now, &plain);
+    }
+    now.boot_ms += 10;
+    now.wall_ms += 10;
+    (void)elapse__queue_turn(queue, now);
+    struct elapse__queue_text tube = text("t");
+    struct elapse__queue_reserve reserve = {
+        .tubes = &tube, .tube_count = 1, .count = 5, .begin = true};
+    struct elapse__queue_handed handed[5];
+    uint32_t count = 0;
+    (void)elapse__queue_reserve(queue, now, &reserve, handed, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i % 2 == 0)
+            (void)elapse__queue_nack(queue, now, holder(&handed[i]));
+        else
+            (void)elapse__queue_bury(queue, now, holder(&handed[i]), NULL);
+    }
+    for (uint64_t id = 1; id < 8; id++)
+        (void)elapse__queue_kick_id(queue, now, id);
+    (void)elapse__queue_tube_hold(queue, text("held"));
+    now.boot_ms += 200;
+    now.wall_ms += 200;
+    while (elapse__queue_turn(queue, now).more)
+        ;
+}
+
+static void an_allocator_that_fails_at_any_call_breaks_nothing(void **state)
+{
+    struct fixture *f = *state;
+    uint64_t failed = 0;
+    for (uint64_t refused = 1;; refused++) {
+        struct counting counting = {.refused = refused};
+        struct elapse_allocator memory = {count_allocate, count_release, &counting};
+        struct elapse__queue_options options = f->options;
+        struct log log;
+        log_init(&log);
+        options.memory = &memory;
+        options.sink = &log.sink;
+        struct elapse__queue *queue = elapse__queue_new(&options);
+        if (queue != NULL) {
+            assert_int_equal(elapse__queue_replay_done(queue, f->now, 1), ELAPSE__QUEUE_OK);
+            run_commands(queue, f->now);
+            struct elapse__queue_now later = {f->now.boot_ms + 210, f->now.wall_ms + 210};
+            assert_int_equal(elapse__queue_check(queue), 0);
+            f->log.refusals = 0;
+            struct elapse__queue_turned turned = elapse__queue_turn(queue, later);
+            assert_false(turned.more);
+            assert_int_equal(elapse__queue_check(queue), 0);
+            elapse__queue_free(queue);
+        }
+        log_free(&log);
+        assert_int_equal(counting.bytes, 0);
+        failed += counting.calls >= refused;
+        if (counting.calls < refused)
+            break;
+    }
+    assert_true(failed > 20);
+}
+
+static void a_replay_without_memory_can_be_seen(void **state)
+{
+    struct fixture *f = *state;
+    put(f, keyed("k", ELAPSE__QUEUE_FAIL), ELAPSE__QUEUE_SCHEDULED);
+    take(f);
+    for (uint64_t refused = 2;; refused++) {
+        struct counting counting = {.refused = refused};
+        struct elapse_allocator memory = {count_allocate, count_release, &counting};
+        struct elapse__queue_options options = f->options;
+        options.memory = &memory;
+        options.sink = &sink_of_nothing;
+        struct elapse__queue *queue = elapse__queue_new(&options);
+        assert_non_null(queue);
+        enum elapse__queue_result result = log_replay(&f->log, queue);
+        elapse__queue_free(queue);
+        assert_int_equal(counting.bytes, 0);
+        if (counting.calls < refused) {
+            assert_int_equal(result, ELAPSE__QUEUE_OK);
+            return;
+        }
+        assert_int_equal(result, ELAPSE__QUEUE_NO_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_takes_no_more_memory_than_promised),
+        TEST(no_call_allocates_or_moves_much),
+        TEST(an_insertion_moves_a_handful_of_links),
+        TEST(an_allocator_that_fails_at_any_call_breaks_nothing),
+        TEST(a_replay_without_memory_can_be_seen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

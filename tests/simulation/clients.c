@@ -1,0 +1,487 @@
+#include "clients.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REPLIES_MAX = 256, LEASES_MAX = 24, LIVE_MAX = 120, FINISH_ROUNDS = 400 };
+
+bool clients_trace;
+
+struct reply {
+    uint64_t gate, seq, id;
+    bool hands_out;
+    struct elapse__queue_handed handed;
+};
+
+struct lease {
+    uint64_t id;
+    struct elapse__queue_lease lease;
+};
+
+static struct clients {
+    struct reply replies[REPLIES_MAX];
+    unsigned reply_count;
+    struct lease leases[LEASES_MAX]; /* also old ones */
+    unsigned lease_count;
+    uint32_t last_serial;
+} clients;
+
+void clients_begin(void)
+{
+    clients = (struct clients){.reply_count = 0};
+}
+
+void clients_forget_replies(void)
+{
+    clients.reply_count = 0;
+}
+
+#define TRACE(...)                     \
+    do {                               \
+        if (clients_trace)             \
+            (void)printf(__VA_ARGS__); \
+    } while (0)
+
+/* ---- commands ---- */
+
+enum verb { PUT, CANCEL, RESCHEDULE, KICK, HOLDER };
+
+struct command {
+    enum verb verb;
+    struct model_put put;
+    uint64_t id;
+    unsigned tube, key;
+    struct elapse__queue_time time;
+    enum model_verb holder_verb;
+    struct elapse__queue_lease lease;
+    int64_t delay;
+};
+
+static struct elapse__queue_answer put(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                       const struct model_put *put)
+{
+    static const char cron[] = "* * * * *";
+    uint8_t body[MODEL_BODY_MAX];
+    model_body(put, body);
+    struct elapse__queue_put inner = {
+        .tube = model_tube(put->tube),
+        .body = {body, put->body_size},
+        .key = model_key(put->key),
+        .token = model_token_text(put->token),
+        .when = put->when,
+        .delay_ms = (uint64_t)put->delay,
+        .at_ms = put->at,
+        .period_ms = (uint64_t)put->period,
+        .cron = {cron, put->when == ELAPSE__QUEUE_CRON ? sizeof cron - 1 : 0},
+        .if_key = put->if_key,
+        .debounce_max_ms = (uint64_t)put->debounce_max,
+        .priority = put->priority,
+        .ttr_ms = (uint64_t)put->ttr,
+        .expire_ms = (uint64_t)put->expire,
+        .retry = put->retry,
+        .backoff_min_ms = (uint64_t)put->backoff_min,
+        .backoff_max_ms = (uint64_t)put->backoff_max,
+    };
+    return elapse__queue_put(jobs, now, &inner);
+}
+
+static struct elapse__queue_answer hold(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                        const struct command *command)
+{
+    struct elapse__queue_holder holder = {.id = command->id, .lease = command->lease};
+    switch (command->holder_verb) {
+    case MODEL_ACK:
+        return elapse__queue_ack(jobs, now, holder);
+    case MODEL_NACK:
+        return elapse__queue_nack(jobs, now, holder);
+    case MODEL_NACK_IN:
+        return elapse__queue_nack_in(jobs, now, holder, (uint64_t)command->delay);
+    case MODEL_EXTEND:
+        return elapse__queue_extend(jobs, now, holder);
+    default:
+        return elapse__queue_bury(jobs, now, holder, NULL);
+    }
+}
+
+static struct elapse__queue_answer perform(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct command *command = arguments;
+    switch (command->verb) {
+    case PUT:
+        return put(jobs, now, &command->put);
+    case CANCEL:
+        return command->id != 0 ? elapse__queue_cancel_id(jobs, now, command->id)
+                                : elapse__queue_cancel_key(jobs, now, model_tube(command->tube),
+                                                           model_key(command->key));
+    case RESCHEDULE:
+        return command->id != 0
+                   ? elapse__queue_reschedule_id(jobs, now, command->id, command->time)
+                   : elapse__queue_reschedule_key(jobs, now, model_tube(command->tube),
+                                                  model_key(command->key), command->time);
+    case KICK:
+        return elapse__queue_kick_id(jobs, now, command->id);
+    default:
+        return hold(jobs, now, command);
+    }
+}
+
+static void judge(const struct command *command, struct elapse__queue_answer answer)
+{
+    switch (command->verb) {
+    case PUT:
+        model_do_put(&command->put, answer);
+        break;
+    case CANCEL:
+        model_do_cancel(command->id, command->tube, command->key, answer);
+        break;
+    case RESCHEDULE:
+        model_do_reschedule(command->id, command->tube, command->key, command->time, answer);
+        break;
+    case KICK:
+        model_do_kick(command->id, answer);
+        break;
+    default:
+        model_do_holder(command->holder_verb, command->id, command->lease, command->delay, answer);
+        break;
+    }
+}
+
+static void trace_command(const struct command *command, struct elapse__queue_answer answer)
+{
+    static const char *const verbs[] = {"put", "cancel", "reschedule", "kick", "lease"};
+    TRACE("t %lld: %s (%d) job %llu tube %u key %u: result %d, job %llu\n", (long long)model.t,
+          verbs[command->verb],
+          command->verb == HOLDER ? (int)command->holder_verb : (int)command->put.when,
+          (unsigned long long)command->id, command->verb == PUT ? command->put.tube : command->tube,
+          command->verb == PUT ? command->put.key : command->key, (int)answer.result,
+          (unsigned long long)answer.id);
+}
+
+/* Runs a command. Returns whether the process took it. */
+static bool run(const struct command *command)
+{
+    struct elapse__queue_answer answer;
+    if (clients.reply_count == REPLIES_MAX ||
+        !elapse__joint_run(&process.joint, perform, command, &answer))
+        return false;
+    trace_command(command, answer);
+    process_totals->commands++;
+    if (answer.result == ELAPSE__QUEUE_REFUSED) {
+        process_totals->full++;
+        if (process.joint.refused != ENOSPC && !process_ended())
+            model_violate("a command is refused for no reason: %s",
+                          strerror(process.joint.refused));
+    }
+    judge(command, answer);
+    model_read_drawn(process.joint.jobs, process_now());
+    clients.replies[clients.reply_count++] =
+        (struct reply){.gate = answer.position,
+                       .seq = model.seq,
+                       .id = answer.result == ELAPSE__QUEUE_GONE ? 0 : answer.id};
+    return answer.result != ELAPSE__QUEUE_REFUSED;
+}
+
+/* ---- hand-outs ---- */
+
+static bool take(unsigned tubes)
+{
+    struct elapse__queue_text texts[MODEL_TUBES];
+    struct elapse__queue_reserve reserve = {.tubes = texts, .count = 1};
+    struct elapse__queue_handed handed;
+    enum elapse__queue_result result;
+    uint64_t gate, refusals = process.refusals;
+    if (clients.reply_count == REPLIES_MAX)
+        return false;
+    for (unsigned tube = 0; tube < MODEL_TUBES; tube++)
+        if ((tubes >> tube & 1) != 0)
+            texts[reserve.tube_count++] = model_tube(tube);
+    /* With a clock that was set back, one turn is not enough. */
+    while (elapse__queue_turn(process.joint.jobs, process_now()).more) {
+    }
+    bool taken = elapse__joint_take(&process.joint, &reserve, &handed, &result, &gate);
+    bool refused = process.refusals != refusals;
+    model_do_turn(refused);
+    model_read_drawn(process.joint.jobs, process_now());
+    uint64_t seq = model.seq;
+    if (!taken && refused)
+        return false;
+    model_do_take(tubes, taken ? &handed : NULL);
+    TRACE("t %lld: take from %u: job %llu\n", (long long)model.t, tubes,
+          taken ? (unsigned long long)handed.id : 0ULL);
+    clients.replies[clients.reply_count++] = (struct reply){.gate = gate,
+                                                            .seq = seq,
+                                                            .id = taken ? handed.id : 0,
+                                                            .hands_out = taken,
+                                                            .handed = handed};
+    return taken;
+}
+
+static bool same_text(struct elapse__queue_text one, struct elapse__queue_text other)
+{
+    return one.size == other.size &&
+           (one.size == 0 || memcmp(one.bytes, other.bytes, one.size) == 0);
+}
+
+/* The job could not be read: it was buried, or taken back. If the journal refused that, its lease
+ * has begun, and ends by itself. */
+static void take_back(const struct elapse__queue_handed *handed, bool buried, bool refused)
+{
+    if (refused)
+        model_do_begin(handed->id, handed->lease);
+    else if (buried)
+        model_do_bury_unread(handed->id, handed->lease);
+    else
+        model_do_undo(handed->id, handed->lease);
+}
+
+static void receive_job(const struct reply *reply)
+{
+    const struct elapse__queue_handed *handed = &reply->handed;
+    struct elapse__joint_job job;
+    uint8_t body[MODEL_BODY_MAX];
+    const struct model_job *expected = model_find(handed->id);
+    bool runs = expected != NULL && expected->state == ELAPSE__QUEUE_RESERVED &&
+                model_holds(handed->id, handed->lease);
+    uint64_t refusals = process.refusals;
+    uint64_t failed_calls = sim_disk_failed_calls();
+    int error = elapse__joint_hand_over(&process.joint, handed, &job);
+    if (error != 0) {
+        bool buried = runs && error == ENOENT;
+        if (buried && !process.is_damaged && sim_disk_failed_calls() == failed_calls)
+            model_violate("job %llu cannot be handed out", (unsigned long long)handed->id);
+        take_back(handed, buried, process.refusals != refusals);
+        return;
+    }
+    if (!runs) {
+        model_violate("job %llu is handed out although it was cancelled",
+                      (unsigned long long)handed->id);
+    } else {
+        model_body(&expected->put, body);
+        if (!same_text(job.tube, model_tube(expected->put.tube)) ||
+            !same_text(job.key, model_key(expected->put.key)) ||
+            !same_text(job.body, (struct elapse__queue_text){body, expected->put.body_size}))
+            model_violate("job %llu is handed out with other bytes",
+                          (unsigned long long)handed->id);
+        model_do_begin(handed->id, handed->lease);
+    }
+    free(job.memory);
+    unsigned place = clients.lease_count < LEASES_MAX ? clients.lease_count++
+                                                      : (unsigned)(handed->id % LEASES_MAX);
+    clients.leases[place] = (struct lease){handed->id, handed->lease};
+}
+
+void clients_receive(void)
+{
+    unsigned kept = 0, count = clients.reply_count;
+    for (unsigned i = 0; i < count; i++) {
+        struct reply reply = clients.replies[i];
+        if (!elapse__joint_may_reply(&process.joint, reply.gate)) {
+            clients.replies[kept++] = reply;
+            continue;
+        }
+        model_reply(reply.seq);
+        process_totals->replies++;
+        if (reply.id > model.told_id)
+            model.told_id = reply.id;
+        if (reply.hands_out)
+            receive_job(&reply);
+    }
+    clients.reply_count = kept;
+}
+
+void clients_lose_connection(struct random_source *random)
+{
+    if (clients.reply_count == 0)
+        return;
+    unsigned place = (unsigned)random_below(random, clients.reply_count);
+    struct reply reply = clients.replies[place];
+    clients.reply_count--;
+    memmove(clients.replies + place, clients.replies + place + 1,
+            (clients.reply_count - place) * sizeof *clients.replies);
+    TRACE("t %lld: a connection breaks\n", (long long)model.t);
+    if (!reply.hands_out)
+        return;
+    uint64_t refusals = process.refusals;
+    elapse__joint_take_back(&process.joint, &reply.handed);
+    take_back(&reply.handed, false, process.refusals != refusals);
+}
+
+void clients_turn(void)
+{
+    uint64_t refusals = process.refusals;
+    while (elapse__queue_turn(process.joint.jobs, process_now()).more) {
+    }
+    model_do_turn(process.refusals != refusals);
+    model_compare(process.joint.jobs, process_now());
+}
+
+/* ---- what clients like to send ---- */
+
+static int64_t some_delay(struct random_source *random)
+{
+    static const int64_t most[] = {1, 50, 2000, 60000, 400000};
+    return (int64_t)random_below(random, (uint64_t)most[random_below(random, 5)]);
+}
+
+static struct model_put some_put(struct random_source *random)
+{
+    struct model_put put = {
+        .tube = (unsigned)random_below(random, MODEL_TUBES),
+        .key = random_one_in(random, 2) ? (unsigned)random_below(random, MODEL_KEYS) : 0,
+        .token = random_one_in(random, 6) ? (unsigned)random_below(random, MODEL_TOKENS) : 0,
+        .serial = ++clients.last_serial,
+        .body_size = (uint32_t)random_below(random, random_one_in(random, 8) ? 3000 : 300),
+        .delay = some_delay(random),
+        .ttr = 1 + some_delay(random),
+        .if_key = (enum elapse__queue_if_key)random_below(random, 4),
+        .priority = (uint32_t)random_below(random, 3),
+    };
+    uint64_t kind = random_below(random, 10);
+    if (kind == 0)
+        put.when = ELAPSE__QUEUE_CRON;
+    else if (kind == 1)
+        put.when = ELAPSE__QUEUE_EVERY;
+    else if (kind < 4)
+        put.when = ELAPSE__QUEUE_AT;
+    put.at = model_wall() + some_delay(random) - 20;
+    put.period = 100 + some_delay(random);
+    if (random_one_in(random, 4))
+        put.expire = 1 + some_delay(random);
+    if (random_one_in(random, 3))
+        put.retry = 1 + (uint32_t)random_below(random, 3);
+    if (random_one_in(random, 2)) {
+        put.backoff_min = some_delay(random);
+        put.backoff_max = put.backoff_min + some_delay(random);
+    }
+    if (put.if_key == ELAPSE__QUEUE_DEBOUNCE && (put.key == 0 || put.when != ELAPSE__QUEUE_IN))
+        put.if_key = ELAPSE__QUEUE_REPLACE;
+    put.debounce_max = put.delay + some_delay(random);
+    return put;
+}
+
+/* Any job, also one that has ended. */
+static uint64_t some_id(struct random_source *random)
+{
+    if (model.job_count == 0 || random_one_in(random, 8))
+        return 1 + random_below(random, model.greatest_id + 1);
+    return model_at((unsigned)random_below(random, model.job_count))->id;
+}
+
+static void send_named(struct random_source *random, enum verb verb)
+{
+    struct command command = {.verb = verb};
+    if (verb == KICK || random_one_in(random, 2)) {
+        command.id = some_id(random);
+    } else {
+        command.tube = (unsigned)random_below(random, MODEL_TUBES);
+        command.key = 1 + (unsigned)random_below(random, MODEL_KEYS - 1);
+    }
+    command.time.when = random_one_in(random, 2) ? ELAPSE__QUEUE_IN : ELAPSE__QUEUE_AT;
+    command.time.delay_ms = (uint64_t)some_delay(random);
+    command.time.at_ms = model_wall() + some_delay(random) - 20;
+    (void)run(&command);
+}
+
+static void send_holder(struct random_source *random)
+{
+    if (clients.lease_count == 0)
+        return;
+    unsigned place = (unsigned)random_below(random, clients.lease_count);
+    static const enum model_verb verbs[] = {MODEL_ACK,  MODEL_ACK,     MODEL_ACK,    MODEL_ACK,
+                                            MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY};
+    struct command command = {
+        .verb = HOLDER,
+        .holder_verb = verbs[random_below(random, 8)],
+        .id = clients.leases[place].id,
+        .lease = clients.leases[place].lease,
+        .delay = some_delay(random),
+    };
+    bool taken = run(&command);
+    /* Old leases are kept now and then, to be used again. */
+    if (taken && command.holder_verb != MODEL_EXTEND && !random_one_in(random, 4))
+        clients.leases[place] = clients.leases[--clients.lease_count];
+}
+
+void clients_send(struct random_source *random)
+{
+    uint64_t kind = random_below(random, 100);
+    if (kind < 36 && model_live() < LIVE_MAX)
+        (void)run(&(struct command){.verb = PUT, .put = some_put(random)});
+    else if (kind < 50)
+        send_named(random, CANCEL);
+    else if (kind < 56)
+        send_named(random, RESCHEDULE);
+    else if (kind < 60)
+        send_named(random, KICK);
+    else if (kind < 78)
+        (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1));
+    else
+        send_holder(random);
+}
+
+/* ---- the end ---- */
+
+static void work_until_idle(void)
+{
+    bool goes_on = true;
+    while (goes_on && !process_ended() && model.violation[0] == '\0') {
+        goes_on = process_step(ELAPSE__LANE_COMMIT);
+        goes_on |= process_step(ELAPSE__LANE_BACKGROUND);
+        clients_receive();
+    }
+}
+
+static void acknowledge_all(void)
+{
+    while (clients.lease_count > 0 && model.violation[0] == '\0') {
+        const struct lease *lease = &clients.leases[clients.lease_count - 1];
+        struct command ack = {
+            .verb = HOLDER, .holder_verb = MODEL_ACK, .id = lease->id, .lease = lease->lease};
+        if (!run(&ack))
+            break;
+        clients.lease_count--;
+    }
+}
+
+static void finish_round(void)
+{
+    acknowledge_all();
+    for (unsigned i = 0; i < model.job_count && model.violation[0] == '\0'; i++) {
+        const struct model_job *job = model_at(i);
+        struct command command = {.verb = KICK, .id = job->id};
+        if (job->put.when == ELAPSE__QUEUE_EVERY || job->put.when == ELAPSE__QUEUE_CRON)
+            command.verb = CANCEL;
+        if ((command.verb == CANCEL || job->state == ELAPSE__QUEUE_BURIED) &&
+            job->state != ELAPSE__QUEUE_FREE)
+            (void)run(&command);
+    }
+    clients_turn();
+    while (clients.lease_count < LEASES_MAX && model.violation[0] == '\0' &&
+           take((1 << MODEL_TUBES) - 1)) {
+        work_until_idle();
+        acknowledge_all();
+    }
+}
+
+void clients_finish(void)
+{
+    for (unsigned round = 0; model.violation[0] == '\0'; round++) {
+        work_until_idle();
+        if (process_ended()) {
+            model_violate("the process ends though no call fails");
+            return;
+        }
+        if (model_live() == 0 && clients.reply_count == 0)
+            return;
+        if (round == FINISH_ROUNDS) {
+            model_violate("%u jobs are never handed out", model_live());
+            return;
+        }
+        model.t += 10000;
+        process_tick();
+        finish_round();
+    }
+}

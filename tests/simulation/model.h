@@ -1,0 +1,166 @@
+/*
+ * The checker of the simulation: a plain queue that always tells the truth, and remembers what may
+ * be lost.
+ *
+ * Each command that the process has run has a number. A job has one version for each command that
+ * changed it. A reply that a client received makes its command, and all before it, certain (Q4).
+ * After a crash the jobs must be those after some command `c` that is as late as the last certain
+ * one, the same `c` for all of them (Q2, Q3, Q5); nothing else is open.
+ *
+ *      certain <= c <= last       every job: its last version of a command up to c
+ *
+ * A version is `apart` if its command changes each job in a group of its own: behind a cut in the
+ * middle of that command it may be there or not. It is `unwritten` if the journal refused its
+ * record, which only the passing of time may do: then it may be lost at any crash.
+ *
+ * Times are those of the simulation: `t` in milliseconds that never go back, of which both clocks
+ * of the process are made.
+ */
+#ifndef ELAPSE_TESTS_MODEL_H
+#define ELAPSE_TESTS_MODEL_H
+
+#include "../../src/queue/queue.h"
+
+enum { MODEL_TUBES = 3, MODEL_KEYS = 5, MODEL_TOKENS = 8, MODEL_BODY_MAX = 4096 };
+
+#define MODEL_NEVER INT64_MAX
+
+/* What a client sends to put a job. Numbers of tubes, keys and tokens; 0: no key, no token. */
+struct model_put {
+    unsigned tube, key, token;
+    uint32_t serial; /* the body follows from it */
+    uint32_t body_size;
+    enum elapse__queue_when when;
+    int64_t delay, at, period, debounce_max, ttr, expire, backoff_min, backoff_max;
+    enum elapse__queue_if_key if_key;
+    uint32_t priority, retry;
+};
+
+struct model_job {
+    uint64_t seq;
+    bool apart, unwritten;
+    uint64_t id;
+    struct model_put put;
+    enum elapse__queue_state state; /* FREE: it ended */
+    bool by_wall;
+    int64_t due;    /* wall-clock time, or t */
+    int64_t set_at; /* t when `due` was set */
+    bool has_first;
+    bool first_is_open; /* the wall clock was set, and the process started anew */
+    int64_t first;      /* t */
+    int64_t occurrence;
+    uint32_t missed, reported, failures, attempts;
+    bool handed_out, handed_out_before, begun, replayed;
+    struct elapse__queue_lease lease;
+    bool end_is_open;      /* of the lease: the wall clock was set, and the process started anew */
+    int64_t lease_end;     /* t, as the process has it */
+    int64_t lease_written; /* t, as its record may have it */
+    int64_t expiry;        /* t, of a ready job */
+};
+
+struct model_history {
+    struct model_job *versions;
+    unsigned count, capacity;
+};
+
+/* An offset of the wall clock, and since when. */
+struct model_offset {
+    int64_t since, offset;
+};
+
+struct model {
+    struct model_history *jobs;
+    unsigned job_count, job_capacity;
+    uint64_t seq, certain, life_start;
+    bool keeps_all;                /* also replies may be lost: see `interval` of the journal */
+    uint64_t greatest_id, told_id; /* of this life; of all replies */
+    int64_t t, offset;             /* the wall clock shows t + offset */
+    struct model_offset offsets[64];
+    unsigned offset_count;
+    struct model_token {
+        uint64_t id, seq;
+        int64_t t;
+        bool fuzzy, may_be_lost;
+    } tokens[MODEL_TOKENS][16];
+    unsigned token_counts[MODEL_TOKENS];
+    char violation[320];
+};
+
+extern struct model model;
+
+void model_begin(void);
+void model_end(void);
+
+/* Notes the first violation of a promise. Returns false. */
+__attribute__((format(printf, 1, 2))) bool model_violate(const char *format, ...);
+
+static inline int64_t model_wall(void)
+{
+    return model.t + model.offset;
+}
+
+void model_set_wall(int64_t offset);
+
+/* The bytes of a body, a key, a tube. */
+void model_body(const struct model_put *put, uint8_t *bytes);
+struct elapse__queue_text model_tube(unsigned number);
+struct elapse__queue_text model_key(unsigned number);
+struct elapse__queue_text model_token_text(unsigned number);
+
+/* Returns the present version of a job, or NULL. A job that ended may be found or not. */
+struct model_job *model_find(uint64_t id);
+struct model_job *model_at(unsigned index);
+unsigned model_live(void);
+
+/* A reply was received: everything up to this command is certain. */
+void model_reply(uint64_t seq);
+
+/* ---- commands, after the process has run them: they take its answer and judge it ---- */
+
+typedef struct elapse__queue_answer model_answer;
+
+void model_do_put(const struct model_put *put, model_answer answer);
+void model_do_cancel(uint64_t id, unsigned tube, unsigned key, model_answer answer);
+void model_do_reschedule(uint64_t id, unsigned tube, unsigned key, struct elapse__queue_time time,
+                         model_answer answer);
+void model_do_kick(uint64_t id, model_answer answer);
+
+enum model_verb { MODEL_ACK, MODEL_NACK, MODEL_NACK_IN, MODEL_EXTEND, MODEL_BURY };
+void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lease lease,
+                     int64_t delay, model_answer answer);
+
+/* Time has passed. `unwritten`: the journal refused records meanwhile. */
+void model_do_turn(bool unwritten);
+/* A job was taken from these tubes (a bit each), or none. */
+void model_do_take(unsigned tubes, const struct elapse__queue_handed *handed);
+/* Its reply left. */
+void model_do_begin(uint64_t id, struct elapse__queue_lease lease);
+/* It did not leave. */
+void model_do_undo(uint64_t id, struct elapse__queue_lease lease);
+
+/* The job was buried, because its body could not be read. */
+void model_do_bury_unread(uint64_t id, struct elapse__queue_lease lease);
+bool model_holds(uint64_t id, struct elapse__queue_lease lease);
+
+/* ---- looking ---- */
+
+/* Reads the due time of jobs whose back-off was drawn at random, and judges it. Call it after each
+ * command. */
+void model_read_drawn(struct elapse__queue *queue, struct elapse__queue_now now);
+
+/* Compares all that can be seen. */
+void model_compare(struct elapse__queue *queue, struct elapse__queue_now now);
+
+/* What was found of a job after a restart. */
+struct model_found {
+    struct elapse__queue_view view;
+    const uint8_t *body;
+    bool is_damaged; /* its body cannot be read, or was lost by cleaning */
+};
+
+/* Finds the command after which all jobs were as they are now, from `least` on, and goes back to
+ * it. */
+void model_recover(struct elapse__queue *queue, struct elapse__queue_now now, uint64_t least,
+                   const struct model_found *found, unsigned count);
+
+#endif

@@ -1,0 +1,24 @@
+/* What the files of the model share. */
+#ifndef ELAPSE_TESTS_MODEL_INNER_H
+#define ELAPSE_TESTS_MODEL_INNER_H
+
+#include "model.h"
+
+enum { MODEL_DRAWN_MAX = 256 };
+
+/* The due time was drawn at random: it lies between these. */
+struct model_drawn {
+    uint64_t id;
+    int64_t least, most;
+};
+extern struct model_drawn model_drawn[MODEL_DRAWN_MAX];
+extern unsigned model_drawn_count;
+
+struct model_history *model_history_of(uint64_t id);
+bool model_is_live(const struct model_job *job);
+bool model_recurs(const struct model_job *job);
+struct model_job *model_find_key(unsigned tube, unsigned key, bool shadow);
+void model_enter_waiting(struct model_job *job, bool by_wall, int64_t due);
+const char *model_name_of(enum elapse__queue_result result);
+
+#endif

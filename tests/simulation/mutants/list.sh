@@ -1,0 +1,98 @@
+# shellcheck shell=bash
+# The mutants. Each call plants one fault:
+#
+#     mutant NAME FILE ORIGINAL REPLACEMENT
+#
+# ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
+# not, the script says so: then plant the same fault in the new code.
+#
+# Faults of the journal alone are in tests/journal/mutants, those of the queue alone in
+# tests/queue/mutants. These are the faults of the two together, and some of the others that the
+# simulation must find as well.
+
+# ---- replies ----
+
+mutant reply_before_it_is_durable src/store/joint.c \
+    'return elapse__journal_durable(joint->journal) >= gate;' \
+    'return gate > 0 || joint->life == 0;'
+mutant answer_without_records_is_not_gated src/store/joint.c \
+    'answer->position = joint->last_position;' \
+    '(void)joint;'
+mutant hand_out_is_gated_by_nothing src/store/joint.c \
+    '*gate = count == 1 ? joint->previous_position : joint->last_position;' \
+    '*gate = 0;'
+mutant hand_out_reads_the_old_place src/store/joint.c \
+    'elapse__journal_read_begin(joint->journal, view.position, reading);' \
+    'elapse__journal_read_begin(joint->journal, handed->position, reading);'
+mutant cancelled_job_is_handed_out src/store/joint.c \
+    'if (elapse__queue_look_up_id(joint->jobs, joint->now(), handed->id, view) == ELAPSE__QUEUE_OK)' \
+    'view->position = handed->position;
+    if (handed->id != 0)'
+mutant lost_hand_out_is_not_undone src/store/joint.c \
+    '    (void)elapse__queue_lease_undo(joint->jobs, joint->now(), holder_of(handed));' \
+    '    (void)joint, (void)handed;'
+mutant unread_job_is_not_buried src/store/joint.c \
+    '        (void)elapse__queue_bury_damaged(joint->jobs, joint->now(), handed->id);' \
+    '        elapse__joint_take_back(joint, handed);'
+
+# ---- the life and its number ----
+
+mutant life_has_the_number_of_before src/store/joint.c \
+    '    joint->life = next_life(joint, is_backup);' \
+    '    joint->life = joint->life == 0 ? next_life(joint, is_backup) : joint->life;'
+mutant life_is_lost_by_cleaning src/store/joint.c \
+    'return position == joint->epoch_position ? write_epoch(joint, ELAPSE__RECORD_FOR_COPY) : 0;' \
+    'return 0;'
+mutant life_is_not_synced src/store/joint.c \
+    '    inner.interval_ms = 0;
+' \
+    ''
+mutant ids_restart_when_all_jobs_are_gone src/store/joint.c \
+    'elapse__queue_used_id(joint->jobs, next_id - 1);' \
+    '(void)joint;'
+
+# ---- the journal ----
+
+mutant group_is_not_synced src/journal/commit.c \
+    '        operation->kind = ELAPSE__OPERATION_SYNC;
+        operation->file = head_file(journal);' \
+    '        operation->kind = ELAPSE__OPERATION_STATUS;
+        operation->file = head_file(journal);'
+mutant commit_before_its_records src/journal/commit.c \
+    '    journal->progress = 0;
+    journal->commit_state = ELAPSE__COMMIT_WRITING;' \
+    '    journal->progress = group->size > 512 ? group->size / 2 : 0;
+    journal->commit_state = ELAPSE__COMMIT_WRITING;'
+mutant damage_counts_as_a_torn_end src/journal/recover.c \
+    'remnants.durable > bad' \
+    'false'
+mutant damaged_copy_is_whole src/journal/clean.c \
+    '    if (!is_whole)
+        record.body = NULL;' \
+    ''
+mutant lost_body_is_not_flagged src/queue/clean.c \
+    '        flags |= ELAPSE__RECORD_BODY_LOST;' \
+    ''
+
+# ---- the queue ----
+
+mutant lease_survives_its_ttr src/queue/turn.c \
+    '        time_out(turning, entry);
+}' \
+    '        elapse__queue_start_lease(turning->queue, entry, 1000000);
+}'
+mutant lease_numbers_restart src/queue/reserve.c \
+    'side->life = queue->life;' \
+    'side->life = 1;'
+mutant key_index_not_rebuilt src/queue/build.c \
+    '    if (built->key != 0)
+        elapse__queue_key_link(queue, built->key, built->entry);' \
+    '    if (built->key != 0 && queue->open)
+        elapse__queue_key_link(queue, built->key, built->entry);'
+mutant replaced_in_two_groups src/queue/put.c \
+    '            (void)elapse__queue_cancel_entry(queue, plan->existing);' \
+    '        {
+            (void)elapse__queue_cancel_entry(queue, plan->existing);
+            (void)elapse__queue_end(queue);
+            (void)elapse__queue_begin(queue, 0, 8192, ELAPSE__RECORD_FOR_GROWTH);
+        }'

@@ -1,0 +1,269 @@
+#include "process.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEGMENT_BITS = 14, FOUND_MAX = 512, ATTEMPTS = 5 };
+
+struct process process;
+struct process_totals *process_totals;
+
+static uint64_t below(uint64_t limit)
+{
+    return sim_disk_random() % limit;
+}
+
+struct elapse__queue_now process_now(void)
+{
+    return (struct elapse__queue_now){
+        .boot_ms = (uint64_t)(model.t - process.booted_at),
+        .wall_ms = model_wall(),
+    };
+}
+
+/* ---- a sink that counts what the journal refuses ---- */
+
+static struct elapse__record_sink *below_counter(void)
+{
+    return elapse__journal_sink(process.joint.journal);
+}
+
+static int counter_begin(struct elapse__record_sink *sink, uint64_t bytes,
+                         enum elapse__record_purpose purpose)
+{
+    (void)sink;
+    int error = below_counter()->begin(below_counter(), bytes, purpose);
+    process.refusals += error != 0;
+    return error;
+}
+
+static uint64_t counter_append(struct elapse__record_sink *sink,
+                               const struct elapse__record *record)
+{
+    (void)sink;
+    return below_counter()->append(below_counter(), record);
+}
+
+static uint64_t counter_end(struct elapse__record_sink *sink)
+{
+    (void)sink;
+    return below_counter()->end(below_counter());
+}
+
+static void counter_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
+{
+    (void)sink;
+    below_counter()->live(below_counter(), position, change);
+}
+
+/* ---- steps ---- */
+
+bool process_step(enum elapse__journal_lane lane)
+{
+    struct elapse__journal *journal = process.joint.journal;
+    struct elapse__operation *operation = &process.operations[lane];
+    switch (process.steps[lane]) {
+    case 0:
+        if (!elapse__journal_next_operation(journal, lane, operation))
+            return false;
+        process.steps[lane] = 1;
+        return true;
+    case 1:
+        elapse__operation_perform(journal, operation);
+        process.steps[lane] = 2;
+        return true;
+    default:
+        process.steps[lane] = 0;
+        elapse__journal_completed(journal, lane, operation);
+        return true;
+    }
+}
+
+void process_tick(void)
+{
+    elapse__journal_tick(process.joint.journal, process_now().boot_ms);
+}
+
+bool process_ended(void)
+{
+    return elapse__journal_error(process.joint.journal) != 0 || sim_disk_is_dead();
+}
+
+bool process_is_failing(void)
+{
+    for (unsigned lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++)
+        if (process.steps[lane] == 2 && process.operations[lane].error != 0)
+            return true;
+    return false;
+}
+
+void process_kill(void)
+{
+    if (!process.is_open)
+        return;
+    struct elapse__journal_figures figures;
+    elapse__journal_figures(process.joint.journal, &figures);
+    process_totals->groups += figures.groups;
+    for (int lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++) {
+        struct elapse__operation *operation = &process.operations[lane];
+        if (process.steps[lane] == 2 && operation->error == 0 &&
+            operation->kind == ELAPSE__OPERATION_CREATE)
+            sim_disk_files.close(operation->file);
+        operation->error = EIO;
+        if (process.steps[lane] != 0)
+            elapse__journal_completed(process.joint.journal, (enum elapse__journal_lane)lane,
+                                      operation);
+        process.steps[lane] = 0;
+    }
+    elapse__joint_free(&process.joint);
+    process.is_open = false;
+}
+
+void process_set_faults(bool crash, bool syncs, bool calls)
+{
+    sim_disk_set_faults(&(struct sim_disk_faults){
+        .capacity = process.capacity,
+        .short_write_in = 9,
+        .crash_after_calls = crash ? 1 + below(300) : 0,
+        .failed_sync_in = syncs ? 40 : 0,
+        .failed_call_in = calls ? 200 : 0,
+    });
+}
+
+/* ---- opening ---- */
+
+static bool find_no_zone(void *context, const char *name, const struct elapse_time_zone **zone)
+{
+    (void)context, (void)name, (void)zone;
+    return false;
+}
+
+static enum elapse_error try_to_open(struct elapse__journal_refusal *refusal)
+{
+    struct elapse__queue_options jobs = {
+        .secret = {sim_disk_random(), sim_disk_random()},
+        .seed = sim_disk_random(),
+        .body_bytes_max = MODEL_BODY_MAX,
+        .find_zone = find_no_zone,
+    };
+    struct elapse__journal_options journal = {
+        .files = &sim_disk_files,
+        .path = "data",
+        .segment_bits = SEGMENT_BITS,
+        .interval_ms = process.interval_ms,
+        .identity = {.bytes = {7, 7, 7}},
+    };
+    refusal->fault = ELAPSE__FAULT_NONE;
+    process_totals->opens++;
+    if (!elapse__joint_make_jobs(&process.joint, process_now, &jobs))
+        abort();
+    if (!elapse__joint_open_journal(&process.joint, &journal, refusal)) {
+        elapse__joint_free(&process.joint);
+        return ELAPSE_ERROR_SYSTEM;
+    }
+    enum elapse_error error = elapse__joint_begin_life(&process.joint);
+    if (error != ELAPSE_OK) {
+        elapse__joint_free(&process.joint);
+        return error;
+    }
+    process.is_open = true;
+    return ELAPSE_OK;
+}
+
+/* Reads the body of what was found. */
+static void read_found(struct model_found *found, void **memory)
+{
+    struct elapse__record record;
+    int error =
+        elapse__journal_read(process.joint.journal, found->view.position, true, &record, memory);
+    if (error == 0 && record.body_size != found->view.body_size)
+        model_violate("a body has another size");
+    /* The start may have had to clean a segment, and have copied the job without its body. */
+    if (error == 0 && (record.flags & ELAPSE__RECORD_BODY_LOST) != 0)
+        error = EBADMSG;
+    found->is_damaged = error != 0;
+    if (error == 0)
+        found->body = record.body;
+    if (error != 0 && !(process.is_damaged && error == EBADMSG))
+        model_violate("the body of job %llu cannot be read: %s", (unsigned long long)found->view.id,
+                      strerror(error));
+}
+
+/* Looks at everything that the process has after its start. */
+static void look(uint64_t least)
+{
+    static struct model_found found[FOUND_MAX];
+    static struct elapse__queue_view views[FOUND_MAX];
+    static void *memory[FOUND_MAX];
+    struct elapse__queue_filter all = {.state = ELAPSE__QUEUE_FREE};
+    uint32_t cursor = 0;
+    uint32_t count = elapse__queue_list(process.joint.jobs, process_now(), &all, &cursor,
+                                        UINT32_MAX, views, FOUND_MAX);
+    if (cursor != 0)
+        abort(); /* more jobs than any run makes */
+    for (uint32_t i = 0; i < count; i++) {
+        found[i] = (struct model_found){.view = views[i]};
+        memory[i] = NULL;
+        read_found(&found[i], &memory[i]);
+    }
+    unsigned broken = elapse__queue_check(process.joint.jobs);
+    if (broken != 0)
+        model_violate("invariant %u of the queue is broken after a start", broken);
+    if (process.joint.life <= process.greatest_life)
+        model_violate("life %u is not the first of its number", process.joint.life);
+    process.greatest_life = process.joint.life;
+    if (model.violation[0] == '\0')
+        model_recover(process.joint.jobs, process_now(), least, found, count);
+    for (uint32_t i = 0; i < count; i++)
+        free(memory[i]);
+}
+
+/* The attempt to open failed. Returns whether that is to be expected, and it may be tried again. */
+static bool judge_failure(const struct elapse__journal_refusal *refusal, enum elapse_error error,
+                          bool faulty)
+{
+    if (process.is_damaged && refusal->fault > ELAPSE__FAULT_LOCKED)
+        return false;
+    if (refusal->fault > ELAPSE__FAULT_CALL)
+        return model_violate("open refuses %s at %llu (fault %d) after an ordinary crash",
+                             refusal->file, (unsigned long long)refusal->offset,
+                             (int)refusal->fault);
+    if (!faulty)
+        return model_violate("open fails (%d, %s %d) though no call fails", (int)error,
+                             refusal->file, refusal->error);
+    return true;
+}
+
+bool process_open(uint64_t least, bool faults)
+{
+    struct elapse__journal_refusal refusal;
+    for (unsigned attempt = 0;; attempt++) {
+        bool crash = faults && attempt < ATTEMPTS && below(2) == 0;
+        bool syncs = faults && attempt < ATTEMPTS && below(4) == 0;
+        process_set_faults(crash, syncs, false);
+        enum elapse_error error = try_to_open(&refusal);
+        if (error == ELAPSE_OK && !sim_disk_is_dead())
+            break;
+        if (error == ELAPSE_OK)
+            process_kill();
+        else if (!judge_failure(&refusal, error, crash || syncs))
+            return false;
+        process_totals->in_recovery++;
+        if (!sim_disk_is_dead() && below(2) == 0) {
+            sim_disk_end_process();
+            continue;
+        }
+        sim_disk_lose_power();
+        process.booted_at = model.t;
+        if (process.interval_ms > 0)
+            least = 0;
+    }
+    process_set_faults(false, false, false);
+    look(least);
+    process.counter = (struct elapse__record_sink){
+        .begin = counter_begin, .append = counter_append, .end = counter_end, .live = counter_live};
+    process.joint.below = &process.counter;
+    return model.violation[0] == '\0';
+}

@@ -1,0 +1,426 @@
+/*
+ * simulate [--seed N] [--runs N] [--seconds S] [--trace]
+ *
+ * Runs the durable queue and its journal over a disk that fails, again and again, and checks the
+ * promises. Each run follows from its seed. A run that fails is shrunk: steps are left out as long
+ * as it still fails; then its seed, and the steps that are left, are printed.
+ *
+ * `--seconds` limits the processor time. `--trace` prints what happens in a single run.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clients.h"
+
+enum { STEPS_MAX = 3000, RUNS_A_CHILD = 25 };
+
+/* What a child process tells its parent. */
+static struct shared {
+    struct process_totals totals;
+    uint64_t seed;
+    uint64_t step;
+    char violation[320];
+} * shared;
+
+/* A run: its seed, and one random number for each step. */
+struct plan {
+    uint64_t seed;
+    unsigned count;
+    uint64_t steps[STEPS_MAX];
+};
+
+static void make_plan(struct plan *plan, uint64_t seed)
+{
+    struct random_source random = {.state = seed * 2 + 1};
+    plan->seed = seed;
+    plan->count =
+        20 + (unsigned)random_below(&random, random_one_in(&random, 3) ? 200 : STEPS_MAX - 20);
+    for (unsigned i = 0; i < plan->count; i++)
+        plan->steps[i] = random_next(&random);
+}
+
+/* What a run likes to do. */
+struct habits {
+    bool sets_clock, has_faults;
+    unsigned crash_in; /* one step in so many */
+};
+
+static struct habits begin_run(uint64_t seed)
+{
+    struct random_source random = {.state = seed ^ UINT64_C(0x5DEECE66D)};
+    sim_disk_begin(random_next(&random));
+    model_begin();
+    clients_begin();
+    process = (struct process){
+        .booted_at = model.t,
+        .capacity = random_one_in(&random, 2) ? 0 : (7 + random_below(&random, 10)) << 14,
+        .interval_ms = random_one_in(&random, 6) ? 20 : 0,
+    };
+    model.keeps_all = process.interval_ms > 0;
+    return (struct habits){
+        .sets_clock = random_one_in(&random, 3),
+        .has_faults = !random_one_in(&random, 4),
+        .crash_in = 60 + (unsigned)random_below(&random, 800),
+    };
+}
+
+/* The process ended, or is ended: opens it again. */
+static void crash(struct random_source *random)
+{
+    bool failed = elapse__journal_error(process.joint.journal) != 0 || process_is_failing();
+    bool loses_power = sim_disk_is_dead() || random_below(random, 3) > 0;
+    bool may_lose = (loses_power || failed) && process.interval_ms > 0;
+    uint64_t least = may_lose ? 0 : model.certain;
+    if (clients_trace)
+        (void)printf("t %lld: the process ends%s; certain %llu, last %llu\n", (long long)model.t,
+                     loses_power ? " by a power cut" : "", (unsigned long long)model.certain,
+                     (unsigned long long)model.seq);
+    clients_forget_replies();
+    process_kill();
+    process_totals->crashes++;
+    model.t += (int64_t)random_below(random, random_one_in(random, 4) ? 700000 : 500);
+    if (loses_power) {
+        sim_disk_lose_power();
+        process.booted_at = model.t;
+    } else {
+        sim_disk_end_process();
+    }
+    if (random_one_in(random, 3))
+        sim_disk_evict();
+    (void)process_open(least, random_one_in(random, 2));
+}
+
+/* Stops the process as a careful owner does. */
+static void stop(void)
+{
+    process_set_faults(false, false, false);
+    elapse__journal_stop(process.joint.journal);
+    /* A lane that has nothing to do may have given the other one a group. */
+    for (unsigned rests = 0; rests < 3 && !process_ended(); rests++) {
+        while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND))
+            rests = 0;
+        clients_receive();
+    }
+    if (process_ended())
+        return;
+    if (!elapse__journal_is_quiet(process.joint.journal) && process.capacity == 0)
+        model_violate("a clean stop leaves something to do");
+    clients_receive();
+    clients_forget_replies();
+}
+
+static void stop_and_start(struct random_source *random)
+{
+    stop();
+    if (process_ended() || model.violation[0] != '\0')
+        return;
+    uint64_t least = elapse__journal_is_quiet(process.joint.journal) ? model.seq : model.certain;
+    process_kill();
+    sim_disk_end_process();
+    model.t += (int64_t)random_below(random, 5000);
+    (void)process_open(least, false);
+}
+
+static void arm_faults(const struct habits *habits, struct random_source *random)
+{
+    if (habits->has_faults)
+        process_set_faults(random_one_in(random, 2), random_one_in(random, 3),
+                           random_one_in(random, 8));
+}
+
+static void rare_step(const struct habits *habits, struct random_source *random)
+{
+    switch (random_below(random, 6)) {
+    case 0:
+        clients_lose_connection(random);
+        break;
+    case 1:
+        model.t += (int64_t)random_below(random, random_one_in(random, 8) ? 900000 : 30000);
+        break;
+    case 2:
+        if (habits->sets_clock && random_one_in(random, 2))
+            model_set_wall(model.offset + (int64_t)random_below(random, 400000) - 200000);
+        break;
+    case 3:
+        arm_faults(habits, random);
+        break;
+    case 4:
+        if (random_one_in(random, 4))
+            sim_disk_evict();
+        break;
+    default:
+        if (random_one_in(random, 12))
+            stop_and_start(random);
+        break;
+    }
+}
+
+static void step(const struct habits *habits, uint64_t number)
+{
+    struct random_source random = {.state = number};
+    uint64_t kind = random_below(&random, 100);
+    if (random_one_in(&random, habits->crash_in) || process_ended()) {
+        crash(&random);
+        return;
+    }
+    if (kind < 34)
+        clients_send(&random);
+    else if (kind < 64)
+        (void)process_step(ELAPSE__LANE_COMMIT);
+    else if (kind < 80)
+        (void)process_step(ELAPSE__LANE_BACKGROUND);
+    else if (kind < 86)
+        model.t += (int64_t)random_below(&random, 60);
+    else if (kind < 90)
+        process_tick();
+    else if (kind < 95)
+        clients_turn();
+    else
+        rare_step(habits, &random);
+    if (process.is_open && !process_ended() && !random_one_in(&random, 4))
+        clients_receive();
+}
+
+/* ---- the end of a run ---- */
+
+struct names {
+    char names[64][48];
+    unsigned count;
+};
+
+static void add_name(void *context, const char *name)
+{
+    struct names *names = context;
+    if (names->count < 64)
+        (void)snprintf(names->names[names->count++], sizeof names->names[0], "%s", name);
+}
+
+/* Damages a file of a process that was stopped; then open refuses, or has everything. */
+static void damage(struct random_source *random)
+{
+    struct names names = {.count = 0};
+    stop();
+    if (process_ended() || !elapse__journal_is_quiet(process.joint.journal) ||
+        model.violation[0] != '\0')
+        return;
+    process_kill();
+    sim_disk_end_process();
+    sim_disk_names("data/journal", add_name, &names);
+    const char *name = names.names[random_below(random, names.count)];
+    size_t size = 0;
+    uint8_t *bytes = sim_disk_content("data/journal", name, &size);
+    process.is_damaged = true;
+    process_totals->damages++;
+    if (size == 0 || random_one_in(random, 4)) {
+        (void)sim_disk_remove("data/journal", name);
+    } else {
+        uint64_t place = random_below(random, random_one_in(random, 2) ? size : 1 + size / 8);
+        bytes[place] ^= (uint8_t)(1U << random_below(random, 8));
+    }
+    if (clients_trace)
+        (void)printf("t %lld: %s is damaged\n", (long long)model.t, name);
+    if (!process_open(model.seq, false))
+        process_totals->refused_damages++;
+}
+
+static void end_run(struct random_source *random)
+{
+    if (process_ended() || process_is_failing())
+        crash(random);
+    if (!process.is_open || model.violation[0] != '\0')
+        return;
+    process_set_faults(false, false, false);
+    if (random_one_in(random, 3)) {
+        damage(random);
+        return;
+    }
+    clients_finish();
+    if (model.violation[0] != '\0')
+        return;
+    struct elapse__journal_figures figures;
+    for (unsigned i = 0; i < 20; i++) {
+        model.t += 1100;
+        process_tick();
+        while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND)) {
+        }
+    }
+    elapse__journal_figures(process.joint.journal, &figures);
+    if (!figures.disk_is_full && figures.log_bytes > 2 * figures.live_bytes + (UINT64_C(3) << 14))
+        model_violate("an idle process does not clean");
+}
+
+static void run_plan(const struct plan *plan)
+{
+    struct habits habits = begin_run(plan->seed);
+    struct random_source random = {.state = plan->seed};
+    bool opened = process_open(0, false);
+    if (opened)
+        arm_faults(&habits, &random);
+    for (unsigned i = 0; i < plan->count && process.is_open && model.violation[0] == '\0'; i++) {
+        shared->step = i;
+        step(&habits, plan->steps[i]);
+    }
+    if (model.violation[0] == '\0' && process.is_open)
+        end_run(&random);
+    process_kill();
+    sim_disk_end();
+    model_end();
+    process_totals->runs++;
+    memcpy(shared->violation, model.violation, sizeof shared->violation);
+}
+
+/* ---- processes ---- */
+
+/* Runs plans in a child, because an assertion may end it. Returns whether all is well. */
+static bool in_child(void (*work)(void *context), void *context, bool quiet)
+{
+    (void)fflush(NULL);
+    shared->violation[0] = '\0';
+    pid_t child = fork();
+    if (child == 0) {
+        if (quiet && freopen("/dev/null", "w", stderr) == NULL)
+            _exit(2);
+        work(context);
+        (void)fflush(NULL);
+        _exit(shared->violation[0] == '\0' ? 0 : 1);
+    }
+    int status = 1;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        exit(2);
+    if (status != 0 && shared->violation[0] == '\0')
+        (void)snprintf(shared->violation, sizeof shared->violation,
+                       "the process ended by signal %d",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    return status == 0;
+}
+
+struct batch {
+    uint64_t first, count;
+};
+
+static void run_batch(void *context)
+{
+    static struct plan plan;
+    const struct batch *batch = context;
+    for (uint64_t i = 0; i < batch->count && shared->violation[0] == '\0'; i++) {
+        shared->seed = batch->first + i;
+        make_plan(&plan, shared->seed);
+        run_plan(&plan);
+    }
+}
+
+static void run_one(void *context)
+{
+    run_plan(context);
+}
+
+/* Returns whether a run fails as the first one did: numbers do not count. */
+static bool fails_alike(struct plan *plan, const char *violation)
+{
+    size_t words = strcspn(violation, "0123456789");
+    return !in_child(run_one, plan, true) && strncmp(shared->violation, violation, words) == 0;
+}
+
+/* Leaves out steps as long as the run still fails. */
+static void shrink(struct plan *plan)
+{
+    char violation[sizeof shared->violation];
+    memcpy(violation, shared->violation, sizeof violation);
+    static struct plan shorter;
+    unsigned trials = 0;
+    if (shared->step + 1 < plan->count)
+        plan->count = (unsigned)shared->step + 1;
+    for (unsigned chunk = plan->count / 2; chunk > 0 && trials < 1500; chunk /= 2) {
+        for (unsigned at = 0; at + chunk <= plan->count && trials < 1500; trials++) {
+            shorter = *plan;
+            shorter.count -= chunk;
+            memmove(shorter.steps + at, shorter.steps + at + chunk,
+                    (shorter.count - at) * sizeof *shorter.steps);
+            if (fails_alike(&shorter, violation))
+                *plan = shorter;
+            else
+                at += chunk;
+        }
+    }
+}
+
+static void report(uint64_t seed, bool shrinks)
+{
+    static struct plan plan;
+    (void)fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, shared->violation);
+    (void)fprintf(stderr, "repeat it by --seed %llu --runs 1 --trace\n", (unsigned long long)seed);
+    if (!shrinks)
+        return;
+    make_plan(&plan, seed);
+    if (in_child(run_one, &plan, true))
+        return;
+    unsigned before = plan.count;
+    shrink(&plan);
+    (void)printf("shrunk from %u to %u steps:\n", before, plan.count);
+    clients_trace = true;
+    (void)in_child(run_one, &plan, false);
+    (void)printf("%s\n", shared->violation);
+}
+
+static void print_totals(void)
+{
+    const struct process_totals *totals = process_totals;
+    (void)printf("%llu runs: %llu crashes, %llu more during recovery, %llu starts; %llu commands, "
+                 "%llu replies, %llu groups, %llu refused by a full disk; %llu damaged, %llu of "
+                 "them refused\n",
+                 (unsigned long long)totals->runs, (unsigned long long)totals->crashes,
+                 (unsigned long long)totals->in_recovery, (unsigned long long)totals->opens,
+                 (unsigned long long)totals->commands, (unsigned long long)totals->replies,
+                 (unsigned long long)totals->groups, (unsigned long long)totals->full,
+                 (unsigned long long)totals->damages, (unsigned long long)totals->refused_damages);
+}
+
+int main(int argc, char **argv)
+{
+    /* What a child prints must not be lost when an assertion ends it. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    uint64_t seed = 1, runs = UINT64_MAX;
+    double seconds = 0;
+    bool shrinks = true;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--trace") == 0)
+            clients_trace = true;
+        else if (strcmp(argv[i], "--no-shrink") == 0)
+            shrinks = false;
+        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+            seed = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
+            runs = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            seconds = strtod(argv[++i], NULL);
+        else
+            return fprintf(stderr, "simulate: unknown argument: %s\n", argv[i]), 2;
+    }
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 2;
+    process_totals = &shared->totals;
+    struct timespec start, now;
+    (void)timespec_get(&start, TIME_UTC);
+    if (runs == UINT64_MAX && seconds == 0)
+        runs = 500;
+    for (uint64_t done = 0; done < runs;) {
+        uint64_t left = runs - done;
+        struct batch batch = {seed + done, left < RUNS_A_CHILD ? left : RUNS_A_CHILD};
+        if (!in_child(run_batch, &batch, false)) {
+            report(shared->seed, shrinks && !clients_trace);
+            return 1;
+        }
+        done += batch.count;
+        (void)timespec_get(&now, TIME_UTC);
+        if (seconds > 0 && difftime(now.tv_sec, start.tv_sec) >= seconds)
+            break;
+    }
+    print_totals();
+    return 0;
+}

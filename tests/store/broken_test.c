@@ -1,0 +1,99 @@
+/*
+ * A disk that does not sync: fdatasync of this program fails when a test says so, for good.
+ */
+#include "fixture.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { NEVER = 1 << 30 };
+
+static _Atomic unsigned syncs_left = NEVER; /* the sync after so many more fails */
+static _Atomic unsigned failed;
+static _Atomic unsigned after_failure;
+
+/* In place of that of the C library. */
+int fdatasync(int fildes)
+{
+    after_failure += failed > 0;
+    if (failed == 0 && atomic_fetch_sub(&syncs_left, 1) == 1) {
+        failed++;
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fildes);
+}
+
+/* Puts one job after the other, and commits each, until a sync fails. Returns how many commits were
+ * acknowledged; the key of each job is its number. */
+static unsigned put_until_broken(uint64_t *position)
+{
+    for (unsigned acknowledged = 0;; acknowledged++) {
+        char key[16];
+        struct elapse_put put = {.tube = "tube", .key = key, .delay_ms = 3600000};
+        struct elapse_answer answer;
+
+        put.key_bytes = (size_t)snprintf(key, sizeof key, "%u", acknowledged);
+        *position = UINT64_MAX; /* if the sync of a spare file fails, between two commits */
+        enum elapse_error error = elapse_queue_put(queue, &put, &answer);
+        if (error == ELAPSE_OK) {
+            *position = answer.position;
+            error = elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS);
+        }
+        if (error != ELAPSE_OK) {
+            assert_int_equal(error, ELAPSE_ERROR_BROKEN);
+            return acknowledged;
+        }
+    }
+}
+
+static void need_jobs(unsigned count)
+{
+    struct elapse_job job;
+
+    for (unsigned number = 0; number < count; number++) {
+        char key[16];
+        size_t bytes = (size_t)snprintf(key, sizeof key, "%u", number);
+        assert_int_equal(elapse_queue_look_up(queue, "tube", key, bytes, &job), ELAPSE_OK);
+    }
+}
+
+static void nothing_is_acknowledged_after_a_failed_sync(void **state)
+{
+    struct elapse_put put = {.tube = "tube", .delay_ms = 3600000};
+    struct elapse_reserved job;
+    uint64_t position = 0;
+
+    (void)state;
+    for (unsigned left = 1; left < 40; left += 3) {
+        after_failure = 0;
+        syncs_left = left;
+        failed = 0;
+        unsigned acknowledged = put_until_broken(&position);
+        assert_int_equal(failed, 1);
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_ERROR_BROKEN);
+        assert_int_equal(elapse_queue_cancel(queue, "tube", "0", 1, NULL), ELAPSE_ERROR_BROKEN);
+        assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_BROKEN);
+        assert_int_equal(elapse_queue_commit(queue, position, 0), ELAPSE_ERROR_BROKEN);
+        assert_int_equal(elapse_queue_commit(queue, position, 1000), ELAPSE_ERROR_BROKEN);
+        assert_int_equal(elapse_queue_close(queue), ELAPSE_ERROR_BROKEN);
+        assert_true(after_failure <= 1); /* of the other thread, which syncs a spare file */
+        syncs_left = NEVER;
+        queue = open_small();
+        need_jobs(acknowledged);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_acknowledged_after_a_failed_sync),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/*
+ * The store when the disk fails, at the limits of time, and when it closes while the journal works.
+ */
+#include "fixture.h"
+#include "intercept.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct elapse_answer put_later(const char *key)
+{
+    struct elapse_put put = {
+        .tube = "tube",
+        .key = key,
+        .key_bytes = strlen(key),
+        .body = "0123456789012345678901234567890123456789",
+        .body_bytes = 40,
+        .delay_ms = 3600000,
+    };
+    struct elapse_answer answer;
+
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    return answer;
+}
+
+static void *close_queue(void *error)
+{
+    *(enum elapse_error *)error = elapse_queue_close(queue);
+    return NULL;
+}
+
+static void every_call_answers_broken_after_a_failed_sync(void **state)
+{
+    struct elapse_reserved job;
+    struct elapse_job found;
+
+    (void)state;
+    put_job("before", "x", 3600000);
+    intercept_syncs(true);
+    struct elapse_answer answer = put_later("after");
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS),
+                         ELAPSE_ERROR_BROKEN);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_ERROR_BROKEN);
+    assert_int_equal(elapse_queue_cancel(queue, "tube", "before", 6, NULL), ELAPSE_ERROR_BROKEN);
+    assert_int_equal(elapse_queue_close(queue), ELAPSE_ERROR_BROKEN);
+    intercept_syncs(false);
+    queue = open_small();
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "before", 6, &found), ELAPSE_OK);
+}
+
+static void a_time_beyond_the_alarms_does_not_go_off(void **state)
+{
+    struct elapse_put put = {.tube = "tube", .due = ELAPSE_DUE_AT};
+    const int64_t year_2560_ms = INT64_C(18618681600000);
+
+    (void)state;
+    put.at_ms = year_2560_ms;
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    unsigned before = intercept_count_timers();
+    (void)usleep(50000); /* a thread that goes round does so a thousand times */
+    assert_in_range(intercept_count_timers() - before, 0, 10);
+}
+
+static void close_ends_while_the_journal_cleans(void **state)
+{
+    enum elapse_error error = ELAPSE_ERROR_SYSTEM;
+    pthread_t thread;
+    char key[32];
+    struct elapse_job job;
+
+    (void)state;
+    put_later("stays");
+    intercept_reading(4096, 0);
+    for (unsigned i = 0; i < 100000 && !intercept_is_held(); i++) {
+        snprintf(key, sizeof key, "%u", i);
+        put_later(key);
+        assert_int_equal(elapse_queue_cancel(queue, "tube", key, strlen(key), NULL), ELAPSE_OK);
+    }
+    assert_true(intercept_is_held());
+    assert_int_equal(pthread_create(&thread, NULL, close_queue, &error), 0);
+    (void)usleep(300000); /* most likely all is durable by now, and the commit thread has ended */
+    assert_true(intercept_release());
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(error, ELAPSE_OK);
+    queue = open_small();
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "stays", 5, &job), ELAPSE_OK);
+}
+
+/* Waits until no more syncs come: spare files are made at first. */
+static void wait_for_rest(void)
+{
+    unsigned before;
+
+    do {
+        before = intercept_count_syncs();
+        (void)usleep(400000);
+    } while (intercept_count_syncs() != before);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void a_sync_follows_within_the_interval(void **state)
+{
+    struct elapse_queue_options options;
+    uint64_t least_ms = UINT64_MAX;
+
+    (void)state;
+    assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
+    elapse_queue_options_init(&options);
+    options.segment_bytes = 64 << 10;
+    options.durability = ELAPSE_DURABILITY_INTERVAL;
+    options.interval_ms = 1;
+    assert_int_equal(elapse_queue_open(directory, &options, &queue, NULL), ELAPSE_OK);
+    wait_for_rest();
+    for (unsigned round = 0; round < 10; round++) {
+        put_job(NULL, "x", 3600000);
+        unsigned before = intercept_count_syncs();
+        uint64_t begin_ms = now_ms();
+        while (intercept_count_syncs() == before)
+            (void)usleep(200);
+        uint64_t taken_ms = now_ms() - begin_ms;
+        least_ms = taken_ms < least_ms ? taken_ms : least_ms;
+    }
+    /* Without regard to the interval it is 100 ms each time. On a busy machine one is quick. */
+    assert_in_range(least_ms, 0, 50);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_call_answers_broken_after_a_failed_sync),
+        TEST(a_time_beyond_the_alarms_does_not_go_off),
+        TEST(a_sync_follows_within_the_interval),
+        TEST(close_ends_while_the_journal_cleans),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,160 @@
+/*
+ * The bodies of jobs when the disk is slow, or cannot read them.
+ */
+#include "fixture.h"
+#include "intercept.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+static void *reserve_one(void *job)
+{
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, job), ELAPSE_OK);
+    return NULL;
+}
+
+static void a_slow_reading_holds_up_nobody_else(void **state)
+{
+    struct elapse_reserved job;
+    struct elapse_job found;
+    pthread_t thread;
+
+    (void)state;
+    struct elapse_answer answer = put_job("slow", "body", 0);
+    intercept_reading(1, 0);
+    assert_int_equal(pthread_create(&thread, NULL, reserve_one, &job), 0);
+    assert_true(intercept_wait());
+    put_job("other", "body", 3600000);
+    assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_OK);
+    assert_int_equal(found.state, ELAPSE_JOB_RESERVED);
+    assert_true(intercept_release());
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(job.body_bytes, 4);
+    assert_memory_equal(job.body, "body", 4);
+    assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+}
+
+static void *reserve_none(void *error)
+{
+    struct elapse_reserved job;
+
+    *(enum elapse_error *)error = elapse_queue_reserve(queue, "tube", 0, &job);
+    return NULL;
+}
+
+static void a_job_cancelled_while_it_is_read_is_not_handed_out(void **state)
+{
+    enum elapse_error error = ELAPSE_OK;
+    struct elapse_answer answer;
+    struct elapse_job found;
+    pthread_t thread;
+
+    (void)state;
+    put_job("slow", "body", 0);
+    intercept_reading(1, 0);
+    assert_int_equal(pthread_create(&thread, NULL, reserve_none, &error), 0);
+    assert_true(intercept_wait());
+    assert_int_equal(elapse_queue_cancel(queue, "tube", "slow", 4, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_RUNNING);
+    assert_true(intercept_release());
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(error, ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_ERROR_GONE);
+}
+
+static void a_job_that_cannot_be_read_does_not_block_its_tube(void **state)
+{
+    struct elapse_reserved job;
+    struct elapse_job found;
+
+    (void)state;
+    struct elapse_answer answer = put_job("bad", "first", 0);
+    put_job("good", "second", 0);
+    intercept_reading(1, EIO);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_memory_equal(job.body, "second", 6);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_look_up_id(queue, answer.id, &found), ELAPSE_OK);
+    assert_int_equal(found.state, ELAPSE_JOB_BURIED);
+    assert_string_equal(found.reason, "its body is damaged");
+    /* The disk can read it again. */
+    assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_memory_equal(job.body, "first", 5);
+    elapse_reserved_free(&job);
+}
+
+static void a_file_is_not_used_again_while_it_is_read(void **state)
+{
+    struct elapse_put put = {
+        .tube = "other", .key = "key", .key_bytes = 3, .body = "0123456789", .body_bytes = 10};
+    struct elapse_queue_counts statistics;
+    struct elapse_reserved job;
+    pthread_t thread;
+
+    (void)state;
+    put.delay_ms = 3600000;
+    put_job("slow", "body", 0);
+    intercept_reading(1, 0);
+    assert_int_equal(pthread_create(&thread, NULL, reserve_one, &job), 0);
+    assert_true(intercept_wait());
+    for (unsigned i = 0; i < 4000; i++) /* 600 KB, in files of 64 KiB */
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
+    assert_true(statistics.segments < 8);
+    assert_true(intercept_release());
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_memory_equal(job.body, "body", 4);
+    elapse_reserved_free(&job);
+}
+
+static void *reserve_now(void *error)
+{
+    struct elapse_reserved job;
+
+    *(enum elapse_error *)error = elapse_queue_reserve(queue, "tube", 0, &job);
+    elapse_reserved_free(&job);
+    return NULL;
+}
+
+static void *close_queue(void *error)
+{
+    *(enum elapse_error *)error = elapse_queue_close(queue);
+    return NULL;
+}
+
+static void close_waits_for_a_call_under_way(void **state)
+{
+    enum elapse_error reserved = ELAPSE_ERROR_SYSTEM, closed = ELAPSE_ERROR_SYSTEM;
+    pthread_t reserver, closer;
+
+    (void)state;
+    put_job("slow", "body", 0);
+    intercept_reading(1, 0);
+    assert_int_equal(pthread_create(&reserver, NULL, reserve_now, &reserved), 0);
+    assert_true(intercept_wait());
+    assert_int_equal(pthread_create(&closer, NULL, close_queue, &closed), 0);
+    (void)usleep(300000); /* a close that does not wait has released everything by now */
+    assert_true(intercept_release());
+    assert_int_equal(pthread_join(reserver, NULL), 0);
+    assert_int_equal(pthread_join(closer, NULL), 0);
+    assert_int_equal(reserved, ELAPSE_OK);
+    assert_int_equal(closed, ELAPSE_OK);
+    queue = open_small();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_slow_reading_holds_up_nobody_else),
+        TEST(a_job_cancelled_while_it_is_read_is_not_handed_out),
+        TEST(a_file_is_not_used_again_while_it_is_read),
+        TEST(close_waits_for_a_call_under_way),
+        TEST(a_job_that_cannot_be_read_does_not_block_its_tube),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

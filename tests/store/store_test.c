@@ -1,0 +1,437 @@
+/*
+ * The durable queue by its header: each verb once, alone and across a restart.
+ */
+#include "fixture.h"
+
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+static void a_job_is_there_after_a_restart(void **state)
+{
+    struct elapse_job job;
+
+    (void)state;
+    struct elapse_answer answer = put_job("order", "body", 3600000);
+    assert_int_equal(answer.result, ELAPSE_RESULT_SCHEDULED);
+    reopen();
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "order", 5, &job), ELAPSE_OK);
+    assert_int_equal(job.id, answer.id);
+    assert_int_equal(job.state, ELAPSE_JOB_DELAYED);
+    assert_string_equal(job.tube, "tube");
+    assert_int_equal(job.body_bytes, 4);
+    assert_true(job.left_ms > 3500000 && job.left_ms <= 3600000);
+}
+
+static void a_cancelled_job_is_gone_after_a_restart(void **state)
+{
+    struct elapse_answer answer;
+    struct elapse_job job;
+
+    (void)state;
+    put_job("order", "body", 3600000);
+    assert_int_equal(elapse_queue_cancel(queue, "tube", "order", 5, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_REMOVED);
+    commit(&answer);
+    reopen();
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "order", 5, &job), ELAPSE_ERROR_GONE);
+    assert_int_equal(elapse_queue_cancel(queue, "tube", "order", 5, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_GONE);
+}
+
+static void reserve_hands_out_body_key_and_tube(void **state)
+{
+    struct elapse_reserved job;
+
+    (void)state;
+    struct elapse_answer answer = put_job("key", "a body", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(job.id, answer.id);
+    assert_string_equal(job.tube, "tube");
+    assert_int_equal(job.key_bytes, 3);
+    assert_memory_equal(job.key, "key", 3);
+    assert_int_equal(job.body_bytes, 6);
+    assert_memory_equal(job.body, "a body", 6);
+    assert_int_equal(job.attempt, 1);
+    assert_int_equal(job.ttr_ms, 60000);
+    assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_ERROR_GONE);
+    elapse_reserved_free(&job);
+    assert_null(job.body);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
+}
+
+static void an_empty_body_is_a_body(void **state)
+{
+    struct elapse_reserved job;
+
+    (void)state;
+    put_job(NULL, "", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(job.body_bytes, 0);
+    assert_non_null(job.body);
+    assert_null(job.key);
+    elapse_reserved_free(&job);
+}
+
+static void reserve_waits_until_a_job_is_due(void **state)
+{
+    struct elapse_reserved job;
+
+    (void)state;
+    put_job(NULL, "later", 60);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", ELAPSE_QUEUE_FOREVER_MS, &job), ELAPSE_OK);
+    assert_memory_equal(job.body, "later", 5);
+    elapse_reserved_free(&job);
+}
+
+static void reserve_any_takes_the_least_priority_of_all_tubes(void **state)
+{
+    static const char *const tubes[] = {"one", "two"};
+    struct elapse_put put = {.tube = "one", .body = "1", .body_bytes = 1, .priority = 7};
+    struct elapse_answer answer;
+    struct elapse_reserved job;
+
+    (void)state;
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    put.tube = "two";
+    put.priority = 3;
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve_any(queue, tubes, 2, 10000, &job), ELAPSE_OK);
+    assert_string_equal(job.tube, "two");
+    assert_int_equal(job.id, answer.id);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_reserve_any(queue, tubes, 0, 0, &job), ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_queue_reserve_any(queue, tubes, 1001, 0, &job), ELAPSE_ERROR_ARGUMENT);
+}
+
+static void a_lease_that_ends_gives_the_job_to_another_worker(void **state)
+{
+    struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .ttr_ms = 1};
+    struct elapse_reserved first;
+    struct elapse_reserved second;
+
+    (void)state;
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &first), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &second), ELAPSE_OK);
+    assert_int_equal(first.id, second.id);
+    assert_int_equal(second.attempt, 2);
+    assert_true(first.lease.number != second.lease.number);
+    assert_int_equal(elapse_queue_ack(queue, first.id, first.lease, NULL), ELAPSE_ERROR_GONE);
+    elapse_reserved_free(&first);
+    elapse_reserved_free(&second);
+}
+
+static void a_lease_survives_a_restart_and_its_name_never_repeats(void **state)
+{
+    struct elapse_reserved before;
+    struct elapse_reserved after;
+    struct elapse_answer answer;
+
+    (void)state;
+    put_job(NULL, "one", 0);
+    put_job(NULL, "two", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &before), ELAPSE_OK);
+    reopen();
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &after), ELAPSE_OK);
+    assert_true(after.id != before.id);
+    assert_true(after.lease.life > before.lease.life);
+    assert_int_equal(elapse_queue_ack(queue, before.id, before.lease, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack(queue, after.id, after.lease, &answer), ELAPSE_OK);
+    commit(&answer);
+    elapse_reserved_free(&before);
+    elapse_reserved_free(&after);
+}
+
+static void a_cancelled_job_tells_its_worker(void **state)
+{
+    struct elapse_reserved job;
+    struct elapse_answer answer;
+
+    (void)state;
+    put_job("key", "x", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_cancel(queue, "tube", "key", 3, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_RUNNING);
+    assert_int_equal(elapse_queue_extend(queue, job.id, job.lease, NULL), ELAPSE_ERROR_CANCELLED);
+    assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+}
+
+static void nack_in_and_bury_and_kick(void **state)
+{
+    struct elapse_reserved job;
+    struct elapse_job found;
+    struct elapse_answer answer;
+    uint64_t kicked;
+
+    (void)state;
+    put_job("key", "x", 0);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_nack_in(queue, job.id, job.lease, 3600000, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_look_up(queue, "tube", "key", 3, &found), ELAPSE_OK);
+    assert_int_equal(found.state, ELAPSE_JOB_DELAYED);
+    assert_int_equal(elapse_queue_kick_id(queue, found.id, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_bury(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_look_up_id(queue, found.id, &found), ELAPSE_OK);
+    assert_int_equal(found.state, ELAPSE_JOB_BURIED);
+    assert_non_null(found.reason);
+    assert_int_equal(elapse_queue_kick(queue, "tube", 10, &kicked, &answer), ELAPSE_OK);
+    assert_int_equal(kicked, 1);
+    assert_int_equal(elapse_queue_look_up_id(queue, found.id, &found), ELAPSE_OK);
+    assert_int_equal(found.state, ELAPSE_JOB_READY);
+    assert_null(found.reason);
+}
+
+static void reschedule_moves_a_job(void **state)
+{
+    struct elapse_due_time time = {.due = ELAPSE_DUE_IN, .delay_ms = 0};
+    struct elapse_answer answer;
+    struct elapse_reserved job;
+
+    (void)state;
+    put_job("key", "x", 3600000);
+    assert_int_equal(elapse_queue_reschedule(queue, "tube", "key", 3, &time, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_RESCHEDULED);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reschedule_id(queue, job.id, &time, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_RUNNING);
+    elapse_reserved_free(&job);
+}
+
+static void errors_name_the_argument(void **state)
+{
+    static char long_name[ELAPSE_TUBE_BYTES_MAX + 2];
+    struct elapse_put put = {.tube = long_name, .body_bytes = 0};
+    struct elapse_answer answer;
+
+    (void)state;
+    memset(long_name, 't', sizeof long_name - 1);
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_non_null(answer.fault);
+    long_name[ELAPSE_TUBE_BYTES_MAX] = '\0';
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_null(answer.fault);
+}
+
+static void a_body_that_no_segment_holds_is_named(void **state)
+{
+    static char body[65535];
+    struct elapse_queue_options options;
+    struct elapse_put put = {.tube = "tube", .body = body, .body_bytes = sizeof body};
+    struct elapse_answer answer;
+
+    (void)state;
+    assert_int_equal(elapse_queue_close(queue), ELAPSE_OK);
+    elapse_queue_options_init(&options);
+    assert_int_equal(elapse_queue_open(directory, &options, &queue, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_non_null(answer.fault);
+}
+
+static void file_bytes_count_the_spare_files(void **state)
+{
+    struct elapse_queue_counts statistics;
+
+    (void)state;
+    for (unsigned i = 0; i < 10000; i++) { /* three files are made in the background */
+        assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
+        if (statistics.file_bytes >= (statistics.segments + 3) << 16)
+            break;
+        (void)usleep(1000);
+    }
+    assert_int_equal(statistics.file_bytes, (statistics.segments + 3) << 16);
+}
+
+static void a_key_that_is_taken(void **state)
+{
+    struct elapse_put put = {
+        .tube = "tube", .key = "key", .key_bytes = 3, .if_key = ELAPSE_IF_KEY_FAIL};
+    struct elapse_answer answer;
+
+    (void)state;
+    struct elapse_answer first = put_job("key", "x", 3600000);
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_KEY_PENDING);
+    assert_int_equal(answer.id, first.id);
+    put.if_key = ELAPSE_IF_KEY_KEEP;
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_KEPT);
+    put.if_key = ELAPSE_IF_KEY_REPLACE;
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_REPLACED);
+    assert_true(answer.id != first.id);
+}
+
+static void list_and_cancel_all_by_tag(void **state)
+{
+    enum { JOBS = 700 };
+    struct elapse_job jobs[33];
+    struct elapse_job_filter filter = {.tube = "tube", .tag = "odd", .tag_bytes = 3};
+    uint64_t cursor = 0;
+    uint64_t removed;
+    uint64_t running;
+    size_t count;
+    size_t listed = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct elapse_put put = {.tube = "tube",
+                                 .tag = i % 2 ? "odd" : "even",
+                                 .tag_bytes = i % 2 ? 3 : 4,
+                                 .delay_ms = 3600000};
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    }
+    while ((count = elapse_queue_list(queue, &filter, &cursor, jobs, 33)) > 0)
+        listed += count;
+    assert_int_equal(listed, JOBS / 2);
+    assert_int_equal(elapse_queue_cancel_all(queue, &filter, &removed, &running, NULL), ELAPSE_OK);
+    assert_int_equal(removed, JOBS / 2);
+    assert_int_equal(running, 0);
+    cursor = 0;
+    listed = 0;
+    while ((count = elapse_queue_list(queue, NULL, &cursor, jobs, 33)) > 0)
+        listed += count;
+    assert_int_equal(listed, JOBS / 2);
+}
+
+static void statistics_and_tubes(void **state)
+{
+    struct elapse_queue_counts statistics;
+    char name[ELAPSE_TUBE_BYTES_MAX + 1];
+    uint64_t cursor = 0;
+    unsigned tubes = 0;
+
+    (void)state;
+    put_job(NULL, "x", 3600000);
+    put_job(NULL, "y", 0);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
+    assert_int_equal(statistics.delayed, 1);
+    assert_int_equal(statistics.ready, 1);
+    assert_int_equal(statistics.put, 2);
+    assert_true(statistics.segments >= 1);
+    assert_true(statistics.groups >= 2);
+    assert_true(statistics.live_bytes > 0);
+    assert_int_equal(elapse_queue_statistics(queue, "no", &statistics), ELAPSE_ERROR_GONE);
+    while (elapse_queue_tubes(queue, &cursor, name)) {
+        assert_string_equal(name, "tube");
+        tubes++;
+    }
+    assert_int_equal(tubes, 1);
+}
+
+static void a_paused_tube_hands_out_nothing(void **state)
+{
+    struct elapse_reserved job;
+
+    (void)state;
+    put_job(NULL, "x", 0);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 3600000), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 0, &job), ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(elapse_queue_pause(queue, "tube", 0), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    assert_int_equal(elapse_queue_pause(queue, "no", 5), ELAPSE_ERROR_GONE);
+}
+
+static void the_descriptor_tells_when_a_job_is_due(void **state)
+{
+    struct pollfd watched = {.fd = elapse_queue_descriptor(queue), .events = POLLIN};
+    struct elapse_reserved job;
+
+    (void)state;
+    put_job(NULL, "x", 50);
+    for (;;) {
+        elapse_queue_quiet(queue);
+        enum elapse_error error = elapse_queue_reserve(queue, "tube", 0, &job);
+        if (error == ELAPSE_OK)
+            break;
+        assert_int_equal(error, ELAPSE_ERROR_NOTHING_DUE);
+        assert_int_equal(poll(&watched, 1, 60000), 1);
+    }
+    elapse_reserved_free(&job);
+}
+
+static void a_recurring_job_keeps_its_id(void **state)
+{
+    struct elapse_put put = {
+        .tube = "tube", .due = ELAPSE_DUE_EVERY, .period_ms = 20, .body = "tick", .body_bytes = 4};
+    struct elapse_answer answer;
+    struct elapse_reserved job;
+
+    (void)state;
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(elapse_queue_reserve(queue, "tube", 60000, &job), ELAPSE_OK);
+        assert_int_equal(job.id, answer.id);
+        assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+        elapse_reserved_free(&job);
+    }
+    put = (struct elapse_put){.tube = "tube", .due = ELAPSE_DUE_CRON, .cron = "61 * * * *"};
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_non_null(answer.fault);
+}
+
+/* Many small segments come and go; what lives in the first one stays. */
+static void space_is_used_again(void **state)
+{
+    static char body[1000];
+    struct elapse_queue_counts statistics;
+    struct elapse_reserved job;
+    struct elapse_answer answer;
+
+    (void)state;
+    put_job("first", "stays", 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        struct elapse_put put = {.tube = "churn",
+                                 .body = body,
+                                 .body_bytes = sizeof body,
+                                 .key = "k",
+                                 .key_bytes = 1,
+                                 .delay_ms = 3600000};
+        assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    }
+    commit(&answer);
+    reopen();
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
+    assert_int_equal(statistics.delayed + statistics.ready, 2);
+    assert_true(statistics.file_bytes <= 2 * statistics.live_bytes + 6 * (64 << 10));
+    assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
+    assert_memory_equal(job.body, "stays", 5);
+    elapse_reserved_free(&job);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_job_is_there_after_a_restart),
+        TEST(a_cancelled_job_is_gone_after_a_restart),
+        TEST(reserve_hands_out_body_key_and_tube),
+        TEST(an_empty_body_is_a_body),
+        TEST(reserve_waits_until_a_job_is_due),
+        TEST(reserve_any_takes_the_least_priority_of_all_tubes),
+        TEST(a_lease_that_ends_gives_the_job_to_another_worker),
+        TEST(a_lease_survives_a_restart_and_its_name_never_repeats),
+        TEST(a_cancelled_job_tells_its_worker),
+        TEST(nack_in_and_bury_and_kick),
+        TEST(reschedule_moves_a_job),
+        TEST(errors_name_the_argument),
+        TEST(a_body_that_no_segment_holds_is_named),
+        TEST(file_bytes_count_the_spare_files),
+        TEST(a_key_that_is_taken),
+        TEST(list_and_cancel_all_by_tag),
+        TEST(statistics_and_tubes),
+        TEST(a_paused_tube_hands_out_nothing),
+        TEST(the_descriptor_tells_when_a_job_is_due),
+        TEST(a_recurring_job_keeps_its_id),
+        TEST(space_is_used_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
