@@ -4,6 +4,8 @@ enum {
     HEADS_BITS = 10, /* heads a chunk: 4 KiB */
     FIRST_LEVEL = 64,
     ITEM_BITS = 28,
+    CHAIN_AHEAD = 4,  /* so many items of a chain are fetched, each when the one before is there: */
+    SPLITS_AHEAD = 4, /* so many splits later */
 };
 
 #define ITEM_MASK ((UINT32_C(1) << ITEM_BITS) - 1)
@@ -64,6 +66,20 @@ static uint32_t *link_of(const struct elapse__queue_index *index, uint32_t item)
     return index->calls->link(index->owner, item);
 }
 
+/* It is known which buckets will be split next, and the items in them lie anywhere: their memory is
+ * on its way when it is needed. */
+static void fetch_ahead(const struct elapse__queue_index *index)
+{
+    for (uint32_t depth = 0; depth < CHAIN_AHEAD; depth++) {
+        uint64_t bucket = (uint64_t)index->split + (CHAIN_AHEAD - depth) * SPLITS_AHEAD;
+        uint32_t link = bucket < index->level ? *head_at(index, (uint32_t)bucket) : 0;
+        for (uint32_t i = 0; i < depth && link != 0; i++)
+            link = *link_of(index, link & ITEM_MASK);
+        if (link != 0)
+            index->fetch(index->owner, link & ITEM_MASK);
+    }
+}
+
 /* Splits the bucket `split` in two. The order within each half stays. */
 static void split_bucket(struct elapse__queue_index *index, const struct elapse_allocator *memory)
 {
@@ -94,6 +110,8 @@ static void split_bucket(struct elapse__queue_index *index, const struct elapse_
         index->level *= 2;
         index->split = 0;
     }
+    if (index->fetch != NULL)
+        fetch_ahead(index);
 }
 
 /* Joins the last bucket with the one that it was split from. */

@@ -38,6 +38,8 @@ struct elapse__queue_index {
     uint32_t moved;                    /* links that the last insertion or removal wrote anew */
     const struct elapse__queue_index_owner *calls;
     void *owner;
+    /* NULL, or asks for the memory of an item that `hash` and `link` will read soon. */
+    void (*fetch)(void *owner, uint32_t item);
 };
 
 void elapse__queue_index_init(struct elapse__queue_index *index,

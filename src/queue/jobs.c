@@ -24,6 +24,13 @@ static uint64_t id_hash(void *owner, uint32_t number)
     return mix_id(elapse__queue_id(elapse__queue_entry_at(jobs, number)), jobs->secret);
 }
 
+static void id_fetch(void *owner, uint32_t number)
+{
+    const struct elapse__queue_jobs *jobs = owner;
+    __builtin_prefetch(elapse__queue_entry_at(jobs, number));
+    __builtin_prefetch(id_link(owner, number), 1);
+}
+
 static const struct elapse__queue_index_owner id_calls = {id_link, id_hash};
 
 void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret)
@@ -31,6 +38,7 @@ void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret)
     *jobs = (struct elapse__queue_jobs){.secret = secret, .fresh = 1};
     elapse__queue_chunks_init(&jobs->blocks, 0, sizeof(struct elapse__queue_block));
     elapse__queue_index_init(&jobs->ids, &id_calls, jobs);
+    jobs->ids.fetch = id_fetch;
 }
 
 void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs, const struct elapse_allocator *memory)
