@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPLIES_MAX = 256, LEASES_MAX = 24, LIVE_MAX = 120, FINISH_ROUNDS = 400 };
+enum { REPLIES_MAX = 256, LEASES_MAX = 24, LIVE_MAX = 120, FINISH_ROUNDS = 400, CONNECTIONS = 2 };
 
 bool clients_trace;
 
 struct reply {
     uint64_t gate, seq, id;
+    unsigned connection; /* whose lease it is; 0: of none */
     bool hands_out;
     struct elapse__queue_handed handed;
 };
@@ -26,16 +27,22 @@ static struct clients {
     struct lease leases[LEASES_MAX]; /* also old ones */
     unsigned lease_count;
     uint32_t last_serial;
+    uint32_t body_size; /* of all jobs; 0: of many sizes */
+    /* Leases end with their connection; number 0 stands for none. */
+    struct elapse__queue_connection connections[1 + CONNECTIONS];
 } clients;
 
-void clients_begin(void)
+void clients_begin(uint32_t body_size)
 {
-    clients = (struct clients){.reply_count = 0};
+    clients = (struct clients){.body_size = body_size};
+    clients_forget_replies();
 }
 
 void clients_forget_replies(void)
 {
     clients.reply_count = 0;
+    for (unsigned i = 0; i <= CONNECTIONS; i++)
+        elapse__queue_connection_init(&clients.connections[i]);
 }
 
 #define TRACE(...)                     \
@@ -186,10 +193,14 @@ static bool run(const struct command *command)
 
 /* ---- hand-outs ---- */
 
-static bool take(unsigned tubes)
+static bool take(unsigned tubes, unsigned connection)
 {
     struct elapse__queue_text texts[MODEL_TUBES];
-    struct elapse__queue_reserve reserve = {.tubes = texts, .count = 1};
+    struct elapse__queue_reserve reserve = {
+        .tubes = texts,
+        .count = 1,
+        .connection = connection == 0 ? NULL : &clients.connections[connection],
+    };
     struct elapse__queue_handed handed;
     enum elapse__queue_result result;
     uint64_t gate, refusals = process.refusals;
@@ -208,12 +219,13 @@ static bool take(unsigned tubes)
     uint64_t seq = model.seq;
     if (!taken && refused)
         return false;
-    model_do_take(tubes, taken ? &handed : NULL);
-    TRACE("t %lld: take from %u: job %llu\n", (long long)model.t, tubes,
+    model_do_take(tubes, connection, taken ? &handed : NULL);
+    TRACE("t %lld: take from %u by %u: job %llu\n", (long long)model.t, tubes, connection,
           taken ? (unsigned long long)handed.id : 0ULL);
     clients.replies[clients.reply_count++] = (struct reply){.gate = gate,
                                                             .seq = seq,
                                                             .id = taken ? handed.id : 0,
+                                                            .connection = connection,
                                                             .hands_out = taken,
                                                             .handed = handed};
     return taken;
@@ -292,12 +304,61 @@ void clients_receive(void)
     clients.reply_count = kept;
 }
 
+/* Returns the job whose lease has ended since the model saw it, or 0. */
+static uint64_t ended_lease(unsigned connection)
+{
+    struct elapse__queue_view view;
+    for (unsigned i = 0; i < model.job_count; i++) {
+        const struct model_job *job = model_at(i);
+        if (!model_is_held_by(job, connection) || job->state != ELAPSE__QUEUE_RESERVED)
+            continue;
+        if (elapse__queue_look_up_id(process.joint.jobs, process_now(), job->id, &view) !=
+                ELAPSE__QUEUE_OK ||
+            view.state != ELAPSE__QUEUE_RESERVED)
+            return job->id;
+    }
+    return 0;
+}
+
+/* A connection breaks that has leases: each of them ends, in a group of its own. */
+static void close_connection(unsigned number)
+{
+    struct elapse__queue_connection *connection = &clients.connections[number];
+    bool is_closed = false;
+    TRACE("t %lld: connection %u breaks\n", (long long)model.t, number);
+    model_do_close();
+    for (unsigned i = 0; !is_closed && i <= LIVE_MAX * 2; i++) {
+        uint64_t refusals = process.refusals;
+        is_closed =
+            elapse__queue_connection_close(process.joint.jobs, process_now(), connection, 1);
+        uint64_t id = ended_lease(number);
+        if (id != 0)
+            model_do_end_of_connection(id, process.refusals != refusals);
+        model_read_drawn(process.joint.jobs, process_now());
+    }
+    if (!is_closed || !model_do_closed(number))
+        model_violate("connection %u has leases after it was closed", number);
+    unsigned kept = 0;
+    for (unsigned i = 0; i < clients.reply_count; i++)
+        if (clients.replies[i].connection != number)
+            clients.replies[kept++] = clients.replies[i];
+    clients.reply_count = kept;
+}
+
 void clients_lose_connection(struct random_source *random)
 {
+    if (random_one_in(random, 3)) {
+        close_connection(1 + (unsigned)random_below(random, CONNECTIONS));
+        return;
+    }
     if (clients.reply_count == 0)
         return;
     unsigned place = (unsigned)random_below(random, clients.reply_count);
     struct reply reply = clients.replies[place];
+    if (reply.connection != 0) {
+        close_connection(reply.connection);
+        return;
+    }
     clients.reply_count--;
     memmove(clients.replies + place, clients.replies + place + 1,
             (clients.reply_count - place) * sizeof *clients.replies);
@@ -326,6 +387,12 @@ static int64_t some_delay(struct random_source *random)
     return (int64_t)random_below(random, (uint64_t)most[random_below(random, 5)]);
 }
 
+static uint32_t some_body_size(struct random_source *random)
+{
+    uint32_t size = (uint32_t)random_below(random, random_one_in(random, 8) ? 3000 : 300);
+    return clients.body_size == 0 ? size : clients.body_size;
+}
+
 static struct model_put some_put(struct random_source *random)
 {
     struct model_put put = {
@@ -333,7 +400,7 @@ static struct model_put some_put(struct random_source *random)
         .key = random_one_in(random, 2) ? (unsigned)random_below(random, MODEL_KEYS) : 0,
         .token = random_one_in(random, 6) ? (unsigned)random_below(random, MODEL_TOKENS) : 0,
         .serial = ++clients.last_serial,
-        .body_size = (uint32_t)random_below(random, random_one_in(random, 8) ? 3000 : 300),
+        .body_size = some_body_size(random),
         .delay = some_delay(random),
         .ttr = 1 + some_delay(random),
         .if_key = (enum elapse__queue_if_key)random_below(random, 4),
@@ -417,7 +484,8 @@ void clients_send(struct random_source *random)
     else if (kind < 60)
         send_named(random, KICK);
     else if (kind < 78)
-        (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1));
+        (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1),
+                   random_one_in(random, 2) ? 0 : 1 + (unsigned)random_below(random, CONNECTIONS));
     else
         send_holder(random);
 }
@@ -460,7 +528,7 @@ static void finish_round(void)
     }
     clients_turn();
     while (clients.lease_count < LEASES_MAX && model.violation[0] == '\0' &&
-           take((1 << MODEL_TUBES) - 1)) {
+           take((1 << MODEL_TUBES) - 1, 0)) {
         work_until_idle();
         acknowledge_all();
     }

@@ -10,7 +10,8 @@
 
 extern bool clients_trace; /* print each command and each reply */
 
-void clients_begin(void);
+/* `body_size`: of all jobs; 0: of many sizes. */
+void clients_begin(uint32_t body_size);
 
 /* One client sends one command. */
 void clients_send(struct random_source *random);
@@ -18,7 +19,7 @@ void clients_send(struct random_source *random);
 /* Replies whose causes are durable leave. */
 void clients_receive(void);
 
-/* A connection breaks: a reply that waits never leaves. */
+/* A connection breaks: a reply that waits never leaves. Some connections have leases, which end. */
 void clients_lose_connection(struct random_source *random);
 
 /* The process has ended: no reply that waits will come. */

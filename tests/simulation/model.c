@@ -589,6 +589,16 @@ void model_do_begin(uint64_t id, struct elapse__queue_lease lease)
     job->lease_end = model.t + job->put.ttr;
 }
 
+static void undo_lease(struct model_job *job)
+{
+    job->handed_out = job->handed_out_before;
+    if (model_recurs(job))
+        job->missed = job->reported;
+    int64_t set_at = job->set_at;
+    model_enter_waiting(job, job->by_wall, job->due);
+    job->set_at = set_at;
+}
+
 void model_do_undo(uint64_t id, struct elapse__queue_lease lease)
 {
     model.seq++;
@@ -601,12 +611,7 @@ void model_do_undo(uint64_t id, struct elapse__queue_lease lease)
         job->state = ELAPSE__QUEUE_FREE;
         return;
     }
-    job->handed_out = job->handed_out_before;
-    if (model_recurs(job))
-        job->missed = job->reported;
-    int64_t set_at = job->set_at;
-    model_enter_waiting(job, job->by_wall, job->due);
-    job->set_at = set_at;
+    undo_lease(job);
 }
 
 void model_do_bury_unread(uint64_t id, struct elapse__queue_lease lease)
@@ -663,6 +668,45 @@ void model_do_turn(bool unwritten)
     }
 }
 
+/* ---- connections ---- */
+
+bool model_is_held_by(const struct model_job *job, unsigned connection)
+{
+    bool is_held = job->state == ELAPSE__QUEUE_RESERVED || job->state == ELAPSE__QUEUE_SHADOW;
+    return is_held && job->connection == connection && !job->replayed;
+}
+
+void model_do_close(void)
+{
+    model.seq++;
+}
+
+void model_do_end_of_connection(uint64_t id, bool unwritten)
+{
+    struct model_job *job = model_find(id);
+    bool had_begun = job->begun;
+    change_apart(&job, unwritten);
+    job->connection = 0;
+    /* What cannot be undone in the journal ends as a lease does. */
+    if (had_begun || unwritten)
+        fail_attempt(job);
+    else
+        undo_lease(job);
+}
+
+bool model_do_closed(unsigned connection)
+{
+    bool is_free = true;
+    for (unsigned i = 0; i < model.job_count; i++) {
+        struct model_job *job = model_at(i);
+        if (!model_is_held_by(job, connection))
+            continue;
+        is_free &= job->state == ELAPSE__QUEUE_SHADOW;
+        change(job)->state = ELAPSE__QUEUE_FREE;
+    }
+    return is_free;
+}
+
 /* Returns the job that must be handed out, or NULL. */
 static struct model_job *first_ready(unsigned tubes)
 {
@@ -678,7 +722,7 @@ static struct model_job *first_ready(unsigned tubes)
     return first;
 }
 
-void model_do_take(unsigned tubes, const struct elapse__queue_handed *handed)
+void model_do_take(unsigned tubes, unsigned connection, const struct elapse__queue_handed *handed)
 {
     model.seq++;
     struct model_job *job = first_ready(tubes);
@@ -706,6 +750,7 @@ void model_do_take(unsigned tubes, const struct elapse__queue_handed *handed)
     job->handed_out = true;
     job->begun = job->replayed = job->end_is_open = false;
     job->lease = handed->lease;
+    job->connection = connection;
     job->lease_written = model.t + job->put.ttr;
     job->lease_end = job->lease_written;
     job->reported = job->missed;

@@ -52,6 +52,7 @@ struct model_job {
     uint32_t missed, reported, failures, attempts;
     bool handed_out, handed_out_before, begun, replayed;
     struct elapse__queue_lease lease;
+    unsigned connection;   /* with which the lease ends; 0: none */
     bool end_is_open;      /* of the lease: the wall clock was set, and the process started anew */
     int64_t lease_end;     /* t, as the process has it */
     int64_t lease_written; /* t, as its record may have it */
@@ -131,12 +132,19 @@ void model_do_holder(enum model_verb verb, uint64_t id, struct elapse__queue_lea
 
 /* Time has passed. `unwritten`: the journal refused records meanwhile. */
 void model_do_turn(bool unwritten);
-/* A job was taken from these tubes (a bit each), or none. */
-void model_do_take(unsigned tubes, const struct elapse__queue_handed *handed);
+/* A job was taken from these tubes (a bit each), or none. Its lease ends with the connection. */
+void model_do_take(unsigned tubes, unsigned connection, const struct elapse__queue_handed *handed);
 /* Its reply left. */
 void model_do_begin(uint64_t id, struct elapse__queue_lease lease);
 /* It did not leave. */
 void model_do_undo(uint64_t id, struct elapse__queue_lease lease);
+
+/* A connection closes: it begins, one of its leases has ended, and it is done: then no job may be
+ * reserved by it. */
+void model_do_close(void);
+void model_do_end_of_connection(uint64_t id, bool unwritten);
+bool model_do_closed(unsigned connection);
+bool model_is_held_by(const struct model_job *job, unsigned connection);
 
 /* The job was buried, because its body could not be read. */
 void model_do_bury_unread(uint64_t id, struct elapse__queue_lease lease);

@@ -198,6 +198,7 @@ static bool cut_fits(uint64_t cut, const struct model_found *found, unsigned cou
 static void adopt(struct model_job *job, const struct model_found *found)
 {
     job->replayed = true;
+    job->connection = 0;
     job->apart = job->unwritten = false;
     if (job->state == ELAPSE__QUEUE_SHADOW)
         job->state = ELAPSE__QUEUE_FREE;

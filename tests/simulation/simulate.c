@@ -17,7 +17,7 @@
 
 #include "clients.h"
 
-enum { STEPS_MAX = 3000, RUNS_A_CHILD = 25 };
+enum { STEPS_MAX = 3000, RUNS_A_CHILD = 25, CRASHES_MAX = 3 };
 
 /* What a child process tells its parent. */
 static struct shared {
@@ -47,7 +47,9 @@ static void make_plan(struct plan *plan, uint64_t seed)
 /* What a run likes to do. */
 struct habits {
     bool sets_clock, has_faults;
-    unsigned crash_in; /* one step in so many */
+    unsigned crash_in;     /* one step in so many */
+    unsigned receive_in;   /* replies leave after so many steps */
+    unsigned send, commit; /* of a hundred steps: commands, and steps of the commit lane */
 };
 
 static struct habits begin_run(uint64_t seed)
@@ -55,22 +57,29 @@ static struct habits begin_run(uint64_t seed)
     struct random_source random = {.state = seed ^ UINT64_C(0x5DEECE66D)};
     sim_disk_begin(random_next(&random));
     model_begin();
-    clients_begin();
+    /* Where all jobs have one size, records begin again where those of an earlier life did. */
+    clients_begin(random_one_in(&random, 3) ? 8 * (1 + (uint32_t)random_below(&random, 6)) : 0);
     process = (struct process){
         .booted_at = model.t,
         .capacity = random_one_in(&random, 2) ? 0 : (7 + random_below(&random, 10)) << 14,
         .interval_ms = random_one_in(&random, 6) ? 20 : 0,
     };
     model.keeps_all = process.interval_ms > 0;
+    bool is_restless = random_one_in(&random, 3), is_patient = random_one_in(&random, 3);
+    bool commits_seldom = random_one_in(&random, 3);
     return (struct habits){
         .sets_clock = random_one_in(&random, 3),
         .has_faults = !random_one_in(&random, 4),
-        .crash_in = 60 + (unsigned)random_below(&random, 800),
+        .crash_in = is_restless ? 10 + (unsigned)random_below(&random, 60)
+                                : 60 + (unsigned)random_below(&random, 800),
+        .receive_in = is_patient ? 2 + (unsigned)random_below(&random, 60) : 1,
+        .send = commits_seldom ? 54 : 34,
+        .commit = commits_seldom ? 10 : 30,
     };
 }
 
 /* The process ended, or is ended: opens it again. */
-static void crash(struct random_source *random)
+static void crash(struct random_source *random, unsigned depth)
 {
     bool failed = elapse__journal_error(process.joint.journal) != 0 || process_is_failing();
     bool loses_power = sim_disk_is_dead() || random_below(random, 3) > 0;
@@ -92,7 +101,11 @@ static void crash(struct random_source *random)
     }
     if (random_one_in(random, 3))
         sim_disk_evict();
-    (void)process_open(least, random_one_in(random, 2));
+    if (!process_open(least, random_one_in(random, 2)) || depth == CRASHES_MAX)
+        return;
+    /* What ends a process often ends the next one at once. */
+    if (random_one_in(random, 3))
+        crash(random, depth + 1);
 }
 
 /* Stops the process as a careful owner does. */
@@ -133,9 +146,34 @@ static void arm_faults(const struct habits *habits, struct random_source *random
                            random_one_in(random, 8));
 }
 
+/* Links a segment elsewhere, as a backup does, or removes an old backup. From now on nobody may
+ * change the file. */
+static void back_up(struct random_source *random)
+{
+    static const char backup[] = "backup";
+    struct elapse__journal_figures figures;
+    char name[ELAPSE__FILE_NAME_BYTES];
+    size_t size;
+    elapse__journal_figures(process.joint.journal, &figures);
+    if (figures.tail >= figures.head)
+        return;
+    /* Also one below the tail, which is about to be used again. */
+    uint64_t number =
+        figures.tail - random_below(random, 2) + random_below(random, figures.head - figures.tail);
+    (void)snprintf(name, sizeof name, "%llu.log", (unsigned long long)number);
+    bool is_there = sim_disk_content(backup, name, &size) != NULL;
+    if (is_there)
+        (void)sim_disk_remove(backup, name);
+    else if (sim_disk_link("data/journal", name, backup) && clients_trace)
+        (void)printf("t %lld: a backup links %s\n", (long long)model.t, name);
+}
+
 static void rare_step(const struct habits *habits, struct random_source *random)
 {
-    switch (random_below(random, 6)) {
+    switch (random_below(random, 7)) {
+    case 5:
+        back_up(random);
+        break;
     case 0:
         clients_lose_connection(random);
         break;
@@ -165,12 +203,12 @@ static void step(const struct habits *habits, uint64_t number)
     struct random_source random = {.state = number};
     uint64_t kind = random_below(&random, 100);
     if (random_one_in(&random, habits->crash_in) || process_ended()) {
-        crash(&random);
+        crash(&random, 1);
         return;
     }
-    if (kind < 34)
+    if (kind < habits->send)
         clients_send(&random);
-    else if (kind < 64)
+    else if (kind < habits->send + habits->commit)
         (void)process_step(ELAPSE__LANE_COMMIT);
     else if (kind < 80)
         (void)process_step(ELAPSE__LANE_BACKGROUND);
@@ -182,7 +220,8 @@ static void step(const struct habits *habits, uint64_t number)
         clients_turn();
     else
         rare_step(habits, &random);
-    if (process.is_open && !process_ended() && !random_one_in(&random, 4))
+    if (process.is_open && !process_ended() && random_one_in(&random, habits->receive_in) &&
+        !random_one_in(&random, 4))
         clients_receive();
 }
 
@@ -198,6 +237,15 @@ static void add_name(void *context, const char *name)
     struct names *names = context;
     if (names->count < 64)
         (void)snprintf(names->names[names->count++], sizeof names->names[0], "%s", name);
+}
+
+/* A file that a backup holds takes space as long as it does. */
+static void remove_backups(void)
+{
+    struct names names = {.count = 0};
+    sim_disk_names("backup", add_name, &names);
+    for (unsigned i = 0; i < names.count; i++)
+        (void)sim_disk_remove("backup", names.names[i]);
 }
 
 /* Damages a file of a process that was stopped; then open refuses, or has everything. */
@@ -231,10 +279,11 @@ static void damage(struct random_source *random)
 static void end_run(struct random_source *random)
 {
     if (process_ended() || process_is_failing())
-        crash(random);
+        crash(random, 1);
     if (!process.is_open || model.violation[0] != '\0')
         return;
     process_set_faults(false, false, false);
+    remove_backups();
     if (random_one_in(random, 3)) {
         damage(random);
         return;
@@ -250,7 +299,7 @@ static void end_run(struct random_source *random)
         }
     }
     elapse__journal_figures(process.joint.journal, &figures);
-    if (!figures.disk_is_full && figures.log_bytes > 2 * figures.live_bytes + (UINT64_C(3) << 14))
+    if (!figures.disk_is_full && figures.log_bytes > 2 * figures.live_bytes + (UINT64_C(1) << 14))
         model_violate("an idle process does not clean");
 }
 
@@ -267,6 +316,8 @@ static void run_plan(const struct plan *plan)
     }
     if (model.violation[0] == '\0' && process.is_open)
         end_run(&random);
+    if (model.violation[0] == '\0' && sim_disk_has_changed_linked())
+        model_violate("a file of a backup has changed");
     process_kill();
     sim_disk_end();
     model_end();

@@ -74,7 +74,31 @@ mutant lost_body_is_not_flagged src/queue/clean.c \
     '        flags |= ELAPSE__RECORD_BODY_LOST;' \
     ''
 
+mutant old_segment_is_appended_to src/journal/repair.c \
+    '    if (journal->crosses_first)
+        return true;' \
+    '    if (journal->crosses_first) {
+        journal->crosses_first = false;
+        return true;
+    }'
+mutant file_of_a_backup_is_used_again src/journal/spare.c \
+    'status->links == 1 && ' \
+    ''
+
 # ---- the queue ----
+
+mutant closed_connection_counts_no_attempt src/queue/lease.c \
+    'if (write && !side->begun)' \
+    'if (write)'
+mutant closed_connection_keeps_what_has_begun src/queue/lease.c \
+    '        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+        if (write && !side->begun)' \
+    '        if (side->begun) {
+            elapse__ring_remove(&side->lease_link);
+            continue;
+        }
+        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+        if (write && !side->begun)'
 
 mutant lease_survives_its_ttr src/queue/turn.c \
     '        time_out(turning, entry);
