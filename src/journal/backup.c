@@ -22,7 +22,7 @@ struct backup_run {
     char partial_path[BACKUP_PATH_BYTES];
     char partial_journal[BACKUP_PATH_BYTES];
     const char *partial_name; /* below `above` */
-    const char *final_name;
+    char final_name[BACKUP_PATH_BYTES];
 };
 
 bool elapse__backup_is_marked(const struct elapse__journal *journal)
@@ -185,16 +185,13 @@ static bool survey_source(struct backup_run *run)
     struct elapse__recovery *recovery = &run->recovery;
     recovery->segments.count = recovery->spares.count = recovery->unfinished.count = 0;
     recovery->has_before = false;
+    elapse__segments_forget(recovery); /* the files have changed since the last attempt */
     if (!elapse__directory_read(recovery))
         return false;
     if (recovery->segments.count == 0)
         return elapse__refuse(recovery, ELAPSE__FAULT_MISSING_SEGMENT, 1, 0);
     if (!elapse__recovery_learn_shape(recovery))
         return false;
-    if (recovery->bytes == NULL)
-        recovery->bytes = malloc((size_t)elapse__segment_bytes(&run->journal));
-    if (recovery->bytes == NULL)
-        return elapse__refuse_call(recovery, ENOMEM, "");
     return elapse__recovery_find_head(recovery);
 }
 
@@ -243,7 +240,7 @@ static int finish(struct backup_run *run)
 
 static bool make_backup(struct backup_run *run, const char *path, const char *target)
 {
-    char inner[BACKUP_PATH_BYTES], final[BACKUP_PATH_BYTES];
+    char inner[BACKUP_PATH_BYTES];
     int length = snprintf(inner, sizeof inner, "%s/journal", path);
     int error = length < 0 || (size_t)length >= sizeof inner
                     ? ENAMETOOLONG
@@ -258,8 +255,8 @@ static bool make_backup(struct backup_run *run, const char *path, const char *ta
     if (error != 0)
         return elapse__refuse_call(&run->recovery, error, "");
     size_t name_bytes = strlen(run->partial_name) - strlen(".partial");
-    (void)snprintf(final, sizeof final, "%.*s", (int)name_bytes, run->partial_name);
-    run->final_name = final;
+    (void)snprintf(run->final_name, sizeof run->final_name, "%.*s", (int)name_bytes,
+                   run->partial_name);
     bool is_made = false;
     for (unsigned i = 0; i < BACKUP_ATTEMPTS && !is_made; i++) {
         is_made = attempt(run);
@@ -291,7 +288,7 @@ bool elapse__journal_backup(const struct elapse__files *files, const char *path,
         if (open[i] != ELAPSE__NO_FILE)
             files->close(open[i]);
     }
-    free(run->recovery.bytes);
+    elapse__segments_forget(&run->recovery);
     free(run->recovery.segments.values);
     free(run->recovery.spares.values);
     free(run->recovery.unfinished.values);

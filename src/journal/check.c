@@ -34,10 +34,13 @@ static void check_tails(const struct elapse__journal *journal)
 /* F1, F2: a segment has a file if it exists, and groups go to existing segments only. */
 static void check_segments(const struct elapse__journal *journal)
 {
+    uint64_t live = 0;
     for (size_t i = 0; i < journal->segment_count; i++) {
+        live += journal->segments[i].live_bytes;
         bool exists = journal->first + i <= journal->head;
         ELAPSE__ASSERT(exists == (journal->segments[i].file != ELAPSE__NO_FILE));
     }
+    ELAPSE__ASSERT_THAT(live, ==, journal->live_bytes);
     ELAPSE__ASSERT_THAT(journal->first + journal->segment_count - 1, ==,
                         elapse__segment_of(journal, journal->place));
     if (journal->in_flight != NULL) {

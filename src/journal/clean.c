@@ -15,9 +15,10 @@
 enum { CLEAN_CHUNK_BYTES = 1 << 16, GROWTH_GAIN = 4 };
 
 /* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
- * needed while the log is more than twice what lives in it, or spares lack and something would be
- * gained. Then one pass is enough: copies that are copied again gain nothing, until the owner
- * appends something. The spares that are held let deletes go on; one more lets the log grow. */
+ * needed while the log is more than twice what lives in it and a segment, or spares lack and
+ * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
+ * until the owner appends something. The spares that are held let deletes go on; one more lets the
+ * log grow. */
 bool elapse__clean_is_needed(const struct elapse__journal *journal)
 {
     if (journal->tail >= journal->head || journal->error != 0)
@@ -27,18 +28,24 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
         return false;
     uint64_t segment = elapse__segment_bytes(journal);
     uint64_t total = elapse__segments_bytes(journal);
-    uint64_t live = elapse__segments_live(journal);
+    uint64_t live = journal->live_bytes;
     if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
         return true;
     if (journal->clean_pinned)
         return false;
-    if (total > 2 * live + 3 * segment)
+    if (total > 2 * live + segment)
         return true;
     if (!journal->disk_is_full || journal->tail > journal->clean_limit)
         return false;
     int64_t spares = elapse__spares_free_to_use(journal);
     return (spares < ELAPSE__SPARES_HELD && total > live + 2 * segment) ||
            (spares < ELAPSE__SPARES_WANTED && total > live + total / GROWTH_GAIN + 2 * segment);
+}
+
+bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
+{
+    return !journal->clean_refused &&
+           (journal->first < journal->tail || elapse__clean_is_needed(journal));
 }
 
 static void move_tail(struct elapse__journal *journal)
@@ -68,6 +75,7 @@ static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
     if (!is_whole)
         record.body = NULL;
     int error = journal->owner.clean(journal->owner.context, journal->clean_at, &record);
+    journal->clean_refused = error != 0;
     ELAPSE__ASSERT(!journal->begun);
     if (!is_whole && (error == 0 || error == EBADMSG))
         journal->damaged_bodies++;

@@ -35,10 +35,12 @@ static void add_group_when_idle(struct elapse__journal *journal)
         (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_RELIEF);
 }
 
+/* A tail that has moved frees a file as soon as it is durable, and the owner may wait for that. */
 static bool sync_is_due(const struct elapse__journal *journal)
 {
     return journal->written > journal->durable &&
-           (journal->stopping || journal->now_ms >= journal->sync_due_ms);
+           (journal->stopping || journal->now_ms >= journal->sync_due_ms ||
+            journal->durable_tail < journal->committed_tail);
 }
 
 /* Takes the next group, and gives it its COMMIT. */

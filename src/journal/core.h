@@ -84,6 +84,7 @@ struct elapse__journal {
     struct elapse__segment *segments;
     uint64_t first;
     size_t segment_count, segment_capacity;
+    uint64_t live_bytes; /* of all of them */
     uint64_t head;
 
     uint64_t tail;           /* what the next COMMIT says */
@@ -94,6 +95,7 @@ struct elapse__journal {
     struct elapse__group *forming, *closed, *in_flight, *unused;
     uint64_t place;          /* where the next record goes */
     bool begun;              /* between begin and end */
+    bool copies;             /* what was begun is for copies */
     bool crosses_first;      /* the first group of this life goes to the next segment */
     bool idle_commit_wanted; /* the last group on the disk is not protected by a COMMIT behind it */
     bool stopping;
@@ -115,6 +117,7 @@ struct elapse__journal {
     struct elapse__spare spares[ELAPSE__SPARES_MAX];
     unsigned spare_count;
     bool clean_pinned;     /* the tail cannot be cleaned in this life */
+    bool clean_refused;    /* the owner could not take the record that was examined last */
     uint64_t spare_number; /* the last one used in a name */
     struct elapse__spare making;
     uint64_t filled;
@@ -127,7 +130,7 @@ struct elapse__journal {
     uint64_t clean_from;
     size_t clean_size, clean_capacity, clean_wanted;
     uint64_t clean_limit; /* the segment that the owner's own records have reached */
-    uint64_t clean_debt;  /* appended, and not yet paid for by examining */
+    uint64_t clean_debt;  /* appended, and not yet paid for by examining; only copies count once */
     uint64_t cleaned_bytes, damaged_bodies;
 };
 
@@ -167,7 +170,6 @@ void elapse__segments_add(struct elapse__journal *journal, int file);
 void elapse__segments_drop_first(struct elapse__journal *journal);
 struct elapse__segment *elapse__segments_find(const struct elapse__journal *journal,
                                               uint64_t number);
-uint64_t elapse__segments_live(const struct elapse__journal *journal);
 uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
 
 /* group.c */
@@ -208,6 +210,9 @@ void elapse__retire_next(struct elapse__journal *journal, struct elapse__operati
 void elapse__retire_completed(struct elapse__journal *journal,
                               const struct elapse__operation *operation);
 bool elapse__clean_is_needed(const struct elapse__journal *journal);
+
+/* Returns whether a file will be free soon, because cleaning goes on or its tail has moved. */
+bool elapse__clean_frees_a_file(const struct elapse__journal *journal);
 void elapse__clean_step(struct elapse__journal *journal);
 bool elapse__clean_start(struct elapse__journal *journal);
 void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);

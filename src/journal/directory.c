@@ -154,6 +154,31 @@ bool elapse__directory_create(struct elapse__recovery *recovery,
     return error == 0 || elapse__refuse_call(recovery, error, to);
 }
 
+static struct elapse__segment_view view_of(const struct elapse__journal *journal, uint64_t number)
+{
+    return (struct elapse__segment_view){
+        .size = elapse__segment_bytes(journal),
+        .first_position = elapse__position_at(journal, number, 0),
+        .seed = journal->seed,
+    };
+}
+
+static int read_segment(struct elapse__recovery *recovery, uint64_t number, int file)
+{
+    const struct elapse__journal *journal = recovery->journal;
+    size_t size = (size_t)elapse__segment_bytes(journal);
+    recovery->loaded = recovery->checked = 0;
+    if (recovery->bytes == NULL)
+        recovery->bytes = malloc(size);
+    if (recovery->bytes == NULL)
+        return ENOMEM;
+    journal->files->read_ahead(file, 0, size);
+    int error = elapse__read_all(journal->files, file, 0, recovery->bytes, size);
+    if (error == 0)
+        recovery->loaded = number;
+    return error;
+}
+
 bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, int *file)
 {
     struct elapse__journal *journal = recovery->journal;
@@ -162,16 +187,49 @@ bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, in
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ_WRITE, file);
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
-    error = elapse__read_all(journal->files, *file, 0, recovery->bytes,
-                             (size_t)elapse__segment_bytes(journal));
-    recovery->view = (struct elapse__segment_view){
-        .bytes = recovery->bytes,
-        .size = elapse__segment_bytes(journal),
-        .first_position = elapse__position_at(journal, number, 0),
-        .seed = journal->seed,
-    };
+    if (recovery->loaded != number)
+        error = read_segment(recovery, number, *file);
+    recovery->view = view_of(journal, number);
+    recovery->view.bytes = recovery->bytes;
+    recovery->view.checked = recovery->checked;
     if (error == 0)
         return true;
     journal->files->close(*file);
     return elapse__refuse_call(recovery, error, name);
+}
+
+bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, int *file)
+{
+    struct elapse__journal *journal = recovery->journal;
+    struct elapse__window *window = &recovery->window;
+    char name[ELAPSE__FILE_NAME_BYTES];
+    elapse__name_segment(name, number);
+    if (window->bytes == NULL)
+        window->bytes = malloc(ELAPSE__WINDOW_BYTES);
+    if (window->bytes == NULL)
+        return elapse__refuse_call(recovery, ENOMEM, name);
+    int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ_WRITE, file);
+    if (error != 0)
+        return elapse__refuse_call(recovery, error, name);
+    *window =
+        (struct elapse__window){.files = journal->files, .file = *file, .bytes = window->bytes};
+    recovery->view = view_of(journal, number);
+    recovery->view.window = window;
+    return true;
+}
+
+bool elapse__segment_was_read(struct elapse__recovery *recovery, uint64_t number)
+{
+    char name[ELAPSE__FILE_NAME_BYTES];
+    elapse__name_segment(name, number);
+    return recovery->view.window == NULL || recovery->window.error == 0 ||
+           elapse__refuse_call(recovery, recovery->window.error, name);
+}
+
+void elapse__segments_forget(struct elapse__recovery *recovery)
+{
+    free(recovery->bytes);
+    free(recovery->window.bytes);
+    recovery->bytes = recovery->window.bytes = NULL;
+    recovery->loaded = 0;
 }

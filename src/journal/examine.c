@@ -14,6 +14,7 @@ struct examiner {
     struct elapse__journal journal; /* only what recovery needs of it */
     bool is_sound;                  /* open would accept */
     uint64_t end;                   /* of the head, if it is sound */
+    uint8_t *bytes;                 /* of the segment that is examined */
     int error;                      /* of a callback */
 };
 
@@ -321,10 +322,10 @@ static bool load(struct examiner *examiner, uint64_t number)
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ, &file);
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
-    memset(recovery->bytes, 0, (size_t)size);
+    memset(examiner->bytes, 0, (size_t)size);
     while (have < size) {
         size_t done = 0;
-        if (journal->files->read_at(file, have, recovery->bytes + have, (size_t)(size - have),
+        if (journal->files->read_at(file, have, examiner->bytes + have, (size_t)(size - have),
                                     &done) != 0 ||
             done == 0)
             break;
@@ -332,7 +333,7 @@ static bool load(struct examiner *examiner, uint64_t number)
     }
     journal->files->close(file);
     recovery->view = (struct elapse__segment_view){
-        .bytes = recovery->bytes,
+        .bytes = examiner->bytes,
         .size = size,
         .first_position = elapse__position_at(journal, number, 0),
         .seed = journal->seed,
@@ -440,8 +441,8 @@ static bool examine(struct examiner *examiner)
     if (examination->segment_bits == 0)
         return tell_of_segment(examiner, ELAPSE__DAMAGE_HEADER,
                                recovery->segments.values[recovery->segments.count - 1], 0, 0);
-    recovery->bytes = malloc((size_t)elapse__segment_bytes(&examiner->journal));
-    if (recovery->bytes == NULL)
+    examiner->bytes = malloc((size_t)elapse__segment_bytes(&examiner->journal));
+    if (examiner->bytes == NULL)
         return elapse__refuse_call(recovery, ENOMEM, "");
     try_open(examiner);
     if (recovery->refusal->fault == ELAPSE__FAULT_CALL && recovery->refusal->error != EBADMSG &&
@@ -485,7 +486,8 @@ bool elapse__journal_examine(struct elapse__examination *examination,
         elapse__refuse_call(&examiner.recovery, examiner.error, "");
     if (examiner.journal.directory != ELAPSE__NO_FILE)
         examination->files->close(examiner.journal.directory);
-    free(examiner.recovery.bytes);
+    free(examiner.bytes);
+    elapse__segments_forget(&examiner.recovery);
     free(examiner.recovery.segments.values);
     free(examiner.recovery.spares.values);
     free(examiner.recovery.unfinished.values);

@@ -7,7 +7,7 @@
 
 enum {
     BODY_CHECKSUM_AT = 8,
-    BODY_SIZE_AT = 16,
+    BODY_SIZE_AT = ELAPSE__RECORD_SIZES_AT,
     FIELDS_SIZE_AT = 20,
     TYPE_AT = 22,
     FLAGS_AT = 23,
@@ -149,14 +149,6 @@ void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed
 uint64_t elapse__seal_decode(const uint8_t *bytes)
 {
     return get_number(bytes + ELAPSE__RECORD_HEADER_BYTES, 8);
-}
-
-bool elapse__frame_may_be_commit(const uint8_t *bytes)
-{
-    static const uint8_t commit[8] = {
-        0, 0, 0, 0, ELAPSE__COMMIT_BYTES - ELAPSE__RECORD_HEADER_BYTES, 0, ELAPSE__RECORD_COMMIT,
-        0};
-    return memcmp(bytes + BODY_SIZE_AT, commit, sizeof commit) == 0;
 }
 
 void elapse__segment_header_encode(const struct elapse__segment_header *header, uint8_t *bytes)

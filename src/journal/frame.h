@@ -28,6 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "record.h"
 
@@ -36,6 +37,7 @@ enum {
     ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
     ELAPSE__JOURNAL_ALIGNMENT = 8,
 
+    ELAPSE__RECORD_SIZES_AT = 16, /* of the body and of the fields; type, flags */
     ELAPSE__RECORD_HEADER_BYTES = 24,
     ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
     ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
@@ -101,8 +103,15 @@ void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed
 struct elapse__commit elapse__commit_decode(const uint8_t *bytes);
 uint64_t elapse__seal_decode(const uint8_t *bytes);
 
-/* Returns whether these bytes may be the header of a COMMIT: a quick check for searches. */
-bool elapse__frame_may_be_commit(const uint8_t *bytes);
+/* Returns whether these bytes may be the header of a COMMIT: a quick check for searches, which look
+ * at each place of a segment. */
+static inline bool elapse__frame_may_be_commit(const uint8_t *bytes)
+{
+    static const uint8_t commit[8] = {
+        0, 0, 0, 0, ELAPSE__COMMIT_BYTES - ELAPSE__RECORD_HEADER_BYTES, 0, ELAPSE__RECORD_COMMIT,
+        0};
+    return memcmp(bytes + ELAPSE__RECORD_SIZES_AT, commit, sizeof commit) == 0;
+}
 
 struct elapse__segment_header {
     struct elapse__journal_identity identity;

@@ -149,6 +149,7 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
     if (purpose != ELAPSE__RECORD_FOR_COPY)
         journal->clean_limit = elapse__segment_of(journal, journal->place);
     journal->begun = true;
+    journal->copies = purpose == ELAPSE__RECORD_FOR_COPY;
     return 0;
 }
 
@@ -165,7 +166,7 @@ static uint64_t append_record(struct elapse__record_sink *sink, const struct ela
     elapse__frame_encode(record, position, journal->seed, group->bytes + group->size);
     group->size += (size_t)bytes;
     journal->place += bytes;
-    journal->clean_debt += bytes;
+    journal->clean_debt += journal->copies ? bytes : 2 * bytes;
     return position;
 }
 
@@ -184,8 +185,10 @@ static void count_live(struct elapse__record_sink *sink, uint64_t position, int6
     struct elapse__segment *segment = elapse__segments_find(journal, number);
     ELAPSE__ASSERT(segment != NULL);
     ELAPSE__ASSERT(change >= 0 || segment->live_bytes >= (uint64_t)-change);
-    if (segment != NULL)
-        segment->live_bytes += (uint64_t)change;
+    if (segment == NULL)
+        return;
+    segment->live_bytes += (uint64_t)change;
+    journal->live_bytes += (uint64_t)change;
 }
 
 void elapse__sink_init(struct elapse__record_sink *sink)

@@ -119,10 +119,8 @@ static bool make_buffers(struct elapse__recovery *recovery)
 {
     struct elapse__journal *journal = recovery->journal;
     uint64_t segment = elapse__segment_bytes(journal);
-    recovery->bytes = malloc((size_t)segment);
     journal->zeros = calloc(1, segment < 1 << 20 ? (size_t)segment : 1 << 20);
-    return (recovery->bytes != NULL && journal->zeros != NULL) ||
-           elapse__refuse_call(recovery, ENOMEM, "");
+    return journal->zeros != NULL || elapse__refuse_call(recovery, ENOMEM, "");
 }
 
 /* Fills in the state of the core from the findings of the recovery. */
@@ -161,7 +159,7 @@ struct elapse__journal *elapse__journal_open(const struct elapse__journal_option
     *refusal = (struct elapse__journal_refusal){.fault = ELAPSE__FAULT_NONE};
     bool is_open = recovery.journal != NULL ? recover(&recovery, options)
                                             : elapse__refuse_call(&recovery, ENOMEM, "");
-    free(recovery.bytes);
+    elapse__segments_forget(&recovery);
     free(recovery.segments.values);
     free(recovery.spares.values);
     free(recovery.unfinished.values);
@@ -266,7 +264,7 @@ void elapse__journal_figures(const struct elapse__journal *journal,
         .head = journal->head,
         .tail = journal->tail,
         .log_bytes = elapse__segments_bytes(journal),
-        .live_bytes = elapse__segments_live(journal),
+        .live_bytes = journal->live_bytes,
         .spares = journal->spare_count,
         .spare_bytes = journal->spare_count * elapse__segment_bytes(journal),
         .groups = journal->groups,

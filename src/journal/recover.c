@@ -65,17 +65,27 @@ bool elapse__segment_header_check(struct elapse__recovery *recovery, uint64_t nu
     return true;
 }
 
-static bool survey(struct elapse__recovery *recovery, uint64_t number,
-                   struct elapse__survey *result, struct elapse__remnants *remnants)
+static bool survey_head(struct elapse__recovery *recovery, struct elapse__remnants *remnants)
 {
     int file;
-    if (!elapse__segment_load(recovery, number, &file))
+    if (!elapse__segment_load(recovery, recovery->head, &file))
         return false;
     recovery->journal->files->close(file);
-    elapse__survey_segment(&recovery->view, result, recovery->view.size);
-    if (remnants != NULL)
-        elapse__remnants_find(&recovery->view, result->bad_offset, remnants);
+    elapse__survey_segment(&recovery->view, &recovery->top, recovery->view.size);
+    recovery->checked = recovery->top.bad_offset;
+    elapse__remnants_find(&recovery->view, recovery->top.bad_offset, remnants);
     return true;
+}
+
+static bool survey_before(struct elapse__recovery *recovery)
+{
+    uint64_t number = recovery->head - 1;
+    int file;
+    if (!elapse__segment_stream(recovery, number, &file))
+        return false;
+    elapse__survey_segment(&recovery->view, &recovery->before, recovery->view.size);
+    recovery->journal->files->close(file);
+    return elapse__segment_was_read(recovery, number);
 }
 
 /* Decides whether the file with the greatest number is the head, or nothing: a segment exists if
@@ -84,12 +94,12 @@ static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnan
 {
     uint64_t number = recovery->segments.values[recovery->segments.count - 1];
     recovery->head = number;
-    if (!survey(recovery, number, &recovery->top, remnants))
+    if (!survey_head(recovery, remnants))
         return false;
     bool is_tail = recovery->top.commits > 0 && recovery->top.last.tail == number;
     if (is_tail || !elapse__directory_has(recovery, number - 1))
         return true;
-    if (!survey(recovery, number - 1, &recovery->before, NULL))
+    if (!survey_before(recovery))
         return false;
     recovery->has_before = recovery->before.is_sealed && recovery->before.sealed_next == number;
     if (recovery->has_before)
@@ -98,11 +108,11 @@ static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnan
         return elapse__refuse(recovery, ELAPSE__FAULT_RECORD, number - 1,
                               recovery->before.bad_offset);
     recovery->head = number - 1;
-    if (!survey(recovery, recovery->head, &recovery->top, remnants))
+    if (!survey_head(recovery, remnants))
         return false;
     if (!elapse__directory_has(recovery, recovery->head - 1))
         return true;
-    if (!survey(recovery, recovery->head - 1, &recovery->before, NULL))
+    if (!survey_before(recovery))
         return false;
     recovery->has_before =
         recovery->before.is_sealed && recovery->before.sealed_next == recovery->head;

@@ -17,8 +17,11 @@ struct elapse__recovery {
     struct elapse__journal *journal;
     struct elapse__journal_refusal *refusal;
     struct elapse__numbers segments, spares, unfinished;
-    uint8_t *bytes; /* one segment */
-    struct elapse__segment_view view;
+    uint8_t *bytes;   /* of the segment that was loaded last */
+    uint64_t loaded;  /* its number; 0: there is none */
+    uint64_t checked; /* of it; see struct elapse__segment_view */
+    struct elapse__window window;
+    struct elapse__segment_view view; /* of what was loaded or streamed last */
     uint64_t head, tail;
     struct elapse__survey top;    /* of the head */
     struct elapse__survey before; /* of the segment before it; only if has_before */
@@ -38,8 +41,16 @@ bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t seg
 bool elapse__directory_create(struct elapse__recovery *recovery,
                               const struct elapse__journal_options *options);
 
-/* Reads a segment into `bytes`; its file stays open in `*file`. */
+/* Makes `view` that of a segment, and opens its file into `*file`. Load reads all of it into
+ * `bytes` unless it is there already; stream reads as the view is walked over. */
 bool elapse__segment_load(struct elapse__recovery *recovery, uint64_t number, int *file);
+bool elapse__segment_stream(struct elapse__recovery *recovery, uint64_t number, int *file);
+
+/* Refuses if a reading of the segment that is streamed has failed. */
+bool elapse__segment_was_read(struct elapse__recovery *recovery, uint64_t number);
+
+/* Forgets what was loaded, and releases memory. */
+void elapse__segments_forget(struct elapse__recovery *recovery);
 
 /* recover.c: finds the size of segments and the identity; then head, tail and end. */
 bool elapse__recovery_learn_shape(struct elapse__recovery *recovery);

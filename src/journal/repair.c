@@ -11,6 +11,7 @@
  * overwritten.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../base/assert.h"
@@ -34,6 +35,22 @@ static int cut(struct elapse__recovery *recovery, int file, uint64_t bytes)
     return rewrite(recovery, file, from, end);
 }
 
+/* Reads these bytes of a file and writes them again. */
+static int copy_in_place(const struct elapse__journal *journal, int file, uint64_t from,
+                         uint64_t end)
+{
+    ELAPSE__ASSERT_THAT(from, <=, end);
+    size_t count = (size_t)(end - from);
+    uint8_t *bytes = malloc(count + 1); /* no bytes are no error */
+    int error = bytes == NULL ? ENOMEM : 0;
+    if (error == 0)
+        error = elapse__read_all(journal->files, file, from, bytes, count);
+    if (error == 0)
+        error = elapse__write_all(journal->files, file, from, bytes, count);
+    free(bytes);
+    return error;
+}
+
 /* The SEAL's group is the last whole one: then it lies in the segment before the head. */
 static bool repair_before(struct elapse__recovery *recovery)
 {
@@ -41,16 +58,12 @@ static bool repair_before(struct elapse__recovery *recovery)
     uint64_t number = recovery->head - 1;
     const struct elapse__segment *before = elapse__segments_find(journal, number);
     char name[ELAPSE__FILE_NAME_BYTES];
-    int file;
     if (!recovery->has_before || before == NULL ||
         elapse__segment_of(journal, recovery->durable) != number)
         return true;
-    if (!elapse__segment_load(recovery, number, &file))
-        return false;
-    journal->files->close(file);
     elapse__name_segment(name, number);
-    int error = rewrite(recovery, before->file, elapse__offset_of(journal, recovery->durable),
-                        recovery->before.end);
+    int error = copy_in_place(journal, before->file, elapse__offset_of(journal, recovery->durable),
+                              recovery->before.end);
     if (error == 0)
         error = journal->files->sync(before->file);
     return error == 0 || elapse__refuse_call(recovery, error, name);

@@ -6,53 +6,64 @@
 #include "../base/assert.h"
 #include "recover.h"
 
-/* Gives the records of the segment that lies in memory, up to `end`. */
-static bool replay_records(struct elapse__recovery *recovery, uint64_t number, uint64_t end)
+static bool give(struct elapse__recovery *recovery, const struct elapse__walk *walk)
 {
     const struct elapse__journal_owner *owner = &recovery->journal->owner;
+    struct elapse__record record = {
+        .type = walk->frame.type,
+        .flags = walk->frame.flags,
+        .fields_size = walk->frame.fields_size,
+        .body_size = walk->frame.body_size,
+        .fields = walk->bytes + ELAPSE__RECORD_HEADER_BYTES,
+    };
+    int error = owner->replay(owner->context, walk->position, &record, &recovery->journal->sink);
+    if (error == 0)
+        return true;
+    elapse__refuse(recovery, ELAPSE__FAULT_OWNER,
+                   elapse__segment_of(recovery->journal, walk->position),
+                   walk->position - recovery->view.first_position);
+    recovery->refusal->error = error;
+    return false;
+}
+
+/* Gives the records of the segment that `view` shows: those of the head up to the end that was
+ * found, those of another one up to its SEAL. Its records are given before that is seen, so that
+ * one pass is enough: without a SEAL, open refuses, and the owner goes with all that it was given.
+ */
+static bool replay_records(struct elapse__recovery *recovery, uint64_t number)
+{
+    bool is_head = number == recovery->head, is_sealed = false;
+    uint64_t end = is_head ? recovery->top.end : recovery->view.size, next = 0;
     struct elapse__walk walk;
     elapse__walk_begin(&walk, &recovery->view, ELAPSE__SEGMENT_HEADER_BYTES);
-    while (walk.offset < end && elapse__walk_next(&walk)) {
-        struct elapse__record record = {
-            .type = walk.frame.type,
-            .flags = walk.frame.flags,
-            .fields_size = walk.frame.fields_size,
-            .body_size = walk.frame.body_size,
-            .fields = walk.bytes + ELAPSE__RECORD_HEADER_BYTES,
-        };
-        if (record.type == ELAPSE__RECORD_SEAL || record.type == ELAPSE__RECORD_COMMIT)
-            continue;
-        int error = owner->replay(owner->context, walk.position, &record, &recovery->journal->sink);
-        if (error == 0)
-            continue;
-        elapse__refuse(recovery, ELAPSE__FAULT_OWNER, number,
-                       walk.position - recovery->view.first_position);
-        recovery->refusal->error = error;
-        return false;
+    while (!is_sealed && walk.offset < end && elapse__walk_next(&walk)) {
+        if (walk.frame.type == ELAPSE__RECORD_SEAL)
+            next = elapse__seal_decode(walk.bytes);
+        else if (walk.frame.type == ELAPSE__RECORD_COMMIT)
+            is_sealed = next != 0;
+        else if (!give(recovery, &walk))
+            return false;
     }
-    ELAPSE__ASSERT_THAT(walk.offset, ==, end);
-    return true;
+    if (!elapse__segment_was_read(recovery, number))
+        return false;
+    bool leads_on = is_head ? walk.offset == end : is_sealed && next == number + 1;
+    return leads_on || elapse__refuse(recovery, ELAPSE__FAULT_RECORD, number, walk.offset);
 }
 
 static bool replay_segment(struct elapse__recovery *recovery, uint64_t number)
 {
     struct elapse__segment_header header;
-    struct elapse__survey survey;
     int file;
-    bool is_head = number == recovery->head;
     if (!elapse__segment_header_check(recovery, number, &header))
         return false;
     if (!elapse__segments_reserve(recovery->journal))
         return elapse__refuse_call(recovery, ENOMEM, "journal");
-    if (!elapse__segment_load(recovery, number, &file))
+    bool is_open = number == recovery->head ? elapse__segment_load(recovery, number, &file)
+                                            : elapse__segment_stream(recovery, number, &file);
+    if (!is_open)
         return false;
     elapse__segments_add(recovery->journal, file);
-    elapse__survey_segment(&recovery->view, &survey,
-                           is_head ? recovery->top.end : recovery->view.size);
-    bool leads_on = is_head || (survey.is_sealed && survey.sealed_next == number + 1);
-    if (!leads_on)
-        return elapse__refuse(recovery, ELAPSE__FAULT_RECORD, number, survey.bad_offset);
-    return replay_records(recovery, number, survey.end);
+    return replay_records(recovery, number);
 }
 
 bool elapse__recovery_replay(struct elapse__recovery *recovery)

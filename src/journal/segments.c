@@ -52,6 +52,7 @@ void elapse__segments_drop_first(struct elapse__journal *journal)
 {
     ELAPSE__ASSERT_THAT(journal->segment_count, >, 1);
     ELAPSE__ASSERT_THAT(journal->segments[0].readers, ==, 0);
+    journal->live_bytes -= journal->segments[0].live_bytes;
     journal->segment_count--;
     journal->first++;
     memmove(journal->segments, journal->segments + 1,
@@ -64,14 +65,6 @@ struct elapse__segment *elapse__segments_find(const struct elapse__journal *jour
     if (number < journal->first || number - journal->first >= journal->segment_count)
         return NULL;
     return &journal->segments[number - journal->first];
-}
-
-uint64_t elapse__segments_live(const struct elapse__journal *journal)
-{
-    uint64_t live = 0;
-    for (size_t i = 0; i < journal->segment_count; i++)
-        live += journal->segments[i].live_bytes;
-    return live;
 }
 
 uint64_t elapse__segments_bytes(const struct elapse__journal *journal)

@@ -48,6 +48,9 @@ bool elapse__spare_start(struct elapse__journal *journal)
     if (journal->spare_count >= ELAPSE__SPARES_WANTED ||
         (journal->disk_is_full && journal->now_ms < journal->full_until_ms))
         return false;
+    /* Cleaning brings the file that the next segment needs. Another one would be one too many. */
+    if (journal->spare_count >= ELAPSE__SPARES_HELD && elapse__clean_frees_a_file(journal))
+        return false;
     journal->making = (struct elapse__spare){++journal->spare_number, ELAPSE__NO_FILE};
     journal->filled = 0;
     journal->background_state = ELAPSE__SPARE_CREATING;

@@ -1,6 +1,10 @@
 #include "walk.h"
 
 #include "../base/assert.h"
+#include "core.h"
+
+/* A window is asked for this long before it is read. */
+enum { READ_AHEAD_BYTES = 1 << 22 };
 
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
                         uint64_t offset)
@@ -10,27 +14,61 @@ void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_
     walk->offset = offset;
 }
 
-/* Reads the record at this offset, if one is there. */
-static bool record_at(const struct elapse__segment_view *view, uint64_t offset,
-                      struct elapse__frame *frame)
+/* Moves the window so that it begins at this offset. */
+static bool move_window(struct elapse__window *window, uint64_t offset, uint64_t size)
 {
-    const uint8_t *bytes = view->bytes + offset;
-    if (view->size - offset < ELAPSE__RECORD_HEADER_BYTES || !elapse__frame_decode(bytes, frame) ||
-        frame->bytes > view->size - offset)
-        return false;
+    size_t count = size - offset < ELAPSE__WINDOW_BYTES ? (size_t)(size - offset)
+                                                        : (size_t)ELAPSE__WINDOW_BYTES;
+    window->files->read_ahead(window->file, offset + READ_AHEAD_BYTES, ELAPSE__WINDOW_BYTES);
+    window->error = elapse__read_all(window->files, window->file, offset, window->bytes, count);
+    window->from = offset;
+    window->have = window->error == 0 ? count : 0;
+    return window->error == 0;
+}
+
+/* Returns so many bytes of the segment, or NULL if they cannot be read. */
+static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t offset, size_t count)
+{
+    struct elapse__window *window = view->window;
+    ELAPSE__ASSERT_THAT(count, <=, view->size - offset);
+    if (window == NULL)
+        return view->bytes + offset;
+    bool is_there = offset >= window->from && offset - window->from <= window->have &&
+                    count <= window->have - (size_t)(offset - window->from);
+    if (!is_there && (window->error != 0 || !move_window(window, offset, view->size)))
+        return NULL;
+    return window->bytes + (offset - window->from);
+}
+
+/* Reads the record at this offset, if one is there. Returns its header and fields, or NULL. */
+static const uint8_t *record_at(const struct elapse__segment_view *view, uint64_t offset,
+                                struct elapse__frame *frame)
+{
+    if (view->size - offset < ELAPSE__RECORD_HEADER_BYTES)
+        return NULL;
+    const uint8_t *bytes = reach(view, offset, ELAPSE__RECORD_HEADER_BYTES);
+    if (bytes == NULL || !elapse__frame_decode(bytes, frame) || frame->bytes > view->size - offset)
+        return NULL;
+    bytes = reach(view, offset, (size_t)ELAPSE__RECORD_HEADER_BYTES + frame->fields_size);
+    if (bytes == NULL)
+        return NULL;
     uint64_t own = frame->type == ELAPSE__RECORD_SEAL     ? ELAPSE__SEAL_BYTES
                    : frame->type == ELAPSE__RECORD_COMMIT ? ELAPSE__COMMIT_BYTES
                                                           : frame->bytes;
-    return frame->bytes == own &&
-           elapse__frame_header_is_whole(bytes, frame, view->first_position + offset, view->seed);
+    if (frame->bytes != own)
+        return NULL;
+    bool is_whole =
+        offset + frame->bytes <= view->checked ||
+        elapse__frame_header_is_whole(bytes, frame, view->first_position + offset, view->seed);
+    return is_whole ? bytes : NULL;
 }
 
 bool elapse__walk_next(struct elapse__walk *walk)
 {
     ELAPSE__ASSERT_THAT(walk->offset, <=, walk->view->size);
-    if (!record_at(walk->view, walk->offset, &walk->frame))
+    walk->bytes = record_at(walk->view, walk->offset, &walk->frame);
+    if (walk->bytes == NULL)
         return false;
-    walk->bytes = walk->view->bytes + walk->offset;
     walk->position = walk->view->first_position + walk->offset;
     walk->offset += walk->frame.bytes;
     return true;
@@ -73,7 +111,8 @@ void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t off
     for (; offset + ELAPSE__RECORD_HEADER_BYTES <= view->size;
          offset += ELAPSE__JOURNAL_ALIGNMENT) {
         struct elapse__frame frame;
-        if (!record_at(view, offset, &frame) || frame.type != ELAPSE__RECORD_COMMIT)
+        if (!elapse__frame_may_be_commit(view->bytes + offset) ||
+            record_at(view, offset, &frame) == NULL)
             continue;
         struct elapse__commit commit = elapse__commit_decode(view->bytes + offset);
         remnants->commits++;
@@ -85,11 +124,14 @@ void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t off
 uint64_t elapse__damaged_group_find(const struct elapse__segment_view *view, uint64_t offset,
                                     uint64_t end)
 {
+    struct elapse__segment_view all = *view;
     struct elapse__walk walk;
     uint64_t group_start = offset;
-    elapse__walk_begin(&walk, view, offset);
+    all.checked = 0; /* whether `offset` is that of a record shows here */
+    elapse__walk_begin(&walk, &all, offset);
     while (walk.offset < end && elapse__walk_next(&walk)) {
         const uint8_t *body = walk.bytes + ELAPSE__RECORD_HEADER_BYTES + walk.frame.fields_size;
+        ELAPSE__ASSERT(view->window == NULL);
         if (!elapse__frame_body_is_whole(body, &walk.frame, walk.position, view->seed))
             return group_start;
         if (walk.frame.type == ELAPSE__RECORD_COMMIT)

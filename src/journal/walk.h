@@ -1,24 +1,41 @@
 /*
- * Reading a segment that lies in memory, record by record, and what that tells about it.
+ * Reading a segment record by record, and what that tells about it. Either all of it lies in
+ * memory, or a window moves over its file: then bodies that are longer than the window are never
+ * read.
  */
 #ifndef ELAPSE__JOURNAL_WALK_H
 #define ELAPSE__JOURNAL_WALK_H
 
+#include "../os/files.h"
 #include "frame.h"
 
-/* The bytes of a segment, all of them. */
+/* The bytes that a window has: more than header and fields of any record. */
+enum { ELAPSE__WINDOW_BYTES = 1 << 18 };
+
+struct elapse__window {
+    const struct elapse__files *files;
+    int file;
+    uint64_t from; /* the offset of `bytes` in the file */
+    size_t have;
+    uint8_t *bytes; /* ELAPSE__WINDOW_BYTES of them */
+    int error;      /* of a reading; nothing is found any more */
+};
+
+/* A segment. */
 struct elapse__segment_view {
-    const uint8_t *bytes;
+    const uint8_t *bytes;          /* all of them, */
+    struct elapse__window *window; /* or what reads them */
     uint64_t size;
     uint64_t first_position; /* of byte 0 */
     uint64_t seed;
+    uint64_t checked; /* all headers below this offset were found whole, and need no second check */
 };
 
 struct elapse__walk {
     const struct elapse__segment_view *view;
     uint64_t offset; /* of the next record; at the end: of the first that is none */
     struct elapse__frame frame;
-    const uint8_t *bytes; /* of the record that was found */
+    const uint8_t *bytes; /* header and fields of the record that was found, until the next one */
     uint64_t position;    /* of that */
 };
 
@@ -37,7 +54,8 @@ struct elapse__survey {
 void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
                         uint64_t offset);
 
-/* Goes to the next record. Returns false if none is there. Bodies are not checked. */
+/* Goes to the next record. Returns false if none is there. Bodies are not checked. Requires that a
+ * walk below `checked` begins at a record. */
 bool elapse__walk_next(struct elapse__walk *walk);
 
 /* Walks up to `end`: bytes behind it do not count. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIELDS_BYTES = 8, OVERHEAD = 40, BODY_MAX = 8192 };
+enum { FIELDS_BYTES = 8, OVERHEAD = 40, BODY_MAX = 1 << 20 };
 
 static uint64_t mix(uint64_t number)
 {
@@ -291,7 +291,7 @@ bool owner_matches(struct owner *owner, uint32_t oldest)
 
 const char *owner_read_all(struct owner *owner)
 {
-    uint8_t expected[BODY_MAX];
+    static uint8_t expected[BODY_MAX];
     for (uint32_t number = 0; number < OWNER_JOBS_MAX; number++) {
         const struct owner_job *job = &owner->jobs[number];
         if (!job->is_live)

@@ -399,7 +399,7 @@ static void space_is_used_again(void **state)
     reopen();
     assert_int_equal(elapse_queue_statistics(queue, NULL, &statistics), ELAPSE_OK);
     assert_int_equal(statistics.delayed + statistics.ready, 2);
-    assert_true(statistics.file_bytes <= 2 * statistics.live_bytes + 6 * (64 << 10));
+    assert_true(statistics.file_bytes <= 2 * statistics.live_bytes + 5 * (64 << 10));
     assert_int_equal(elapse_queue_reserve(queue, "tube", 10000, &job), ELAPSE_OK);
     assert_memory_equal(job.body, "stays", 5);
     elapse_reserved_free(&job);

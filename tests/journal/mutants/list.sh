@@ -147,3 +147,9 @@ mutant unreadable_dead_segment_is_kept src/journal/clean.c \
 mutant full_disk_is_cleaned_for_deletes_only src/journal/clean.c \
     '(spares < ELAPSE__SPARES_WANTED &&' \
     '(spares < ELAPSE__SPARES_HELD &&'
+mutant a_spare_is_made_beside_cleaning src/journal/spare.c \
+    'journal->spare_count >= ELAPSE__SPARES_HELD && elapse__clean_frees_a_file(journal)' \
+    'journal->spare_count >= ELAPSE__SPARES_WANTED'
+mutant cleaning_begins_late src/journal/clean.c \
+    'total > 2 * live + segment)' \
+    'total > 2 * live + 3 * segment)'

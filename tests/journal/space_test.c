@@ -1,0 +1,159 @@
+/*
+ * How much space the files take while jobs come and go. After each command the lanes make so many
+ * steps; nothing waits until all is done, so cleaning has to keep pace.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "numbered_owner.h"
+#include "sim_disk.h"
+
+enum { SEGMENT_BITS = 14, SEGMENT = 1 << SEGMENT_BITS, BODY = 900, LIVE = 150, STEPS = 7000 };
+
+static struct owner owner;
+static uint64_t now_ms;
+
+static void begin(void)
+{
+    struct elapse__journal_refusal refusal;
+    sim_disk_begin(1);
+    owner_begin(&owner);
+    now_ms = 0;
+    struct elapse__journal_options options = {
+        .files = &sim_disk_files,
+        .path = "data",
+        .owner = owner_callbacks(&owner),
+        .segment_bits = SEGMENT_BITS,
+        .identity = {.bytes = {1, 2, 3}},
+    };
+    owner.journal = elapse__journal_open(&options, &refusal);
+    assert_non_null(owner.journal);
+}
+
+static void end(void)
+{
+    elapse__journal_free(owner.journal);
+    sim_disk_end();
+}
+
+static bool step(enum elapse__journal_lane lane)
+{
+    struct elapse__operation operation;
+    if (!elapse__journal_next_operation(owner.journal, lane, &operation))
+        return false;
+    elapse__operation_perform(owner.journal, &operation);
+    elapse__journal_completed(owner.journal, lane, &operation);
+    return true;
+}
+
+/* Each lane makes as many steps, or fewer if it has nothing to do. Returns whether one had. */
+static bool work(unsigned steps)
+{
+    bool worked = false;
+    elapse__journal_tick(owner.journal, ++now_ms);
+    for (unsigned i = 0; i < steps; i++) {
+        worked |= step(ELAPSE__LANE_COMMIT);
+        worked |= step(ELAPSE__LANE_BACKGROUND);
+    }
+    owner_acknowledge(&owner);
+    return worked;
+}
+
+static void add_size(void *context, const char *name)
+{
+    size_t size = 0;
+    (void)sim_disk_content("data/journal", name, &size);
+    *(uint64_t *)context += size;
+}
+
+static uint64_t bytes_of_files(void)
+{
+    uint64_t bytes = 0;
+    sim_disk_names("data/journal", add_size, &bytes);
+    return bytes;
+}
+
+static void run(int command(uint32_t number), uint32_t number, unsigned steps)
+{
+    int error = EAGAIN;
+    for (unsigned tries = 0; error == EAGAIN; tries++) {
+        assert_true(tries < 10000);
+        bool is_full = elapse__journal_is_full(owner.journal);
+        error = is_full ? EAGAIN : command(number);
+        (void)work(error == 0 ? steps : 1);
+    }
+    assert_int_equal(error, 0);
+}
+
+static int put(uint32_t number)
+{
+    (void)number;
+    return owner_put(&owner, BODY, ELAPSE__RECORD_FOR_GROWTH);
+}
+
+static int delete (uint32_t number)
+{
+    return owner_delete(&owner, number);
+}
+
+/* Replaces random jobs among those that do not stay, one in `stays` being one that does; 0: none.
+ * Returns how much the files took beyond twice what lived, in segments, rounded up. */
+static uint64_t churn(uint32_t stays, unsigned steps)
+{
+    uint32_t going[LIVE], count = 0;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < LIVE; i++) {
+        run(put, 0, 30);
+        if (stays == 0 || i % stays != 0)
+            going[count++] = owner.job_count;
+    }
+    while (work(10))
+        continue;
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint32_t *job = &going[sim_disk_random() % count];
+        run(delete, *job, steps);
+        run(put, 0, steps);
+        *job = owner.job_count;
+        uint64_t files = bytes_of_files();
+        uint64_t twice = 2 * owner.live_bytes;
+        if (files > twice && files - twice > most)
+            most = files - twice;
+    }
+    return (most + SEGMENT - 1) / SEGMENT;
+}
+
+static void expect_at_most(uint32_t stays, unsigned steps, uint64_t segments)
+{
+    begin();
+    assert_true(churn(stays, steps) <= segments);
+    end();
+}
+
+static void steady_churn_takes_four_segments_more(void **state)
+{
+    (void)state;
+    expect_at_most(0, 3, 4);
+    expect_at_most(0, 30, 4);
+}
+
+static void jobs_that_stay_take_no_more(void **state)
+{
+    (void)state;
+    expect_at_most(2, 3, 4);
+    expect_at_most(2, 30, 4);
+    expect_at_most(10, 3, 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steady_churn_takes_four_segments_more),
+        cmocka_unit_test(jobs_that_stay_take_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
