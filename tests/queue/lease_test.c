@@ -56,7 +56,32 @@ static void nack_with_a_delay_waits_for_it(void **state)
     pass(f, 1999);
     nothing_ready(f);
     pass(f, 1);
-    assert_int_equal(take(f).attempt, 2);
+    assert_int_equal(take(f).attempt, 1);
+}
+
+/* A worker that asks for time has not failed: RETRY counts only leases that end, and nacks without
+ * a delay. */
+static void nack_with_a_delay_takes_no_retry(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put put_twice = job("b");
+    put_twice.retry = 2;
+    uint64_t id = put(f, put_twice, ELAPSE__QUEUE_SCHEDULED);
+    for (int i = 0; i < 5; i++) {
+        struct elapse__queue_handed handed = take(f);
+        assert_int_equal(handed.attempt, 1);
+        assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 1).result,
+                         ELAPSE__QUEUE_OK);
+        pass(f, 1);
+        ok(f);
+    }
+    struct elapse__queue_handed first = take(f);
+    assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+    struct elapse__queue_handed second = take(f);
+    assert_int_equal(second.attempt, 2);
+    assert_int_equal(nack(f, &second), ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
 }
 
 static void a_lease_ends_exactly_with_its_ttr(void **state)
@@ -489,6 +514,7 @@ int main(void)
         TEST(ack_ends_the_job),
         TEST(nack_without_back_off_is_ready_again),
         TEST(nack_with_a_delay_waits_for_it),
+        TEST(nack_with_a_delay_takes_no_retry),
         TEST(a_lease_ends_exactly_with_its_ttr),
         TEST(an_ack_after_ttr_and_before_the_turn_is_gone),
         TEST(extend_counts_ttr_anew),
