@@ -63,7 +63,7 @@ void elapse__store_set_alarms(struct elapse_queue *store)
 
 void elapse__store_leave(struct elapse_queue *store)
 {
-    elapse__store_settle(store);
+    elapse__store_pass_on(store);
     elapse__store_depart(store);
 }
 
@@ -90,7 +90,7 @@ enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_
             return error;
         if (elapse__store_has_passed(until_ns))
             return ELAPSE_ERROR_TIMEOUT;
-        elapse__store_settle(store);
+        elapse__store_pass_on(store);
         (void)elapse__store_wait_progress(store, until_ns);
     }
     return ELAPSE_OK;

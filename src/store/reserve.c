@@ -66,7 +66,7 @@ static void read_jobs(struct elapse_queue *store, struct batch *batch)
             kept++;
     }
     batch->count = kept;
-    elapse__store_settle(store);
+    elapse__store_pass_on(store);
     elapse__unlock(&store->lock);
     for (uint32_t i = 0; i < kept; i++)
         elapse__journal_read_perform(store->joint.journal, true, &batch->readings[i]);

@@ -8,7 +8,7 @@
  *      background thread -------+--> journal     makes spares and cleans, without the lock
  *      clock thread      -------+--> queue       makes jobs ready when an alarm goes off
  *
- * Whoever changes something wakes those that wait for it, and nobody else: wake.c.
+ * The caller that changes something wakes those that wait for it, and nobody else: wake.c.
  *
  * Life of a store. Only `alive` takes all commands:
  *
@@ -130,7 +130,7 @@ void elapse__store_depart(struct elapse_queue *store);
  */
 enum elapse_error elapse__store_enter(struct elapse_queue *store);
 
-/* Ends a command: settles, and departs. */
+/* Ends a command: passes on, and departs. */
 void elapse__store_leave(struct elapse_queue *store);
 
 /* Sets an alarm earlier, if the queue has something to do before it goes off. The clock thread sets
@@ -168,9 +168,9 @@ struct elapse__queue_text elapse__store_text(const char *text);
 
 /* ---- waiting and waking (wake.c); all require the lock ---- */
 
-/* To be called by who has changed something, before the lock is released: sets the alarms, and
+/* The caller has changed something, and is about to release the lock: sets the alarms, and
  * wakes the commit thread and the reservers that have something to do now. */
-void elapse__store_settle(struct elapse_queue *store);
+void elapse__store_pass_on(struct elapse_queue *store);
 
 /* Waits until there is a job for the reserver, most likely, for at most until `until_ns` by the
  * monotonic clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */

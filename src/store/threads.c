@@ -126,7 +126,7 @@ static void turn(struct elapse_queue *store)
         store->alarm_wall_ms = INT64_MAX;
         turned = elapse__queue_turn(store->joint.jobs, elapse__store_now());
         elapse__store_tell_watcher(store);
-        elapse__store_settle(store);
+        elapse__store_pass_on(store);
         elapse__unlock(&store->lock);
     } while (turned.more);
 }

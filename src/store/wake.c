@@ -1,5 +1,5 @@
 /*
- * Who waits, and who wakes whom. Each thread that changes something under the lock wakes those that
+ * Waiting and waking. Each thread that changes something under the lock wakes those that
  * wait for it before it releases the lock, and nobody else.
  *
  *      reservers   wait for a job, each by a condition of its own, in a ring: the one that came
@@ -19,20 +19,20 @@
  *
  *   1. A sleeper has looked for a job, under the lock, since it took it last; so W holds when it
  *      begins to sleep, as far as it is concerned.
- *   2. A job for a sleeper comes by a change that makes `readied` grow. Whoever made the change
- *      calls elapse__store_settle before it releases the lock. That wakes sleepers with a job,
+ *   2. A job for a sleeper comes by a change that makes `readied` grow. Who made the change
+ *      calls elapse__store_pass_on before it releases the lock. That wakes sleepers with a job,
  * until as many are woken as jobs are ready. If it stops before the first one, all jobs that are
  *      ready have somebody woken beside them, so W holds.
  *   3. A woken one that runs takes a job, or finds none: another thread was quicker, or the job
- * that it was woken for is one that it does not want. It then makes settle look at all sleepers
+ * that it was woken for is one that it does not want. It then makes pass_on look at all sleepers
  *      again, before it releases the lock. The last one that was woken finds nobody woken beside
- * it, so settle stops only when no sleeper has a job, or one is woken: W holds.
+ * it, so pass_on stops only when no sleeper has a job, or one is woken: W holds.
  *
  * One job wakes one reserver, unless jobs of several tubes are ready: then the count of jobs that
- * are ready lets settle wake one too many, which sleeps again.
+ * are ready lets pass_on wake one too many, which sleeps again.
  *
  * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
- * the lock, just before it sleeps. Afterwards a change comes from a command (records: settle wakes
+ * the lock, just before it sleeps. Afterwards a change comes from a command (records: pass_on wakes
  * the commit thread), from an operation of the other lane (its thread wakes this one), or from
  * time, for which the waits of a journal that is not quiet end by themselves.
  */
@@ -41,7 +41,7 @@
 #include "../base/assert.h"
 #include "store.h"
 
-/* Room may come by time alone, so whoever waits for it looks again after a while. */
+/* Room may come by time alone, so the caller that waits for it looks again after a while. */
 #define ROOM_LOOK_MS UINT64_C(100)
 
 /* A journal in which nothing at all has moved for so long will not make room any more. */
@@ -112,7 +112,7 @@ static void wake_sleepers(struct elapse_queue *store)
     }
 }
 
-void elapse__store_settle(struct elapse_queue *store)
+void elapse__store_pass_on(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     elapse__store_set_alarms(store);
@@ -138,7 +138,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
     if (elapse__os->condition_init(&sleeper.condition) != 0)
         return ELAPSE_ERROR_SYSTEM;
     elapse__ring_append(&store->sleepers, &sleeper.link);
-    elapse__store_settle(store);
+    elapse__store_pass_on(store);
     bool in_time = true;
     while (!sleeper.woken && in_time)
         in_time = elapse__condition_wait_at_most(&sleeper.condition, &store->lock, until_ns);
@@ -221,7 +221,7 @@ enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
         stall->until_ns = elapse__store_until_ns(ROOM_PATIENCE_MS);
     else if (elapse__store_has_passed(stall->until_ns))
         return store->joint.clean_error == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_DISK_FULL;
-    elapse__store_settle(store);
+    elapse__store_pass_on(store);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     elapse__store_offer_background(store);
     store->room_waiters++;

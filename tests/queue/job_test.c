@@ -593,82 +593,6 @@ static void kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed(void 
     assert_int_equal(look(f, soonest.id).left_ms, 1000000 - 1299 * 100);
 }
 
-static void peek_shows_the_next_ready_and_the_oldest_buried(void **state)
-{
-    struct fixture *f = *state;
-    struct elapse__queue_view view;
-    struct elapse__queue_put later = job("b");
-    later.delay_ms = 1000;
-    put(f, later, ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_GONE);
-    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_GONE);
-    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("none"), &view),
-                     ELAPSE__QUEUE_GONE);
-    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("none"), &view),
-                     ELAPSE__QUEUE_GONE);
-    struct elapse__queue_put urgent = job("b");
-    urgent.priority = 5;
-    uint64_t first = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
-    urgent.priority = 3;
-    uint64_t second = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_OK);
-    assert_int_equal(view.id, second);
-    assert_int_equal(view.state, ELAPSE__QUEUE_READY);
-    assert_int_equal(view.priority, 3);
-    struct elapse__queue_handed taken[2];
-    for (int i = 0; i < 2; i++) {
-        taken[i] = take(f);
-        assert_int_equal(taken[i].id, i == 0 ? second : first);
-    }
-    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_GONE);
-    for (int i = 1; i >= 0; i--) /* the first job is buried first */
-        assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&taken[i]), NULL).result,
-                         ELAPSE__QUEUE_OK);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
-                         ELAPSE__QUEUE_OK);
-        assert_int_equal(view.id, i == 0 ? first : second);
-        assert_int_equal(view.state, ELAPSE__QUEUE_BURIED);
-        assert_non_null(view.reason);
-        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, view.id).result,
-                         ELAPSE__QUEUE_REMOVED);
-    }
-    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
-                     ELAPSE__QUEUE_GONE);
-    ok(f);
-}
-
-static void has_ready_says_what_reserve_would_find(void **state)
-{
-    struct fixture *f = *state;
-    struct elapse__queue_text tubes[] = {text("none"), text("t")};
-    struct elapse__queue_reserve both = {.tubes = tubes, .tube_count = 2, .count = 1};
-    struct elapse__queue_reserve none = {.tubes = tubes, .tube_count = 1, .count = 1};
-    uint64_t readied = elapse__queue_readied(f->queue);
-    struct elapse__queue_put later = job("b");
-    later.delay_ms = 1000;
-    put(f, later, ELAPSE__QUEUE_SCHEDULED);
-    assert_false(elapse__queue_has_ready(f->queue, &both));
-    assert_int_equal(elapse__queue_readied(f->queue), readied);
-    pass(f, 1000);
-    assert_true(elapse__queue_has_ready(f->queue, &both));
-    assert_false(elapse__queue_has_ready(f->queue, &none));
-    assert_int_equal(elapse__queue_ready(f->queue), 1);
-    assert_true(elapse__queue_readied(f->queue) > readied);
-    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
-    assert_false(elapse__queue_has_ready(f->queue, &both));
-    readied = elapse__queue_readied(f->queue);
-    pass(f, 5000);
-    assert_true(elapse__queue_has_ready(f->queue, &both));
-    assert_true(elapse__queue_readied(f->queue) > readied);
-    take(f);
-    assert_false(elapse__queue_has_ready(f->queue, &both));
-}
-
 static void list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag(void **state)
 {
     struct fixture *f = *state;
@@ -819,8 +743,6 @@ int main(void)
         TEST(a_put_with_a_token_is_refused_when_there_are_too_many),
         TEST(jobs_are_handed_out_by_priority_and_then_by_id),
         TEST(kick_takes_the_oldest_buried_jobs_and_then_the_soonest_delayed),
-        TEST(peek_shows_the_next_ready_and_the_oldest_buried),
-        TEST(has_ready_says_what_reserve_would_find),
         TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag),
         TEST(a_paused_tube_hands_nothing_out),
         TEST(a_tube_lasts_as_long_as_its_jobs_or_holds),

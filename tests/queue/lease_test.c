@@ -508,6 +508,82 @@ static void a_job_with_a_damaged_body_is_buried(void **state)
     assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, 99).result, ELAPSE__QUEUE_GONE);
 }
 
+static void peek_shows_the_next_ready_and_the_oldest_buried(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_view view;
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1000;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("none"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("none"), &view),
+                     ELAPSE__QUEUE_GONE);
+    struct elapse__queue_put urgent = job("b");
+    urgent.priority = 5;
+    uint64_t first = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
+    urgent.priority = 3;
+    uint64_t second = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(view.id, second);
+    assert_int_equal(view.state, ELAPSE__QUEUE_READY);
+    assert_int_equal(view.priority, 3);
+    struct elapse__queue_handed taken[2];
+    for (int i = 0; i < 2; i++) {
+        taken[i] = take(f);
+        assert_int_equal(taken[i].id, i == 0 ? second : first);
+    }
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    for (int i = 1; i >= 0; i--) /* the first job is buried first */
+        assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&taken[i]), NULL).result,
+                         ELAPSE__QUEUE_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                         ELAPSE__QUEUE_OK);
+        assert_int_equal(view.id, i == 0 ? first : second);
+        assert_int_equal(view.state, ELAPSE__QUEUE_BURIED);
+        assert_non_null(view.reason);
+        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, view.id).result,
+                         ELAPSE__QUEUE_REMOVED);
+    }
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    ok(f);
+}
+
+static void has_ready_says_what_reserve_would_find(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_text tubes[] = {text("none"), text("t")};
+    struct elapse__queue_reserve both = {.tubes = tubes, .tube_count = 2, .count = 1};
+    struct elapse__queue_reserve none = {.tubes = tubes, .tube_count = 1, .count = 1};
+    uint64_t readied = elapse__queue_readied(f->queue);
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1000;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+    assert_int_equal(elapse__queue_readied(f->queue), readied);
+    pass(f, 1000);
+    assert_true(elapse__queue_has_ready(f->queue, &both));
+    assert_false(elapse__queue_has_ready(f->queue, &none));
+    assert_int_equal(elapse__queue_ready(f->queue), 1);
+    assert_true(elapse__queue_readied(f->queue) > readied);
+    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+    readied = elapse__queue_readied(f->queue);
+    pass(f, 5000);
+    assert_true(elapse__queue_has_ready(f->queue, &both));
+    assert_true(elapse__queue_readied(f->queue) > readied);
+    take(f);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -541,6 +617,8 @@ int main(void)
         TEST(reschedule_says_running_of_a_job_that_a_worker_has),
         TEST(reserve_by_id_takes_a_job_whatever_its_due_time),
         TEST(a_job_with_a_damaged_body_is_buried),
+        TEST(peek_shows_the_next_ready_and_the_oldest_buried),
+        TEST(has_ready_says_what_reserve_would_find),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

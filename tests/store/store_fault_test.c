@@ -90,46 +90,6 @@ static void close_ends_while_the_journal_cleans(void **state)
     assert_int_equal(elapse_queue_look_up(queue, "tube", "stays", 5, &job), ELAPSE_OK);
 }
 
-/* Takes and acknowledges jobs until none is ready. */
-static void *work_through(void *done)
-{
-    struct elapse_reserved job;
-
-    while (elapse_queue_reserve(queue, "ready", 0, &job) == ELAPSE_OK) {
-        assert_int_equal(elapse_queue_ack(queue, job.id, job.lease, NULL), ELAPSE_OK);
-        elapse_reserved_free(&job);
-        ++*(unsigned *)done;
-    }
-    return NULL;
-}
-
-/* No lease can be written while the journal has no room, although there are jobs. */
-static void reserve_waits_for_room_in_the_journal(void **state)
-{
-    enum { JOBS = 3000 };
-    struct elapse_put put = {.tube = "ready"};
-    pthread_t thread;
-    unsigned done = 0;
-    char key[32];
-
-    (void)state;
-    for (unsigned i = 0; i < JOBS; i++)
-        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
-    put_later("stays");
-    intercept_reading(4096, 0);
-    for (unsigned i = 0; i < 100000 && !intercept_is_held(); i++) {
-        snprintf(key, sizeof key, "%u", i);
-        put_later(key);
-        assert_int_equal(elapse_queue_cancel(queue, "tube", key, strlen(key), NULL), ELAPSE_OK);
-    }
-    assert_true(intercept_is_held()); /* and no spare file is made meanwhile */
-    assert_int_equal(pthread_create(&thread, NULL, work_through, &done), 0);
-    (void)usleep(500000);
-    assert_true(intercept_release());
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(done, JOBS);
-}
-
 /* Waits until no more syncs come: spare files are made at first. */
 static void wait_for_rest(void)
 {
@@ -184,7 +144,6 @@ int main(void)
         TEST(a_time_beyond_the_alarms_does_not_go_off),
         TEST(a_sync_follows_within_the_interval),
         TEST(close_ends_while_the_journal_cleans),
-        TEST(reserve_waits_for_room_in_the_journal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

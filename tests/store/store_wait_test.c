@@ -14,7 +14,7 @@ static const char *const tube = "tube";
 
 /* ---- several at once ---- */
 
-static void reserve_many_takes_what_is_ready_in_order(void **state)
+static void reserve_many_takes_ready_jobs_in_order(void **state)
 {
     static const char *const tubes[] = {"one", "two"};
     struct elapse_put put = {.tube = "one", .body = "b", .body_bytes = 1};
@@ -94,25 +94,6 @@ static void reserve_many_survives_a_restart(void **state)
         elapse_reserved_free(&jobs[i]);
     }
     commit(&answer);
-}
-
-/* More jobs have expired than one call drops, and one behind them has not. */
-static void a_job_behind_many_that_expired_is_found(void **state)
-{
-    struct elapse_put put = {.tube = tube, .expire_ms = 1};
-    struct elapse_reserved job;
-
-    (void)state;
-    for (unsigned i = 0; i < 3000; i++)
-        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
-    put.expire_ms = 0;
-    put.body = "alive";
-    put.body_bytes = 5;
-    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
-    (void)usleep(2000);
-    assert_int_equal(elapse_queue_reserve(queue, tube, 0, &job), ELAPSE_OK);
-    assert_int_equal(job.body_bytes, 5);
-    elapse_reserved_free(&job);
 }
 
 /* ---- nobody sleeps beside a job ---- */
@@ -298,10 +279,9 @@ static void stop_ends_waiting_and_lets_workers_finish(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(reserve_many_takes_what_is_ready_in_order),
+        TEST(reserve_many_takes_ready_jobs_in_order),
         TEST(reserve_many_has_limits),
         TEST(reserve_many_survives_a_restart),
-        TEST(a_job_behind_many_that_expired_is_found),
         TEST(each_job_finds_a_worker_that_waits),
         TEST(what_becomes_ready_by_a_verb_wakes_a_worker),
         TEST(stop_ends_waiting_and_lets_workers_finish),
