@@ -199,7 +199,27 @@ static void *work_jobs(void *argument)
     return NULL;
 }
 
-static double run_work(const struct settings *settings, unsigned workers, uint64_t jobs)
+static void *work_batches(void *argument)
+{
+    static const char *const tubes[] = {TUBE};
+    struct elapse_queue *queue = argument;
+    struct elapse_reserved *jobs = calloc(GROUP, sizeof *jobs);
+    struct elapse_answer answer = {.position = 0};
+    size_t count = 0;
+    require(jobs != NULL, "no memory");
+    while (elapse_queue_reserve_many(queue, tubes, 1, 0, jobs, GROUP, &count) == ELAPSE_OK)
+        for (size_t i = 0; i < count; i++) {
+            require(elapse_queue_ack(queue, jobs[i].id, jobs[i].lease, &answer) == ELAPSE_OK,
+                    "an ack failed");
+            elapse_reserved_free(&jobs[i]);
+        }
+    commit(queue, answer.position);
+    free(jobs);
+    return NULL;
+}
+
+static double run_work(const struct settings *settings, unsigned workers, bool in_batches,
+                       uint64_t jobs)
 {
     char path[PATH_BYTES];
     pthread_t threads[THREADS_MAX];
@@ -209,7 +229,9 @@ static double run_work(const struct settings *settings, unsigned workers, uint64
     queue_fill(queue, 0, jobs, false, 0);
     uint64_t began = clock_ns();
     for (unsigned i = 0; i < workers; i++)
-        require(pthread_create(&threads[i], NULL, work_jobs, queue) == 0, "no thread");
+        require(pthread_create(&threads[i], NULL, in_batches ? work_batches : work_jobs, queue) ==
+                    0,
+                "no thread");
     for (unsigned i = 0; i < workers; i++)
         (void)pthread_join(threads[i], NULL);
     double seconds = (double)(clock_ns() - began) / 1e9;
@@ -224,13 +246,18 @@ void bench_work(const struct settings *settings)
     static const struct {
         const char *figure;
         unsigned workers, share;
+        bool in_batches;
     } runs[] = {
-        {"1 worker", 1, 100},
-        {"8 workers", 8, 20},
-        {"64 workers", 64, 5},
+        {"1 worker", 1, 100, false},
+        {"8 workers", 8, 20, false},
+        {"64 workers", 64, 5, false},
+        {"1 worker, batches of 1000", 1, 1, true},
+        {"4 workers, batches of 1000", 4, 1, true},
     };
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
-        table_add("work", "elapse", runs[i].figure,
-                  run_work(settings, runs[i].workers, settings->jobs / runs[i].share), "/s", NULL);
+        table_add(
+            "work", "elapse", runs[i].figure,
+            run_work(settings, runs[i].workers, runs[i].in_batches, settings->jobs / runs[i].share),
+            "/s", NULL);
     sqlite_work(settings);
 }

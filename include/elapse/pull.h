@@ -37,7 +37,8 @@ struct elapse_taken {
     elapse_action_function *action; /* as scheduled; only the taker calls it, if it wants to */
     void *context;                  /* as scheduled */
     struct elapse_run run;          /* as an action would get it */
-    /* Until when the taker holds the task, if the scheduler has leases; otherwise ELAPSE_NEVER. */
+    /* Until when the taker holds the task, if the scheduler has leases: options.lease_ns from the
+     * end of the take, rounded up to a tick. Otherwise ELAPSE_NEVER. */
     uint64_t lease_until_ns;
     uint64_t lease_number; /* tells this taking from the others of the task; leave it */
 };
@@ -49,8 +50,8 @@ struct elapse_taken {
  * tick, and at one tick in the order of scheduling. On manual time it never waits.
  * Errors: NOTHING_DUE (time-out), CLOSED (also for those that wait when closing begins), ARGUMENT
  * (not in pull mode, or not started where time is not manual).
- * Cost: a lock or two. One of the threads that wait sleeps until the next deadline; the others wait
- * for it.
+ * Cost: a lock or two; with leases another one for each shard that it takes from. One of the
+ * threads that wait sleeps until the next deadline; the others wait for it.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_scheduler *scheduler,
                                                                 uint64_t timeout_ns,
@@ -59,6 +60,12 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_task_take(struct elapse_sc
 /*
  * Takes up to `capacity` tasks that are due, and waits as elapse_task_take for the first of them.
  * Stores in `*count` how many it took, 0 after an error.
+ *
+ * A task is in a batch once. Its lease does not begin before the batch is complete: until then no
+ * other thread can take it. From there on all leases of the batch run at the same time, also those
+ * of tasks that the thread comes to last: take no more than it can do in one lease, or extend them.
+ * A take that calls the destructor of a cancelled task (see elapse_task_extend_lease) does so while
+ * it has taken nothing; it returns before that if it has, though more may be due.
  * Errors: as elapse_task_take; ARGUMENT also for a capacity of 0.
  * Cost: as elapse_task_take, and O(1) for each task.
  */
@@ -95,7 +102,9 @@ ELAPSE_API enum elapse_error elapse_task_done_taken(struct elapse_scheduler *sch
  * cancel answers RUNNING, since the late thread may still be at work, and the next task with its
  * key waits. But the next take returns the task again, as another attempt of the same run; or ends
  * it, on the thread that takes, if it was cancelled meanwhile. A close does not wait for expired
- * leases, and treats these tasks as pending.
+ * leases, and treats these tasks as pending: at the deadline of the run that is not done or, if
+ * they were rescheduled meanwhile, at that one; and with the period or the expression that they
+ * were given meanwhile.
  * Errors: GONE (as elapse_task_done_taken), ARGUMENT (the scheduler has no leases).
  * Cost: O(1); reading the clock, a lock.
  */

@@ -15,10 +15,13 @@
  *         ...;                                // the job is on the disk: it cannot be lost
  *     ...
  *     while (elapse_queue_reserve(queue, "orders", ELAPSE_QUEUE_FOREVER_MS, &job) == ELAPSE_OK) {
- *         work(job.body, job.body_bytes);
+ *         work(job.body, job.body_bytes);          // a thread does this; it ends after the stop
  *         (void)elapse_queue_ack(queue, job.id, job.lease, NULL);
  *         elapse_reserved_free(&job);
  *     }
+ *     ...
+ *     elapse_queue_stop(queue);
+ *     ...;                                         // join the threads that work
  *     elapse_queue_close(queue);
  *
  * Words. A job is a body of bytes with a due time, in a tube, which is a queue with a name. A key
@@ -61,6 +64,9 @@
  * - The wall clock is set back or forward. Symptom: jobs put with a time, and recurring ones, come
  *   later or earlier, as the clock says; jobs put with a delay do not move while the process lives.
  *   While the process is down, delays go on by the wall clock too. Remedy: keep the clock right.
+ * - The queue is closed while a worker has a job. Hazard: its ack comes after the end, and uses
+ *   memory that was released. Symptom: a crash, or anything else. Remedy: elapse_queue_stop, which
+ *   ends the waiting; then join the workers; then close.
  * - The process forks. Hazard: the child has the memory of the queue, but not its threads. Remedy:
  *   the child must not call any function of it.
  *
@@ -74,7 +80,8 @@
  * - Since: version 0.1.
  *
  * "Those of every change" are MEMORY; BROKEN; CLOSED, while another thread closes the queue; and
- * DISK_FULL, if even the space that is held for changes is used up.
+ * DISK_FULL, if even the space that is held for changes is used up. MEMORY and DISK_FULL may come
+ * after seconds: the journal had no room, and nothing in it moved for so long.
  *
  * Link with elapse-queue, which needs elapse and xxHash.
  */
@@ -100,6 +107,7 @@ extern "C" {
 #define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag or a token */
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
+#define ELAPSE_RESERVE_MAX        1000                   /* jobs, and tubes, of one reserve */
 
 /* A durable queue. Its contents are private to the library. */
 struct elapse_queue;
@@ -157,12 +165,22 @@ elapse_queue_open(const char *directory, const struct elapse_queue_options *opti
                   struct elapse_queue **queue, struct elapse_queue_fault *fault);
 
 /*
+ * Stops handing out and putting, for the rest of this life: reserves that wait, and those that come
+ * later, answer CLOSED, and so do puts. A reserve that has found its job by now may still return
+ * it. Everything else goes on, above all ack, nack, extend, bury and commit. So a worker that has a
+ * job can finish it, and its loop ends at the next reserve. Call it before you join the workers,
+ * and join them before elapse_queue_close. It may be called more than once. Cost: O(threads that
+ * wait), a lock. Cannot fail.
+ */
+ELAPSE_API void elapse_queue_stop(struct elapse_queue *queue);
+
+/*
  * Closes the queue: makes everything durable, ends all threads, and releases all memory. Calls that
  * are under way in other threads end first: those that wait return CLOSED, and so may those that
  * work in slices; a commit whose position is durable by then returns OK. Requires that no thread
- * begins a call on the queue any more. NULL is ignored.
- * Errors: BROKEN (not everything became durable); the queue is closed all the same.
- * Cost: writing and syncing the changes that are not durable yet.
+ * begins a call on the queue any more, also not the ack of a job that it has: elapse_queue_stop
+ * ends the loops of workers. NULL is ignored. Errors: BROKEN (not everything became durable); the
+ * queue is closed all the same. Cost: writing and syncing the changes that are not durable yet.
  */
 ELAPSE_API enum elapse_error elapse_queue_close(struct elapse_queue *queue);
 
@@ -260,7 +278,8 @@ struct elapse_answer {
 /*
  * Puts a job: SCHEDULED, REPLACED, KEPT, KNOWN, BURIED or RUNNING.
  * Errors: ARGUMENT (answer->fault says which), KEY_PENDING (answer->id has the key), LIMIT (jobs,
- * tubes or tokens), DISK_FULL; those of every change: MEMORY, BROKEN, CLOSED.
+ * tubes or tokens), DISK_FULL; those of every change: MEMORY, BROKEN, CLOSED (also after
+ * elapse_queue_stop).
  * Cost: O(1), a lock, and copying the body. It waits while 4 MiB are on their way to the disk.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_put(struct elapse_queue *queue,
@@ -362,12 +381,14 @@ struct elapse_reserved {
 
 /*
  * Hands out the ready job of a tube with the least (priority, id). Waits for one, for at most
- * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). Returns when everything
- * that led to the job is durable. A job whose body is damaged is buried, and the next one handed
- * out.
+ * `timeout_ms` (0: it does not wait; ELAPSE_QUEUE_FOREVER_MS: without end). For a job that is ready
+ * it waits longer, if it must: until everything that led to the job is durable, and until the
+ * journal has room for the lease. A job whose body is damaged is buried, and the next one handed
+ * out. Of the threads that wait, the one that came first is woken first.
  * Errors: NOTHING_DUE (time-out), ARGUMENT, DISK_FULL, SYSTEM (the disk could not be read; the job
- * is buried, and can be kicked); those of every change: MEMORY, BROKEN, CLOSED. Cost: O(log ready),
- * a lock, and reading the body, without the lock.
+ * is buried, and can be kicked); those of every change: MEMORY, BROKEN, CLOSED (also after
+ * elapse_queue_stop).
+ * Cost: O(log ready), a lock, and reading the body, without the lock.
  */
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elapse_queue *queue,
                                                                     const char *tube,
@@ -383,6 +404,23 @@ ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error elapse_queue_reserve(struct elaps
 ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
 elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, size_t tube_count,
                          uint64_t timeout_ms, struct elapse_reserved *job);
+
+/*
+ * Does the same for several jobs: waits until one is ready, and hands out all that are ready then,
+ * up to `capacity`, in the order of (priority, id). Stores them in `jobs`, and how many in
+ * `*reserved`; 0 after an error. Each has a lease of its own, and needs its own ack and
+ * elapse_reserved_free. All leases begin together: a worker that takes many at once needs a ttr_ms
+ * that is long enough for all of them. `capacity` is 1 to ELAPSE_RESERVE_MAX.
+ *
+ * A reserve waits until all changes before it are durable, the last ack included. One worker that
+ * takes one job at a time thus waits for a sync or two for each; with this call, for each batch.
+ * Errors: as elapse_queue_reserve.
+ * Cost: O(jobs x (log ready + tube_count)), a lock, and reading the bodies, without the lock.
+ */
+ELAPSE_API ELAPSE_MUST_CHECK enum elapse_error
+elapse_queue_reserve_many(struct elapse_queue *queue, const char *const *tubes, size_t tube_count,
+                          uint64_t timeout_ms, struct elapse_reserved *jobs, size_t capacity,
+                          size_t *reserved);
 
 /* Releases the memory of a job that was handed out, not its lease. Zeros are ignored. Cost: a free.
  * Cannot fail. */
@@ -410,10 +448,10 @@ ELAPSE_API enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint6
                                                struct elapse_lease lease,
                                                struct elapse_answer *answer);
 
-/* Does the same, but the job is due again after `delay_ms`, up to ELAPSE_JOB_DELAY_MS_MAX. This
- * never buries it, but it counts as a hand-out that failed when a later nack, or the end of a
- * lease, asks for the retries that are left. Errors: as elapse_queue_nack; ARGUMENT. Cost: O(1), a
- * lock. */
+/* Does the same, but the job is due again after `delay_ms`, up to ELAPSE_JOB_DELAY_MS_MAX. The
+ * worker asks for time, so this is no hand-out that failed: it takes none of the retries, never
+ * buries the job, and the next hand-out has the same attempt. Errors: as elapse_queue_nack;
+ * ARGUMENT. Cost: O(1), a lock. */
 ELAPSE_API enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
                                                   struct elapse_lease lease, uint64_t delay_ms,
                                                   struct elapse_answer *answer);
@@ -460,7 +498,7 @@ struct elapse_job {
     struct elapse_lease lease; /* RESERVED: the worker's, also one of an earlier life */
     enum elapse_job_state state;          /* never ELAPSE_JOB_ANY */
     uint32_t priority;                    /* as it was put */
-    uint32_t attempts;                    /* hand-outs of this occurrence that have ended */
+    uint32_t attempts;                    /* hand-outs of this occurrence that failed */
     uint32_t missed;                      /* occurrences that passed since the last hand-out */
     uint32_t failures;                    /* occurrences that failed for good */
     bool recurring;                       /* put with EVERY or CRON */

@@ -123,7 +123,7 @@ struct elapse_scheduler_options {
      * tasks mean nothing. Default false. */
     bool pull;
     /* Pull mode: how long a thread holds a task that it has taken. Then the task is due again, and
-     * another thread can take it: a thread that has died does not keep a task and its key for ever.
+     * any thread can take it: a thread that has died does not keep a task and its key for ever.
      * 0: without end. Refused with ARGUMENT in other modes. Default 0. */
     uint64_t lease_ns;
     /* Tasks that may wait for a worker outside the timing structures, 1 to 1,048,576. Default
@@ -204,9 +204,11 @@ enum elapse_close {
 
 /* A task that closing hands back. Valid during the call only, key and cron included. */
 struct elapse_handed_back {
-    struct elapse_task task; /* as it was scheduled, without key policy and slack */
-    uint64_t deadline_ns;    /* when it would have been due next */
-    bool wall_clock;         /* the deadline is a wall-clock time */
+    /* As it was scheduled, or with the period, or the expression and the zone, to which it was
+     * changed; without key policy and slack. */
+    struct elapse_task task;
+    uint64_t deadline_ns; /* when it would have been due next */
+    bool wall_clock;      /* the deadline is a wall-clock time */
 };
 
 /* Gets each task that closing hands back, on the closing thread, in no particular order. The

@@ -51,6 +51,7 @@ struct elapse__queue {
     uint64_t last_id;     /* the greatest id used */
     uint64_t replayed_id; /* the greatest id of a job that was replayed */
     uint64_t last_lease;
+    uint64_t readied; /* jobs that became ready, and pauses that ended */
     uint32_t life;
     uint32_t greatest_life; /* of a lease that was replayed */
     bool open;

@@ -102,7 +102,7 @@ struct elapse__queue_side {
     uint32_t reason : 4;
     uint32_t life;
     uint32_t profile;
-    uint32_t attempts; /* hand-outs of this occurrence that ended */
+    uint32_t attempts; /* hand-outs of this occurrence that failed */
     uint32_t reserves;
     uint32_t timeouts;
     uint32_t releases;

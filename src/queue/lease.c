@@ -128,7 +128,6 @@ static void wait_again(struct elapse__queue *queue, struct elapse__queue_entry *
                        uint64_t delay_ms)
 {
     struct elapse__queue_tick due = {false, elapse__queue_present(queue, false) + delay_ms};
-    elapse__queue_side_of(queue, entry)->attempts++;
     elapse__queue_leave_state(queue, entry);
     elapse__queue_enter_waiting(queue, entry, due);
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);

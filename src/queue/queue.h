@@ -335,6 +335,18 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
                                                   struct elapse__queue_handed *handed,
                                                   uint32_t *count);
 
+/* Returns whether a reserve would find a job, as things are since the last call: it may be one that
+ * has expired. Cost: O(tube_count), if any job is ready. */
+bool elapse__queue_has_ready(const struct elapse__queue *queue,
+                             const struct elapse__queue_reserve *reserve);
+
+/* Returns a number that grows whenever elapse__queue_has_ready may begin to be true of a reserve: a
+ * job has become ready, or a pause has ended. */
+uint64_t elapse__queue_readied(const struct elapse__queue *queue);
+
+/* Returns how many jobs are ready, also in tubes that are paused. */
+uint64_t elapse__queue_ready(const struct elapse__queue *queue);
+
 /* Hands out one job that is ready, delayed or buried, whatever its due time. Returns OK, GONE or
  * RUNNING, or an error. */
 struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
@@ -366,8 +378,8 @@ struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_holder holder);
 
-/* The work failed: OK, CANCELLED or GONE. Without a delay the job waits as RETRY and BACKOFF say.
- */
+/* The work failed: OK, CANCELLED or GONE. Without a delay the job waits as RETRY and BACKOFF say;
+ * with a delay it is no attempt that failed, and RETRY does not count it. */
 struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
                                                struct elapse__queue_now now,
                                                struct elapse__queue_holder holder);
@@ -459,7 +471,7 @@ struct elapse__queue_view {
     uint64_t backoff_max_ms;
     uint64_t left_ms; /* DELAYED: until due; RESERVED: until the lease ends; otherwise 0 */
     struct elapse__queue_lease lease; /* number 0: none */
-    uint32_t attempts;                /* hand-outs of this occurrence that ended */
+    uint32_t attempts;                /* hand-outs of this occurrence that failed */
     uint32_t missed;                  /* occurrences, since the job was handed out last */
     uint32_t failures;                /* occurrences that failed for good */
     uint32_t reserves;

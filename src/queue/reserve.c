@@ -130,6 +130,29 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
     return answer;
 }
 
+uint64_t elapse__queue_readied(const struct elapse__queue *queue)
+{
+    return queue->readied;
+}
+
+bool elapse__queue_has_ready(const struct elapse__queue *queue,
+                             const struct elapse__queue_reserve *reserve)
+{
+    if (queue->totals.ready == 0)
+        return false;
+    for (size_t i = 0; i < reserve->tube_count; i++) {
+        const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, reserve->tubes[i]);
+        if (tube != NULL && tube->ready.count > 0 && !elapse__queue_paused(tube))
+            return true;
+    }
+    return false;
+}
+
+uint64_t elapse__queue_ready(const struct elapse__queue *queue)
+{
+    return queue->totals.ready;
+}
+
 struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue,
                                                      struct elapse__queue_now now, uint64_t id,
                                                      struct elapse__queue_connection *connection,

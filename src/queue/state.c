@@ -123,6 +123,7 @@ void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
     elapse__queue_heap_push(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry);
+    queue->readied++;
     start_expiry(queue, entry, due);
 }
 

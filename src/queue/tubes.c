@@ -151,6 +151,7 @@ enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
     if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
         return ELAPSE__QUEUE_ARGUMENT;
     (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
+    queue->readied++;
     tube->pause_ms = delay_ms;
     tube->totals.pauses++;
     queue->totals.pauses++;

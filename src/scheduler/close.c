@@ -10,6 +10,7 @@
 #include "pull.h"
 #include "run.h"
 #include "scheduler.h"
+#include "shard_change.h"
 #include "shard_run.h"
 #include "step.h"
 #include "workers.h"
@@ -84,6 +85,10 @@ static void collect(struct elapse__shard *shard, struct elapse__task *task,
         .described.deadline_ns = elapse__shard_deadline_ns(shard, task),
         .described.wall_clock = elapse__by_wall_clock(task),
     };
+    /* The lease has expired before the change could be applied. The run that was not done is still
+     * due at its own deadline. */
+    if (elapse__is_running(task))
+        (void)elapse__shard_apply_change(shard, task);
     struct elapse_task *described = &collected->described.task;
     if (task->extra != NULL) {
         described->destroy = task->extra->destructor.destroy;

@@ -64,8 +64,10 @@ struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
             wall_clock = &scheduler->shards[i];
         }
     }
-    bool by_wall_clock = wall_clock != NULL && (monotonic == NULL || scheduler->wall_clock_first);
-    scheduler->wall_clock_first = !by_wall_clock;
+    bool by_wall_clock =
+        wall_clock != NULL && (monotonic == NULL || atomic_load(&scheduler->wall_clock_first));
+    if (monotonic != NULL && wall_clock != NULL)
+        atomic_store(&scheduler->wall_clock_first, !by_wall_clock);
     *until = by_wall_clock ? (struct elapse__ticks){ELAPSE_NEVER, least.wall_clock}
                            : (struct elapse__ticks){least.monotonic, ELAPSE_NEVER};
     return by_wall_clock ? wall_clock : monotonic;

@@ -21,8 +21,7 @@ bool elapse__is_anything_due(const struct elapse_scheduler *scheduler, struct el
 /* Returns the shard whose next task has the least deadline of all that are due by one of the two
  * clocks; NULL if none is due. If tasks are due by both clocks, the clocks take turns. `*until`:
  * the shard may go on to this deadline by that clock and no further, or it would go on with its
- * next task while another shard has an earlier one. Only the thread that runs tasks in order may
- * call it. */
+ * next task while another shard has an earlier one. */
 struct elapse__shard *elapse__first_due(struct elapse_scheduler *scheduler,
                                         struct elapse__ticks now, struct elapse__ticks *until);
 

@@ -8,6 +8,8 @@ void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *leas
     struct elapse__lease *last = shard->last_lease;
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(lease->task->state, ==, ELAPSE__TASK_RUNNING);
+    ELAPSE__ASSERT_THAT(lease->until_tick, ==, 0);
+    ELAPSE__ASSERT_THAT(until_tick, >, 0);
     /* A thread that read the clock before it waited for the lock may come late. */
     if (last != NULL && last->until_tick > until_tick)
         until_tick = last->until_tick;
@@ -22,12 +24,15 @@ void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *leas
     shard->leases++;
     if (until_tick < atomic_load_explicit(&shard->wake_tick, memory_order_relaxed))
         atomic_store(&shard->wake_tick, until_tick);
+    if (shard->closed)
+        elapse__condition_broadcast(&shard->ended); /* close waits no longer than for leases */
 }
 
 void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease)
 {
     ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     ELAPSE__ASSERT_THAT(shard->leases, >, 0);
+    ELAPSE__ASSERT_THAT(lease->until_tick, >, 0);
     ELAPSE__ASSERT((lease->previous == NULL) == (shard->first_lease == lease));
     ELAPSE__ASSERT((lease->next == NULL) == (shard->last_lease == lease));
     if (lease->previous == NULL)
@@ -38,6 +43,7 @@ void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease)
         shard->last_lease = lease->previous;
     else
         lease->next->previous = lease->previous;
+    lease->until_tick = 0;
     shard->leases--;
 }
 
@@ -49,13 +55,14 @@ bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uin
            now_tick < lease->until_tick;
 }
 
-struct elapse__task *elapse__lease_take_expired(struct elapse__shard *shard, uint64_t now_tick)
+struct elapse__task *elapse__lease_find_expired(const struct elapse__shard *shard,
+                                                uint64_t now_tick)
 {
-    struct elapse__lease *first = shard->first_lease;
+    const struct elapse__lease *first = shard->first_lease;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
     if (first == NULL || now_tick < first->until_tick)
         return NULL;
     ELAPSE__ASSERT_THAT(first->task->state, ==, ELAPSE__TASK_RUNNING);
-    elapse__lease_end(shard, first);
     return first->task;
 }
 
@@ -66,6 +73,7 @@ struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
     struct elapse__lease *lease = elapse__lease_of(task);
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_RUNNING);
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
+    elapse__lease_end(shard, lease);
     lease->attempt++;
     if (actual_ns < lease->intended_ns)
         actual_ns = lease->intended_ns; /* the wall clock was set back */

@@ -7,14 +7,20 @@
  *                        +------- extend --------+      take: appended here
  *
  * A lease that has expired stays in the list, and its task stays RUNNING, until the next take hands
- * the task out again, or ends it if it was cancelled. The functions require the lock of the shard.
+ * the task out again, or ends it if it was cancelled.
+ *
+ * A lease begins when its whole batch is taken. From the taking until then it is in no list, as it
+ * is while its task is FINISHING: the task is held, however long that lasts.
+ *
+ * The functions require the lock of the shard.
  */
 #ifndef ELAPSE__LEASE_H
 #define ELAPSE__LEASE_H
 
 #include "shard_run.h"
 
-/* Begins a lease for a task that is RUNNING and has none. */
+/* Begins the lease of a task that is RUNNING and whose lease is in no list. Wakes a thread that
+ * closes: it may have to wait until then, and no longer. */
 void elapse__lease_begin(struct elapse__shard *shard, struct elapse__lease *lease,
                          uint64_t until_tick);
 
@@ -24,12 +30,12 @@ void elapse__lease_end(struct elapse__shard *shard, struct elapse__lease *lease)
 /* Returns whether the thread that took the task for the time `number` still holds it. */
 bool elapse__lease_is_held(const struct elapse__task *task, uint64_t number, uint64_t now_tick);
 
-/* Returns the task whose lease has expired first, and takes the lease out of the list. Returns NULL
- * if none has expired. */
-struct elapse__task *elapse__lease_take_expired(struct elapse__shard *shard, uint64_t now_tick);
+/* Returns the task whose lease has expired first; NULL if none has. */
+struct elapse__task *elapse__lease_find_expired(const struct elapse__shard *shard,
+                                                uint64_t now_tick);
 
-/* Begins another attempt of a task whose lease has expired. `actual_ns` is the time by the clock of
- * the task. */
+/* Begins another attempt of a task whose lease has expired, and takes the lease out of the list.
+ * `actual_ns` is the time by the clock of the task. */
 struct elapse__begun elapse__lease_begin_attempt(struct elapse__shard *shard,
                                                  struct elapse__task *task, uint64_t actual_ns);
 

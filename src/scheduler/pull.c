@@ -93,14 +93,9 @@ bool elapse__pull_start(struct elapse_scheduler *scheduler)
 static void end_expired(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
                         struct elapse__task *task)
 {
-    struct elapse__ended_task ended;
     ELAPSE__ASSERT(task->cancelled);
-    elapse__ended_task_init(&ended);
-    struct elapse__ticks started = elapse__shard_finish(shard, task, NULL, &ended);
-    elapse__shard_unlock(shard);
-    elapse__scheduler_wake_at(scheduler, started);
-    elapse__ended_task_dispose(scheduler, &ended);
-    elapse__shard_lock(shard);
+    elapse__lease_end(shard, elapse__lease_of(task));
+    elapse__finish(scheduler, shard, task, NULL);
 }
 
 /* Returns when the last lease of a shard ends, by CLOCK_MONOTONIC; ELAPSE_NEVER if there are no
@@ -137,7 +132,6 @@ static bool wait_for_takers(struct elapse_scheduler *scheduler, struct elapse__s
         struct elapse__task *task = lease->task;
         lease = lease->next;
         if (task->cancelled) {
-            elapse__lease_end(shard, elapse__lease_of(task));
             end_expired(scheduler, shard, task);
             lease = shard->first_lease; /* the lock was released meanwhile */
         }
@@ -168,6 +162,15 @@ bool elapse__pull_end(struct elapse_scheduler *scheduler, uint64_t until_ns)
 
 /* ---- taking ---- */
 
+/* The tasks that one call takes. Their leases begin when the batch is complete. Until then no other
+ * thread can take one of them: so none can be ended, come due again, and be in the batch twice. */
+struct batch {
+    struct elapse_taken *taken;
+    size_t capacity;
+    size_t count;
+    bool complete;
+};
+
 /* Returns the tick at which a lease ends that begins now. */
 static uint64_t lease_end_tick(const struct elapse_scheduler *scheduler)
 {
@@ -176,40 +179,65 @@ static uint64_t lease_end_tick(const struct elapse_scheduler *scheduler)
                                     scheduler->options.tick_ns);
 }
 
-/* Describes a task that is taken, and begins its lease if the scheduler has leases. `*wakes`: gets
- * the tick of its expiry, for which a thread that sleeps must wake up. */
-static struct elapse_taken take_begun(struct elapse_scheduler *scheduler,
-                                      struct elapse__shard *shard,
-                                      const struct elapse__begun *begun,
-                                      struct elapse__ticks *wakes)
+/* Begins the leases of the tasks that are in the same shard as the first. Returns how many. */
+static size_t begin_leases_of_shard(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
+                                    size_t count)
+{
+    struct elapse__shard *shard = elapse__shard_of_handle(scheduler, taken[0].run.handle);
+    size_t begun = 0;
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    elapse__shard_lock(shard);
+    uint64_t until_tick = lease_end_tick(scheduler);
+    while (begun < count && taken[begun].run.handle.shard == shard->number) {
+        struct elapse__task *task = elapse__shard_find(shard, taken[begun].run.handle);
+        ELAPSE__ASSERT(task != NULL);
+        struct elapse__lease *lease = elapse__lease_of(task);
+        ELAPSE__ASSERT_THAT(lease->number, ==, taken[begun].lease_number);
+        elapse__lease_begin(shard, lease, until_tick);
+        taken[begun].lease_until_ns = elapse__tick_begins_ns(lease->until_tick, shard->tick_ns);
+        begun++;
+    }
+    elapse__shard_unlock(shard);
+    elapse__scheduler_wake_at(scheduler, (struct elapse__ticks){until_tick, ELAPSE_NEVER});
+    return begun;
+}
+
+static void begin_leases(struct elapse_scheduler *scheduler, const struct batch *batch)
+{
+    size_t begun = 0;
+    ELAPSE__ASSERT_THAT(scheduler->options.lease_ns, >, 0);
+    while (begun < batch->count)
+        begun += begin_leases_of_shard(scheduler, &batch->taken[begun], batch->count - begun);
+}
+
+/* Adds a task that has begun to the batch. */
+static void add_begun(struct elapse_scheduler *scheduler, struct batch *batch,
+                      const struct elapse__begun *begun)
 {
     struct elapse__lease *lease = elapse__lease_of(begun->task);
-    struct elapse_taken taken = {
+    ELAPSE__ASSERT(!batch->complete);
+    batch->taken[batch->count++] = (struct elapse_taken){
         .action = begun->action,
         .context = begun->context,
         .run = elapse__run_of(scheduler, begun),
         .lease_until_ns = ELAPSE_NEVER,
+        .lease_number = lease == NULL ? 0 : ++lease->number,
     };
-    if (lease == NULL)
-        return taken;
-    elapse__lease_begin(shard, lease, lease_end_tick(scheduler));
-    taken.lease_number = ++lease->number;
-    taken.lease_until_ns = elapse__tick_begins_ns(lease->until_tick, shard->tick_ns);
-    if (lease->until_tick < wakes->monotonic)
-        wakes->monotonic = lease->until_tick;
-    return taken;
+    batch->complete = batch->count == batch->capacity;
 }
 
-/* Takes a task whose lease has expired or, if there is none, one that is due. Stores it in `*taken`
+/* Takes a task whose lease has expired or, if there is none, one that is due. Adds it to the batch
  * if the answer is TASK. May release the lock and take it again. */
 static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                                 struct elapse__ticks now, struct elapse_taken *taken,
-                                 struct elapse__ticks *wakes)
+                                 struct elapse__ticks now, struct batch *batch)
 {
     struct elapse__begun begun;
-    struct elapse__task *task = elapse__lease_take_expired(shard, now.monotonic);
+    struct elapse__task *task = elapse__lease_find_expired(shard, now.monotonic);
     if (task != NULL && task->cancelled) {
-        end_expired(scheduler, shard, task);
+        /* What was taken has no leases yet: a destructor that waits for it would wait for ever. */
+        batch->complete = batch->count > 0;
+        if (!batch->complete)
+            end_expired(scheduler, shard, task);
         return ELAPSE__DUE_MORE;
     }
     if (task != NULL) {
@@ -222,57 +250,48 @@ static enum elapse__due take_one(struct elapse_scheduler *scheduler, struct elap
         uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
         begun = elapse__shard_begin(shard, task, actual_ns);
     }
-    *taken = take_begun(scheduler, shard, &begun, wakes);
+    add_begun(scheduler, batch, &begun);
     return ELAPSE__DUE_TASK;
 }
 
-/* Takes up to `capacity` due tasks of the shard. Returns how many. */
-static size_t take_from(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                        struct elapse__ticks now, struct elapse_taken *taken, size_t capacity)
+/* Takes due tasks of the shard. */
+static void take_from(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                      struct elapse__ticks now, struct batch *batch)
 {
-    size_t count = 0;
     enum elapse__due due = ELAPSE__DUE_TASK;
-    struct elapse__ticks wakes = {ELAPSE_NEVER, ELAPSE_NEVER};
-    ELAPSE__ASSERT_THAT(capacity, >, 0);
     elapse__shard_lock(shard);
-    while (count < capacity && due != ELAPSE__DUE_NONE && !shard->closed) {
+    while (!batch->complete && due != ELAPSE__DUE_NONE && !shard->closed) {
         now = elapse__now_in_shard(scheduler, shard, now);
-        due = take_one(scheduler, shard, now, &taken[count], &wakes);
-        count += due == ELAPSE__DUE_TASK;
+        due = take_one(scheduler, shard, now, batch);
         if (due == ELAPSE__DUE_MORE) {
             elapse__shard_unlock(shard);
             elapse__shard_lock(shard);
         }
     }
+    if (batch->complete) /* there may be more; the next take must know how old that is */
+        elapse__shard_note_next(shard, now);
     elapse__shard_unlock(shard);
-    if (scheduler->options.lease_ns > 0)
-        elapse__scheduler_wake_at(scheduler, wakes);
-    return count;
 }
 
-/* Takes up to `capacity` tasks that are due now, and begins with the shard whose task was due
- * first. */
-static size_t take_due(struct elapse_scheduler *scheduler, struct elapse_taken *taken,
-                       size_t capacity)
+/* Takes tasks that are due now, and begins with the shard whose task was due first. */
+static void take_due(struct elapse_scheduler *scheduler, struct batch *batch)
 {
     struct elapse__ticks now = elapse__now(scheduler);
-    size_t count = 0;
-    while (count < capacity && elapse__is_anything_due(scheduler, now)) {
-        struct elapse__ticks earliest = elapse__earliest_wakes(scheduler);
-        size_t before = count;
-        for (unsigned i = 0; i < scheduler->options.shards && count < capacity; i++) {
-            struct elapse__shard *shard = &scheduler->shards[i];
-            if (atomic_load(&shard->wake_tick) <= earliest.monotonic ||
-                atomic_load(&shard->wall_clock.wake_tick) <= earliest.wall_clock)
-                count += take_from(scheduler, shard, now, &taken[count], capacity - count);
-        }
-        ELAPSE__ASSERT_THAT(count, <=, capacity);
-        if (count == before && is_closing(scheduler))
+    struct elapse__ticks until;
+    struct elapse__shard *first = elapse__first_due(scheduler, now, &until);
+    while (first != NULL) {
+        size_t before = batch->count;
+        take_from(scheduler, first, now, batch);
+        ELAPSE__ASSERT_THAT(batch->count, <=, batch->capacity);
+        if (batch->complete || (batch->count == before && is_closing(scheduler)))
             break;
-        if (count == before && elapse__earliest_wakes(scheduler).wall_clock <= now.wall_clock)
+        if (batch->count == before &&
+            elapse__earliest_wakes(scheduler).wall_clock <= now.wall_clock)
             now = elapse__now_if_set_back(scheduler, now);
+        first = elapse__first_due(scheduler, now, &until);
     }
-    return count;
+    if (scheduler->options.lease_ns > 0)
+        begin_leases(scheduler, batch);
 }
 
 static uint64_t monotonic_ns(void)
@@ -333,14 +352,13 @@ static bool wait_for_turn(struct elapse_scheduler *scheduler, uint64_t until_ns,
 /* Looks for due tasks, and waits for them until `until_ns`. `*has_turn`: the calling thread has the
  * turn to sleep for all; it keeps the turn while it looks. */
 static enum elapse_error take_or_wait(struct elapse_scheduler *scheduler, uint64_t until_ns,
-                                      struct elapse_taken *taken, size_t capacity, size_t *count,
-                                      bool *has_turn)
+                                      struct batch *batch, bool *has_turn)
 {
     for (;;) {
         if (is_closing(scheduler))
             return ELAPSE_ERROR_CLOSED;
-        *count = take_due(scheduler, taken, capacity);
-        if (*count > 0)
+        take_due(scheduler, batch);
+        if (batch->count > 0)
             return ELAPSE_OK;
         if (is_closing(scheduler))
             return ELAPSE_ERROR_CLOSED;
@@ -362,6 +380,7 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
                                          struct elapse_taken *taken, size_t capacity, size_t *count)
 {
     bool manual = scheduler->options.clock == ELAPSE_CLOCK_MANUAL;
+    struct batch batch = {.taken = taken, .capacity = capacity};
     bool has_turn = false;
     *count = 0;
     if (!scheduler->options.pull || capacity == 0 ||
@@ -369,7 +388,8 @@ enum elapse_error elapse_task_take_batch(struct elapse_scheduler *scheduler, uin
         return ELAPSE_ERROR_ARGUMENT;
     /* A time by the monotonic clock; ELAPSE_NEVER: without end. */
     uint64_t until_ns = timeout_ns == 0 ? 0 : elapse_deadline_after(monotonic_ns(), timeout_ns);
-    enum elapse_error error = take_or_wait(scheduler, until_ns, taken, capacity, count, &has_turn);
+    enum elapse_error error = take_or_wait(scheduler, until_ns, &batch, &has_turn);
+    *count = batch.count;
     if (has_turn)
         pass_turn_on(scheduler);
     return error;

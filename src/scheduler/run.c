@@ -62,24 +62,12 @@ bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
     }
 }
 
-/*
- * Begins a QUEUED task, calls its action and finishes it. Requires the lock of the shard, which it
- * releases and takes again.
- */
-static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
-                struct elapse__task *task)
+void elapse__finish(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                    struct elapse__task *task, const struct elapse__occurrence *next_occurrence)
 {
     struct elapse__ended_task ended;
-    struct elapse__occurrence next;
-    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
-    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
-    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
-    struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
-    elapse__shard_unlock(shard);
-    perform(scheduler, &begun);
     elapse__ended_task_init(&ended);
-    bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, begun.recurrence, &next);
-    struct elapse__ticks started = elapse__shard_finish(shard, task, recurs ? &next : NULL, &ended);
+    struct elapse__ticks started = elapse__shard_finish(shard, task, next_occurrence, &ended);
     if (ended.extra == NULL && started.monotonic == ELAPSE_NEVER &&
         started.wall_clock == ELAPSE_NEVER)
         return;
@@ -87,6 +75,24 @@ static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
     elapse__scheduler_wake_at(scheduler, started); /* before the destructor, which may take long */
     elapse__ended_task_dispose(scheduler, &ended);
     elapse__shard_lock(shard);
+}
+
+/*
+ * Begins a QUEUED task, calls its action and finishes it. Requires the lock of the shard, which it
+ * releases and takes again.
+ */
+static void run(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                struct elapse__task *task)
+{
+    struct elapse__occurrence next;
+    ELAPSE__ASSERT_LOCK_HELD(&shard->lock);
+    ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
+    uint64_t actual_ns = elapse__time_for(scheduler, elapse__by_wall_clock(task));
+    struct elapse__begun begun = elapse__shard_begin(shard, task, actual_ns);
+    elapse__shard_unlock(shard);
+    perform(scheduler, &begun);
+    bool recurs = elapse__next_occurrence_and_lock(scheduler, shard, task, begun.recurrence, &next);
+    elapse__finish(scheduler, shard, task, recurs ? &next : NULL);
 }
 
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued)

@@ -19,6 +19,12 @@ bool elapse__next_occurrence_and_lock(struct elapse_scheduler *scheduler,
                                       const struct elapse__recurrence *recurrence,
                                       struct elapse__occurrence *next);
 
+/* Finishes a task as elapse__shard_finish does, wakes the clock thread for what that starts, and
+ * destroys what the task leaves behind. Requires the lock of the shard, which it may release and
+ * take again. */
+void elapse__finish(struct elapse_scheduler *scheduler, struct elapse__shard *shard,
+                    struct elapse__task *task, const struct elapse__occurrence *next_occurrence);
+
 /* Runs the task of a handle from the work queue, unless it was cancelled or rescheduled meanwhile.
  */
 void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queued queued);

@@ -93,9 +93,9 @@ struct elapse_scheduler {
     unsigned next_worker; /* where the search for a free number begins; used by the thread that puts
                              handles into the queue, and by start and close */
     struct elapse__os_thread clock_thread; /* while STARTED */
-    bool wall_clock_first; /* the next task run in order is one by the wall clock; used by one
-                              thread */
-    unsigned next_shard;   /* delivery goes on with it; one thread uses it */
+    _Atomic bool wall_clock_first; /* the next task run in order, or taken, is one by the wall
+                                      clock */
+    unsigned next_shard;           /* delivery goes on with it; one thread uses it */
     struct elapse__lock step_lock;
     struct elapse__condition step_over; /* `stepping` became false */
     bool stepping; /* guarded by step_lock: a thread is inside step, or it is the clock thread and

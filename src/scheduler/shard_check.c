@@ -49,10 +49,10 @@
  * 14. A block is in the list of blocks with room if it has room, and in the list of blocks given
  *     back if it has no tasks; no block is in two.
  *
- * 19. The list of leases is in the order of expiry and holds the lease of each task that is RUNNING
- *     and has one, and no others. Unless the shard is closed, wake_tick is not later than the first
- *     expiry.
  * 18. The two lists of due tasks hold the tasks that are WAITING or QUEUED, each by its clock.
+ * 19. The list of leases is in the order of expiry. Its leases have an `until_tick` and are those
+ * of RUNNING tasks; a lease that is not in it has none. Unless the shard is closed, wake_tick is
+ *     not later than the first expiry.
  *
  * Invariants that take a walk through both wheels and all keys:
  * 15. elapse_wheel_check finds nothing in either wheel.
@@ -179,6 +179,13 @@ static bool is_to_change(const struct elapse__task *task)
     return recurrence != NULL && recurrence->changed;
 }
 
+/* 19. */
+static bool has_begun_lease(const struct elapse__task *task)
+{
+    const struct elapse__lease *lease = elapse__lease_of(task);
+    return lease != NULL && lease->until_tick > 0;
+}
+
 /* 7, of a task that is PENDING, WAITING or QUEUED. */
 static void check_not_running(const struct elapse__shard *shard, const struct elapse__task *task,
                               struct census *census)
@@ -189,6 +196,7 @@ static void check_not_running(const struct elapse__shard *shard, const struct el
     ELAPSE__ASSERT_THAT(task->cancelled, ==, 0);
     ELAPSE__ASSERT(task->extra == NULL || !task->extra->replaced);
     ELAPSE__ASSERT(!is_to_change(task));
+    ELAPSE__ASSERT(!has_begun_lease(task));
     ELAPSE__ASSERT(key == NULL || key->pending == task);
     ELAPSE__ASSERT(other == NULL || (other != task && elapse__is_running(other)));
     if (task->state == ELAPSE__TASK_PENDING)
@@ -218,7 +226,7 @@ static void check_running(const struct elapse__task *task, struct census *census
     if (is_to_change(task))
         ELAPSE__ASSERT(elapse__recurrence_may_change(elapse__recurrence_of(task),
                                                      task->extra->recurrence->change.by_cron));
-    census->leases += task->state == ELAPSE__TASK_RUNNING && elapse__lease_of(task) != NULL;
+    census->leases += has_begun_lease(task);
     census->running++;
     census->pending += task->runs_again;
 }

@@ -95,7 +95,7 @@ struct elapse__lease {
     struct elapse__task *task;
     struct elapse__lease *previous; /* in the list of its shard, while the task is held ... */
     struct elapse__lease *next;     /* ... or its lease has expired */
-    uint64_t until_tick;            /* from this tick on it is not held any more */
+    uint64_t until_tick;            /* from this tick on it is not held; 0: it is in no list */
     uint64_t number;                /* how often the task was taken */
     uint64_t attempt;               /* how often it was taken for this run */
     uint64_t intended_ns;           /* of this run */

@@ -54,7 +54,7 @@ _Static_assert((int)ELAPSE_IF_KEY_REPLACE == ELAPSE__QUEUE_REPLACE &&
 enum elapse_error elapse_queue_put(struct elapse_queue *queue, const struct elapse_put *put,
                                    struct elapse_answer *answer)
 {
-    return elapse__store_run(queue, do_put, put, answer);
+    return elapse__store_run_unless_stopped(queue, do_put, put, answer);
 }
 
 /* ---- by key or id ---- */

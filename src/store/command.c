@@ -25,21 +25,14 @@ void elapse__store_depart(struct elapse_queue *store)
     ELAPSE__ASSERT_THAT(calls, >, 0);
     (void)calls;
     if (store->closing)
-        elapse__condition_broadcast(&store->changed);
+        elapse__store_tell_progress(store);
     elapse__unlock(&store->lock);
-}
-
-static enum elapse_error life_error(const struct elapse_queue *store)
-{
-    if (store->closing)
-        return ELAPSE_ERROR_CLOSED;
-    return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
 }
 
 enum elapse_error elapse__store_enter(struct elapse_queue *store)
 {
     elapse__store_arrive(store);
-    enum elapse_error error = life_error(store);
+    enum elapse_error error = elapse__store_life_error(store);
     if (error != ELAPSE_OK)
         elapse__store_depart(store);
     return error;
@@ -70,18 +63,8 @@ void elapse__store_set_alarms(struct elapse_queue *store)
 
 void elapse__store_leave(struct elapse_queue *store)
 {
-    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    elapse__store_set_alarms(store);
-    elapse__condition_broadcast(&store->work);
+    elapse__store_pass_on(store);
     elapse__store_depart(store);
-}
-
-void elapse__store_tell(struct elapse_queue *store)
-{
-    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    elapse__condition_broadcast(&store->changed);
-    if (store->watched)
-        (void)elapse__os->alarm_set(&store->news, 0);
 }
 
 uint64_t elapse__store_until_ns(uint64_t timeout_ms)
@@ -93,31 +76,22 @@ uint64_t elapse__store_until_ns(uint64_t timeout_ms)
     return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
 }
 
-enum elapse_error elapse__store_wait(struct elapse_queue *store, uint64_t until_ns)
+bool elapse__store_has_passed(uint64_t until_ns)
 {
-    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    /* Nobody would wake a thread that begins to wait after the end. */
-    enum elapse_error error = life_error(store);
-    if (error != ELAPSE_OK)
-        return error;
-    if (until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns)
-        return ELAPSE_ERROR_TIMEOUT;
-    elapse__store_set_alarms(store);
-    elapse__condition_broadcast(&store->work);
-    bool in_time = elapse__condition_wait_at_most(&store->changed, &store->lock, until_ns);
-    error = life_error(store);
-    if (error == ELAPSE_OK && !in_time)
-        error = ELAPSE_ERROR_TIMEOUT;
-    return error;
+    return until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns;
 }
 
 enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
                                              uint64_t until_ns)
 {
     while (!elapse__joint_may_reply(&store->joint, position)) {
-        enum elapse_error error = elapse__store_wait(store, until_ns);
-        if (error != ELAPSE_OK && !elapse__joint_may_reply(&store->joint, position))
+        enum elapse_error error = elapse__store_life_error(store);
+        if (error != ELAPSE_OK)
             return error;
+        if (elapse__store_has_passed(until_ns))
+            return ELAPSE_ERROR_TIMEOUT;
+        elapse__store_pass_on(store);
+        (void)elapse__store_wait_progress(store, until_ns);
     }
     return ELAPSE_OK;
 }
@@ -173,8 +147,27 @@ static enum elapse_result result_of(enum elapse__queue_result result)
     }
 }
 
-enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
-                                    const void *arguments, struct elapse_answer *answer)
+typedef enum elapse_error life_function(const struct elapse_queue *store);
+
+/* Runs the command when the journal has room. Requires the lock. */
+static enum elapse_error run_locked(struct elapse_queue *store, life_function *life,
+                                    elapse__joint_command *command, const void *arguments,
+                                    struct elapse__queue_answer *result)
+{
+    struct elapse__store_stall stall = {.until_ns = 0};
+    enum elapse_error error = life(store);
+
+    while (error == ELAPSE_OK && !elapse__joint_run(&store->joint, command, arguments, result)) {
+        error = elapse__store_wait_room(store, &stall);
+        if (error == ELAPSE_OK)
+            error = life(store);
+    }
+    return error;
+}
+
+static enum elapse_error run(struct elapse_queue *store, life_function *life,
+                             elapse__joint_command *command, const void *arguments,
+                             struct elapse_answer *answer)
 {
     struct elapse_answer unwanted;
     struct elapse__queue_answer result;
@@ -182,25 +175,33 @@ enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_co
     if (answer == NULL)
         answer = &unwanted;
     *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
-    enum elapse_error error = elapse__store_enter(store);
-    if (error != ELAPSE_OK)
-        return error;
-    while (!elapse__joint_run(&store->joint, command, arguments, &result)) {
-        error = elapse__store_wait(store, ELAPSE__OS_NEVER);
-        if (error != ELAPSE_OK) {
-            elapse__store_leave(store);
-            return error;
-        }
+    elapse__store_arrive(store);
+    enum elapse_error error = run_locked(store, life, command, arguments, &result);
+    if (error == ELAPSE_OK) {
+        *answer = (struct elapse_answer){
+            .result = result_of(result.result),
+            .id = result.id,
+            .position = result.position,
+            .fault = result.fault,
+        };
+        error = elapse__store_error(store, result.result);
+        if (error == ELAPSE_ERROR_ARGUMENT && answer->fault == NULL)
+            answer->fault = "the body is longer than a segment of the journal can hold";
     }
-    *answer = (struct elapse_answer){
-        .result = result_of(result.result),
-        .id = result.id,
-        .position = result.position,
-        .fault = result.fault,
-    };
-    error = elapse__store_error(store, result.result);
-    if (error == ELAPSE_ERROR_ARGUMENT && answer->fault == NULL)
-        answer->fault = "the body is longer than a segment of the journal can hold";
     elapse__store_leave(store);
     return error;
+}
+
+enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
+                                    const void *arguments, struct elapse_answer *answer)
+{
+    return run(store, elapse__store_life_error, command, arguments, answer);
+}
+
+enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
+                                                   elapse__joint_command *command,
+                                                   const void *arguments,
+                                                   struct elapse_answer *answer)
+{
+    return run(store, elapse__store_may_hand_out, command, arguments, answer);
 }

@@ -39,6 +39,7 @@ static uint64_t joint_end(struct elapse__record_sink *sink)
     ELAPSE__ASSERT_THAT(joint->last_position, <, position);
     joint->previous_position = joint->last_position;
     joint->last_position = position;
+    joint->groups++;
     return position;
 }
 
@@ -127,10 +128,9 @@ static int owner_replay(void *context, uint64_t position, const struct elapse__r
     return 0;
 }
 
-static int owner_clean(void *context, uint64_t position, const struct elapse__record *record)
+static int copy_record(struct elapse__joint *joint, uint64_t position,
+                       const struct elapse__record *record)
 {
-    struct elapse__joint *joint = context;
-
     joint->refused = 0;
     if (joint->loading)
         return EAGAIN; /* the queue is not open */
@@ -141,6 +141,14 @@ static int owner_clean(void *context, uint64_t position, const struct elapse__re
     if (result == ELAPSE__QUEUE_REFUSED)
         return joint->refused;
     return errno_of(result);
+}
+
+static int owner_clean(void *context, uint64_t position, const struct elapse__record *record)
+{
+    struct elapse__joint *joint = context;
+
+    joint->clean_error = copy_record(joint, position, record);
+    return joint->clean_error;
 }
 
 static void owner_facts(void *context, uint64_t *next_id, int64_t *wall_ms)
@@ -304,6 +312,35 @@ bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *comma
 
 /* ---- hand-outs ---- */
 
+bool elapse__joint_lacks_room(const struct elapse__joint *joint)
+{
+    return joint->refused == EAGAIN;
+}
+
+bool elapse__joint_take_many(struct elapse__joint *joint,
+                             const struct elapse__queue_reserve *reserve,
+                             struct elapse__queue_handed *handed, uint32_t *count,
+                             enum elapse__queue_result *result, uint64_t *gate)
+{
+    (void)elapse__queue_turn(joint->jobs, joint->now());
+    uint64_t before = joint->last_position;
+    uint64_t groups_before = joint->groups;
+    joint->refused = 0;
+    struct elapse__queue_answer answer =
+        elapse__queue_reserve(joint->jobs, joint->now(), reserve, handed, count);
+    *result = answer.result;
+    if (answer.result == ELAPSE__QUEUE_REFUSED && joint->refused == EAGAIN)
+        *result = ELAPSE__QUEUE_OK;
+    ELAPSE__ASSERT_THAT(*count, <=, reserve->count);
+    /* Each lease has a group of its own. Groups beyond that are of jobs that expired: the reply
+     * waits for those, too, and they may lie between the leases. */
+    if (*count == 1)
+        *gate = joint->previous_position;
+    else
+        *gate = joint->groups - groups_before == *count ? before : joint->last_position;
+    return *count > 0;
+}
+
 bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_reserve *reserve,
                         struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                         uint64_t *gate)
@@ -311,17 +348,7 @@ bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_
     uint32_t count = 0;
 
     ELAPSE__ASSERT_THAT(reserve->count, ==, 1);
-    (void)elapse__queue_turn(joint->jobs, joint->now());
-    joint->refused = 0;
-    struct elapse__queue_answer answer =
-        elapse__queue_reserve(joint->jobs, joint->now(), reserve, handed, &count);
-    *result = answer.result;
-    if (answer.result == ELAPSE__QUEUE_REFUSED && joint->refused == EAGAIN)
-        *result = ELAPSE__QUEUE_OK;
-    ELAPSE__ASSERT_THAT(count, <=, 1);
-    /* The lease's record is the last one. */
-    *gate = count == 1 ? joint->previous_position : joint->last_position;
-    return count == 1;
+    return elapse__joint_take_many(joint, reserve, handed, &count, result, gate);
 }
 
 static struct elapse__queue_holder holder_of(const struct elapse__queue_handed *handed)

@@ -35,6 +35,8 @@ struct elapse__joint {
     uint64_t last_position;     /* all that was written is durable once this is */
     uint64_t previous_position; /* the same without the last group */
     uint64_t epoch_position;
+    uint64_t groups; /* of the queue, that have ended in this life */
+    int clean_error; /* why the last record could not be copied; or 0 */
     uint32_t life;
     uint32_t interval_ms; /* of the journal, once the life has begun */
     bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
@@ -82,6 +84,17 @@ bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *comma
 bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_reserve *reserve,
                         struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                         uint64_t *gate);
+
+/* Does the same for up to `reserve->count` jobs. Stores in `*count` how many there are. Each of
+ * them is handed over, or taken back. */
+bool elapse__joint_take_many(struct elapse__joint *joint,
+                             const struct elapse__queue_reserve *reserve,
+                             struct elapse__queue_handed *handed, uint32_t *count,
+                             enum elapse__queue_result *result, uint64_t *gate);
+
+/* Returns whether the last command or hand-out wrote nothing because the journal has no room now:
+ * try it again when operations have completed. */
+bool elapse__joint_lacks_room(const struct elapse__joint *joint);
 
 /* The texts of a job as they were read from the journal. */
 struct elapse__joint_job {

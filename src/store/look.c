@@ -255,7 +255,7 @@ enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tub
     enum elapse__queue_result result = elapse__queue_pause(queue->joint.jobs, elapse__store_now(),
                                                            elapse__store_text(tube), pause_ms);
     error = result == ELAPSE__QUEUE_GONE ? ELAPSE_ERROR_GONE : elapse__store_error(queue, result);
-    elapse__store_tell(queue);
+    elapse__store_tell_watcher(queue);
     elapse__store_leave(queue);
     return error;
 }

@@ -123,7 +123,8 @@ static void end_threads(struct elapse_queue *store, unsigned made)
     elapse__lock(&store->lock);
     store->stopping = true;
     elapse__journal_stop(store->joint.journal);
-    elapse__condition_broadcast(&store->work);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
     elapse__unlock(&store->lock);
     (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_END], 0);
     if (made > 0)
@@ -154,6 +155,34 @@ static enum elapse_error start_threads(struct elapse_queue *store)
     return ELAPSE_ERROR_SYSTEM;
 }
 
+/* The conditions that a store has from its beginning to its end. */
+enum { CONDITIONS = 1 + ELAPSE__JOURNAL_LANES };
+
+static struct elapse__condition *condition_at(struct elapse_queue *store, unsigned i)
+{
+    return i == 0 ? &store->progress : &store->lanes[i - 1].condition;
+}
+
+static void free_locks(struct elapse_queue *store)
+{
+    while (store->condition_count > 0)
+        elapse__condition_free(condition_at(store, --store->condition_count));
+    if (store->has_lock)
+        elapse__lock_free(&store->lock);
+}
+
+static enum elapse_error make_locks(struct elapse_queue *store)
+{
+    elapse__ring_init(&store->sleepers);
+    if (elapse__os->lock_init(&store->lock) != 0)
+        return ELAPSE_ERROR_SYSTEM;
+    store->has_lock = true;
+    for (; store->condition_count < CONDITIONS; store->condition_count++)
+        if (elapse__os->condition_init(condition_at(store, store->condition_count)) != 0)
+            return ELAPSE_ERROR_SYSTEM;
+    return ELAPSE_OK;
+}
+
 /* Releases what a store has; threads have ended. */
 static void release(struct elapse_queue *store)
 {
@@ -163,29 +192,8 @@ static void release(struct elapse_queue *store)
     if (store->news.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
         elapse__os->alarm_close(&store->news);
     elapse__joint_free(&store->joint);
-    if (store->has_locks) {
-        elapse__condition_free(&store->changed);
-        elapse__condition_free(&store->work);
-        elapse__lock_free(&store->lock);
-    }
+    free_locks(store);
     free(store);
-}
-
-static enum elapse_error make_locks(struct elapse_queue *store)
-{
-    if (elapse__os->lock_init(&store->lock) != 0)
-        return ELAPSE_ERROR_SYSTEM;
-    if (elapse__os->condition_init(&store->changed) != 0) {
-        elapse__lock_free(&store->lock);
-        return ELAPSE_ERROR_SYSTEM;
-    }
-    if (elapse__os->condition_init(&store->work) != 0) {
-        elapse__condition_free(&store->changed);
-        elapse__lock_free(&store->lock);
-        return ELAPSE_ERROR_SYSTEM;
-    }
-    store->has_locks = true;
-    return ELAPSE_OK;
 }
 
 static enum elapse_error open_store(struct elapse_queue *store, const char *directory,
@@ -240,7 +248,15 @@ enum elapse_error elapse_queue_open(const char *directory,
     return ELAPSE_OK;
 }
 
-/* ---- close and commit ---- */
+/* ---- stop, close and commit ---- */
+
+void elapse_queue_stop(struct elapse_queue *queue)
+{
+    elapse__store_arrive(queue);
+    queue->stopped = true;
+    elapse__store_wake_all(queue);
+    elapse__store_depart(queue);
+}
 
 enum elapse_error elapse_queue_close(struct elapse_queue *queue)
 {
@@ -248,9 +264,9 @@ enum elapse_error elapse_queue_close(struct elapse_queue *queue)
         return ELAPSE_OK;
     elapse__lock(&queue->lock);
     queue->closing = true;
-    elapse__condition_broadcast(&queue->changed);
+    elapse__store_wake_all(queue);
     while (atomic_load(&queue->calls) > 0)
-        elapse__condition_wait(&queue->changed, &queue->lock);
+        (void)elapse__store_wait_progress(queue, ELAPSE__OS_NEVER);
     elapse__unlock(&queue->lock);
     end_threads(queue, 3);
     enum elapse_error error = elapse__store_is_broken(queue) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;

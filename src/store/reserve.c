@@ -18,108 +18,165 @@ static struct elapse__queue_holder holder_of(uint64_t id, struct elapse_lease le
     };
 }
 
-/* Reads the job, without the lock: a slow disk must not hold up the others. */
-static int hand_over(struct elapse_queue *store, const struct elapse__queue_handed *handed,
-                     struct elapse__joint_job *texts)
-{
-    struct elapse__journal_reading reading;
-    int error = elapse__joint_hand_over_begin(&store->joint, handed, &reading);
+/* The jobs that one call hands out. */
+struct batch {
+    struct elapse__queue_reserve reserve;
+    struct elapse__queue_handed *handed;
+    struct elapse__journal_reading *readings; /* as many */
+    uint32_t count;
+};
 
-    if (error != 0)
-        return error;
-    elapse__unlock(&store->lock);
-    elapse__journal_read_perform(store->joint.journal, true, &reading);
-    elapse__lock(&store->lock);
-    return elapse__joint_hand_over_end(&store->joint, handed, &reading, texts);
+/* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
+static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t until_ns,
+                              uint64_t *gate)
+{
+    struct elapse__store_stall stall = {.until_ns = 0};
+    enum elapse_error error = elapse__store_may_hand_out(store);
+
+    while (error == ELAPSE_OK) {
+        enum elapse__queue_result result;
+        if (elapse__joint_take_many(&store->joint, &batch->reserve, batch->handed, &batch->count,
+                                    &result, gate))
+            return ELAPSE_OK;
+        error = elapse__store_error(store, result);
+        if (error != ELAPSE_OK)
+            break;
+        /* There may be jobs, and no room for a lease; or more that have expired than one call
+         * drops. */
+        if (elapse__joint_lacks_room(&store->joint))
+            error = elapse__store_wait_room(store, &stall);
+        else if (!elapse__queue_has_ready(store->joint.jobs, &batch->reserve))
+            error = elapse__store_sleep(store, &batch->reserve, until_ns);
+        if (error == ELAPSE_OK)
+            error = elapse__store_may_hand_out(store);
+    }
+    return error == ELAPSE_ERROR_TIMEOUT ? ELAPSE_ERROR_NOTHING_DUE : error;
 }
 
-/* Everything that led to the hand-out is durable: reads the job, and begins the lease. Returns OK;
- * GONE: the job cannot be handed out after all; or an error. */
-static enum elapse_error finish(struct elapse_queue *store,
-                                const struct elapse__queue_handed *handed,
-                                struct elapse_reserved *job)
+/* Reads the jobs, without the lock: a slow disk must not hold up the others. Those that cannot be
+ * handed out after all drop out of the batch. */
+static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {
-    struct elapse__joint_job texts;
-    int failed = hand_over(store, handed, &texts);
+    uint32_t kept = 0;
 
-    if (failed == ENOENT)
-        return ELAPSE_ERROR_GONE;
-    if (failed != 0)
-        return failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
-    ELAPSE__ASSERT_THAT(texts.tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct elapse__queue_handed *handed = &batch->handed[kept];
+        *handed = batch->handed[i];
+        if (elapse__joint_hand_over_begin(&store->joint, handed, &batch->readings[kept]) == 0)
+            kept++;
+    }
+    batch->count = kept;
+    elapse__store_pass_on(store);
+    elapse__unlock(&store->lock);
+    for (uint32_t i = 0; i < kept; i++)
+        elapse__journal_read_perform(store->joint.journal, true, &batch->readings[i]);
+    elapse__lock(&store->lock);
+}
+
+static void fill(struct elapse_reserved *job, const struct elapse__queue_handed *handed,
+                 const struct elapse__joint_job *texts, uint64_t position)
+{
+    ELAPSE__ASSERT_THAT(texts->tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
     *job = (struct elapse_reserved){
         .id = handed->id,
         .lease = {.life = handed->lease.life, .number = handed->lease.number},
-        .key = texts.key.size > 0 ? texts.key.bytes : NULL,
-        .key_bytes = texts.key.size,
-        .body = texts.body.size > 0 ? texts.body.bytes : "",
-        .body_bytes = texts.body.size,
+        .key = texts->key.size > 0 ? texts->key.bytes : NULL,
+        .key_bytes = texts->key.size,
+        .body = texts->body.size > 0 ? texts->body.bytes : "",
+        .body_bytes = texts->body.size,
         .due_ms = handed->due_ms,
         .ttr_ms = handed->ttr_ms,
         .priority = handed->priority,
         .attempt = handed->attempt,
         .missed = handed->missed,
-        .position = store->joint.last_position,
-        .memory = texts.memory,
+        .position = position,
+        .memory = texts->memory,
     };
-    memcpy(job->tube, texts.tube.bytes, texts.tube.size);
-    return ELAPSE_OK;
+    memcpy(job->tube, texts->tube.bytes, texts->tube.size);
 }
 
-static enum elapse_error reserve_locked(struct elapse_queue *store,
-                                        const struct elapse__queue_reserve *reserve,
-                                        uint64_t until_ns, struct elapse_reserved *job)
+/* Everything that led to the hand-outs is durable: reads the jobs, and begins the leases. Stores
+ * how many in `*reserved`. Returns OK; GONE: none can be handed out after all; or the first error.
+ */
+static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
+                                struct elapse_reserved *jobs, size_t *reserved)
 {
-    struct elapse__queue_handed handed;
-    enum elapse__queue_result result;
+    enum elapse_error error = ELAPSE_ERROR_GONE;
+
+    read_jobs(store, batch);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct elapse__joint_job texts;
+        int failed = elapse__joint_hand_over_end(&store->joint, &batch->handed[i],
+                                                 &batch->readings[i], &texts);
+        if (failed == 0)
+            fill(&jobs[(*reserved)++], &batch->handed[i], &texts, store->joint.last_position);
+        else if (failed != ENOENT && error == ELAPSE_ERROR_GONE)
+            error = failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
+    }
+    /* A file that was read may be retired now. */
+    elapse__store_offer_background(store);
+    return *reserved > 0 ? ELAPSE_OK : error;
+}
+
+static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch *batch,
+                                        uint64_t until_ns, struct elapse_reserved *jobs,
+                                        size_t *reserved)
+{
     enum elapse_error error;
     uint64_t gate;
 
-    for (;;) {
-        if (!elapse__joint_take(&store->joint, reserve, &handed, &result, &gate)) {
-            error = elapse__store_error(store, result);
-            if (error == ELAPSE_OK)
-                error = elapse__store_wait(store, until_ns);
-            if (error == ELAPSE_ERROR_TIMEOUT)
-                return ELAPSE_ERROR_NOTHING_DUE;
-            if (error != ELAPSE_OK)
-                return error;
-            continue;
-        }
+    do {
+        error = take(store, batch, until_ns, &gate);
+        if (error != ELAPSE_OK)
+            return error;
         error = elapse__store_wait_durable(store, gate, ELAPSE__OS_NEVER);
-        if (error != ELAPSE_OK) {
-            elapse__joint_take_back(&store->joint, &handed);
-            return error;
-        }
-        error = finish(store, &handed, job);
-        if (error != ELAPSE_ERROR_GONE)
-            return error;
+        if (error == ELAPSE_OK)
+            error = finish(store, batch, jobs, reserved);
+        else
+            for (uint32_t i = 0; i < batch->count; i++)
+                elapse__joint_take_back(&store->joint, &batch->handed[i]);
+    } while (error == ELAPSE_ERROR_GONE);
+    return error;
+}
+
+/* Requires that the batch has its memory. */
+static enum elapse_error reserve(struct elapse_queue *queue, const char *const *tubes,
+                                 size_t tube_count, uint64_t timeout_ms, struct batch *batch,
+                                 struct elapse_reserved *jobs, size_t *reserved)
+{
+    uint64_t until_ns = elapse__store_until_ns(timeout_ms);
+    struct elapse__queue_text one;
+
+    if (tube_count == 0 || tube_count > TUBES_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    struct elapse__queue_text *texts = tube_count == 1 ? &one : calloc(tube_count, sizeof *texts);
+    if (texts == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    for (size_t i = 0; i < tube_count; i++)
+        texts[i] = elapse__store_text(tubes[i]);
+    batch->reserve.tubes = texts;
+    batch->reserve.tube_count = tube_count;
+    enum elapse_error error = elapse__store_enter(queue);
+    if (error == ELAPSE_OK) {
+        error = reserve_locked(queue, batch, until_ns, jobs, reserved);
+        elapse__store_leave(queue);
     }
+    if (texts != &one)
+        free(texts);
+    return error;
 }
 
 enum elapse_error elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes,
                                            size_t tube_count, uint64_t timeout_ms,
                                            struct elapse_reserved *job)
 {
-    uint64_t until_ns = elapse__store_until_ns(timeout_ms);
+    struct elapse__queue_handed handed;
+    struct elapse__journal_reading reading;
+    struct batch batch = {.reserve = {.count = 1}, .handed = &handed, .readings = &reading};
+    size_t reserved = 0;
 
     *job = (struct elapse_reserved){.memory = NULL};
-    if (tube_count == 0 || tube_count > TUBES_MAX)
-        return ELAPSE_ERROR_ARGUMENT;
-    struct elapse__queue_text *texts = calloc(tube_count, sizeof *texts);
-    if (texts == NULL)
-        return ELAPSE_ERROR_MEMORY;
-    for (size_t i = 0; i < tube_count; i++)
-        texts[i] = elapse__store_text(tubes[i]);
-
-    struct elapse__queue_reserve reserve = {.tubes = texts, .tube_count = tube_count, .count = 1};
-    enum elapse_error error = elapse__store_enter(queue);
-    if (error == ELAPSE_OK) {
-        error = reserve_locked(queue, &reserve, until_ns, job);
-        elapse__store_leave(queue);
-    }
-    free(texts);
-    return error;
+    return reserve(queue, tubes, tube_count, timeout_ms, &batch, job, &reserved);
 }
 
 enum elapse_error elapse_queue_reserve(struct elapse_queue *queue, const char *tube,
@@ -127,6 +184,28 @@ enum elapse_error elapse_queue_reserve(struct elapse_queue *queue, const char *t
 {
     return elapse_queue_reserve_any(queue, &tube, 1, timeout_ms, job);
 }
+
+enum elapse_error elapse_queue_reserve_many(struct elapse_queue *queue, const char *const *tubes,
+                                            size_t tube_count, uint64_t timeout_ms,
+                                            struct elapse_reserved *jobs, size_t capacity,
+                                            size_t *reserved)
+{
+    *reserved = 0;
+    if (capacity == 0 || capacity > ELAPSE_RESERVE_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    struct batch batch = {.reserve = {.count = (uint32_t)capacity}};
+    batch.handed = calloc(capacity, sizeof *batch.handed);
+    batch.readings = calloc(capacity, sizeof *batch.readings);
+    enum elapse_error error = ELAPSE_ERROR_MEMORY;
+    if (batch.handed != NULL && batch.readings != NULL)
+        error = reserve(queue, tubes, tube_count, timeout_ms, &batch, jobs, reserved);
+    free(batch.handed);
+    free(batch.readings);
+    return error;
+}
+
+_Static_assert((int)ELAPSE_RESERVE_MAX == ELAPSE__QUEUE_RESERVE_MAX,
+               "a call hands out as many jobs as the queue does at once");
 
 void elapse_reserved_free(struct elapse_reserved *job)
 {

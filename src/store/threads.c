@@ -11,40 +11,93 @@ static bool may_end(const struct elapse_queue *store, enum elapse__journal_lane 
     return quiet && (lane == ELAPSE__LANE_BACKGROUND || store->background_ended);
 }
 
+/* Stores the next operation of a lane. */
+static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane lane,
+                           struct elapse__operation *operation)
+{
+    /* What was offered counts as under way: it is performed even if the journal has failed. */
+    if (lane == ELAPSE__LANE_BACKGROUND && store->has_offer) {
+        store->has_offer = false;
+        *operation = store->offer;
+        return true;
+    }
+    if (elapse__store_is_broken(store))
+        return false;
+    elapse__journal_tick(store->joint.journal,
+                         elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
+    return elapse__journal_next_operation(store->joint.journal, lane, operation);
+}
+
+/* Wakes those for whom an operation has changed something. */
+static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
+{
+    if (lane == ELAPSE__LANE_COMMIT)
+        elapse__store_offer_background(store);
+    else
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    /* The background thread may end now. */
+    if (store->stopping || elapse__store_is_broken(store))
+        elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
+    if (elapse__store_is_broken(store)) {
+        elapse__store_wake_all(store);
+    } else if (more_is_durable) {
+        elapse__store_tell_progress(store);
+        elapse__store_tell_watcher(store);
+    } else if (store->room_waiters > 0) {
+        elapse__store_tell_progress(store);
+    }
+}
+
+static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
+                    struct elapse__operation *operation)
+{
+    uint64_t durable = elapse__journal_durable(store->joint.journal);
+
+    store->lanes[lane].busy = true;
+    elapse__unlock(&store->lock);
+    elapse__operation_perform(store->joint.journal, operation);
+    elapse__lock(&store->lock);
+    store->lanes[lane].busy = false;
+    elapse__journal_completed(store->joint.journal, lane, operation);
+    tell(store, lane, elapse__journal_durable(store->joint.journal) > durable);
+}
+
+/* Waits until there may be an operation for this lane. */
+static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
+{
+    /* Cleaning may have made a group although there is nothing to read. */
+    if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    /* The journal that is not quiet waits for its idle time, or its interval, to pass. */
+    elapse__store_sleep_in_lane(
+        store, lane,
+        quiet ? ELAPSE__OS_NEVER
+              : elapse__store_until_ns(elapse__journal_patience_ms(store->joint.journal)));
+}
+
 /* Performs the operations of one lane until the store stops, or the journal has failed. */
 static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
 {
     struct elapse__operation operation;
+    bool goes_on = true;
 
     elapse__lock(&store->lock);
-    while (!elapse__store_is_broken(store)) {
-        elapse__journal_tick(store->joint.journal,
-                             elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
-        if (elapse__journal_next_operation(store->joint.journal, lane, &operation)) {
-            elapse__unlock(&store->lock);
-            elapse__operation_perform(store->joint.journal, &operation);
-            elapse__lock(&store->lock);
-            elapse__journal_completed(store->joint.journal, lane, &operation);
-            elapse__condition_broadcast(&store->work);
-            elapse__store_tell(store);
+    while (goes_on) {
+        if (next_operation(store, lane, &operation)) {
+            perform(store, lane, &operation);
             continue;
         }
         bool quiet = elapse__journal_is_quiet(store->joint.journal);
-        if (store->stopping && (store->abandoned || may_end(store, lane, quiet)))
-            break;
-        /* Cleaning may have made a group although there is nothing to read. */
-        if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
-            elapse__condition_broadcast(&store->work);
-        /* The journal that is not quiet waits for its idle time, or its interval, to pass. */
-        elapse__condition_wait_at_most(
-            &store->work, &store->lock,
-            quiet ? ELAPSE__OS_NEVER
-                  : elapse__store_until_ns(elapse__journal_patience_ms(store->joint.journal)));
+        goes_on = !elapse__store_is_broken(store) &&
+                  !(store->stopping && (store->abandoned || may_end(store, lane, quiet)));
+        if (goes_on)
+            rest(store, lane, quiet);
     }
     if (lane == ELAPSE__LANE_BACKGROUND)
         store->background_ended = true;
-    elapse__condition_broadcast(&store->work);
-    elapse__store_tell(store);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
+    elapse__store_wake_all(store);
     elapse__unlock(&store->lock);
 }
 
@@ -72,9 +125,8 @@ static void turn(struct elapse_queue *store)
         store->alarm_boot_ms = UINT64_MAX;
         store->alarm_wall_ms = INT64_MAX;
         turned = elapse__queue_turn(store->joint.jobs, elapse__store_now());
-        elapse__store_tell(store);
-        elapse__store_set_alarms(store);
-        elapse__condition_broadcast(&store->work);
+        elapse__store_tell_watcher(store);
+        elapse__store_pass_on(store);
         elapse__unlock(&store->lock);
     } while (turned.more);
 }

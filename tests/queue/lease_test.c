@@ -56,7 +56,32 @@ static void nack_with_a_delay_waits_for_it(void **state)
     pass(f, 1999);
     nothing_ready(f);
     pass(f, 1);
-    assert_int_equal(take(f).attempt, 2);
+    assert_int_equal(take(f).attempt, 1);
+}
+
+/* A worker that asks for time has not failed: RETRY counts only leases that end, and nacks without
+ * a delay. */
+static void nack_with_a_delay_takes_no_retry(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put put_twice = job("b");
+    put_twice.retry = 2;
+    uint64_t id = put(f, put_twice, ELAPSE__QUEUE_SCHEDULED);
+    for (int i = 0; i < 5; i++) {
+        struct elapse__queue_handed handed = take(f);
+        assert_int_equal(handed.attempt, 1);
+        assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 1).result,
+                         ELAPSE__QUEUE_OK);
+        pass(f, 1);
+        ok(f);
+    }
+    struct elapse__queue_handed first = take(f);
+    assert_int_equal(nack(f, &first), ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_READY);
+    struct elapse__queue_handed second = take(f);
+    assert_int_equal(second.attempt, 2);
+    assert_int_equal(nack(f, &second), ELAPSE__QUEUE_OK);
+    assert_int_equal(state_of(f, id), ELAPSE__QUEUE_BURIED);
 }
 
 static void a_lease_ends_exactly_with_its_ttr(void **state)
@@ -483,12 +508,89 @@ static void a_job_with_a_damaged_body_is_buried(void **state)
     assert_int_equal(elapse__queue_bury_damaged(f->queue, f->now, 99).result, ELAPSE__QUEUE_GONE);
 }
 
+static void peek_shows_the_next_ready_and_the_oldest_buried(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_view view;
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1000;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("none"), &view),
+                     ELAPSE__QUEUE_GONE);
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("none"), &view),
+                     ELAPSE__QUEUE_GONE);
+    struct elapse__queue_put urgent = job("b");
+    urgent.priority = 5;
+    uint64_t first = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
+    urgent.priority = 3;
+    uint64_t second = put(f, urgent, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_OK);
+    assert_int_equal(view.id, second);
+    assert_int_equal(view.state, ELAPSE__QUEUE_READY);
+    assert_int_equal(view.priority, 3);
+    struct elapse__queue_handed taken[2];
+    for (int i = 0; i < 2; i++) {
+        taken[i] = take(f);
+        assert_int_equal(taken[i].id, i == 0 ? second : first);
+    }
+    assert_int_equal(elapse__queue_peek_ready(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    for (int i = 1; i >= 0; i--) /* the first job is buried first */
+        assert_int_equal(elapse__queue_bury(f->queue, f->now, holder(&taken[i]), NULL).result,
+                         ELAPSE__QUEUE_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                         ELAPSE__QUEUE_OK);
+        assert_int_equal(view.id, i == 0 ? first : second);
+        assert_int_equal(view.state, ELAPSE__QUEUE_BURIED);
+        assert_non_null(view.reason);
+        assert_int_equal(elapse__queue_cancel_id(f->queue, f->now, view.id).result,
+                         ELAPSE__QUEUE_REMOVED);
+    }
+    assert_int_equal(elapse__queue_peek_buried(f->queue, f->now, text("t"), &view),
+                     ELAPSE__QUEUE_GONE);
+    ok(f);
+}
+
+static void has_ready_says_what_reserve_would_find(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_text tubes[] = {text("none"), text("t")};
+    struct elapse__queue_reserve both = {.tubes = tubes, .tube_count = 2, .count = 1};
+    struct elapse__queue_reserve none = {.tubes = tubes, .tube_count = 1, .count = 1};
+    uint64_t readied = elapse__queue_readied(f->queue);
+    struct elapse__queue_put later = job("b");
+    later.delay_ms = 1000;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+    assert_int_equal(elapse__queue_readied(f->queue), readied);
+    pass(f, 1000);
+    assert_true(elapse__queue_has_ready(f->queue, &both));
+    assert_false(elapse__queue_has_ready(f->queue, &none));
+    assert_int_equal(elapse__queue_ready(f->queue), 1);
+    assert_true(elapse__queue_readied(f->queue) > readied);
+    assert_int_equal(elapse__queue_pause(f->queue, f->now, text("t"), 5000), ELAPSE__QUEUE_OK);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+    readied = elapse__queue_readied(f->queue);
+    pass(f, 5000);
+    assert_true(elapse__queue_has_ready(f->queue, &both));
+    assert_true(elapse__queue_readied(f->queue) > readied);
+    take(f);
+    assert_false(elapse__queue_has_ready(f->queue, &both));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ack_ends_the_job),
         TEST(nack_without_back_off_is_ready_again),
         TEST(nack_with_a_delay_waits_for_it),
+        TEST(nack_with_a_delay_takes_no_retry),
         TEST(a_lease_ends_exactly_with_its_ttr),
         TEST(an_ack_after_ttr_and_before_the_turn_is_gone),
         TEST(extend_counts_ttr_anew),
@@ -515,6 +617,8 @@ int main(void)
         TEST(reschedule_says_running_of_a_job_that_a_worker_has),
         TEST(reserve_by_id_takes_a_job_whatever_its_due_time),
         TEST(a_job_with_a_damaged_body_is_buried),
+        TEST(peek_shows_the_next_ready_and_the_oldest_buried),
+        TEST(has_ready_says_what_reserve_would_find),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

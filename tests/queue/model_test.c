@@ -457,7 +457,6 @@ static struct plain_job *held_job(struct model *m, const struct elapse__queue_ha
 
 static void wait_again(struct model *m, struct plain_job *job, uint64_t delay_ms)
 {
-    job->attempts++;
     wait_for(m, job, false, (int64_t)(m->now.boot_ms + delay_ms));
 }
 

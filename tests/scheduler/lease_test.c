@@ -267,6 +267,76 @@ static void closing_does_not_wait_for_expired_leases(void **state)
     scheduler_end(scheduler);
 }
 
+static struct elapse_task handed_back_task;
+static struct elapse_cron handed_back_cron;
+
+static void keep_handed_back(const struct elapse_handed_back *task, void *context)
+{
+    count_handed_back(task, context);
+    handed_back_task = task->task;
+    if (task->task.cron != NULL)
+        handed_back_cron = *task->task.cron;
+}
+
+static void close_handing_back_one(struct elapse_scheduler *scheduler)
+{
+    handed_back = 0;
+    assert_int_equal(
+        elapse_scheduler_close(scheduler, ELAPSE_CLOSE_HAND_BACK, keep_handed_back, NULL),
+        ELAPSE_OK);
+    assert_int_equal(handed_back, 1);
+    assert_int_equal(ends(), 0);
+}
+
+/* The change was accepted while the task was taken, and nobody has said that it is done. */
+static void a_changed_period_is_handed_back(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = periodic('a', T(20));
+    struct elapse_handle handle = schedule_at(scheduler, &task, T(1));
+
+    (void)state;
+    go_to(scheduler, T(1));
+    (void)take_attempt(scheduler, 'a', 1);
+    go_to(scheduler, T(3));
+    assert_int_equal(elapse_task_change_period(scheduler, handle, T(7)), ELAPSE_OK);
+    go_to(scheduler, T(11));
+    close_handing_back_one(scheduler);
+    assert_int_equal(handed_back_task.recurrence, ELAPSE_RECUR_PERIOD);
+    assert_int_equal(handed_back_task.period_ns, T(7));
+    assert_int_equal(handed_back_deadline_ns, T(1)); /* that run is not done */
+    scheduler_end(scheduler);
+}
+
+static void a_changed_expression_is_handed_back(void **state)
+{
+    struct elapse_scheduler *scheduler = lease_new();
+    struct elapse_task task = task_with_end('a');
+    struct elapse_handle handle;
+    struct elapse_cron cron;
+    int64_t next_s;
+
+    (void)state;
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS - T(1)), ELAPSE_OK);
+    assert_int_equal(elapse_cron_parse(&cron, "0 0 * * *", NULL), ELAPSE_OK);
+    task.recurrence = ELAPSE_RECUR_CRON;
+    task.cron = &cron;
+    task.zone = ELAPSE_ZONE_LOCAL;
+    assert_int_equal(elapse_task_schedule_cron(scheduler, &task, &handle), ELAPSE_OK);
+    assert_int_equal(elapse_scheduler_set_wall_clock(scheduler, WALL_NS + ELAPSE_DAY_NS),
+                     ELAPSE_OK);
+    (void)take_attempt(scheduler, 'a', 1);
+    assert_int_equal(elapse_cron_parse(&cron, "30 12 * * *", NULL), ELAPSE_OK);
+    assert_int_equal(elapse_task_change_cron(scheduler, handle, &cron, ELAPSE_ZONE_UTC), ELAPSE_OK);
+    go_to(scheduler, T(10));
+    close_handing_back_one(scheduler);
+    assert_int_equal(handed_back_task.zone, ELAPSE_ZONE_UTC);
+    assert_true(elapse_cron_next(&handed_back_cron, ELAPSE_ZONE_UTC, 0, &next_s));
+    assert_int_equal(next_s, 12 * 3600 + 30 * 60);
+    assert_true(handed_back_deadline_ns < WALL_NS + ELAPSE_DAY_NS);
+    scheduler_end(scheduler);
+}
+
 static void dropping_ends_tasks_with_expired_leases(void **state)
 {
     struct elapse_scheduler *scheduler = lease_new();
@@ -415,6 +485,8 @@ int main(void)
         cmocka_unit_test(a_reschedule_holds_after_another_attempt),
         cmocka_unit_test(a_task_by_the_wall_clock_has_a_lease_too),
         cmocka_unit_test(closing_does_not_wait_for_expired_leases),
+        cmocka_unit_test(a_changed_period_is_handed_back),
+        cmocka_unit_test(a_changed_expression_is_handed_back),
         cmocka_unit_test(dropping_ends_tasks_with_expired_leases),
         cmocka_unit_test(a_thread_that_waits_takes_over),
         cmocka_unit_test(no_task_is_lost_or_done_twice),

@@ -9,6 +9,52 @@
 
 static const struct elapse_handle no_handle = {0, 0, 0};
 
+/* ---- more shards than one ---- */
+
+/* In the first shard a task is always due, since time goes on a tick with each take. A task of the
+ * other shard has to be taken as soon as its deadline is the earlier one. */
+static void expect_the_other_shard_to_be_taken_from(bool by_wall_clock)
+{
+    struct elapse_scheduler_options options = manual_options(TICK_NS, 2);
+    struct elapse_scheduler *scheduler;
+    struct elapse_task always = {
+        .context = name_of('x'), .recurrence = ELAPSE_RECUR_PERIOD, .period_ns = TICK_NS};
+    struct elapse_task other = task_with_end('o');
+    struct elapse_handle handle;
+    struct elapse_taken taken;
+    uint64_t takes = 0;
+
+    options.pull = true;
+    scheduler = scheduler_new(&options);
+    const char keys[] = {key_in_shard(scheduler, 0), key_in_shard(scheduler, 1)};
+    always.key = &keys[0];
+    other.key = &keys[1];
+    always.key_bytes = other.key_bytes = 1;
+    (void)schedule_at(scheduler, &always, 0);
+    if (by_wall_clock)
+        assert_int_equal(elapse_task_schedule_at_wall_clock(
+                             scheduler, &other,
+                             elapse_scheduler_wall_clock_ns(scheduler) + 3 * TICK_NS, &handle),
+                         ELAPSE_OK);
+    else
+        (void)schedule_at(scheduler, &other, 3 * TICK_NS);
+    do {
+        assert_int_equal(elapse_task_take(scheduler, 0, &taken), ELAPSE_OK);
+        takes++;
+        go_to(scheduler, takes * TICK_NS);
+        done(scheduler, &taken);
+    } while (number_of(taken.context) != 'o' && takes < 100);
+    assert_in_range(takes, 4, 6);
+    scheduler_end(scheduler);
+}
+
+static void a_shard_that_is_always_busy_does_not_keep_the_others_waiting(void **state)
+{
+    (void)state;
+    expect_the_other_shard_to_be_taken_from(false);
+    expect_the_other_shard_to_be_taken_from(true);
+}
+
 /* ---- taking ---- */
 
 static void a_taken_task_has_the_run_that_its_action_would_get(void **state)
@@ -601,6 +647,7 @@ int main(void)
         cmocka_unit_test(another_thread_may_end_what_was_taken),
         cmocka_unit_test(a_destructor_may_use_the_scheduler_but_not_close_it),
         cmocka_unit_test(takes_are_counted_as_runs),
+        cmocka_unit_test(a_shard_that_is_always_busy_does_not_keep_the_others_waiting),
         cmocka_unit_test(only_pull_mode_lets_take),
         cmocka_unit_test(one_that_is_not_started_hands_out_nothing),
         cmocka_unit_test(manual_time_has_no_descriptor_and_needs_no_start),

@@ -22,6 +22,24 @@ static inline struct elapse_handle add(struct elapse_scheduler *scheduler, char 
     return schedule_at(scheduler, &task, deadline_ns);
 }
 
+/* Returns a key, a letter, that puts tasks into this shard. Requires that no task has a letter as
+ * its key. */
+static inline char key_in_shard(struct elapse_scheduler *scheduler, uint32_t shard)
+{
+    for (char key = 'a'; key <= 'z'; key++) {
+        struct elapse_task task = {.key = &key, .key_bytes = 1};
+        struct elapse_handle handle;
+
+        assert_int_equal(elapse_task_schedule_after(scheduler, &task, ELAPSE_SECOND_NS, &handle),
+                         ELAPSE_OK);
+        assert_int_equal(elapse_task_cancel(scheduler, handle), ELAPSE_CANCEL_REMOVED);
+        if (handle.shard == shard)
+            return key;
+    }
+    fail_msg("no letter puts a task into shard %u", shard);
+    return '\0';
+}
+
 /* In pull mode a step runs nothing; it sets the time. */
 static inline void go_to(struct elapse_scheduler *scheduler, uint64_t now_ns)
 {

@@ -542,7 +542,6 @@ static void change_held(enum model_verb verb, struct model_job *job, int64_t del
         fail_attempt(job);
         break;
     case MODEL_NACK_IN:
-        job->attempts++;
         model_enter_waiting(job, false, model.t + delay);
         break;
     case MODEL_EXTEND:

@@ -1,7 +1,8 @@
 """Journals that earlier versions wrote. Every later version must open them.
 
 tests/store/fixtures/format-N/journal has the files as they were after a kill, and jobs.jsonl what
-is in them. Never write one anew: a new format gets a new directory.
+is in them; format-N-SUBJECT has more of format N. Never write one anew: a new format gets a new
+directory.
 """
 
 import shutil

@@ -40,12 +40,6 @@ mutant no_relock_after_a_destructor src/scheduler/run.c \
     '    elapse__ended_task_dispose(scheduler, &ended);
     elapse__shard_lock(shard);' \
     '    elapse__ended_task_dispose(scheduler, &ended);'
-mutant no_relock_after_an_expired_task_ended src/scheduler/pull.c \
-    '    elapse__ended_task_dispose(scheduler, &ended);
-    elapse__shard_lock(shard);
-}' \
-    '    elapse__ended_task_dispose(scheduler, &ended);
-}'
 mutant action_under_the_lock src/scheduler/run.c \
     '    elapse__shard_unlock(shard);
     perform(scheduler, &begun);' \
@@ -150,13 +144,17 @@ mutant monotonic_wheel_always_first src/scheduler/shard_run.c \
 ' \
     ''
 mutant monotonic_task_always_first_in_order src/scheduler/due_search.c \
-    '    scheduler->wall_clock_first = !by_wall_clock;
-' \
-    ''
+    '        atomic_store(&scheduler->wall_clock_first, !by_wall_clock);' \
+    '        (void)by_wall_clock;'
 mutant taker_keeps_its_older_reading src/scheduler/pull.c \
     '        now = elapse__now_in_shard(scheduler, shard, now);
 ' \
     ''
+mutant busy_shard_is_always_first src/scheduler/pull.c \
+    '        elapse__shard_note_next(shard, now);
+    elapse__shard_unlock(shard);' \
+    '        (void)now;
+    elapse__shard_unlock(shard);'
 mutant older_place_in_the_queue_counts src/scheduler/run.c \
     'task->state == ELAPSE__TASK_QUEUED &&
         task->when.due.queue_number == queued.number)' \
@@ -246,6 +244,20 @@ mutant close_forgets_that_all_are_to_run src/scheduler/close.c \
 mutant ended_task_counts_as_overdue src/scheduler/due_list.c \
     'if (shard->pending == 0)' \
     'if (false)'
+
+# ---- leases ----
+
+mutant batch_goes_on_after_a_destructor src/scheduler/pull.c \
+    'batch->complete = batch->count > 0;' \
+    'batch->complete = false;'
+mutant leases_of_a_batch_end_one_after_another src/scheduler/pull.c \
+    '        elapse__lease_begin(shard, lease, until_tick);
+        taken[begun]' \
+    '        elapse__lease_begin(shard, lease, lease_end_tick(scheduler));
+        taken[begun]'
+mutant change_is_not_handed_back src/scheduler/close.c \
+    '        (void)elapse__shard_apply_change(shard, task);' \
+    '        (void)elapse__shard_apply_change;'
 
 # ---- cascades ahead of time ----
 

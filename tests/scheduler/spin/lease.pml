@@ -5,9 +5,11 @@
  * one of them may die with a task, once, and each may be late: it says that it is done after its
  * lease has expired, or when the other has taken the task already. A thread may extend its lease,
  * another one may cancel a task that is taken, and in the end the scheduler is closed, which may
- * come at any time. A lease lasts a tick.
+ * come at any time. A lease lasts a tick. It begins in a holding of the lock of its own, after the
+ * one that takes the task: a thread that takes a batch takes from other shards in between, and any
+ * time may pass.
  *
- * Shown: a task that is held is handed out to nobody else; done and extending answer GONE to a
+ * Shown: a task that is held is handed out to nobody else, nor is one whose batch is not complete; done and extending answer GONE to a
  * thread that holds the task no more; each task ends once, a cancelled one is not handed out again,
  * and a dead thread keeps neither its task nor its key; a thread that sleeps wakes up for the end
  * of a lease; close waits for the threads that hold a task, and not for a dead one.
@@ -22,6 +24,8 @@
  *   MUTANT_NO_WAKE           nobody wakes up for the end of a lease
  *   MUTANT_CLOSE_WAITS       close waits for leases that have expired
  *   MUTANT_CLOSE_TAKES       close does not wait for leases that are held
+ *   MUTANT_LEASE_AT_TAKING   a lease begins when its task is taken, and the take goes on
+ *   MUTANT_CLOSE_NOT_TOLD    close waits for a task without a lease, and is not told when that begins
  */
 #define TASKS 2
 #ifdef SHORT
@@ -42,6 +46,7 @@ byte number[TASKS];    /* how often it was taken */
 byte until[TASKS];     /* while it is in the list of leases; 0: it is not in it */
 byte wake_tick;
 bool closed;
+bool told;             /* `ended` of the shard: close looks again */
 
 byte ended[TASKS];
 bool may_die = true;
@@ -49,8 +54,8 @@ bool may_extend = true;
 byte holder[TASKS];    /* the thread to which it was handed out last, from 1 */
 bool collected;
 
-/* A task that was taken and whose lease has not expired. */
-#define IS_HELD(t) (state[t] == RUNNING && until[t] > now)
+/* A task that was taken and whose lease has not begun, or has not expired. */
+#define IS_HELD(t) (state[t] == RUNNING && (until[t] == 0 || until[t] > now))
 #define HAS_EXPIRED(t) (until[t] > 0 && until[t] <= now)
 #define KEY_IS_FREE(t) (state[1 - t] != RUNNING && state[1 - t] != FINISHING)
 
@@ -61,19 +66,32 @@ inline end_task(t)
     until[t] = 0;
     ended[t]++;
     assert(ended[t] == 1);
+    told = true;
     wake_tick = 0 /* the other one may have waited for the key */
 }
 
-/* elapse__lease_begin, and describing what was taken */
+/* elapse__lease_begin */
+inline begin_lease(t)
+{
+    until[t] = now + 1;
+#ifndef MUTANT_NO_WAKE
+    wake_tick = (until[t] < wake_tick -> until[t] : wake_tick);
+#endif
+#ifndef MUTANT_CLOSE_NOT_TOLD
+    told = true
+#endif
+}
+
+/* add_begun: describing what was taken */
 inline hand_out(t)
 {
     assert(KEY_IS_FREE(t));
     assert(state[t] != FINISHING);
     state[t] = RUNNING;
     number[t]++;
-    until[t] = now + 1;
-#ifndef MUTANT_NO_WAKE
-    wake_tick = (until[t] < wake_tick -> until[t] : wake_tick);
+    until[t] = 0;
+#ifdef MUTANT_LEASE_AT_TAKING
+    begin_lease(t);
 #endif
     holder[t] = _pid;
     mine = number[t];
@@ -158,6 +176,11 @@ end_asleep:
             wake_tick <= now || closed
         :: task == NEVER && more -> more = false
         :: task != NEVER ->
+            /* begin_leases */
+            d_step {
+                assert(state[task] == RUNNING && number[task] == mine);
+                begin_lease(task)
+            };
             if
             :: d_step { may_die && until[task] <= LAST -> may_die = false; mine = 0; task = 0 };
                 break
@@ -213,10 +236,19 @@ active proctype canceller()
 #define ANY_HELD (IS_HELD(0) || IS_HELD(1) || state[0] == FINISHING || state[1] == FINISHING)
 #endif
 
+/* leases_until_ns: when the last lease of the list ends */
+#ifdef MUTANT_CLOSE_WAITS
+#define LEASES_UNTIL NEVER
+#else
+#define LATER_LEASE (until[0] > until[1] -> until[0] : until[1])
+#define LEASES_UNTIL (LATER_LEASE == 0 -> NEVER : LATER_LEASE)
+#endif
+
 /* It may come before the tasks have run, or when there is nothing left to do. */
 active proctype closer()
 {
     byte t;
+    byte limit;
     bool early;
     if
     :: true -> early = true
@@ -225,8 +257,12 @@ active proctype closer()
     early || (ended[0] == 1 && ended[1] == 1);
     closed = true;
     /* wait_for_takers; what has expired and was cancelled is ended there */
-    !ANY_HELD;
-    collected = true;
+    do
+    :: d_step { ANY_HELD -> told = false; limit = LEASES_UNTIL };
+        told || now >= limit
+    :: d_step { !ANY_HELD -> collected = true; limit = 0 };
+        break
+    od;
     do
     :: t < TASKS ->
         d_step {

@@ -449,7 +449,8 @@ void note_answer(struct round *round, struct record *record, enum elapse_cancel 
     }
 }
 
-static void cancel(struct record *record, struct random_source *source, bool inside)
+static void cancel(struct record *record, struct elapse_handle handle, struct random_source *source,
+                   bool inside)
 {
     struct round *round = record->round;
     bool was_over = atomic_load(&record->over);
@@ -466,14 +467,14 @@ static void cancel(struct record *record, struct random_source *source, bool ins
         if (record->key >= OWN_KEYS && random_one_in(source, 2))
             answer = elapse_task_cancel_key(round->scheduler, key, key_bytes_of(record->key, key));
         else
-            answer = elapse_task_cancel(round->scheduler, record->handle);
+            answer = elapse_task_cancel(round->scheduler, handle);
         must(answer != ELAPSE_CANCEL_SELF, round, record, "a plain cancel said SELF");
     } else {
         /* From inside, waiting for each other without end could be for ever. */
         uint64_t timeout_ns = random_below(source, 500000);
         bool endless = !inside && random_one_in(source, 2);
-        answer = elapse_task_cancel_wait(round->scheduler, record->handle,
-                                         endless ? ELAPSE_NEVER : timeout_ns);
+        answer =
+            elapse_task_cancel_wait(round->scheduler, handle, endless ? ELAPSE_NEVER : timeout_ns);
         must(!endless || answer != ELAPSE_CANCEL_RUNNING, round, record,
              "an endless wait said RUNNING");
         must((inside && round->takers == 0) || answer != ELAPSE_CANCEL_SELF, round, record,
@@ -587,7 +588,8 @@ static void look(struct round *round, struct random_source *source)
 void cancel_own(struct record *record, struct elapse_handle handle, struct random_source *source)
 {
     if (record->round->lease_ns > 0) {
-        cancel(record, source, true); /* another thread may have taken or ended it */
+        /* Another thread may have taken or ended it. The record may not know its handle yet. */
+        cancel(record, handle, source, true);
         return;
     }
     struct elapse_scheduler *scheduler = record->round->scheduler;
@@ -627,7 +629,7 @@ void operate(struct round *round, struct random_source *source, bool inside)
     else if (what < 64)
         reschedule(record, source);
     else if (what < 80)
-        cancel(record, source, inside);
+        cancel(record, record->handle, source, inside);
     else if (what < 83)
         cancel_batch(round, source);
     else if (what < 88)

@@ -507,7 +507,7 @@ void record_hand_back(const struct elapse_handed_back *handed_back, void *contex
              round, record, "was handed back with another key");
     record_lock(record); /* a change of the period may not have been noted yet */
     must(handed_back->wall_clock == record->wall_clock && task->recurrence == record->recurrence &&
-             task->period_ns == record->period_ns &&
+             task->period_ns == record->period_ns && task->zone == record->zone &&
              (task->recurrence == ELAPSE_RECUR_NEVER || task->if_missed == record->if_missed),
          round, record, "was handed back as one that recurs otherwise");
     record_unlock(record);

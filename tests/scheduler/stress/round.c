@@ -140,7 +140,9 @@ static enum elapse_error close_in_steps(struct round *round, elapse_hand_back_fu
         atomic_fetch_add(&round->counters->paused_closes, 1);
         must(elapse_scheduler_life(round->scheduler) == ELAPSE_LIFE_CLOSING, round, NULL,
              "a close timed out, and is not on its way");
-        operate_some(round, source);
+        /* A task that was taken and left is ended by no take any more, but by this thread, which
+         * must not wait for it. */
+        operate(round, source, round->lease_ns > 0);
     }
     return elapse_scheduler_close(round->scheduler, round->how, hand_back, round);
 }

@@ -78,6 +78,7 @@ struct record {
     enum elapse_recurrence recurrence;
     enum elapse_missed if_missed;
     uint64_t period_ns;
+    enum elapse_zone zone;   /* CRON */
     bool handle_known_first; /* the scheduler itself stores `handle` */
     _Atomic int outcome;     /* enum outcome */
     struct elapse_handle handle;

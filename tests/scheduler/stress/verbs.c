@@ -63,8 +63,12 @@ static enum elapse_error change_cron(struct record *record, struct random_source
 {
     struct round *round = record->round;
     enum elapse_zone zone = random_one_in(source, 2) ? ELAPSE_ZONE_UTC : ELAPSE_ZONE_LOCAL;
+    record_lock(record);
     enum elapse_error error =
         elapse_task_change_cron(round->scheduler, record->handle, &round->cron, zone);
+    if (error == ELAPSE_OK)
+        record->zone = zone;
+    record_unlock(record);
     if (error == ELAPSE_OK) {
         atomic_fetch_add(&round->rescheduled, 1);
         atomic_fetch_add(&round->counters->moves, 1);

@@ -19,7 +19,7 @@ mutant answer_without_records_is_not_gated src/store/joint.c \
     'answer->position = joint->last_position;' \
     '(void)joint;'
 mutant hand_out_is_gated_by_nothing src/store/joint.c \
-    '*gate = count == 1 ? joint->previous_position : joint->last_position;' \
+    '*gate = joint->previous_position;' \
     '*gate = 0;'
 mutant hand_out_reads_the_old_place src/store/joint.c \
     'elapse__journal_read_begin(joint->journal, view.position, reading);' \

@@ -1,0 +1,291 @@
+/*
+ * Workers that wait: each job finds one, however their tubes overlap; several jobs at a time; and
+ * the end of waiting before the end of the queue.
+ */
+#include "fixture.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const tube = "tube";
+
+/* ---- several at once ---- */
+
+static void reserve_many_takes_ready_jobs_in_order(void **state)
+{
+    static const char *const tubes[] = {"one", "two"};
+    struct elapse_put put = {.tube = "one", .body = "b", .body_bytes = 1};
+    struct elapse_reserved jobs[10];
+    struct elapse_answer answer;
+    size_t count;
+
+    (void)state;
+    for (uint32_t i = 0; i < 12; i++) {
+        put.tube = tubes[i % 2];
+        put.priority = 12 - i;
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    }
+    assert_int_equal(elapse_queue_reserve_many(queue, tubes, 2, 10000, jobs, 10, &count),
+                     ELAPSE_OK);
+    assert_int_equal(count, 10);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(jobs[i].priority, i + 1);
+        assert_string_equal(jobs[i].tube, tubes[(12 - jobs[i].priority) % 2]);
+        assert_int_equal(jobs[i].body_bytes, 1);
+        assert_int_equal(jobs[i].attempt, 1);
+        assert_int_equal(elapse_queue_ack(queue, jobs[i].id, jobs[i].lease, &answer), ELAPSE_OK);
+        elapse_reserved_free(&jobs[i]);
+    }
+    assert_int_equal(elapse_queue_reserve_many(queue, tubes, 2, 10000, jobs, 10, &count),
+                     ELAPSE_OK);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++)
+        elapse_reserved_free(&jobs[i]);
+    assert_int_equal(elapse_queue_reserve_many(queue, tubes, 2, 0, jobs, 10, &count),
+                     ELAPSE_ERROR_NOTHING_DUE);
+    assert_int_equal(count, 0);
+}
+
+static void reserve_many_has_limits(void **state)
+{
+    static struct elapse_reserved jobs[ELAPSE_RESERVE_MAX];
+    struct elapse_put put = {.tube = tube};
+    struct elapse_queue_counts counts;
+    size_t count = 7;
+
+    (void)state;
+    assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, 0, &count),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(count, 0);
+    assert_int_equal(
+        elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, ELAPSE_RESERVE_MAX + 1, &count),
+        ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_queue_reserve_many(queue, &tube, 0, 0, jobs, 1, &count),
+                     ELAPSE_ERROR_ARGUMENT);
+    for (unsigned i = 0; i < ELAPSE_RESERVE_MAX + 1; i++)
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(
+        elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, ELAPSE_RESERVE_MAX, &count), ELAPSE_OK);
+    assert_int_equal(count, ELAPSE_RESERVE_MAX);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    assert_int_equal(counts.reserved, ELAPSE_RESERVE_MAX);
+    assert_int_equal(counts.ready, 1);
+    for (size_t i = 0; i < count; i++)
+        elapse_reserved_free(&jobs[i]);
+}
+
+static void reserve_many_survives_a_restart(void **state)
+{
+    struct elapse_reserved jobs[3];
+    struct elapse_answer answer;
+    size_t count;
+
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        put_job(NULL, "body", 0);
+    assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 10000, jobs, 3, &count), ELAPSE_OK);
+    assert_int_equal(count, 3);
+    reopen();
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(elapse_queue_ack(queue, jobs[i].id, jobs[i].lease, &answer), ELAPSE_OK);
+        elapse_reserved_free(&jobs[i]);
+    }
+    commit(&answer);
+}
+
+/* ---- nobody sleeps beside a job ---- */
+
+enum { WORKERS = 9, TUBES = 3, JOBS = 1500 };
+
+static const char *const names[TUBES] = {"a", "b", "c"};
+
+struct worker {
+    pthread_t thread;
+    unsigned first, count; /* of its tubes */
+    bool many;
+};
+
+static atomic_uint done[TUBES];
+
+static void *work_until_stopped(void *argument)
+{
+    const struct worker *worker = argument;
+    struct elapse_reserved jobs[4];
+    size_t count;
+
+    while (elapse_queue_reserve_many(queue, names + worker->first, worker->count,
+                                     ELAPSE_QUEUE_FOREVER_MS, jobs, worker->many ? 4 : 1,
+                                     &count) == ELAPSE_OK)
+        for (size_t i = 0; i < count; i++) {
+            assert_int_equal(elapse_queue_ack(queue, jobs[i].id, jobs[i].lease, NULL), ELAPSE_OK);
+            done[jobs[i].tube[0] - 'a']++;
+            elapse_reserved_free(&jobs[i]);
+        }
+    return NULL;
+}
+
+/* Waits until so many jobs of each tube are done. A worker that sleeps beside a job is never woken
+ * again, because nothing else happens: the test then ends by its time limit. */
+static void wait_until_done(const unsigned *expected)
+{
+    for (unsigned i = 0; i < TUBES; i++)
+        while (done[i] < expected[i])
+            (void)usleep(50);
+}
+
+static void each_job_finds_a_worker_that_waits(void **state)
+{
+    static const struct {
+        unsigned first, count;
+    } tubes[] = {{0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}, {0, 3}};
+    struct worker workers[WORKERS];
+    unsigned expected[TUBES] = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < TUBES; i++)
+        done[i] = 0;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){
+            .first = tubes[i % 6].first, .count = tubes[i % 6].count, .many = i % 4 == 3};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, work_until_stopped, &workers[i]),
+                         0);
+    }
+    for (unsigned i = 0; i < JOBS; i++) {
+        unsigned to = i * 7 % 11 % TUBES;
+        struct elapse_put put = {.tube = names[to], .delay_ms = i % 5 == 0 ? 1 : 0};
+        assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+        expected[to]++;
+        if (i % 10 == 0) /* all workers sleep again */
+            wait_until_done(expected);
+    }
+    wait_until_done(expected);
+    elapse_queue_stop(queue);
+    for (unsigned i = 0; i < WORKERS; i++)
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+}
+
+/* A job that a worker gives back, that is kicked, or whose tube goes on, wakes another one. */
+static void what_becomes_ready_by_a_verb_wakes_a_worker(void **state)
+{
+    struct worker worker = {.first = 0, .count = 1};
+    struct elapse_put put = {.tube = "a", .key = "k", .key_bytes = 1};
+    struct elapse_due_time now = {.due = ELAPSE_DUE_IN};
+    struct elapse_reserved job;
+    unsigned expected[TUBES] = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < TUBES; i++)
+        done[i] = 0;
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_reserve(queue, "a", 0, &job), ELAPSE_OK);
+    assert_int_equal(pthread_create(&worker.thread, NULL, work_until_stopped, &worker), 0);
+    (void)usleep(20000); /* most likely it sleeps */
+    assert_int_equal(elapse_queue_nack(queue, job.id, job.lease, NULL), ELAPSE_OK);
+    elapse_reserved_free(&job);
+    expected[0]++;
+    wait_until_done(expected);
+
+    put.delay_ms = 3600000;
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
+    (void)usleep(5000);
+    assert_int_equal(elapse_queue_reschedule(queue, "a", "k", 1, &now, NULL), ELAPSE_OK);
+    expected[0]++;
+    wait_until_done(expected);
+
+    struct elapse_answer answer;
+    uint64_t kicked;
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_kick(queue, "a", 1, &kicked, NULL), ELAPSE_OK);
+    expected[0]++;
+    wait_until_done(expected);
+
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "a", 3600000), ELAPSE_OK);
+    assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
+    (void)usleep(5000);
+    assert_int_equal(elapse_queue_pause(queue, "a", 0), ELAPSE_OK);
+    expected[0]++;
+    wait_until_done(expected);
+
+    assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+    assert_int_equal(elapse_queue_pause(queue, "a", 30), ELAPSE_OK);
+    assert_int_equal(elapse_queue_kick_id(queue, answer.id, NULL), ELAPSE_OK);
+    expected[0]++;
+    wait_until_done(expected);
+    elapse_queue_stop(queue);
+    assert_int_equal(pthread_join(worker.thread, NULL), 0);
+}
+
+/* ---- stop ---- */
+
+static void *reserve_one(void *error)
+{
+    struct elapse_reserved job;
+
+    *(enum elapse_error *)error =
+        elapse_queue_reserve(queue, "none", ELAPSE_QUEUE_FOREVER_MS, &job);
+    return NULL;
+}
+
+static void stop_ends_waiting_and_lets_workers_finish(void **state)
+{
+    struct elapse_put put = {.tube = tube};
+    struct elapse_reserved jobs[4];
+    struct elapse_reserved job;
+    struct elapse_answer answer;
+    enum elapse_error error = ELAPSE_OK;
+    pthread_t thread;
+    size_t count;
+
+    (void)state;
+    put_job("later", "x", 3600000);
+    for (unsigned i = 0; i < 4; i++)
+        put_job(NULL, "x", 0);
+    put_job(NULL, "left", 0);
+    assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, 4, &count), ELAPSE_OK);
+    assert_int_equal(count, 4);
+    assert_int_equal(pthread_create(&thread, NULL, reserve_one, &error), 0);
+    (void)usleep(20000); /* most likely it waits by now; if not, it must answer the same */
+    elapse_queue_stop(queue);
+    elapse_queue_stop(queue);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(error, ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_queue_reserve(queue, tube, 0, &job), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_ERROR_CLOSED);
+    assert_int_equal(elapse_queue_extend(queue, jobs[0].id, jobs[0].lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack(queue, jobs[0].id, jobs[0].lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_nack(queue, jobs[1].id, jobs[1].lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_bury(queue, jobs[2].id, jobs[2].lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_nack_in(queue, jobs[3].id, jobs[3].lease, 3600000, NULL),
+                     ELAPSE_OK);
+    assert_int_equal(elapse_queue_cancel(queue, tube, "later", 5, &answer), ELAPSE_OK);
+    commit(&answer);
+    for (size_t i = 0; i < count; i++)
+        elapse_reserved_free(&jobs[i]);
+    reopen();
+    struct elapse_queue_counts counts;
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    /* Of these, two are ready as soon as the clock thread has looked. */
+    assert_int_equal(counts.ready + counts.delayed, 3);
+    assert_int_equal(counts.buried, 1);
+    assert_int_equal(counts.reserved, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(reserve_many_takes_ready_jobs_in_order),
+        TEST(reserve_many_has_limits),
+        TEST(reserve_many_survives_a_restart),
+        TEST(each_job_finds_a_worker_that_waits),
+        TEST(what_becomes_ready_by_a_verb_wakes_a_worker),
+        TEST(stop_ends_waiting_and_lets_workers_finish),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
