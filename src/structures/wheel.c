@@ -164,9 +164,9 @@ static void catch_up(struct elapse_wheel *wheel)
  * Places a timer whose slot, counted from where the pointer is, is empty. The pointer
  * catches up before a slot is opened, so that the timer may lie on a lower level.
  */
-static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct elapse_timer *timer)
+static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct elapse_timer *timer,
+                                             uint64_t deadline)
 {
-    uint64_t deadline = timer->deadline;
     if (wheel->cascading == 0)
         catch_up(wheel);
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
@@ -175,7 +175,8 @@ static ELAPSE__COLD void start_in_empty_slot(struct elapse_wheel *wheel, struct 
     ELAPSE__ASSERT(elapse__ring_empty(&wheel->slots[slot].timers));
     elapse__wheel_open_slot(wheel, slot, deadline);
     elapse__wheel_lower_least(wheel, slot, deadline);
-    elapse__wheel_append(wheel, timer, slot, &wheel->slots[slot]);
+    elapse__wheel_append(wheel, timer, slot, &wheel->slots[slot], deadline);
+    wheel->started++;
 }
 
 ELAPSE__COLD void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t place)
@@ -207,19 +208,18 @@ void elapse_wheel_start_idle(struct elapse_wheel *wheel, struct elapse_timer *ti
     ELAPSE__ASSERT(timer->place == 0);
     deadline = elapse__stored_deadline(wheel->clock, deadline);
     ELAPSE__ASSERT(deadline >= wheel->pointer);
-    wheel->started++;
-    timer->deadline = deadline;
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
     struct elapse__wheel_slot *entered = elapse__wheel_slot_at(wheel, slot);
     if (elapse__ring_empty(&entered->timers)) {
-        start_in_empty_slot(wheel, timer);
+        start_in_empty_slot(wheel, timer, deadline);
         return;
     }
     if (deadline < entered->least) {
         entered->least = deadline; /* that of the wheel is no later than any slot's */
         elapse__wheel_lower_least(wheel, slot, deadline);
     }
-    elapse__wheel_append(wheel, timer, slot, entered);
+    elapse__wheel_append(wheel, timer, slot, entered, deadline);
+    wheel->started++;
 }
 
 void elapse_wheel_start_window(struct elapse_wheel *wheel, struct elapse_timer *timer,

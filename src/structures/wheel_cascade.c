@@ -19,6 +19,12 @@ struct walk {
     unsigned lower_slots; /* the first number above the slots of lower levels */
     uint32_t blocked;     /* bit l: level l, a lower one, has a closed slot with timers */
     bool is_long;         /* so many timers are in the ring that prefetching pays */
+    /* The run: the timers moved last, as far as all went in front of the same slot. They are
+     * neighbours in the new ring as they were in the old, so that only the ends of the run have to
+     * be linked: the newest when the run begins, the oldest when it ends. */
+    unsigned run_slot; /* `slot`, which no timer moves to: no run has begun */
+    struct elapse__wheel_slot *run;
+    struct elapse__link *oldest;
 };
 
 /* The bits of the levels from 1 up to the one below `level` whose closed slot has timers. */
@@ -67,25 +73,54 @@ static inline struct elapse__wheel_slot *enter(struct elapse_wheel *wheel, unsig
     return entered;
 }
 
+/* Ends the run, if there is one: its oldest timer becomes the oldest of its new ring. */
+static inline void end_run(struct walk *walk)
+{
+    if (walk->run_slot == walk->slot)
+        return;
+    walk->oldest->previous = &walk->run->timers;
+    walk->run->timers.next = walk->oldest;
+    walk->run_slot = walk->slot;
+}
+
+/* Begins a run with a timer that goes in front of a slot of a lower level, which is open. */
+static inline void begin_run(struct walk *walk, struct elapse_timer *timer, unsigned slot,
+                             struct elapse__wheel_slot *entered)
+{
+    struct elapse__link *second = entered->timers.next;
+    ELAPSE__ASSERT(walk->run_slot == walk->slot);
+    ELAPSE__ASSERT(slot < walk->lower_slots);
+    timer->keep.link.next = second;
+    second->previous = &timer->keep.link;
+    walk->run_slot = slot;
+    walk->run = entered;
+}
+
 /*
  * Puts a timer of the walk where its deadline belongs. Into a slot of a lower level it goes as the
  * oldest: all timers there that have its deadline are newer. Into other slots it
  * goes as the newest: it was postponed, and older timers with its deadline may be there.
  */
 static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *timer,
-                              const struct walk *walk)
+                              struct walk *walk)
 {
     uint64_t deadline = timer->deadline;
     ELAPSE__ASSERT(deadline >= wheel->pointer);
     unsigned slot = slot_below(wheel, walk, deadline);
     ELAPSE__ASSERT(slot != walk->slot);
-    struct elapse__wheel_slot *entered = enter(wheel, slot, deadline);
-
-    if (slot >= walk->lower_slots) {
-        elapse__wheel_append(wheel, timer, slot, entered);
-        return;
+    struct elapse__wheel_slot *entered = walk->run;
+    if (slot != walk->run_slot) {
+        end_run(walk);
+        entered = enter(wheel, slot, deadline);
+        if (slot >= walk->lower_slots) {
+            elapse__wheel_append(wheel, timer, slot, entered, deadline);
+            return;
+        }
+        begin_run(walk, timer, slot, entered);
+    } else if (deadline < entered->least) {
+        entered->least = deadline;
     }
-    elapse__ring_prepend(&entered->timers, &timer->keep.link);
+    walk->oldest = &timer->keep.link;
     uint64_t number = entered->entered++;
     if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
         timer->place = elapse__place_on_trail(wheel, slot, number, timer);
@@ -111,6 +146,7 @@ static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budg
         .lower_slots = elapse__wheel_first_slot(level),
         .blocked = blocked_levels(wheel, level),
         .is_long = wheel->slots[slot].entered > ELAPSE__WHEEL_HINT_DISTANCE,
+        .run_slot = slot,
     };
     struct elapse__link *ring = &wheel->slots[slot].timers;
     struct elapse__link *link = ring->previous;
@@ -134,6 +170,7 @@ static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budg
         link = link->previous;
         move_timer(wheel, timer, &walk);
     }
+    end_run(&walk);
     elapse__ring_close_behind(ring, link);
     wheel->moves += *budget - left;
     wheel->slots[slot].entered -= *budget - left;
@@ -311,7 +348,7 @@ static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *time
     if (elapse__ring_remove(&timer->keep.link))
         elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(timer->place));
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
-    elapse__wheel_append(wheel, timer, slot, enter(wheel, slot, deadline));
+    elapse__wheel_append(wheel, timer, slot, enter(wheel, slot, deadline), deadline);
     wheel->moves++;
 }
 

@@ -57,7 +57,11 @@ enum { ADDRESS_SHIFT = 3 };
 /* The hint that names `timer`, in the bits of a place where hints are. */
 static inline uint64_t elapse__hint(const struct elapse_timer *timer)
 {
-    return (uint64_t)(uintptr_t)timer >> ADDRESS_SHIFT << ELAPSE__WHEEL_PLACE_BITS;
+    uint64_t address = (uintptr_t)timer;
+    if (_Alignof(struct elapse_timer) % (1 << ADDRESS_SHIFT) != 0)
+        address &= ~UINT64_C(0) << ADDRESS_SHIFT;
+    ELAPSE__ASSERT(address % (1 << ADDRESS_SHIFT) == 0);
+    return address << (ELAPSE__WHEEL_PLACE_BITS - ADDRESS_SHIFT);
 }
 
 /* Prefetches the timer that a hint, or the hint in a place, names: both cache lines, if
@@ -136,14 +140,14 @@ static inline void elapse__read_front_trail(struct elapse__wheel_front_trail *tr
         trail->timers[--count] = elapse__ring_timer(link);
 }
 
-/* Notes that the cascade has put `timer` in front of the ring of `slot`, above level 0.
- * Writes its address into the timer that the cascade put there 16 before. */
+/* Notes that the cascade puts `timer` in front of the ring of `slot`, above level 0. Its link to
+ * the next timer is set. Writes its address into the timer that the cascade put there 16 before. */
 static inline void elapse__leave_front_trail(struct elapse_wheel *wheel, unsigned slot,
                                              struct elapse_timer *timer)
 {
     struct elapse__wheel_front_trail *trail = &wheel->front[elapse__digit_of_slot(slot)];
     const struct elapse__link *ring = &wheel->slots[slot].timers;
-    ELAPSE__ASSERT(ring->next == &timer->keep.link);
+    ELAPSE__ASSERT(timer->keep.link.next->previous == &timer->keep.link);
     ELAPSE__ASSERT(wheel->front_slot > slot);
     if (trail->cascade != wheel->cascades) {
         trail->cascade = wheel->cascades;

@@ -315,6 +315,33 @@ static void a_cascade_goes_on_at_the_end_of_time(void **state)
     a_cascade_goes_on_inside_the_slot_below(ELAPSE_NEVER);
 }
 
+/* A cascade that goes on when the clock is in the middle of a slot below with few timers, which the
+ * pointer has to reach before they can be moved. True means that they are: pop moves nothing until
+ * the first of them is due. */
+static void a_cascade_goes_on_into_a_slot_of_few_timers(void **state)
+{
+    enum { SLOT_TICKS = 128, SLOTS = 3, IN_EACH = FEW - 10, TIMERS = SLOTS * IN_EACH };
+    enum { FIRST = 5 * 8192, DEADLINE = FIRST + 10 * SLOT_TICKS + 100 };
+    struct elapse_timer *timers = open_wheel(TIMERS);
+    size_t popped = 0;
+
+    (void)state;
+    for (uint64_t i = 0; i < TIMERS; i++)
+        elapse_wheel_start(&wheel, &timers[i], DEADLINE + i % SLOTS * SLOT_TICKS);
+    elapse_wheel_advance(&wheel, FIRST + SLOT_TICKS);
+    assert_null(elapse_wheel_pop(&wheel));
+    assert_int_equal(elapse_wheel_moves(&wheel), BATCH);
+    elapse_wheel_advance(&wheel, DEADLINE - 50);
+    assert_true(elapse_wheel_cascade_ahead(&wheel, SIZE_MAX));
+    assert_int_equal(elapse_wheel_moves(&wheel), TIMERS + IN_EACH);
+    assert_int_equal(elapse_wheel_check(&wheel), 0);
+    assert_true(elapse_wheel_next_cascade(&wheel) == ELAPSE_NEVER);
+    for (uint64_t tick = DEADLINE - 49; tick <= DEADLINE; tick++)
+        assert_int_equal(moves_of_tick(tick, &popped), 0);
+    assert_int_equal(popped, IN_EACH);
+    free(timers);
+}
+
 /* A cascade that has emptied one slot at the pointer and has no moves left for the other. Its
  * timers are stopped then, and a start opens a slot at the clock, so that the pointer goes on. */
 static void stopping_what_a_cascade_has_left_lets_the_pointer_go_on(void **state)
@@ -364,6 +391,7 @@ int main(void)
         cmocka_unit_test(a_due_timer_comes_before_cascading_ahead),
         cmocka_unit_test(a_cascade_goes_on_after_a_long_tick),
         cmocka_unit_test(a_cascade_goes_on_at_the_end_of_time),
+        cmocka_unit_test(a_cascade_goes_on_into_a_slot_of_few_timers),
         cmocka_unit_test(stopping_what_a_cascade_has_left_lets_the_pointer_go_on),
     };
 

@@ -13,8 +13,18 @@ mutant cascade_skipped src/structures/wheel_slots.h \
     'wheel->cascading |= elapse__wheel_enter_block(wheel, 1, changed);' \
     ';(void)elapse__wheel_enter_block(wheel, 1, changed);' hangs
 mutant cascade_reverses_order src/structures/wheel_cascade.c \
-    'elapse__ring_prepend(&entered->timers, &timer->keep.link);' \
-    'elapse__ring_append(&entered->timers, &timer->keep.link);'
+    'if (slot >= walk->lower_slots) {' \
+    'if (slot < ELAPSE__WHEEL_SLOTS) {'
+mutant run_goes_on_in_another_slot src/structures/wheel_cascade.c \
+    '        end_run(walk);
+        entered' \
+    '        entered'
+mutant last_run_does_not_end src/structures/wheel_cascade.c \
+    '    end_run(&walk);' \
+    ''
+mutant least_not_lowered_in_a_run src/structures/wheel_cascade.c \
+    '    } else if (deadline < entered->least) {' \
+    '    } else if (false) {'
 mutant cascade_passes_a_closed_slot_with_newer_timers src/structures/wheel_cascade.c \
     '.blocked = blocked_levels(wheel, level),' \
     '.blocked = 0,'
@@ -22,8 +32,15 @@ mutant highest_level_cascaded_first src/structures/wheel_cascade.c \
     'elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);' \
     'elapse__wheel_slot_on(elapse__highest_bit(wheel->cascading), wheel->pointer);'
 mutant start_appends_in_front src/structures/wheel_slots.h \
-    'elapse__ring_append(&entered->timers, &timer->keep.link);' \
-    'elapse__ring_prepend(&entered->timers, &timer->keep.link);'
+    '    link->next = ring;
+    timer->deadline = deadline;
+    newest->next = link;
+    ring->previous = link;
+    entered->entered = number + 1;
+    link->previous = newest;' \
+    '    timer->deadline = deadline;
+    entered->entered = number + 1;
+    elapse__ring_prepend(ring, link);'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
@@ -90,6 +107,10 @@ mutant cascade_ahead_forgets_the_least_deadline src/structures/wheel_cascade.c \
     '        wheel->ahead = wheel->clock;
         elapse__wheel_find_least(wheel);' \
     '        wheel->ahead = wheel->clock;'
+mutant cascade_ahead_leaves_the_pointer_behind src/structures/wheel_cascade.c \
+    '        wheel->ahead = wheel->clock;
+        elapse__wheel_find_least(wheel);' \
+    '        elapse__wheel_find_least(wheel);'
 mutant cascade_ahead_of_an_open_slot src/structures/wheel_cascade.c \
     '        if (elapse__wheel_closing_tick(wheel, slot) <= wheel->clock)
             return slot;' \
@@ -133,8 +154,13 @@ mutant alone_though_an_upper_level_has_its_deadline src/structures/wheel_slots.h
 # ---- the wheel: starting idle timers ----
 
 mutant start_idle_not_counted src/structures/wheel.c \
-    '    wheel->started++;' \
-    ''
+    'entered, deadline);
+    wheel->started++;' \
+    'entered, deadline);'
+mutant start_in_empty_slot_not_counted src/structures/wheel.c \
+    '&wheel->slots[slot], deadline);
+    wheel->started++;' \
+    '&wheel->slots[slot], deadline);'
 mutant start_idle_keeps_a_past_deadline src/structures/wheel.c \
     '    ELAPSE__ASSERT(timer->place == 0);
     deadline = elapse__stored_deadline(wheel->clock, deadline);' \
@@ -143,12 +169,11 @@ mutant start_idle_keeps_a_past_deadline src/structures/wheel.c \
 # ---- the wheel: deadlines and times ----
 
 mutant deadline_rounded_down src/structures/wheel.c \
-    '    wheel->started++;
-    timer->deadline = deadline;' \
-    '    wheel->started++;
-    if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
+    '    ELAPSE__ASSERT(deadline >= wheel->pointer);
+    unsigned slot' \
+    '    if (deadline % 8 == 7 && deadline != ELAPSE_NEVER && deadline > wheel->clock)
         deadline--;
-    timer->deadline = deadline;'
+    unsigned slot'
 mutant past_deadline_kept src/structures/deadline.h \
     'return deadline > clock ? deadline : clock;' \
     'return deadline;'

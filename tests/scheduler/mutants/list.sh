@@ -273,6 +273,12 @@ mutant cascade_tick_not_announced src/scheduler/shard.h \
 mutant cascade_tick_not_noted_by_starts src/scheduler/shard_steps.c \
     'if (task->index % STARTS_PER_LOOK == 0)' \
     'if (false)'
+mutant earliest_cascade_of_the_first_shard src/scheduler/due_search.c \
+    'uint64_t tick = atomic_load(&scheduler->shards[i].cascade_tick);' \
+    'uint64_t tick = atomic_load(&scheduler->shards[0].cascade_tick);'
+mutant earliest_cascade_of_the_last_shard src/scheduler/due_search.c \
+    'earliest = tick < earliest ? tick : earliest;' \
+    'earliest = tick;'
 
 # ---- what fuzzing has found ----
 

@@ -30,20 +30,25 @@ static void advance_to(const struct elapse_scheduler *scheduler, uint64_t tick)
     fake_os_wait_idle();
 }
 
-static struct elapse_scheduler *started(unsigned workers)
+static struct elapse_scheduler *started_with_shards(unsigned workers, unsigned shards)
 {
     struct elapse_scheduler_options options;
     struct elapse_scheduler *scheduler = NULL;
 
     fake_os_begin();
     elapse_scheduler_options_init(&options);
-    options.shards = 1;
+    options.shards = shards;
     options.workers = workers;
     assert_int_equal(elapse_scheduler_new(&options, &scheduler), ELAPSE_OK);
     assert_int_equal(elapse_scheduler_start(scheduler), ELAPSE_OK);
     fake_os_wait_idle();
     atomic_store(&runs, 0);
     return scheduler;
+}
+
+static struct elapse_scheduler *started(unsigned workers)
+{
+    return started_with_shards(workers, 1);
 }
 
 static void end(struct elapse_scheduler *scheduler)
@@ -53,17 +58,46 @@ static void end(struct elapse_scheduler *scheduler)
     fake_os_end();
 }
 
+static uint64_t first_tick_of_a_slot(const struct elapse_scheduler *scheduler)
+{
+    return (present_tick(scheduler) / LEVEL_2_TICKS + 3) * LEVEL_2_TICKS;
+}
+
 /* Returns the first tick of a slot of level 2, after the clock thread has gone to sleep; `count`
  * tasks are due then. */
 static uint64_t schedule_many(struct elapse_scheduler *scheduler, size_t count)
 {
-    uint64_t tick = (present_tick(scheduler) / LEVEL_2_TICKS + 3) * LEVEL_2_TICKS;
+    uint64_t tick = first_tick_of_a_slot(scheduler);
     const struct elapse_task task = {.action = count_run};
 
     for (size_t i = 0; i < count; i++)
         assert_int_equal(
             elapse_task_schedule_at(scheduler, &task, tick * scheduler->options.tick_ns, NULL),
             ELAPSE_OK);
+    fake_os_wait_idle();
+    return tick;
+}
+
+/* The same, of tasks in one shard. Their keys are chosen so that they belong to it. */
+static uint64_t schedule_many_in(struct elapse_scheduler *scheduler, unsigned shard, size_t count)
+{
+    uint64_t tick = first_tick_of_a_slot(scheduler);
+    uint32_t number = 0;
+    const struct elapse_task task = {
+        .action = count_run, .key = &number, .key_bytes = sizeof number};
+
+    while (count > 0) {
+        uint64_t hash;
+
+        number++;
+        hash = elapse__key_hash(&scheduler->hash_secret, &number, sizeof number);
+        if (elapse__shard_of_key(scheduler, hash) != &scheduler->shards[shard])
+            continue;
+        assert_int_equal(
+            elapse_task_schedule_at(scheduler, &task, tick * scheduler->options.tick_ns, NULL),
+            ELAPSE_OK);
+        count--;
+    }
     fake_os_wait_idle();
     return tick;
 }
@@ -101,6 +135,24 @@ static void a_clock_thread_without_workers_cascades_too(void **state)
 {
     (void)state;
     tasks_are_cascaded_before_they_are_due(0);
+}
+
+/* The others have none, so that the clock thread has to look at this very shard. */
+static void the_tasks_of_each_shard_are_cascaded(void **state)
+{
+    enum { SHARDS = 3 };
+
+    (void)state;
+    for (unsigned shard = 0; shard < SHARDS; shard++) {
+        struct elapse_scheduler *scheduler = started_with_shards(1, SHARDS);
+        uint64_t tick = schedule_many_in(scheduler, shard, MANY);
+
+        advance_to(scheduler, tick - LEVEL_2_TICKS);
+        for (unsigned other = 0; other < SHARDS; other++)
+            assert_int_equal(elapse_wheel_moves(&scheduler->shards[other].wheel),
+                             other == shard ? MANY : 0);
+        end(scheduler);
+    }
 }
 
 static void few_tasks_cause_no_wake_up(void **state)
@@ -142,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_clock_thread_cascades_while_it_waits),
         cmocka_unit_test(a_clock_thread_without_workers_cascades_too),
+        cmocka_unit_test(the_tasks_of_each_shard_are_cascaded),
         cmocka_unit_test(few_tasks_cause_no_wake_up),
         cmocka_unit_test(many_tasks_cause_one_wake_up_for_each_level),
     };
