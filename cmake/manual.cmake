@@ -3,6 +3,14 @@
 install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 if(TARGET elapse-tool)
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    if(TARGET elapse-server)
+        install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-resp.7
+            DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+    endif()
+endif()
+if(TARGET elapse-server-loop)
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-serve.8
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endif()
 
 find_package(Python3 3.8 QUIET COMPONENTS Interpreter)

@@ -36,4 +36,11 @@ if(ELAPSE_SHARED)
 endif()
 
 add_library(elapse_queue ALIAS elapse-queue-${elapse_kind})
+
+# What uses more of it than its public functions needs the static one, which hides nothing.
+if(TARGET elapse-queue-static)
+    add_library(elapse_queue_whole ALIAS elapse-queue-static)
+elseif(ELAPSE_TOOL)
+    message(FATAL_ERROR "ELAPSE_TOOL needs ELAPSE_STATIC: the program uses more than a shared library shows")
+endif()
 add_library(elapse::queue ALIAS elapse-queue-${elapse_kind})

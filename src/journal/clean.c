@@ -44,7 +44,8 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
 
 bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
 {
-    return !journal->clean_refused &&
+    /* Files are freed in order, so one that is being read keeps all others. */
+    return !journal->clean_refused && journal->segments[0].readers == 0 &&
            (journal->first < journal->tail || elapse__clean_is_needed(journal));
 }
 

@@ -135,7 +135,7 @@ struct elapse__journal_refusal {
     enum elapse__journal_fault fault;
     int error; /* of errno.h */
     uint64_t offset;
-    uint64_t found; /* the version that was found */
+    uint64_t found; /* the version; LOCKED: the number of the process, 0 if nobody knows */
     char file[ELAPSE__FILE_NAME_BYTES];
 };
 
@@ -253,19 +253,23 @@ int elapse__journal_read(struct elapse__journal *journal, uint64_t position, boo
 /* The same in three steps, so that other threads go on while the disk is read. */
 struct elapse__journal_reading {
     uint64_t position;
-    int file; /* ELAPSE__NO_FILE: the record was in memory */
+    uint32_t body_size; /* as the caller says */
+    int file;           /* ELAPSE__NO_FILE: the record was in memory */
     uint8_t *bytes;
     size_t size; /* of `bytes` */
     int error;
 };
 
-/* Finds the record, and keeps its segment as it is until the end of the reading. */
+/* Finds the record, and keeps its segment as it is until the end of the reading. `body_size` saves
+ * a call of the system if it is right. */
 void elapse__journal_read_begin(struct elapse__journal *journal, uint64_t position,
-                                struct elapse__journal_reading *reading);
+                                uint32_t body_size, struct elapse__journal_reading *reading);
 
-/* Reads what was not in memory. The caller need not hold the lock. */
+/* Reads what was not in memory. Records that lie close together, in the order of their positions,
+ * take one call of the system for many. The caller need not hold the lock. After EAGAIN it may be
+ * called again. */
 void elapse__journal_read_perform(const struct elapse__journal *journal, bool may_wait,
-                                  struct elapse__journal_reading *reading);
+                                  struct elapse__journal_reading *readings, size_t count);
 
 /* Ends the reading. Returns what elapse__journal_read returns. */
 int elapse__journal_read_end(struct elapse__journal *journal,

@@ -60,6 +60,23 @@ void elapse__journal_free(struct elapse__journal *journal)
     free(journal);
 }
 
+/* Returns which process has the lock, as its file tells; 0: it does not. */
+static uint64_t holder_of(const struct elapse__journal *journal)
+{
+    char text[32] = "";
+    size_t done;
+    uint64_t number = 0;
+
+    if (journal->files->read_at(journal->lock, 0, text, sizeof text - 1, &done) != 0)
+        return 0;
+    for (const char *digit = text; *digit >= '0' && *digit <= '9'; digit++) {
+        if (number > UINT64_MAX / 10 - 1)
+            return 0;
+        number = number * 10 + (uint64_t)(*digit - '0');
+    }
+    return number;
+}
+
 /* Takes the lock of the directory, and writes into its file which process has it. */
 static bool take_lock(struct elapse__recovery *recovery, const char *path)
 {
@@ -80,6 +97,7 @@ static bool take_lock(struct elapse__recovery *recovery, const char *path)
     if (error == EWOULDBLOCK) {
         elapse__refuse_call(recovery, error, "lock");
         recovery->refusal->fault = ELAPSE__FAULT_LOCKED;
+        recovery->refusal->found = holder_of(journal);
         return false;
     }
     if (error != 0)

@@ -40,22 +40,41 @@ static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t of
     return window->bytes + (offset - window->from);
 }
 
+/* Returns whether a record of the journal's own has the shape that is decoded. */
+static bool has_own_shape(const struct elapse__frame *frame)
+{
+    unsigned bytes = frame->type == ELAPSE__RECORD_SEAL     ? ELAPSE__SEAL_BYTES
+                     : frame->type == ELAPSE__RECORD_COMMIT ? ELAPSE__COMMIT_BYTES
+                                                            : 0;
+    return bytes == 0 ||
+           (frame->fields_size == bytes - ELAPSE__RECORD_HEADER_BYTES && frame->body_size == 0);
+}
+
+/* Reads header and fields at this offset. Returns them, or NULL if they cannot be those of a
+ * record. */
+static const uint8_t *frame_at(const struct elapse__segment_view *view, uint64_t offset,
+                               struct elapse__frame *frame)
+{
+    uint64_t rest = view->size - offset;
+    size_t count = ELAPSE__RECORD_HEADER_BYTES;
+    for (const uint8_t *before = NULL;;) {
+        const uint8_t *bytes = rest < count ? NULL : reach(view, offset, count);
+        if (bytes == NULL || bytes == before)
+            return bytes;
+        /* A window that has moved has read the header again, and a disk may answer differently. */
+        if (!elapse__frame_decode(bytes, frame) || frame->bytes > rest || !has_own_shape(frame))
+            return NULL;
+        count = (size_t)ELAPSE__RECORD_HEADER_BYTES + frame->fields_size;
+        before = bytes;
+    }
+}
+
 /* Reads the record at this offset, if one is there. Returns its header and fields, or NULL. */
 static const uint8_t *record_at(const struct elapse__segment_view *view, uint64_t offset,
                                 struct elapse__frame *frame)
 {
-    if (view->size - offset < ELAPSE__RECORD_HEADER_BYTES)
-        return NULL;
-    const uint8_t *bytes = reach(view, offset, ELAPSE__RECORD_HEADER_BYTES);
-    if (bytes == NULL || !elapse__frame_decode(bytes, frame) || frame->bytes > view->size - offset)
-        return NULL;
-    bytes = reach(view, offset, (size_t)ELAPSE__RECORD_HEADER_BYTES + frame->fields_size);
+    const uint8_t *bytes = frame_at(view, offset, frame);
     if (bytes == NULL)
-        return NULL;
-    uint64_t own = frame->type == ELAPSE__RECORD_SEAL     ? ELAPSE__SEAL_BYTES
-                   : frame->type == ELAPSE__RECORD_COMMIT ? ELAPSE__COMMIT_BYTES
-                                                          : frame->bytes;
-    if (frame->bytes != own)
         return NULL;
     bool is_whole =
         offset + frame->bytes <= view->checked ||

@@ -99,8 +99,7 @@ static struct elapse__queue_answer reschedule_job(struct elapse__queue *queue,
     if (time.when == ELAPSE__QUEUE_AT)
         due.tick = elapse__queue_wall_tick(time.at_ms);
     else
-        due =
-            (struct elapse__queue_tick){false, elapse__queue_present(queue, false) + time.delay_ms};
+        due = (struct elapse__queue_tick){false, elapse__queue_after(queue, time.delay_ms)};
     elapse__queue_leave_state(queue, entry);
     elapse__queue_enter_waiting(queue, entry, due);
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);

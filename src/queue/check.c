@@ -12,11 +12,12 @@
  *     handed out.
  *  7. Side record and entry lead to each other; key record and entry do, too.
  *  8. No two jobs have the same key, shadows left out; each key leads to its job.
- *  9. The counts of each tube, and of all, are the numbers of jobs in each state.
+ *  9. The counts of each tube, and of all, are the numbers of jobs in each state. The bytes of the
+ *     tubes together are those of all bodies.
  * 10. Each profile has as many references as jobs; a profile without jobs does not exist.
  * 11. The wheels are whole, and hold no other timers.
  * 12. The indexes are whole. The tokens are in their list.
- * 13. A tube has a job, a hold or a pause.
+ * 13. A tube has a job, a hold or a pause. One whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
  */
 #include "inner.h"
@@ -43,6 +44,7 @@ struct checking {
     const struct elapse__queue *queue;
     uint64_t states[ELAPSE__QUEUE_SHADOW + 1];
     uint64_t urgent;
+    uint64_t bytes;              /* of bodies */
     uint64_t boot, wall, expiry; /* timers that run */
     uint64_t sides, keys, hashed_keys, profiles, unplaced;
 };
@@ -119,10 +121,11 @@ static unsigned check_key(struct checking *checking, const struct elapse__queue_
     checking->keys++;
     if (key->entry != elapse__queue_number(entry))
         return BROKEN_LINKS;
-    if ((key->hash.low | key->hash.high) == 0)
+    struct elapse__hash_128 hash = elapse__queue_key_hash_of(key);
+    if ((hash.low | hash.high) == 0)
         return 0;
     checking->hashed_keys++;
-    const struct elapse__queue_entry *found = elapse__queue_key_find(queue, key->hash, true);
+    const struct elapse__queue_entry *found = elapse__queue_key_find(queue, hash, true);
     bool shadow = elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW;
     return found == entry || (shadow && found != NULL) ? 0 : BROKEN_KEY;
 }
@@ -139,6 +142,8 @@ static unsigned check_entry(struct checking *checking, const struct elapse__queu
     uint32_t key = elapse__queue_key_of(queue, entry);
     checking->states[state]++;
     checking->urgent += state == ELAPSE__QUEUE_READY && entry->priority < 1024;
+    if (state != ELAPSE__QUEUE_SHADOW)
+        checking->bytes += elapse__queue_body_size(entry);
     checking->profiles++;
     if (broken == 0 && side != NULL)
         broken = check_side(checking, entry, side);
@@ -164,6 +169,7 @@ static unsigned check_tubes(struct checking *checking)
     const struct elapse__queue *queue = checking->queue;
     uint64_t states[ELAPSE__QUEUE_SHADOW + 1] = {0};
     uint64_t urgent = 0;
+    uint64_t bytes = 0;
     uint64_t paused = 0;
     uint32_t cursor = 0;
     struct elapse__queue_text name;
@@ -177,8 +183,12 @@ static unsigned check_tubes(struct checking *checking)
             jobs += tube->counts[state];
         }
         urgent += tube->urgent;
+        bytes += tube->body_bytes;
         paused += elapse__queue_paused(tube);
         if (jobs == 0 && tube->holds == 0 && !elapse__queue_paused(tube))
+            return BROKEN_TUBE;
+        if (tube->watch != NULL && tube->watch->asked && tube->ready.count > 0 &&
+            !elapse__queue_paused(tube))
             return BROKEN_TUBE;
         if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count ||
             tube->counts[ELAPSE__QUEUE_BURIED] !=
@@ -188,7 +198,7 @@ static unsigned check_tubes(struct checking *checking)
     for (int state = ELAPSE__QUEUE_DELAYED; state <= ELAPSE__QUEUE_SHADOW; state++)
         if (states[state] != checking->states[state])
             return BROKEN_COUNTS;
-    if (urgent != checking->urgent || urgent != queue->totals.urgent ||
+    if (bytes != checking->bytes || urgent != checking->urgent || urgent != queue->totals.urgent ||
         queue->totals.delayed != states[ELAPSE__QUEUE_DELAYED] ||
         queue->totals.ready != states[ELAPSE__QUEUE_READY] ||
         queue->totals.reserved != states[ELAPSE__QUEUE_RESERVED] ||

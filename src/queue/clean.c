@@ -20,6 +20,7 @@ static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t
     fields.tag = old->tag;
     fields.cron = old->cron;
     fields.zone = old->zone;
+    fields.put_ms = old->put_ms;
     struct elapse__queue_text body = {.bytes = record->body, .size = record->body_size};
     uint8_t flags = record->flags;
     /* Who reserves the job learns from the flag that there is no body to hand out. */

@@ -16,8 +16,9 @@ enum {
     PART_EXPIRE = 1 << 7,
     PART_RETRY = 1 << 8,
     PART_FIRST = 1 << 9,
+    PART_PUT_TIME = 1 << 10, /* absent: it was due at once */
     PARTS_OF_STATE = (1 << 5) - 1,
-    PARTS_ALL = (1 << 10) - 1,
+    PARTS_ALL = (1 << 11) - 1,
 };
 
 /* ---- bytes ---- */
@@ -115,6 +116,8 @@ static uint32_t parts_of_put(const struct elapse__queue_fields *fields)
         parts |= PART_RETRY;
     if (fields->has_first)
         parts |= PART_FIRST;
+    if (fields->put_ms != 0 && fields->put_ms != fields->due_ms)
+        parts |= PART_PUT_TIME;
     return parts;
 }
 
@@ -206,6 +209,8 @@ static void write_job(struct field_writer *writer, const struct elapse__queue_fi
     }
     if ((parts & PART_FIRST) != 0)
         write_number(writer, (uint64_t)fields->first_ms, 8);
+    if ((parts & PART_PUT_TIME) != 0)
+        write_number(writer, (uint64_t)fields->put_ms, 8);
     if ((parts & PART_RECURRENCE) != 0) {
         write_number(writer, (uint64_t)fields->kind, 1);
         write_number(writer, fields->period_ms, 8);
@@ -258,6 +263,11 @@ static void read_job(struct field_reader *reader, struct elapse__queue_fields *f
     fields->has_first = (parts & PART_FIRST) != 0;
     if (fields->has_first)
         fields->first_ms = read_wall_ms(reader);
+    fields->put_ms = fields->due_ms;
+    if ((parts & PART_PUT_TIME) != 0) {
+        fields->put_ms = read_wall_ms(reader);
+        reader->bad |= fields->put_ms == 0 || fields->put_ms == fields->due_ms;
+    }
     if ((parts & PART_RECURRENCE) != 0)
         read_recurrence(reader, fields);
 }

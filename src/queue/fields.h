@@ -35,6 +35,7 @@ struct elapse__queue_fields {
     uint32_t missed, reported, failures;
 
     /* the rest of the job: PUT */
+    int64_t put_ms; /* when it was put, wall clock; 0: not known, and taken for due_ms */
     struct elapse__queue_text tube, key, tag, cron, zone;
     enum elapse__queue_when kind; /* EVERY or CRON, if it is recurring */
     uint64_t period_ms;

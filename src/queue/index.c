@@ -61,13 +61,28 @@ bool elapse__queue_index_prepare(struct elapse__queue_index *index,
     return true;
 }
 
+bool elapse__queue_index_widen(struct elapse__queue_index *index,
+                               const struct elapse_allocator *memory)
+{
+    uint32_t level = 2 * index->level;
+    if ((index->count + 1) / 2 <= index->level + index->split || level == 0 ||
+        !elapse__queue_chunks_reserve(&index->heads, level, memory))
+        return false;
+    for (uint32_t bucket = 0; bucket < level; bucket++)
+        *head_at(index, bucket) = 0;
+    index->level = level;
+    index->split = 0;
+    index->count = 0;
+    return true;
+}
+
 static uint32_t *link_of(const struct elapse__queue_index *index, uint32_t item)
 {
     return index->calls->link(index->owner, item);
 }
 
-/* It is known which buckets will be split next, and the items in them lie anywhere: their memory is
- * on its way when it is needed. */
+/* It is known which buckets will be split next, and the items in them may lie anywhere: their
+ * memory is on its way when it is needed. */
 static void fetch_ahead(const struct elapse__queue_index *index)
 {
     for (uint32_t depth = 0; depth < CHAIN_AHEAD; depth++) {

@@ -52,6 +52,12 @@ void elapse__queue_index_free(struct elapse__queue_index *index,
 bool elapse__queue_index_prepare(struct elapse__queue_index *index,
                                  const struct elapse_allocator *memory);
 
+/* If the next insertion would split a bucket: doubles the buckets all at once, and forgets all
+ * items. Returns whether it did; then the caller inserts them again. Without memory it does
+ * nothing. */
+bool elapse__queue_index_widen(struct elapse__queue_index *index,
+                               const struct elapse_allocator *memory);
+
 /* Inserts an item, and splits a bucket if there is memory for it; without memory chains get longer.
  * Requires that the index was prepared and does not hold the item. */
 void elapse__queue_index_insert(struct elapse__queue_index *index, uint32_t item,

@@ -27,6 +27,8 @@ struct elapse__queue_tube {
     struct elapse__link buried; /* oldest first */
     struct elapse_timer pause;  /* pending: nothing is handed out */
     uint64_t pause_ms;
+    uint64_t body_bytes;                    /* of all jobs but shadows */
+    struct elapse__queue_watch *watch;      /* NULL: nobody waits here */
     struct elapse__queue_statistics totals; /* only what counts up */
     uint8_t name_size;
     unsigned char name[];
@@ -69,6 +71,7 @@ struct elapse__queue {
     uint32_t oldest_token, newest_token; /* of the list by time; 0: none */
     struct elapse__queue_statistics totals;
     struct elapse__queue_clocks clocks;
+    struct elapse__link watch_news; /* watches that elapse__queue_watch_next returns */
 };
 
 /* ---- now (life.c) ---- */
@@ -103,6 +106,11 @@ static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
     return elapse_timer_pending(&tube->pause);
 }
 
+/* ---- watches (watch.c) ---- */
+
+/* The tube may have a job that can be handed out, which it had not before. */
+void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
 /* ---- keys (keys.c) ---- */
 
 void elapse__queue_keys_init(struct elapse__queue *queue);
@@ -126,6 +134,19 @@ static inline struct elapse__queue_key *elapse__queue_key_at(const struct elapse
                                                              uint32_t key)
 {
     return elapse__queue_slab_at(&queue->keys, key);
+}
+
+static inline struct elapse__hash_128 elapse__queue_key_hash_of(const struct elapse__queue_key *key)
+{
+    return (struct elapse__hash_128){
+        .low = (uint64_t)key->hash[1] << 32 | key->hash[0],
+        .high = key->hash[2],
+    };
+}
+
+static inline uint64_t elapse__queue_key_tag_of(const struct elapse__queue_key *key)
+{
+    return (uint64_t)key->tag[1] << 32 | key->tag[0];
 }
 /* The number of the entry's key record; 0: none. */
 uint32_t elapse__queue_key_of(const struct elapse__queue *queue,
@@ -208,6 +229,12 @@ static inline uint64_t elapse__queue_present(const struct elapse__queue *queue, 
 {
     return by_wall ? elapse__queue_wall_tick(queue->now.wall_ms)
                    : elapse__queue_boot_tick(queue->now.boot_ms);
+}
+/* The boot-time tick after a delay from the present. */
+static inline uint64_t elapse__queue_after(const struct elapse__queue *queue, uint64_t delay_ms)
+{
+    return elapse__queue_present(queue, false) + delay_ms +
+           (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
 }
 /* The wall-clock time of a tick, as things are now; and the other way round. */
 int64_t elapse__queue_tick_to_ms(const struct elapse__queue *queue, bool by_wall, uint64_t tick);

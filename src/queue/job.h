@@ -71,10 +71,12 @@ struct elapse__queue_block {
 
 struct elapse__queue_key {
     uint32_t entry;
-    uint32_t link;                /* in the index of keys */
-    struct elapse__hash_128 hash; /* of tube and key; 0 and 0: the job has a tag and no key */
-    uint64_t tag;                 /* 0: none */
+    uint32_t link;    /* in the index of keys */
+    uint32_t hash[3]; /* of tube and key, the lowest first; zeros: the job has a tag and no key */
+    uint32_t tag[2];  /* the lower half first; zeros: none */
 };
+
+_Static_assert(sizeof(struct elapse__queue_key) == 28, "a key takes 28 bytes, and its bucket 2");
 
 enum elapse__queue_reason {
     ELAPSE__QUEUE_REASON_NONE,

@@ -2,26 +2,39 @@
 
 #include <string.h>
 
+/* The bits of the number of an id within its run. */
+enum { RUN_BITS = 3 };
+
 static uint32_t *id_link(void *owner, uint32_t number)
 {
     const struct elapse__queue_jobs *jobs = owner;
     return &elapse__queue_block_of(jobs, number)->links[number % ELAPSE__QUEUE_BLOCK_ENTRIES];
 }
 
-/* The finalizer of MurmurHash3, by Austin Appleby: each bit of the id changes half of the bits. A
- * client that keeps only chosen ids alive cannot choose them by their buckets. */
-static uint64_t mix_id(uint64_t id, uint64_t secret)
+/* The finalizer of MurmurHash3, by Austin Appleby: each bit of `number` changes half of the bits.
+ */
+static uint64_t mix(uint64_t number, uint64_t secret)
 {
-    uint64_t mixed = id ^ secret;
+    uint64_t mixed = number ^ secret;
     mixed = (mixed ^ mixed >> 33) * UINT64_C(0xff51afd7ed558ccd);
     mixed = (mixed ^ mixed >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
     return mixed ^ mixed >> 33;
 }
 
+/* The jobs of a run of ids lie in neighbouring buckets, as they mostly lie in memory: then a line
+ * of the cache serves several of them, when they enter and when their buckets are split. Where the
+ * run lies is secret, so a client that keeps only chosen ids alive makes chains as many times
+ * longer as a run has ids, and no more. */
+static uint64_t hash_of(const struct elapse__queue_jobs *jobs, uint64_t id)
+{
+    uint64_t number = jobs->id_step == 1 ? id : id / jobs->id_step;
+    return mix(number >> RUN_BITS, jobs->secret) << RUN_BITS | (number & ((1 << RUN_BITS) - 1));
+}
+
 static uint64_t id_hash(void *owner, uint32_t number)
 {
     const struct elapse__queue_jobs *jobs = owner;
-    return mix_id(elapse__queue_id(elapse__queue_entry_at(jobs, number)), jobs->secret);
+    return hash_of(jobs, elapse__queue_id(elapse__queue_entry_at(jobs, number)));
 }
 
 static void id_fetch(void *owner, uint32_t number)
@@ -33,9 +46,10 @@ static void id_fetch(void *owner, uint32_t number)
 
 static const struct elapse__queue_index_owner id_calls = {id_link, id_hash};
 
-void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret)
+void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret, uint32_t id_step)
 {
-    *jobs = (struct elapse__queue_jobs){.secret = secret, .fresh = 1};
+    ELAPSE__ASSERT_THAT(id_step, >, 0);
+    *jobs = (struct elapse__queue_jobs){.secret = secret, .id_step = id_step, .fresh = 1};
     elapse__queue_chunks_init(&jobs->blocks, 0, sizeof(struct elapse__queue_block));
     elapse__queue_index_init(&jobs->ids, &id_calls, jobs);
     jobs->ids.fetch = id_fetch;
@@ -94,6 +108,17 @@ void elapse__queue_entry_give(struct elapse__queue_jobs *jobs, struct elapse__qu
     jobs->count--;
 }
 
+void elapse__queue_jobs_widen(struct elapse__queue_jobs *jobs,
+                              const struct elapse_allocator *memory)
+{
+    if (!elapse__queue_index_widen(&jobs->ids, memory))
+        return;
+    for (uint32_t number = 1; number < jobs->fresh; number++)
+        if (elapse__queue_state_of(elapse__queue_entry_at(jobs, number)) != ELAPSE__QUEUE_FREE)
+            elapse__queue_index_insert(&jobs->ids, number, memory);
+    ELAPSE__ASSERT_THAT(jobs->ids.count, ==, jobs->count);
+}
+
 void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                                uint64_t id, const struct elapse_allocator *memory)
 {
@@ -113,7 +138,7 @@ void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__que
 struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,
                                                      uint64_t id)
 {
-    uint64_t hash = mix_id(id, jobs->secret);
+    uint64_t hash = hash_of(jobs, id);
     uint32_t number = elapse__queue_index_first(&jobs->ids, hash);
     for (; number != 0; number = elapse__queue_index_next(&jobs->ids, number, hash)) {
         struct elapse__queue_entry *entry = elapse__queue_entry_at(jobs, number);

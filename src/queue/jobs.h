@@ -10,13 +10,14 @@
 struct elapse__queue_jobs {
     struct elapse__queue_chunks blocks; /* struct elapse__queue_block */
     struct elapse__queue_index ids;
-    uint64_t secret; /* of the hash of ids */
-    uint32_t fresh;  /* no entry from this number on was ever used */
-    uint32_t free;   /* the first free entry below it; 0: none; they are chained by their links */
+    uint64_t secret;  /* of the hash of ids */
+    uint32_t id_step; /* new ids are so far apart */
+    uint32_t fresh;   /* no entry from this number on was ever used */
+    uint32_t free;    /* the first free entry below it; 0: none; they are chained by their links */
     uint32_t count;
 };
 
-void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret);
+void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret, uint32_t id_step);
 void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs,
                              const struct elapse_allocator *memory);
 
@@ -27,6 +28,12 @@ struct elapse__queue_entry *elapse__queue_entry_take(struct elapse__queue_jobs *
 
 /* Gives an entry back that is in no index. */
 void elapse__queue_entry_give(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry);
+
+/* Before a replay enters a job: makes room in the index for twice as many jobs when it is full. All
+ * entries are read for that, in their order in memory, which costs less than splitting one bucket
+ * after another: only when nobody waits. Requires that each entry in use is in the index. */
+void elapse__queue_jobs_widen(struct elapse__queue_jobs *jobs,
+                              const struct elapse_allocator *memory);
 
 /* Gives the entry its id, and inserts it into the index. */
 void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,

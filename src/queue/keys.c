@@ -11,7 +11,7 @@ static uint32_t *key_link(void *owner, uint32_t number)
 
 static uint64_t key_bucket_hash(void *owner, uint32_t number)
 {
-    return elapse__queue_key_at(owner, number)->hash.low;
+    return elapse__queue_key_hash_of(elapse__queue_key_at(owner, number)).low;
 }
 
 static const struct elapse__queue_index_owner key_calls = {key_link, key_bucket_hash};
@@ -34,7 +34,11 @@ struct elapse__hash_128 elapse__queue_key_hash(const struct elapse__queue *queue
     bytes[0] = (unsigned char)tube.size;
     memcpy(bytes + 1, tube.bytes, tube.size);
     memcpy(bytes + 1 + tube.size, key.bytes, key.size);
-    return elapse__sip_hash_128(&queue->secret, bytes, 1 + tube.size + key.size);
+    struct elapse__hash_128 hash =
+        elapse__sip_hash_128(&queue->secret, bytes, 1 + tube.size + key.size);
+    /* A key record has room for 96 bits. */
+    hash.high &= UINT32_MAX;
+    return hash;
 }
 
 uint64_t elapse__queue_tag_hash(const struct elapse__queue *queue, struct elapse__queue_text tag)
@@ -52,7 +56,8 @@ struct elapse__queue_entry *elapse__queue_key_find(const struct elapse__queue *q
     uint32_t number = elapse__queue_index_first(&queue->key_index, hash.low);
     for (; number != 0; number = elapse__queue_index_next(&queue->key_index, number, hash.low)) {
         const struct elapse__queue_key *key = elapse__queue_key_at(queue, number);
-        if (key->hash.low != hash.low || key->hash.high != hash.high)
+        struct elapse__hash_128 other = elapse__queue_key_hash_of(key);
+        if (other.low != hash.low || other.high != hash.high)
             continue;
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, key->entry);
         if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_SHADOW)
@@ -65,7 +70,7 @@ struct elapse__queue_entry *elapse__queue_key_find(const struct elapse__queue *q
 
 static bool key_is_hashed(const struct elapse__queue_key *key)
 {
-    return (key->hash.low | key->hash.high) != 0;
+    return (key->hash[0] | key->hash[1] | key->hash[2]) != 0;
 }
 
 uint32_t elapse__queue_key_make(struct elapse__queue *queue, struct elapse__hash_128 hash,
@@ -77,8 +82,12 @@ uint32_t elapse__queue_key_make(struct elapse__queue *queue, struct elapse__hash
     if (number == 0)
         return 0;
     struct elapse__queue_key *key = elapse__queue_key_at(queue, number);
-    key->hash = hash;
-    key->tag = tag;
+    ELAPSE__ASSERT_THAT(hash.high, <=, UINT32_MAX);
+    key->hash[0] = (uint32_t)hash.low;
+    key->hash[1] = (uint32_t)(hash.low >> 32);
+    key->hash[2] = (uint32_t)hash.high;
+    key->tag[0] = (uint32_t)tag;
+    key->tag[1] = (uint32_t)(tag >> 32);
     return number;
 }
 

@@ -78,11 +78,18 @@ struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue
                                                      struct elapse__queue_now now,
                                                      struct elapse__queue_holder holder)
 {
-    struct elapse__queue_answer answer;
-    struct elapse__queue_entry *entry = held_entry(queue, now, &holder);
+    const struct elapse__queue_entry *entry = held_entry(queue, now, &holder);
     if (entry != NULL && elapse__queue_side_of(queue, entry)->begun)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, holder.id);
-    entry = begin_held(queue, now, &holder, true, &answer);
+    return elapse__queue_lease_withdraw(queue, now, holder);
+}
+
+struct elapse__queue_answer elapse__queue_lease_withdraw(struct elapse__queue *queue,
+                                                         struct elapse__queue_now now,
+                                                         struct elapse__queue_holder holder)
+{
+    struct elapse__queue_answer answer;
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
     /* A lease that never begins would never end. */
     if (entry == NULL && answer.result == ELAPSE__QUEUE_REFUSED)
         (void)elapse__queue_lease_begin(queue, now, holder);
@@ -127,7 +134,7 @@ struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
 static void wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                        uint64_t delay_ms)
 {
-    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false) + delay_ms};
+    struct elapse__queue_tick due = {false, elapse__queue_after(queue, delay_ms)};
     elapse__queue_leave_state(queue, entry);
     elapse__queue_enter_waiting(queue, entry, due);
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
@@ -283,4 +290,21 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
             (void)elapse__queue_end(queue);
     }
     return elapse__ring_empty(&connection->leases);
+}
+
+uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
+                                          const struct elapse__queue_connection *connection,
+                                          uint32_t most)
+{
+    uint64_t soonest = ELAPSE_NEVER;
+    const struct elapse__link *link = connection->leases.next;
+    for (; most > 0 && link != &connection->leases; most--, link = link->next) {
+        const struct elapse__queue_side *side =
+            (const void *)((const unsigned char *)link -
+                           offsetof(struct elapse__queue_side, lease_link));
+        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
+        if (side->begun && entry->timer.deadline < soonest)
+            soonest = entry->timer.deadline;
+    }
+    return soonest == ELAPSE_NEVER ? UINT64_MAX : soonest - ELAPSE__QUEUE_ORIGIN;
 }

@@ -38,10 +38,12 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     queue->options.body_bytes_max = limit_or(options->body_bytes_max, ELAPSE__QUEUE_BODY_BYTES_MAX);
     queue->secret = options->secret;
     queue->random = options->seed;
-    elapse__queue_jobs_init(&queue->jobs, options->secret.low ^ options->secret.high);
+    elapse__queue_jobs_init(&queue->jobs, options->secret.low ^ options->secret.high,
+                            queue->options.partitions);
     elapse__queue_keys_init(queue);
     elapse__queue_sides_init(queue);
     elapse__queue_tubes_init(queue);
+    elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
     if (elapse__queue_clocks_init(&queue->clocks, 0, 0))
         return queue;
@@ -120,6 +122,11 @@ uint64_t elapse__queue_last_id(const struct elapse__queue *queue)
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue)
 {
     return queue->jobs.count - queue->totals.shadows;
+}
+
+uint64_t elapse__queue_tube_count(const struct elapse__queue *queue)
+{
+    return queue->tubes.count;
 }
 
 uint64_t elapse__queue_tokens(const struct elapse__queue *queue)

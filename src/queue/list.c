@@ -36,7 +36,7 @@ static bool job_fits(const struct elapse__queue *queue, const struct elapse__que
     if (filter->tag == 0)
         return true;
     uint32_t key = elapse__queue_key_of(queue, entry);
-    return key != 0 && elapse__queue_key_at(queue, key)->tag == filter->tag;
+    return key != 0 && elapse__queue_key_tag_of(elapse__queue_key_at(queue, key)) == filter->tag;
 }
 
 uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_now now,

@@ -91,8 +91,8 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
         elapse__queue_end_occurrence(queue, entry, write);
         return;
     }
-    struct elapse__queue_tick due = {false, elapse__queue_present(queue, false) +
-                                                back_off_ms(queue, profile, side->attempts)};
+    struct elapse__queue_tick due = {
+        false, elapse__queue_after(queue, back_off_ms(queue, profile, side->attempts))};
     elapse__queue_leave_state(queue, entry);
     elapse__queue_enter_waiting(queue, entry, due);
     if (write)

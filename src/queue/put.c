@@ -114,7 +114,7 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due = (struct elapse__queue_tick){true, elapse__queue_wall_tick(put->at_ms)};
         return;
     }
-    plan->due = (struct elapse__queue_tick){false, present + put->delay_ms};
+    plan->due = (struct elapse__queue_tick){false, elapse__queue_after(queue, put->delay_ms)};
     if (put->if_key != ELAPSE__QUEUE_DEBOUNCE)
         return;
     plan->first = present;
@@ -203,6 +203,7 @@ static void write_job_texts(struct elapse__queue *queue, const struct put_plan *
     fields.tag = plan->fields.tag;
     fields.cron = plan->fields.cron;
     fields.zone = plan->fields.zone;
+    fields.put_ms = queue->now.wall_ms;
     elapse__queue_write_put(queue, entry, &fields, plan->put->body, 0);
 }
 

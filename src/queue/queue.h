@@ -31,7 +31,8 @@
  *
  * Time. Due times are wall-clock milliseconds in the records. A job given with a delay waits by the
  * boot-time clock while the process lives; a job given with a time follows the wall clock, also
- * when it is set. The caller rounds the present down, and due times and delays up.
+ * when it is set. The caller rounds the present down, and due times up; `present_is_rounded` says
+ * so.
  *
  * Groups. Everything that one command changes is in one group of the sink. If the sink refuses to
  * begin, or there is no memory, the command has changed nothing. `turn` alone goes on without
@@ -158,6 +159,7 @@ struct elapse__queue_options {
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
+    bool present_is_rounded; /* down: so a delay takes a millisecond more, and is never short */
     elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
     void *zone_context;
 };
@@ -373,6 +375,11 @@ struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue
                                                      struct elapse__queue_now now,
                                                      struct elapse__queue_holder holder);
 
+/* The same, also if the lease has begun: the reply was not wholly sent. */
+struct elapse__queue_answer elapse__queue_lease_withdraw(struct elapse__queue *queue,
+                                                         struct elapse__queue_now now,
+                                                         struct elapse__queue_holder holder);
+
 /* The work is done: OK, or GONE. Ends the job; a recurring one waits for its next occurrence. */
 struct elapse__queue_answer elapse__queue_ack(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
@@ -422,6 +429,12 @@ void elapse__queue_connection_init(struct elapse__queue_connection *connection);
  * have not begun are undone. Returns true when none is left. */
 bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
                                     struct elapse__queue_connection *connection, uint32_t most);
+
+/* Returns when the first of its leases ends, by the boot-time clock, looking at up to `most` of the
+ * oldest; UINT64_MAX: none of them has begun. */
+uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
+                                          const struct elapse__queue_connection *connection,
+                                          uint32_t most);
 
 /* ---- kick ---- */
 
@@ -540,6 +553,38 @@ struct elapse__queue_soonest {
 bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queue_now now,
                                 struct elapse__queue_soonest *soonest, uint32_t most);
 
+/* ---- waiting for jobs ---- */
+
+/* Somebody waits for jobs of a tube. The caller allocates it; the fields are private. */
+struct elapse__queue_watch {
+    struct elapse__queue_tube *tube;
+    struct elapse__link news; /* in the ring of those that `next` returns; NULL: in none */
+    bool asked;
+};
+
+/* Watches a tube that nobody watches, and holds it. Returns OK, or an error of tube_hold. */
+enum elapse__queue_result elapse__queue_watch_begin(struct elapse__queue *queue,
+                                                    struct elapse__queue_text name,
+                                                    struct elapse__queue_watch *watch);
+void elapse__queue_watch_end(struct elapse__queue *queue, struct elapse__queue_watch *watch);
+
+/* Returns the watch of a tube; NULL if there is none. */
+struct elapse__queue_watch *elapse__queue_watch_find(const struct elapse__queue *queue,
+                                                     struct elapse__queue_text name);
+
+/* The name of the tube, valid as long as the watch. */
+struct elapse__queue_text elapse__queue_watch_name(const struct elapse__queue_watch *watch);
+
+/* Asks for one answer of `next`, as soon as the tube has a job that may be handed out: now, or
+ * later. */
+void elapse__queue_watch_ask(struct elapse__queue *queue, struct elapse__queue_watch *watch);
+
+/* Returns whether `next` has an answer. */
+bool elapse__queue_watch_has_news(const struct elapse__queue *queue);
+
+/* Returns a watch whose tube may have such a job; NULL if there is none. */
+struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue);
+
 /* ---- tubes and statistics ---- */
 
 /* Nothing of the tube is handed out for so long; 0 ends a pause. It is not durable. Returns OK,
@@ -561,6 +606,7 @@ struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue,
 struct elapse__queue_statistics {
     uint64_t delayed, ready, reserved, buried, shadows;
     uint64_t urgent;     /* ready, with a priority below 1024 */
+    uint64_t body_bytes; /* of the jobs of one tube, without shadows; 0 for everything */
     uint64_t total_jobs; /* put since the queue was opened; so the next ones */
     uint64_t deletes;    /* acknowledged or deleted */
     uint64_t timeouts;   /* leases that their ttr ended */
@@ -584,6 +630,7 @@ elapse__queue_tube_statistics(const struct elapse__queue *queue, struct elapse__
 
 /* How many jobs there are, shadows left out; tubes; tokens. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);
+uint64_t elapse__queue_tube_count(const struct elapse__queue *queue);
 uint64_t elapse__queue_tokens(const struct elapse__queue *queue);
 
 /* Examines everything. Returns 0, or the number of the first invariant found broken, as numbered in

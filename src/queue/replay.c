@@ -58,6 +58,7 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
 {
     struct elapse__queue_built built;
     const char *fault = NULL;
+    elapse__queue_jobs_widen(&queue->jobs, &queue->memory);
     /* Ids mostly grow along the log. A search that finds nothing would cost a cache miss or two. */
     struct elapse__queue_entry *old =
         fields->id > queue->replayed_id ? NULL : elapse__queue_entry_find(&queue->jobs, fields->id);

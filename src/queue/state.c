@@ -122,8 +122,10 @@ void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue
     enter_state(queue, entry, ELAPSE__QUEUE_READY);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
-    elapse__queue_heap_push(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    elapse__queue_heap_push(&tube->ready, &queue->jobs, entry);
     queue->readied++;
+    elapse__queue_watch_tell(queue, tube);
     start_expiry(queue, entry, due);
 }
 
@@ -178,8 +180,7 @@ void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     ELAPSE__ASSERT(side != NULL);
     side->begun = 1;
-    elapse_wheel_start(&queue->clocks.boot, &entry->timer,
-                       elapse__queue_present(queue, false) + lasts_ms);
+    elapse_wheel_start(&queue->clocks.boot, &entry->timer, elapse__queue_after(queue, lasts_ms));
 }
 
 void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry)

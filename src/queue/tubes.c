@@ -144,7 +144,7 @@ enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
                                               struct elapse__queue_now now,
                                               struct elapse__queue_text name, uint64_t delay_ms)
 {
-    now = elapse__queue_take_now(queue, now);
+    (void)elapse__queue_take_now(queue, now);
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     if (tube == NULL)
         return ELAPSE__QUEUE_GONE;
@@ -157,9 +157,9 @@ enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
     queue->totals.pauses++;
     if (delay_ms > 0)
         elapse_wheel_start(&queue->clocks.pauses, &tube->pause,
-                           elapse__queue_boot_tick(now.boot_ms) + delay_ms);
-    else
-        elapse__queue_tube_end_if_empty(queue, tube);
+                           elapse__queue_after(queue, delay_ms));
+    elapse__queue_watch_tell(queue, tube);
+    elapse__queue_tube_end_if_empty(queue, tube);
     return ELAPSE__QUEUE_OK;
 }
 
@@ -206,6 +206,7 @@ static void count_states(struct elapse__queue_statistics *statistics,
     statistics->buried = tube->counts[ELAPSE__QUEUE_BURIED];
     statistics->shadows = tube->counts[ELAPSE__QUEUE_SHADOW];
     statistics->urgent = tube->urgent;
+    statistics->body_bytes = tube->body_bytes;
 }
 
 struct elapse__queue_statistics elapse__queue_statistics(const struct elapse__queue *queue)

@@ -108,6 +108,7 @@ static void turn_pauses(struct turning *turning)
     while ((timer = pop_timer(turning, &queue->clocks.pauses)) != NULL) {
         struct elapse__queue_tube *tube =
             (void *)((unsigned char *)timer - offsetof(struct elapse__queue_tube, pause));
+        elapse__queue_watch_tell(queue, tube);
         queue->readied++;
         elapse__queue_tube_end_if_empty(queue, tube);
     }

@@ -27,9 +27,10 @@ static void describe_side(const struct elapse__queue *queue,
         fields->failures = recurrence->failures;
     }
     if (fields->state == ELAPSE__QUEUE_RESERVED) {
-        uint64_t end = side->begun ? entry->timer.deadline
-                                   : elapse__queue_present(queue, false) +
-                                         elapse__queue_profile_of(queue, entry)->ttr_ms;
+        uint64_t end =
+            side->begun
+                ? entry->timer.deadline
+                : elapse__queue_after(queue, elapse__queue_profile_of(queue, entry)->ttr_ms);
         fields->lease = (struct elapse__queue_lease){.life = side->life, .number = side->lease};
         fields->lease_end_ms = elapse__queue_tick_to_ms(queue, false, end);
     }
@@ -116,6 +117,11 @@ void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__
                               bool live)
 {
     int64_t bytes = elapse__queue_live_bytes(entry);
+    uint64_t body_bytes = elapse__queue_body_size(entry);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+
+    ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
+    tube->body_bytes += live ? body_bytes : -body_bytes;
     queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
 }
 

@@ -188,6 +188,8 @@ static enum elapse_error run(struct elapse_queue *store, life_function *life,
         if (error == ELAPSE_ERROR_ARGUMENT && answer->fault == NULL)
             answer->fault = "the body is longer than a segment of the journal can hold";
     }
+    if (error == ELAPSE_ERROR_DISK_FULL)
+        elapse__store_retry_room(store);
     elapse__store_leave(store);
     return error;
 }

@@ -10,6 +10,11 @@
 
 enum { EPOCH_BYTES = 4 };
 
+static struct elapse__queue_now present(const struct elapse__joint *joint)
+{
+    return joint->batch != NULL ? *joint->batch : joint->now();
+}
+
 /* ---- the sink ---- */
 
 static struct elapse__joint *joint_of(struct elapse__record_sink *sink)
@@ -21,6 +26,7 @@ static int joint_begin(struct elapse__record_sink *sink, uint64_t bytes,
                        enum elapse__record_purpose purpose)
 {
     struct elapse__joint *joint = joint_of(sink);
+    joint->purpose = purpose;
     joint->refused = joint->below->begin(joint->below, bytes, purpose);
     return joint->refused;
 }
@@ -28,6 +34,10 @@ static int joint_begin(struct elapse__record_sink *sink, uint64_t bytes,
 static uint64_t joint_append(struct elapse__record_sink *sink, const struct elapse__record *record)
 {
     struct elapse__joint *joint = joint_of(sink);
+
+    joint->records++;
+    if (joint->purpose == ELAPSE__RECORD_FOR_COPY)
+        joint->copies++;
     return joint->below->append(joint->below, record);
 }
 
@@ -105,7 +115,7 @@ static int owner_header(void *context, uint64_t next_id, int64_t wall_ms)
 {
     struct elapse__joint *joint = context;
 
-    (void)wall_ms;
+    joint->header_wall_ms = wall_ms;
     if (next_id > ELAPSE__QUEUE_ID_MAX)
         return EBADMSG;
     if (next_id > 0)
@@ -137,7 +147,7 @@ static int copy_record(struct elapse__joint *joint, uint64_t position,
     if (record->type == ELAPSE__RECORD_EPOCH)
         return position == joint->epoch_position ? write_epoch(joint, ELAPSE__RECORD_FOR_COPY) : 0;
     enum elapse__queue_result result =
-        elapse__queue_clean(joint->jobs, joint->now(), position, record);
+        elapse__queue_clean(joint->jobs, present(joint), position, record);
     if (result == ELAPSE__QUEUE_REFUSED)
         return joint->refused;
     return errno_of(result);
@@ -156,7 +166,7 @@ static void owner_facts(void *context, uint64_t *next_id, int64_t *wall_ms)
     struct elapse__joint *joint = context;
 
     *next_id = elapse__queue_last_id(joint->jobs) + 1;
-    *wall_ms = joint->now().wall_ms;
+    *wall_ms = present(joint).wall_ms;
 }
 
 /* ---- life ---- */
@@ -271,7 +281,7 @@ enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint)
 
     joint->life = next_life(joint, is_backup);
     enum elapse_error error =
-        error_of(elapse__queue_replay_done(joint->jobs, joint->now(), joint->life));
+        error_of(elapse__queue_replay_done(joint->jobs, present(joint), joint->life));
     if (error != ELAPSE_OK)
         return error;
     /* The journal may clean as soon as it works, so the queue is open by now. */
@@ -302,7 +312,7 @@ bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *comma
     if (elapse__journal_is_full(joint->journal))
         return false;
     joint->refused = 0;
-    *answer = command(joint->jobs, joint->now(), arguments);
+    *answer = command(joint->jobs, present(joint), arguments);
     if (answer->result == ELAPSE__QUEUE_REFUSED && joint->refused == EAGAIN)
         return false;
     ELAPSE__ASSERT_THAT(answer->position, <=, joint->last_position);
@@ -322,12 +332,13 @@ bool elapse__joint_take_many(struct elapse__joint *joint,
                              struct elapse__queue_handed *handed, uint32_t *count,
                              enum elapse__queue_result *result, uint64_t *gate)
 {
-    (void)elapse__queue_turn(joint->jobs, joint->now());
+    if (joint->batch == NULL)
+        (void)elapse__queue_turn(joint->jobs, present(joint));
     uint64_t before = joint->last_position;
     uint64_t groups_before = joint->groups;
     joint->refused = 0;
     struct elapse__queue_answer answer =
-        elapse__queue_reserve(joint->jobs, joint->now(), reserve, handed, count);
+        elapse__queue_reserve(joint->jobs, present(joint), reserve, handed, count);
     *result = answer.result;
     if (answer.result == ELAPSE__QUEUE_REFUSED && joint->refused == EAGAIN)
         *result = ELAPSE__QUEUE_OK;
@@ -351,6 +362,21 @@ bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_
     return elapse__joint_take_many(joint, reserve, handed, &count, result, gate);
 }
 
+bool elapse__joint_take_id(struct elapse__joint *joint, uint64_t id,
+                           struct elapse__queue_connection *connection,
+                           struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                           uint64_t *gate)
+{
+    uint64_t before = joint->last_position;
+
+    joint->refused = 0;
+    struct elapse__queue_answer answer =
+        elapse__queue_reserve_id(joint->jobs, present(joint), id, connection, false, handed);
+    *result = answer.result;
+    *gate = answer.result == ELAPSE__QUEUE_OK ? before : joint->last_position;
+    return answer.result == ELAPSE__QUEUE_OK;
+}
+
 static struct elapse__queue_holder holder_of(const struct elapse__queue_handed *handed)
 {
     return (struct elapse__queue_holder){.id = handed->id, .lease = handed->lease};
@@ -358,12 +384,11 @@ static struct elapse__queue_holder holder_of(const struct elapse__queue_handed *
 
 void elapse__joint_take_back(struct elapse__joint *joint, const struct elapse__queue_handed *handed)
 {
-    (void)elapse__queue_lease_undo(joint->jobs, joint->now(), holder_of(handed));
+    (void)elapse__queue_lease_undo(joint->jobs, present(joint), holder_of(handed));
 }
 
-/* Ends the reading of a job. Returns 0 or an error number. */
-static int take_texts(struct elapse__joint *joint, struct elapse__journal_reading *reading,
-                      struct elapse__joint_job *job)
+int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_reading *reading,
+                        struct elapse__joint_job *job)
 {
     struct elapse__record record;
     struct elapse__queue_fields fields;
@@ -379,6 +404,8 @@ static int take_texts(struct elapse__joint *joint, struct elapse__journal_readin
     }
     job->tube = fields.tube;
     job->key = fields.key;
+    job->put_ms = fields.put_ms;
+    job->due_ms = fields.due_ms;
     job->body = (struct elapse__queue_text){record.body, record.body_size};
     return 0;
 }
@@ -389,11 +416,11 @@ int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__
     struct elapse__journal_reading reading;
 
     *job = (struct elapse__joint_job){.memory = NULL};
-    if (elapse__queue_look_up_id(joint->jobs, joint->now(), id, &view) != ELAPSE__QUEUE_OK)
+    if (elapse__queue_look_up_id(joint->jobs, present(joint), id, &view) != ELAPSE__QUEUE_OK)
         return ENOENT;
-    elapse__journal_read_begin(joint->journal, view.position, &reading);
-    elapse__journal_read_perform(joint->journal, true, &reading);
-    int error = take_texts(joint, &reading, job);
+    elapse__journal_read_begin(joint->journal, view.position, view.body_size, &reading);
+    elapse__journal_read_perform(joint->journal, true, &reading, 1);
+    int error = elapse__joint_texts(joint, &reading, job);
     return error == ENOENT ? EBADMSG : error; /* the job exists, and its record does not */
 }
 
@@ -401,7 +428,7 @@ int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__
 static bool is_there(struct elapse__joint *joint, const struct elapse__queue_handed *handed,
                      struct elapse__queue_view *view)
 {
-    if (elapse__queue_look_up_id(joint->jobs, joint->now(), handed->id, view) == ELAPSE__QUEUE_OK)
+    if (elapse__queue_look_up_id(joint->jobs, present(joint), handed->id, view) == ELAPSE__QUEUE_OK)
         return true;
     elapse__joint_take_back(joint, handed);
     return false;
@@ -416,7 +443,7 @@ int elapse__joint_hand_over_begin(struct elapse__joint *joint,
     /* Cleaning may have moved the record while the reply waited. */
     if (!is_there(joint, handed, &view))
         return ENOENT;
-    elapse__journal_read_begin(joint->journal, view.position, reading);
+    elapse__journal_read_begin(joint->journal, view.position, view.body_size, reading);
     return 0;
 }
 
@@ -428,16 +455,16 @@ int elapse__joint_hand_over_end(struct elapse__joint *joint,
     struct elapse__queue_view view;
 
     *job = (struct elapse__joint_job){.memory = NULL};
-    int error = take_texts(joint, reading, job);
+    int error = elapse__joint_texts(joint, reading, job);
     bool stays = is_there(joint, handed, &view);
     if (stays && (error == EBADMSG || error == ENOENT || error == EIO)) {
         /* A disk that cannot read a sector says EIO. The job must not stand before all others. */
-        (void)elapse__queue_bury_damaged(joint->jobs, joint->now(), handed->id);
+        (void)elapse__queue_bury_damaged(joint->jobs, present(joint), handed->id);
         error = ENOENT;
     } else if (stays && error != 0) {
         elapse__joint_take_back(joint, handed);
-    } else if (!stays || elapse__queue_lease_begin(joint->jobs, joint->now(), holder_of(handed)) !=
-                             ELAPSE__QUEUE_OK) {
+    } else if (!stays || elapse__queue_lease_begin(joint->jobs, present(joint),
+                                                   holder_of(handed)) != ELAPSE__QUEUE_OK) {
         error = ENOENT;
     }
     if (error != 0) {
@@ -456,6 +483,6 @@ int elapse__joint_hand_over(struct elapse__joint *joint, const struct elapse__qu
     int error = elapse__joint_hand_over_begin(joint, handed, &reading);
     if (error != 0)
         return error;
-    elapse__journal_read_perform(joint->journal, true, &reading);
+    elapse__journal_read_perform(joint->journal, true, &reading, 1);
     return elapse__joint_hand_over_end(joint, handed, &reading, job);
 }

@@ -31,12 +31,18 @@ struct elapse__joint {
     struct elapse__journal *journal;
     struct elapse__record_sink *below; /* the journal's sink */
     elapse__joint_now_function *now;
+    const struct elapse__queue_now *batch; /* NULL; or the present of a caller that does much at
+                                              once, and turns the queue itself */
     int refused;                /* why the journal refused the last group that was begun; or 0 */
     uint64_t last_position;     /* all that was written is durable once this is */
     uint64_t previous_position; /* the same without the last group */
     uint64_t epoch_position;
-    uint64_t groups; /* of the queue, that have ended in this life */
-    int clean_error; /* why the last record could not be copied; or 0 */
+    int64_t header_wall_ms; /* of the newest header that open has found; 0: there was none */
+    uint64_t records;       /* appended in this life; and those of them that cleaning copied */
+    uint64_t copies;
+    enum elapse__record_purpose purpose; /* of the group that was begun last */
+    uint64_t groups;                     /* of the queue, that have ended in this life */
+    int clean_error;                     /* why the last record could not be copied; or 0 */
     uint32_t life;
     uint32_t interval_ms; /* of the journal, once the life has begun */
     bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
@@ -85,6 +91,12 @@ bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_
                         struct elapse__queue_handed *handed, enum elapse__queue_result *result,
                         uint64_t *gate);
 
+/* The same for one job by its id, whatever its due time. `*result` may also be GONE or RUNNING. */
+bool elapse__joint_take_id(struct elapse__joint *joint, uint64_t id,
+                           struct elapse__queue_connection *connection,
+                           struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                           uint64_t *gate);
+
 /* Does the same for up to `reserve->count` jobs. Stores in `*count` how many there are. Each of
  * them is handed over, or taken back. */
 bool elapse__joint_take_many(struct elapse__joint *joint,
@@ -99,7 +111,9 @@ bool elapse__joint_lacks_room(const struct elapse__joint *joint);
 /* The texts of a job as they were read from the journal. */
 struct elapse__joint_job {
     struct elapse__queue_text tube, key, body;
-    void *memory; /* released by free() */
+    int64_t put_ms; /* when the job was put, wall clock */
+    int64_t due_ms; /* when it was due, as this record has it */
+    void *memory;   /* released by free() */
 };
 
 /* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
@@ -121,6 +135,11 @@ int elapse__joint_hand_over_end(struct elapse__joint *joint,
 /* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; or
  * another error number. */
 int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__joint_job *job);
+
+/* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: it is damaged; or
+ * another error number. */
+int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_reading *reading,
+                        struct elapse__joint_job *job);
 
 /* The reply cannot leave: the job is as if it had not been taken. */
 void elapse__joint_take_back(struct elapse__joint *joint,

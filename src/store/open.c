@@ -71,6 +71,7 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
         .tubes_max = options->tubes_max,
         .tokens_max = options->tokens_max,
         .body_bytes_max = options->body_bytes_max,
+        .present_is_rounded = true,
         .find_zone = find_zone,
     };
 
@@ -83,11 +84,12 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
 
 static enum elapse_error open_journal(struct elapse_queue *store, const char *directory,
                                       const struct elapse_queue_options *options,
+                                      const struct elapse__store_wishes *wishes,
                                       struct elapse_queue_fault *fault)
 {
     struct elapse__journal_refusal refusal;
     struct elapse__journal_options inner = {
-        .files = &elapse__files_linux,
+        .files = wishes->files != NULL ? wishes->files : &elapse__files_linux,
         .path = directory,
         .segment_bits = elapse__highest_bit(options->segment_bytes),
         .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
@@ -97,6 +99,9 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
         return ELAPSE_ERROR_SYSTEM;
     if (!elapse__joint_open_journal(&store->joint, &inner, &refusal))
         return elapse__store_refusal(&refusal, directory, fault);
+    if (wishes->may_begin != NULL &&
+        !wishes->may_begin(wishes->context, store->joint.header_wall_ms))
+        return ELAPSE_ERROR_CLOSED;
     return ELAPSE_OK;
 }
 
@@ -198,6 +203,7 @@ static void release(struct elapse_queue *store)
 
 static enum elapse_error open_store(struct elapse_queue *store, const char *directory,
                                     const struct elapse_queue_options *options,
+                                    const struct elapse__store_wishes *wishes,
                                     struct elapse_queue_fault *fault)
 {
     enum elapse_error error = make_locks(store);
@@ -207,7 +213,7 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
     if (error == ELAPSE_OK)
         error = make_jobs(store, options);
     if (error == ELAPSE_OK)
-        error = open_journal(store, directory, options, fault);
+        error = open_journal(store, directory, options, wishes, fault);
     if (error == ELAPSE_OK)
         error = elapse__joint_begin_life(&store->joint);
     if (error == ELAPSE_OK)
@@ -215,9 +221,10 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
     return error;
 }
 
-enum elapse_error elapse_queue_open(const char *directory,
-                                    const struct elapse_queue_options *options,
-                                    struct elapse_queue **queue, struct elapse_queue_fault *fault)
+enum elapse_error elapse__store_open(const char *directory,
+                                     const struct elapse_queue_options *options,
+                                     const struct elapse__store_wishes *wishes,
+                                     struct elapse_queue **queue, struct elapse_queue_fault *fault)
 {
     struct elapse_queue_options defaults;
 
@@ -236,7 +243,7 @@ enum elapse_error elapse_queue_open(const char *directory,
     for (unsigned i = 0; i < ELAPSE__STORE_ALARMS; i++)
         store->alarms[i].descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     store->news.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
-    enum elapse_error error = open_store(store, directory, options, fault);
+    enum elapse_error error = open_store(store, directory, options, wishes, fault);
     if (error != ELAPSE_OK) {
         if (fault != NULL && fault->text[0] == '\0')
             snprintf(fault->text, sizeof fault->text, "%s: %s", directory,
@@ -246,6 +253,15 @@ enum elapse_error elapse_queue_open(const char *directory,
     }
     *queue = store;
     return ELAPSE_OK;
+}
+
+enum elapse_error elapse_queue_open(const char *directory,
+                                    const struct elapse_queue_options *options,
+                                    struct elapse_queue **queue, struct elapse_queue_fault *fault)
+{
+    const struct elapse__store_wishes none = {.files = NULL};
+
+    return elapse__store_open(directory, options, &none, queue, fault);
 }
 
 /* ---- stop, close and commit ---- */

@@ -19,7 +19,11 @@ enum elapse_error elapse__store_refusal(const struct elapse__journal_refusal *re
             return ELAPSE_ERROR_MEMORY;
         return refusal->error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_SYSTEM;
     case ELAPSE__FAULT_LOCKED:
-        snprintf(text, size, "%s: another process has opened this queue", directory);
+        if (refusal->found == 0)
+            snprintf(text, size, "%s: another process has opened this queue", directory);
+        else
+            snprintf(text, size, "%s: process %" PRIu64 " has opened this queue", directory,
+                     refusal->found);
         return ELAPSE_ERROR_IN_USE;
     case ELAPSE__FAULT_VERSION:
         snprintf(text, size, "%s/%s: format version %" PRIu64 " is unknown to this program",

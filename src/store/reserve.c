@@ -50,6 +50,8 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
         if (error == ELAPSE_OK)
             error = elapse__store_may_hand_out(store);
     }
+    if (error == ELAPSE_ERROR_DISK_FULL)
+        elapse__store_retry_room(store);
     return error == ELAPSE_ERROR_TIMEOUT ? ELAPSE_ERROR_NOTHING_DUE : error;
 }
 
@@ -68,8 +70,7 @@ static void read_jobs(struct elapse_queue *store, struct batch *batch)
     batch->count = kept;
     elapse__store_pass_on(store);
     elapse__unlock(&store->lock);
-    for (uint32_t i = 0; i < kept; i++)
-        elapse__journal_read_perform(store->joint.journal, true, &batch->readings[i]);
+    elapse__journal_read_perform(store->joint.journal, true, batch->readings, kept);
     elapse__lock(&store->lock);
 }
 

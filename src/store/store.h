@@ -91,6 +91,21 @@ struct elapse_queue {
 
 /* ---- life ---- */
 
+/* What the server wants from an open beside what elapse_queue_open offers. */
+struct elapse__store_wishes {
+    const struct elapse__files *files; /* NULL: those of the system */
+    void *context;
+    /* NULL, or asks whether the life may begin: the newest header was written at this wall-clock
+     * time; 0: the journal is new. It may wait. False: open fails with CLOSED. */
+    bool (*may_begin)(void *context, int64_t header_wall_ms);
+};
+
+/* Does what elapse_queue_open does. */
+enum elapse_error elapse__store_open(const char *directory,
+                                     const struct elapse_queue_options *options,
+                                     const struct elapse__store_wishes *wishes,
+                                     struct elapse_queue **queue, struct elapse_queue_fault *fault);
+
 /* Returns whether the journal has failed. Requires the lock. */
 static inline bool elapse__store_is_broken(const struct elapse_queue *store)
 {
@@ -203,6 +218,13 @@ struct elapse__store_stall {
  * in the journal for seconds, MEMORY or DISK_FULL: what stands in the way of cleaning. */
 enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
                                           struct elapse__store_stall *stall);
+
+/* A command was refused because the disk is full: lets the background thread look whether it still
+ * is, unless it has just done so. */
+void elapse__store_retry_room(struct elapse_queue *store);
+
+/* Tells the journal the time. */
+void elapse__store_tick(struct elapse_queue *store);
 
 /* Wakes the thread of a lane, if it sleeps. */
 void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane);

@@ -23,8 +23,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     }
     if (elapse__store_is_broken(store))
         return false;
-    elapse__journal_tick(store->joint.journal,
-                         elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
+    elapse__store_tick(store);
     return elapse__journal_next_operation(store->joint.journal, lane, operation);
 }
 

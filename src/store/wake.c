@@ -34,7 +34,9 @@
  * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
  * the lock, just before it sleeps. Afterwards a change comes from a command (records: pass_on wakes
  * the commit thread), from an operation of the other lane (its thread wakes this one), or from
- * time, for which the waits of a journal that is not quiet end by themselves.
+ * time, for which the waits of a journal that is not quiet end by themselves. A full disk is the
+ * exception: the journal is quiet, and time, or another program, makes room. So a command that is
+ * refused for that asks the journal to try again, for the next one: elapse__store_retry_room.
  */
 #include <errno.h>
 
@@ -192,6 +194,22 @@ bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
 }
 
 /* ---- room ---- */
+
+void elapse__store_tick(struct elapse_queue *store)
+{
+    elapse__journal_tick(store->joint.journal,
+                         elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
+}
+
+void elapse__store_retry_room(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (elapse__store_is_broken(store))
+        return;
+    elapse__store_tick(store);
+    elapse__store_offer_background(store);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+}
 
 /* Returns whether nothing has moved in the journal since the last call. */
 static bool stands_still(struct elapse_queue *store, struct elapse__store_stall *stall)

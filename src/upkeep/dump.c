@@ -58,6 +58,8 @@ static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
     job->fields.tag = old->tag;
     job->fields.cron = old->cron;
     job->fields.zone = old->zone;
+    /* 0 stands for the due time, as in the records. */
+    job->fields.put_ms = old->put_ms == job->fields.due_ms ? 0 : old->put_ms;
     if (job->fields.state == ELAPSE__QUEUE_RESERVED)
         job->fields.state = ELAPSE__QUEUE_DELAYED;
     job->fields.lease = (struct elapse__queue_lease){0};

@@ -8,7 +8,8 @@
  * with the COMMIT of both, begins with a sector of its own. A recovery then fails to sync, the next
  * one does not, and that life appends exactly as many bytes as the first command took.
  *
- * The other tests are about the same choice of the next place to write: rotation, and a full disk.
+ * The other tests are about the same choice of the next place to write: rotation, and a full disk;
+ * and about the group that frees a file.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -244,6 +245,90 @@ static void segment_is_synced_before_it_is_sealed(void **state)
     sim_disk_end();
 }
 
+/* Performs the next operation of the commit lane, which is one of this kind. */
+static void expect_step(enum elapse__operation_kind kind)
+{
+    struct elapse__operation operation;
+    assert_true(commit_step(&operation));
+    assert_int_equal(operation.kind, kind);
+    elapse__journal_completed(owner.journal, ELAPSE__LANE_COMMIT, &operation);
+}
+
+/* Ends all jobs of the first segment, durably, and writes the group that says so, without a sync.
+ */
+static void write_moved_tail(void)
+{
+    struct elapse__journal_figures figures = {.head = 1};
+    struct elapse__operation operation;
+    assert_true(open_journal());
+    for (work(); figures.head < 3; work()) {
+        assert_int_equal(owner_put(&owner, 900, ELAPSE__RECORD_FOR_GROWTH), 0);
+        elapse__journal_figures(owner.journal, &figures);
+    }
+    for (uint32_t number = 1; owner.jobs[number].position >> SEGMENT_BITS == 1; number++)
+        assert_int_equal(owner_delete(&owner, number), 0);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_int_equal(figures.tail, 1);
+    while (commit_step(&operation))
+        elapse__journal_completed(owner.journal, ELAPSE__LANE_COMMIT, &operation);
+    owner_acknowledge(&owner);
+    elapse__journal_tick(owner.journal, 1);
+    expect_step(ELAPSE__OPERATION_WRITE);
+    elapse__journal_figures(owner.journal, &figures);
+    assert_int_equal(figures.tail, 2);
+}
+
+/* The sync of a COMMIT that frees a file fails: the page cache shows it, and the disk may not have
+ * it. Until the next life has written it again, the file has to stay: the power may go at each call
+ * of the recovery. */
+static void freed_files_stay_until_the_log_is_repaired(void **state)
+{
+    (void)state;
+    unsigned crashes = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        for (uint64_t calls = 1, was_open = 0; !was_open; calls++) {
+            sim_disk_begin(seed);
+            owner_begin(&owner);
+            write_moved_tail();
+            sim_disk_set_faults(&(struct sim_disk_faults){.failed_sync_in = 1});
+            expect_step(ELAPSE__OPERATION_SYNC);
+            assert_int_not_equal(elapse__journal_error(owner.journal), 0);
+            end_life();
+            sim_disk_set_faults(&(struct sim_disk_faults){.crash_after_calls = calls});
+            was_open = open_journal();
+            if (was_open)
+                elapse__journal_free(owner.journal);
+            else
+                crashes++;
+            sim_disk_lose_power();
+            sim_disk_set_faults(&(struct sim_disk_faults){.capacity = 0});
+            if (!open_journal())
+                fail_msg("seed %llu, call %llu: %s is refused", (unsigned long long)seed,
+                         (unsigned long long)calls, refusal.file);
+            assert_true(owner_matches(&owner, owner.acknowledged));
+            assert_null(owner_read_all(&owner));
+            end_life();
+            sim_disk_end();
+        }
+    }
+    assert_true(crashes > 100);
+}
+
+/* With an interval a group is synced later, but one that frees a file is not: the owner may wait
+ * for that file. */
+static void moved_tail_is_synced_at_once(void **state)
+{
+    (void)state;
+    sim_disk_begin(1);
+    owner_begin(&owner);
+    interval_ms = 1000;
+    write_moved_tail();
+    interval_ms = 0;
+    expect_step(ELAPSE__OPERATION_SYNC);
+    end_life();
+    sim_disk_end();
+}
+
 /* Each life deletes something, and ends without a word. */
 static void restarts_on_a_full_disk_use_up_nothing(void **state)
 {
@@ -328,6 +413,8 @@ int main(void)
         cmocka_unit_test(stale_records_do_not_follow_a_group_on_a_full_disk),
         cmocka_unit_test(stale_records_do_not_follow_a_seal),
         cmocka_unit_test(segment_is_synced_before_it_is_sealed),
+        cmocka_unit_test(freed_files_stay_until_the_log_is_repaired),
+        cmocka_unit_test(moved_tail_is_synced_at_once),
         cmocka_unit_test(restarts_on_a_full_disk_use_up_nothing),
         cmocka_unit_test(full_disk_takes_jobs_again_when_every_second_one_has_ended),
     };

@@ -3,6 +3,8 @@
  */
 #include "fixture.h"
 
+#include "fields.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -673,6 +675,46 @@ static void a_tube_lasts_as_long_as_its_jobs_or_holds(void **state)
 
 /* ---- cleaning ---- */
 
+/* The time of the put, as the record of the job has it. */
+static int64_t put_time(struct fixture *f, uint64_t id)
+{
+    uint64_t position = look(f, id).position;
+    for (size_t i = f->log.tail; i < f->log.count; i++) {
+        struct elapse__queue_fields fields;
+        if (f->log.records[i].position != position)
+            continue;
+        assert_true(elapse__queue_fields_decode(&fields, &f->log.records[i].record));
+        return fields.put_ms;
+    }
+    fail();
+    return 0;
+}
+
+static void a_job_keeps_the_time_of_its_put(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put late = job("late");
+    int64_t begin_ms = f->now.wall_ms;
+    late.delay_ms = 9000;
+    uint64_t soon = put(f, job("soon"), ELAPSE__QUEUE_SCHEDULED);
+    uint64_t first = put(f, late, ELAPSE__QUEUE_SCHEDULED);
+    uint64_t moved = put(f, late, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 100);
+    struct elapse__queue_time in = {.when = ELAPSE__QUEUE_IN, .delay_ms = 500};
+    assert_int_equal(elapse__queue_reschedule_id(f->queue, f->now, moved, in).result,
+                     ELAPSE__QUEUE_RESCHEDULED);
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(put_time(f, soon), begin_ms);
+        assert_int_equal(put_time(f, first), begin_ms);
+        assert_int_equal(put_time(f, moved), begin_ms);
+        pass(f, 1000);
+        if (round == 1)
+            restart(f, 5000);
+        assert_true(log_clean(&f->log, f->queue, f->now, f->log.count - f->log.tail));
+        ok(f);
+    }
+}
+
 static void cleaning_keeps_jobs_as_they_are(void **state)
 {
     struct fixture *f = *state;
@@ -746,6 +788,7 @@ int main(void)
         TEST(list_shows_each_job_exactly_once_and_cancel_all_goes_by_tag),
         TEST(a_paused_tube_hands_nothing_out),
         TEST(a_tube_lasts_as_long_as_its_jobs_or_holds),
+        TEST(a_job_keeps_the_time_of_its_put),
         TEST(cleaning_keeps_jobs_as_they_are),
         TEST(records_that_no_queue_writes_are_refused),
     };

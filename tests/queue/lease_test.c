@@ -45,6 +45,41 @@ static void nack_without_back_off_is_ready_again(void **state)
     assert_int_equal(ack(f, &second), ELAPSE__QUEUE_OK);
 }
 
+/* The present was rounded down, by up to a millisecond: what lasts counts from the next one. */
+static void nothing_is_early_when_the_present_is_rounded_down(void **state)
+{
+    struct fixture *f = *state;
+    elapse__queue_free(f->queue);
+    f->options.present_is_rounded = true;
+    f->queue = elapse__queue_new(&f->options);
+    assert_non_null(f->queue);
+    assert_int_equal(elapse__queue_replay_done(f->queue, f->now, f->life), ELAPSE__QUEUE_OK);
+    struct elapse__queue_put later = job("b");
+    later.when = ELAPSE__QUEUE_IN;
+    later.delay_ms = 3;
+    put(f, later, ELAPSE__QUEUE_SCHEDULED);
+    pass(f, 3);
+    nothing_ready(f);
+    pass(f, 1);
+    struct elapse__queue_handed handed = take(f);
+    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 2).result,
+                     ELAPSE__QUEUE_OK);
+    pass(f, 2);
+    nothing_ready(f);
+    pass(f, 1);
+    handed = take(f);
+    assert_int_equal(elapse__queue_lease_begin(f->queue, f->now, holder(&handed)),
+                     ELAPSE__QUEUE_OK);
+    pass(f, later.ttr_ms);
+    nothing_ready(f);
+    pass(f, 1);
+    /* No delay is none. */
+    handed = take(f);
+    assert_int_equal(elapse__queue_nack_in(f->queue, f->now, holder(&handed), 0).result,
+                     ELAPSE__QUEUE_OK);
+    (void)take(f);
+}
+
 static void nack_with_a_delay_waits_for_it(void **state)
 {
     struct fixture *f = *state;
@@ -589,6 +624,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(ack_ends_the_job),
         TEST(nack_without_back_off_is_ready_again),
+        TEST(nothing_is_early_when_the_present_is_rounded_down),
         TEST(nack_with_a_delay_waits_for_it),
         TEST(nack_with_a_delay_takes_no_retry),
         TEST(a_lease_ends_exactly_with_its_ttr),

@@ -1,7 +1,9 @@
 #include "intercept.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -15,7 +17,7 @@ static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 static size_t least_bytes; /* 0: no reading is held up */
 static int reading_error;
 static bool is_held, is_released, gave_up;
-static atomic_bool syncs_fail;
+static atomic_bool syncs_fail, disk_is_full;
 static atomic_uint syncs, timers;
 
 void intercept_reading(size_t least, int error)
@@ -114,6 +116,28 @@ int fdatasync(int fildes)
         return -1;
     }
     return (int)syscall(SYS_fdatasync, fildes);
+}
+
+void intercept_space(bool is_full)
+{
+    disk_is_full = is_full;
+}
+
+int openat(int fd, const char *file, int oflag, ...)
+{
+    va_list more;
+    mode_t mode = 0;
+
+    if ((oflag & O_CREAT) != 0) {
+        if (disk_is_full) {
+            errno = ENOSPC;
+            return -1;
+        }
+        va_start(more, oflag);
+        mode = va_arg(more, mode_t);
+        va_end(more);
+    }
+    return (int)syscall(SYS_openat, fd, file, oflag, mode);
 }
 
 unsigned intercept_count_timers(void)

@@ -24,6 +24,9 @@ bool intercept_release(void);
 /* From now on each sync of a file fails, or does not. */
 void intercept_syncs(bool fail);
 
+/* From now on no file can be made, because the disk is full, or again. */
+void intercept_space(bool is_full);
+
 unsigned intercept_count_syncs(void);
 unsigned intercept_count_timers(void);
 

@@ -52,6 +52,60 @@ static void every_call_answers_broken_after_a_failed_sync(void **state)
     assert_int_equal(elapse_queue_look_up(queue, "tube", "before", 6, &found), ELAPSE_OK);
 }
 
+/* Waits until no more syncs come: spare files are made at first. */
+static void wait_for_rest(void)
+{
+    unsigned before;
+
+    do {
+        before = intercept_count_syncs();
+        (void)usleep(400000);
+    } while (intercept_count_syncs() != before);
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Puts until that is refused. */
+static enum elapse_error put_until_refused(void)
+{
+    struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .delay_ms = 3600000};
+    enum elapse_error error = ELAPSE_OK;
+
+    for (unsigned i = 0; i < 100000 && error == ELAPSE_OK; i++)
+        error = elapse_queue_put(queue, &put, NULL);
+    return error;
+}
+
+/* Nothing but the refused puts themselves can tell the journal to look at the disk again: all else
+ * rests meanwhile. */
+static void puts_go_on_when_a_full_disk_has_room_again(void **state)
+{
+    const struct timespec moment = {.tv_nsec = 50000000};
+    struct elapse_put put = {.tube = "tube", .body = "x", .body_bytes = 1, .delay_ms = 3600000};
+    enum elapse_error error;
+
+    (void)state;
+    intercept_space(true);
+    assert_int_equal(put_until_refused(), ELAPSE_ERROR_DISK_FULL);
+    wait_for_rest();
+    assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_ERROR_DISK_FULL);
+    intercept_space(false);
+    for (unsigned i = 0; i < 600; i++) {
+        error = elapse_queue_put(queue, &put, NULL);
+        if (error == ELAPSE_OK)
+            break;
+        assert_int_equal(error, ELAPSE_ERROR_DISK_FULL);
+        nanosleep(&moment, NULL);
+    }
+    assert_int_equal(error, ELAPSE_OK);
+}
+
 static void a_time_beyond_the_alarms_does_not_go_off(void **state)
 {
     struct elapse_put put = {.tube = "tube", .due = ELAPSE_DUE_AT};
@@ -90,25 +144,6 @@ static void close_ends_while_the_journal_cleans(void **state)
     assert_int_equal(elapse_queue_look_up(queue, "tube", "stays", 5, &job), ELAPSE_OK);
 }
 
-/* Waits until no more syncs come: spare files are made at first. */
-static void wait_for_rest(void)
-{
-    unsigned before;
-
-    do {
-        before = intercept_count_syncs();
-        (void)usleep(400000);
-    } while (intercept_count_syncs() != before);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void a_sync_follows_within_the_interval(void **state)
 {
     struct elapse_queue_options options;
@@ -141,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_call_answers_broken_after_a_failed_sync),
+        TEST(puts_go_on_when_a_full_disk_has_room_again),
         TEST(a_time_beyond_the_alarms_does_not_go_off),
         TEST(a_sync_follows_within_the_interval),
         TEST(close_ends_while_the_journal_cleans),

@@ -38,6 +38,7 @@ static const struct number_member {
     MEMBER(period_ms, NUMBER_64, 0),
     MEMBER(occurrence_ms, NUMBER_SIGNED, 0),
     MEMBER(first_ms, NUMBER_SIGNED, 0),
+    MEMBER(put_ms, NUMBER_SIGNED, 0),
     MEMBER(missed, NUMBER_32, 0),
     MEMBER(reported, NUMBER_32, 0),
     MEMBER(failures, NUMBER_32, 0),

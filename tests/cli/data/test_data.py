@@ -52,6 +52,7 @@ class ExportImportTest(DataTest):
             line(period_ms=1500, by_wall_clock=True, expire_ms=77),
             line(state="buried", reason="retries", attempts=4, handed_out=True, buries=1),
             line(due_ms=-5, first_ms=12, body=""),
+            line(due_ms=900, put_ms=7, body="put before"),
         ]
         self.make("one", "".join(lines))
         first = self.succeed("export", "one")

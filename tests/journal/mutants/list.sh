@@ -104,6 +104,14 @@ mutant position_is_not_in_the_checksum src/journal/frame.c \
     'seed + position);' \
     'seed);'
 
+mutant segment_without_seal_counts src/journal/replay.c \
+    'is_sealed && next == number + 1;' \
+    'true;'
+mutant damaged_body_is_handed_out src/journal/read.c \
+    '        !elapse__frame_body_is_whole(fields + frame.fields_size, &frame, reading->position,
+                                     journal->seed))' \
+    '        false)'
+
 # ---- cleaning, files that are used again ----
 
 mutant used_again_before_copies_are_durable src/journal/retire.c \
@@ -112,6 +120,10 @@ mutant used_again_before_copies_are_durable src/journal/retire.c \
 mutant file_of_a_backup_is_used_again src/journal/spare.c \
     'status->links == 1 && ' \
     ''
+mutant moved_tail_waits_for_the_interval src/journal/commit.c \
+    'journal->now_ms >= journal->sync_due_ms ||
+            journal->durable_tail < journal->committed_tail);' \
+    'journal->now_ms >= journal->sync_due_ms);'
 mutant refused_copy_is_forgotten src/journal/clean.c \
     '    return error == 0;' \
     '    return true;'

@@ -1,0 +1,87 @@
+/*
+ * Waiting for jobs of a tube. A waiting caller asks once; the tube then gets into the ring of news
+ * when it has a job that can be handed out, at the cost of one comparison for each job that becomes
+ * ready.
+ */
+#include "inner.h"
+
+static bool can_hand_out(const struct elapse__queue_tube *tube)
+{
+    return tube->ready.count > 0 && !elapse__queue_paused(tube);
+}
+
+void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    struct elapse__queue_watch *watch = tube->watch;
+    if (watch == NULL || !watch->asked || !can_hand_out(tube))
+        return;
+    watch->asked = false;
+    elapse__ring_append(&queue->watch_news, &watch->news);
+}
+
+enum elapse__queue_result elapse__queue_watch_begin(struct elapse__queue *queue,
+                                                    struct elapse__queue_text name,
+                                                    struct elapse__queue_watch *watch)
+{
+    enum elapse__queue_result result = elapse__queue_tube_hold(queue, name);
+    if (result != ELAPSE__QUEUE_OK)
+        return result;
+    *watch = (struct elapse__queue_watch){.tube = elapse__queue_tube_find(queue, name)};
+    ELAPSE__ASSERT(watch->tube->watch == NULL);
+    watch->tube->watch = watch;
+    return ELAPSE__QUEUE_OK;
+}
+
+static void take_out(struct elapse__queue_watch *watch)
+{
+    if (watch->news.next == NULL)
+        return;
+    (void)elapse__ring_remove(&watch->news);
+    watch->news.next = NULL;
+}
+
+void elapse__queue_watch_end(struct elapse__queue *queue, struct elapse__queue_watch *watch)
+{
+    struct elapse__queue_tube *tube = watch->tube;
+    ELAPSE__ASSERT(tube->watch == watch);
+    take_out(watch);
+    tube->watch = NULL;
+    ELAPSE__ASSERT_THAT(tube->holds, >, 0);
+    tube->holds--;
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
+struct elapse__queue_watch *elapse__queue_watch_find(const struct elapse__queue *queue,
+                                                     struct elapse__queue_text name)
+{
+    const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    return tube == NULL ? NULL : tube->watch;
+}
+
+struct elapse__queue_text elapse__queue_watch_name(const struct elapse__queue_watch *watch)
+{
+    return (struct elapse__queue_text){watch->tube->name, watch->tube->name_size};
+}
+
+void elapse__queue_watch_ask(struct elapse__queue *queue, struct elapse__queue_watch *watch)
+{
+    if (watch->news.next != NULL)
+        return;
+    watch->asked = true;
+    elapse__queue_watch_tell(queue, watch->tube);
+}
+
+bool elapse__queue_watch_has_news(const struct elapse__queue *queue)
+{
+    return !elapse__ring_empty(&queue->watch_news);
+}
+
+struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue)
+{
+    if (elapse__ring_empty(&queue->watch_news))
+        return NULL;
+    struct elapse__queue_watch *watch = (void *)((unsigned char *)queue->watch_news.next -
+                                                 offsetof(struct elapse__queue_watch, news));
+    take_out(watch);
+    return watch;
+}
