@@ -59,8 +59,10 @@ static void print_bash_case(const void *context, const struct command_line *line
     const struct command *command = context;
 
     output_add_format("        %s) options='", command->name);
-    for (size_t i = 0; i < line->option_count; i++)
-        output_add_format("--%s ", line->options[i].name);
+    for (size_t i = 0; i < line->option_count; i++) {
+        if (line->options[i].name != NULL)
+            output_add_format("--%s ", line->options[i].name);
+    }
     output_add_text("--help --version' ;;\n");
 }
 
@@ -104,6 +106,8 @@ static void print_zsh_case(const void *context, const struct command_line *line)
     output_add_format("        %s)\n            _arguments", command->name);
     for (size_t i = 0; i < line->option_count; i++) {
         const struct command_option *option = &line->options[i];
+        if (option->name == NULL)
+            continue;
         output_add_format(" \\\n                '--%s%s[", option->name,
                           option->value != NULL && option->kind != OPTION_REST ? "=" : "");
         print_summary(option->help);
@@ -159,6 +163,8 @@ static void print_fish_lines(const void *context, const struct command_line *lin
 
     for (size_t i = 0; i < line->option_count; i++) {
         const struct command_option *option = &line->options[i];
+        if (option->name == NULL)
+            continue;
         output_add_format("complete -c elapse -n '__fish_seen_subcommand_from %s' -l %s%s -d '",
                           command->name, option->name,
                           option->value == NULL ? ""

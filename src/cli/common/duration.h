@@ -1,25 +1,25 @@
 /*
- * Durations as people write them: 1us, 250ms, 1.5s, 1h15m30s.
- *
- * A duration has one or more parts. Each is a decimal number, with or without a fraction, and a
- * unit: w d h m s ms us ns (a week has 7 d, a day 24 h). The units go from large to small, each at
- * most once. Arithmetic is exact, in whole nanoseconds.
+ * Durations in arguments and lines, which are C strings. src/protocol/duration.h says what they
+ * look like.
  */
 #ifndef ELAPSE_CLI_COMMON_DURATION_H
 #define ELAPSE_CLI_COMMON_DURATION_H
 
-#include <stdint.h>
+#include <string.h>
+
+#include "../../protocol/duration.h"
 
 /* Reads `text` into `*duration_ns` and returns NULL. If the text is no duration, returns a phrase
  * that names the error, and leaves `*duration_ns` unchanged. */
-const char *duration_parse(const char *text, uint64_t *duration_ns);
-
-/* Room for the longest duration, 213503d23h34m33s709ms551us615ns. */
-struct duration_text {
-    char text[48];
-};
+static inline const char *duration_parse(const char *text, uint64_t *duration_ns)
+{
+    return elapse__duration_parse(text, strlen(text), duration_ns);
+}
 
 /* Returns a duration in the form that duration_parse reads: "1h15m30s", or "0s". */
-struct duration_text duration_format(uint64_t duration_ns);
+static inline struct elapse__duration_text duration_format(uint64_t duration_ns)
+{
+    return elapse__duration_format(duration_ns);
+}
 
 #endif

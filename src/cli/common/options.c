@@ -3,6 +3,7 @@
  */
 #include "options.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,12 +12,25 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
+#include "../../os/program.h"
 #include "duration.h"
 #include "output.h"
 #include "text.h"
 
 /* What getopt_long returns: for an option of the table this and its place there. */
 enum { FOUND_OPTION = 256, FOUND_VERSION = FOUND_OPTION + OPTIONS_MAX, FOUND_HELP = 'h' };
+
+/* A longer file of options is none. */
+enum { FILE_BYTES_MAX = 1 << 20 };
+
+/* Room for a file, the number of a line and the name of an option. */
+static char label[512];
+
+const char *options_label(void)
+{
+    ELAPSE__ASSERT(label[0] != '\0');
+    return label;
+}
 
 static const struct command_option common_options[] = {
     {.name = "help", .letter = 'h', .help = "show this"},
@@ -46,9 +60,11 @@ static struct left_column left_column(const struct command_option *option)
     char letter[] = "-?, ";
 
     letter[1] = option->letter;
-    int length = snprintf(
-        left.text, sizeof left.text, "  %s--%s%s%s", option->letter != 0 ? letter : "",
-        option->name, option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
+    letter[2] = option->name != NULL ? ',' : '\0';
+    int length =
+        snprintf(left.text, sizeof left.text, "  %s%s%s%s%s", option->letter != 0 ? letter : "",
+                 option->name != NULL ? "--" : "", option->name != NULL ? option->name : "",
+                 option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
     ELAPSE__ASSERT(length > 0);
     ELAPSE__ASSERT((size_t)length < sizeof left.text);
     (void)length; /* used by assertions alone */
@@ -105,7 +121,7 @@ static enum exit_status read_number(const struct command_option *option, const c
 {
     if (parse_number(value, option->least, option->most, option->number))
         return STATUS_OK;
-    return usage_error("--%s: %s is not a whole number from %" PRIu64 " to %" PRIu64, option->name,
+    return usage_error("%s: %s is not a whole number from %" PRIu64 " to %" PRIu64, label,
                        quote_string(value).text, option->least, option->most);
 }
 
@@ -115,9 +131,9 @@ static enum exit_status read_duration(const struct command_option *option, const
     const char *fault = duration_parse(value, &duration_ns);
 
     if (fault != NULL)
-        return usage_error("--%s: %s: %s", option->name, quote_string(value).text, fault);
+        return usage_error("%s: %s: %s", label, quote_string(value).text, fault);
     if (duration_ns < option->least || duration_ns > option->most)
-        return usage_error("--%s: %s is not from %s to %s", option->name, quote_string(value).text,
+        return usage_error("%s: %s is not from %s to %s", label, quote_string(value).text,
                            duration_format(option->least).text, duration_format(option->most).text);
     *option->number = duration_ns;
     return STATUS_OK;
@@ -125,6 +141,7 @@ static enum exit_status read_duration(const struct command_option *option, const
 
 static enum exit_status read_value(const struct command_option *option, const char *value)
 {
+    ELAPSE__ASSERT(label[0] != '\0');
     if (option->given != NULL)
         *option->given = true;
     switch (option->kind) {
@@ -167,8 +184,9 @@ static void translate(const struct command_line *line, struct getopt_table *tabl
         ELAPSE__ASSERT(takes_value == (option->value != NULL));
         if (option->kind == OPTION_REST)
             continue;
-        *entry++ = (struct option){option->name, takes_value ? required_argument : no_argument,
-                                   NULL, FOUND_OPTION + (int)i};
+        if (option->name != NULL)
+            *entry++ = (struct option){option->name, takes_value ? required_argument : no_argument,
+                                       NULL, FOUND_OPTION + (int)i};
         if (option->letter != 0) {
             *letters++ = option->letter;
             if (takes_value)
@@ -225,6 +243,17 @@ void options_observe(void (*call)(const void *context, const struct command_line
     observer.context = context;
 }
 
+/* Reads the value of an option of the command line. */
+static enum exit_status read_seen(struct command_line *line, const struct command_option *option)
+{
+    line->seen[option - line->options] = true;
+    if (option->name != NULL)
+        (void)snprintf(label, sizeof label, "--%s", option->name);
+    else
+        (void)snprintf(label, sizeof label, "-%c", option->letter);
+    return read_value(option, optarg);
+}
+
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status)
 {
     struct getopt_table table;
@@ -246,7 +275,7 @@ bool options_read(struct command_line *line, int argc, char **argv, enum exit_st
             return false;
         }
         const struct command_option *option = find_option(line, found);
-        *status = option != NULL ? read_value(option, optarg) : usage_hint();
+        *status = option != NULL ? read_seen(line, option) : usage_hint();
         if (*status != STATUS_OK)
             return false;
     }
@@ -254,4 +283,94 @@ bool options_read(struct command_line *line, int argc, char **argv, enum exit_st
     line->arguments = argv + optind;
     line->argument_count = argc - optind;
     return true;
+}
+
+/* ---- a file of options ---- */
+
+/* Cuts the blanks around a text. */
+static char *trim(char *text)
+{
+    char *end = text + strlen(text);
+
+    while (end > text && isspace((unsigned char)end[-1]))
+        *--end = '\0';
+    while (isspace((unsigned char)*text))
+        text++;
+    return text;
+}
+
+static enum exit_status read_flag_text(const struct command_option *option, const char *value)
+{
+    bool is_on = strcmp(value, "yes") == 0;
+
+    if (!is_on && strcmp(value, "no") != 0)
+        return usage_error("%s: %s is not yes or no", label, quote_string(value).text);
+    if (option->given != NULL)
+        *option->given = true;
+    *option->flag = is_on;
+    return STATUS_OK;
+}
+
+/* Reads one line, "NAME = VALUE". `place` is the file and the line. */
+static enum exit_status read_file_line(struct command_line *line, char *text, const char *place)
+{
+    const struct command_option *option = NULL;
+    char *equals = strchr(text, '=');
+
+    if (equals == NULL)
+        return usage_error("%s: a line is NAME = VALUE", place);
+    *equals = '\0';
+    const char *name = trim(text);
+    const char *value = trim(equals + 1);
+    for (size_t i = 0; i < line->option_count; i++) {
+        if (line->options[i].name != NULL && strcmp(line->options[i].name, name) == 0)
+            option = &line->options[i];
+    }
+    if (option == NULL || option->kind == OPTION_REST)
+        return usage_error("%s: there is no option %s", place, quote_string(name).text);
+    if (line->seen[option - line->options])
+        return STATUS_OK;
+    (void)snprintf(label, sizeof label, "%s: %s", place, name);
+    return option->kind == OPTION_FLAG ? read_flag_text(option, value) : read_value(option, value);
+}
+
+/* Reads the lines of a text, which ends in a NUL and is changed. */
+static enum exit_status read_lines(struct command_line *line, const char *path, char *text)
+{
+    enum exit_status status = STATUS_OK;
+    unsigned number = 0;
+    char place[400];
+
+    while (text != NULL && status == STATUS_OK) {
+        char *next = strchr(text, '\n');
+        if (next != NULL)
+            *next++ = '\0';
+        char *words = trim(text);
+        (void)snprintf(place, sizeof place, "%.380s:%u", path, ++number);
+        if (*words != '\0' && *words != '#')
+            status = read_file_line(line, words, place);
+        text = next;
+    }
+    return status;
+}
+
+enum exit_status options_read_file(struct command_line *line, const char *path)
+{
+    int file;
+    size_t length = 0;
+    size_t got = 1;
+    char *text = allocate(FILE_BYTES_MAX + 1);
+    int error = elapse__os_open_to_read(path, &file);
+
+    while (error == 0 && got > 0 && length < FILE_BYTES_MAX) {
+        error = elapse__os_read(file, text + length, FILE_BYTES_MAX - length, &got);
+        length += error == 0 ? got : 0;
+    }
+    if (error != 0)
+        return usage_error("%s: %s", path, elapse__os_error_text(error));
+    (void)elapse__os_close(file);
+    text[length] = '\0';
+    if (length == FILE_BYTES_MAX || strlen(text) != length)
+        return usage_error("%s: this is no file of options", path);
+    return read_lines(line, path, text);
 }

@@ -21,7 +21,7 @@ enum option_kind {
 };
 
 struct command_option {
-    const char *name;  /* without the dashes */
+    const char *name;  /* without the dashes; NULL: it has only its letter */
     const char *value; /* what the help calls its value; NULL if it takes none */
     const char *help;  /* one or two sentences, broken into lines where it is printed */
     enum option_kind kind;
@@ -40,7 +40,7 @@ struct command_option {
     bool *given; /* set when the option is given; may be NULL */
 };
 
-enum { OPTIONS_MAX = 24 };
+enum { OPTIONS_MAX = 48 };
 
 struct command_line {
     const char *usage;   /* the first lines of the help */
@@ -52,6 +52,7 @@ struct command_line {
     /* Results: the arguments that are not options. */
     char **arguments;
     int argument_count;
+    bool seen[OPTIONS_MAX]; /* the option was on the command line */
 };
 
 /*
@@ -60,6 +61,17 @@ struct command_line {
  * `*status` is what the command ends with. Requires that argv[0] is message_command().
  */
 bool options_read(struct command_line *line, int argc, char **argv, enum exit_status *status);
+
+/*
+ * Reads options from a file: a line each, "NAME = VALUE"; for a flag, VALUE is yes or no. Empty
+ * lines, and those that begin with '#', say nothing. An option that was on the command line keeps
+ * its value. Returns STATUS_OK; or, after a message that names the file and the line, another
+ * status. Texts of the options point into memory that is never released.
+ */
+enum exit_status options_read_file(struct command_line *line, const char *path);
+
+/* Returns how messages call the option that is being read: "--tick", or "FILE:3: tick". */
+const char *options_label(void);
 
 /*
  * From now on options_read does call(context, line) in place of reading a command line, and

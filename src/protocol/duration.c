@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/assert.h"
+#include "../base/assert.h"
 
 struct unit {
     const char *name;
@@ -92,62 +92,99 @@ static const char *add_fraction(const char *digits, size_t length, uint64_t unit
     return NULL;
 }
 
-const char *duration_parse(const char *text, uint64_t *duration_ns)
+/* A text with an end that is no terminator. */
+struct piece {
+    const char *at;
+    const char *end;
+};
+
+static bool at_digit(const struct piece *piece)
 {
+    return piece->at < piece->end && is_digit(*piece->at);
+}
+
+/* Reads a whole number. Returns NULL, or the error in words. */
+static const char *read_whole(struct piece *piece, uint64_t *whole)
+{
+    *whole = 0;
+    if (!at_digit(piece))
+        return "a number is missing";
+    for (; at_digit(piece); piece->at++) {
+        if (!multiply_add(whole, 10, (uint64_t)(*piece->at - '0')))
+            return too_long;
+    }
+    return NULL;
+}
+
+/* Finds the unit that comes next, as its place in `units`. Returns NULL, or the error in words. */
+static const char *read_unit(struct piece *piece, size_t *unit)
+{
+    const char *name = piece->at;
+
+    while (piece->at < piece->end && !is_digit(*piece->at) && *piece->at != '.')
+        piece->at++;
+    if (piece->at == name)
+        return "a unit is missing (one of w d h m s ms us ns)";
+    *unit = find_unit(name, (size_t)(piece->at - name));
+    return *unit == UNIT_COUNT ? "the unit is not one of w d h m s ms us ns" : NULL;
+}
+
+/* Adds one number and its unit, which is in `units` from `*first_allowed` on. Returns NULL, or the
+ * error in words. */
+static const char *add_part(struct piece *piece, size_t *first_allowed, uint64_t *total_ns)
+{
+    uint64_t whole = 0;
+    size_t unit = 0;
+    const char *fraction = NULL;
+    size_t fraction_length = 0;
+    const char *error = read_whole(piece, &whole);
+
+    if (error != NULL)
+        return error;
+    if (piece->at < piece->end && *piece->at == '.') {
+        fraction = ++piece->at;
+        while (at_digit(piece))
+            piece->at++;
+        fraction_length = (size_t)(piece->at - fraction);
+        if (fraction_length == 0)
+            return "digits are missing after the point";
+    }
+    error = read_unit(piece, &unit);
+    if (error != NULL)
+        return error;
+    if (unit < *first_allowed)
+        return "units must go from large to small, each at most once";
+    *first_allowed = unit + 1;
+    if (!multiply_add(&whole, units[unit].nanoseconds, *total_ns))
+        return too_long;
+    *total_ns = whole;
+    return fraction == NULL
+               ? NULL
+               : add_fraction(fraction, fraction_length, units[unit].nanoseconds, total_ns);
+}
+
+const char *elapse__duration_parse(const char *text, size_t size, uint64_t *duration_ns)
+{
+    struct piece piece = {.at = text, .end = text + size};
     uint64_t total_ns = 0;
     size_t first_allowed = 0;
 
-    if (*text == '\0')
+    if (size == 0)
         return "the duration is empty";
     if (*text == '-')
         return "a duration cannot be negative";
-    while (*text != '\0') {
-        uint64_t whole = 0;
-        const char *fraction = NULL;
-        size_t fraction_length = 0;
-
-        if (!is_digit(*text))
-            return "a number is missing";
-        for (; is_digit(*text); text++) {
-            if (!multiply_add(&whole, 10, (uint64_t)(*text - '0')))
-                return too_long;
-        }
-        if (*text == '.') {
-            fraction = ++text;
-            while (is_digit(*text))
-                text++;
-            fraction_length = (size_t)(text - fraction);
-            if (fraction_length == 0)
-                return "digits are missing after the point";
-        }
-
-        size_t unit_length = strcspn(text, "0123456789.");
-        if (unit_length == 0)
-            return "a unit is missing (one of w d h m s ms us ns)";
-        size_t unit = find_unit(text, unit_length);
-        if (unit == UNIT_COUNT)
-            return "the unit is not one of w d h m s ms us ns";
-        if (unit < first_allowed)
-            return "units must go from large to small, each at most once";
-        if (!multiply_add(&whole, units[unit].nanoseconds, total_ns))
-            return too_long;
-        total_ns = whole;
-        if (fraction != NULL) {
-            const char *error =
-                add_fraction(fraction, fraction_length, units[unit].nanoseconds, &total_ns);
-            if (error != NULL)
-                return error;
-        }
-        first_allowed = unit + 1;
-        text += unit_length;
+    while (piece.at < piece.end) {
+        const char *error = add_part(&piece, &first_allowed, &total_ns);
+        if (error != NULL)
+            return error;
     }
     *duration_ns = total_ns;
     return NULL;
 }
 
-struct duration_text duration_format(uint64_t duration_ns)
+struct elapse__duration_text elapse__duration_format(uint64_t duration_ns)
 {
-    struct duration_text out = {"0s"};
+    struct elapse__duration_text out = {"0s"};
     size_t length = 0;
 
     /* Weeks are read, but not written: 7d, 14d. */

@@ -1,0 +1,332 @@
+#include "beanstalkd.h"
+
+#include <string.h>
+
+#include "../base/assert.h"
+
+/* What follows a verb. */
+enum shape {
+    SHAPE_NOTHING,
+    SHAPE_ANYTHING, /* it does not count */
+    SHAPE_PUT,
+    SHAPE_ID,
+    SHAPE_ID_PRIORITY,
+    SHAPE_ID_PRIORITY_DELAY,
+    SHAPE_TUBE,
+    SHAPE_TUBE_DELAY,
+    SHAPE_BOUND,
+    SHAPE_TIMEOUT,
+    SHAPE_FOR_EVER,
+};
+
+struct word {
+    const char *text;
+    enum elapse__beanstalkd_verb verb;
+    enum shape shape;
+};
+
+/* The first one with which a line begins is its verb. The blank is a part where there is one. */
+static const struct word words[] = {
+    {"put ", ELAPSE__BEANSTALKD_PUT, SHAPE_PUT},
+    {"reserve-with-timeout ", ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
+    {"reserve-job ", ELAPSE__BEANSTALKD_RESERVE_JOB, SHAPE_ID},
+    {"reserve", ELAPSE__BEANSTALKD_RESERVE, SHAPE_FOR_EVER},
+    {"delete ", ELAPSE__BEANSTALKD_DELETE, SHAPE_ID},
+    {"release ", ELAPSE__BEANSTALKD_RELEASE, SHAPE_ID_PRIORITY_DELAY},
+    {"bury ", ELAPSE__BEANSTALKD_BURY, SHAPE_ID_PRIORITY},
+    {"touch ", ELAPSE__BEANSTALKD_TOUCH, SHAPE_ID},
+    {"use ", ELAPSE__BEANSTALKD_USE, SHAPE_TUBE},
+    {"watch ", ELAPSE__BEANSTALKD_WATCH, SHAPE_TUBE},
+    {"ignore ", ELAPSE__BEANSTALKD_IGNORE, SHAPE_TUBE},
+    {"kick ", ELAPSE__BEANSTALKD_KICK, SHAPE_BOUND},
+    {"kick-job ", ELAPSE__BEANSTALKD_KICK_JOB, SHAPE_ID},
+    {"peek ", ELAPSE__BEANSTALKD_PEEK, SHAPE_ID},
+    {"peek-ready", ELAPSE__BEANSTALKD_PEEK_READY, SHAPE_NOTHING},
+    {"peek-delayed", ELAPSE__BEANSTALKD_PEEK_DELAYED, SHAPE_NOTHING},
+    {"peek-buried", ELAPSE__BEANSTALKD_PEEK_BURIED, SHAPE_NOTHING},
+    {"stats-job ", ELAPSE__BEANSTALKD_STATS_JOB, SHAPE_ID},
+    {"stats-tube ", ELAPSE__BEANSTALKD_STATS_TUBE, SHAPE_TUBE},
+    {"stats", ELAPSE__BEANSTALKD_STATS, SHAPE_NOTHING},
+    {"list-tubes-watched", ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED, SHAPE_NOTHING},
+    {"list-tube-used", ELAPSE__BEANSTALKD_LIST_TUBE_USED, SHAPE_NOTHING},
+    {"list-tubes", ELAPSE__BEANSTALKD_LIST_TUBES, SHAPE_NOTHING},
+    {"pause-tube", ELAPSE__BEANSTALKD_PAUSE_TUBE, SHAPE_TUBE_DELAY},
+    {"quit", ELAPSE__BEANSTALKD_QUIT, SHAPE_ANYTHING},
+};
+
+/* What has not been read yet of a line. */
+struct rest {
+    const char *next;
+    const char *end;
+};
+
+static bool is_digit(char letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+static bool next_is_digit(const struct rest *rest)
+{
+    return rest->next < rest->end && is_digit(*rest->next);
+}
+
+/* Reads digits. Returns false if there is none, or the number is above `most`. */
+static bool read_digits(struct rest *rest, uint64_t most, uint64_t *number)
+{
+    *number = 0;
+    if (!next_is_digit(rest))
+        return false;
+    for (; next_is_digit(rest); rest->next++) {
+        uint64_t digit = (uint64_t)(*rest->next - '0');
+        if (*number > (most - digit) / 10)
+            return false;
+        *number = *number * 10 + digit;
+    }
+    ELAPSE__ASSERT_THAT(*number, <=, most);
+    return true;
+}
+
+static void skip_blanks(struct rest *rest)
+{
+    while (rest->next < rest->end && *rest->next == ' ')
+        rest->next++;
+}
+
+static bool read_u64(struct rest *rest, uint64_t *number)
+{
+    skip_blanks(rest);
+    return read_digits(rest, UINT64_MAX, number);
+}
+
+static bool read_u32(struct rest *rest, uint32_t *number)
+{
+    uint64_t wide = 0;
+    skip_blanks(rest);
+    bool good = read_digits(rest, UINT32_MAX, &wide);
+    *number = (uint32_t)wide;
+    return good;
+}
+
+/* Reads a number as kick and reserve-with-timeout do: white space, a sign, digits, if they are
+ * there. Returns false if it is beyond `most`, or below -`least`. */
+static bool read_laxly(struct rest *rest, uint64_t most, uint64_t least, bool *found,
+                       bool *negative, uint64_t *number)
+{
+    while (rest->next < rest->end &&
+           (*rest->next == ' ' || (*rest->next >= '\t' && *rest->next <= '\r')))
+        rest->next++;
+    *negative = rest->next < rest->end && *rest->next == '-';
+    if (*negative || (rest->next < rest->end && *rest->next == '+'))
+        rest->next++;
+    *found = next_is_digit(rest);
+    *number = 0;
+    return !*found || read_digits(rest, *negative ? least : most, number);
+}
+
+static bool read_bound(struct rest *rest, uint64_t *bound)
+{
+    bool found = false;
+    bool negative = false;
+    if (!read_laxly(rest, UINT64_MAX, UINT64_MAX, &found, &negative, bound) || !found)
+        return false;
+    if (negative)
+        *bound = 0 - *bound;
+    return true;
+}
+
+static bool read_timeout(struct rest *rest, struct elapse__beanstalkd_command *command)
+{
+    bool found = false;
+    bool negative = false;
+    uint64_t least = (uint64_t)INT64_MAX + 1;
+    if (!read_laxly(rest, INT64_MAX, least, &found, &negative, &command->timeout_s))
+        return false;
+    command->for_ever = negative && command->timeout_s > 0;
+    if (command->for_ever)
+        command->timeout_s = 0;
+    return true;
+}
+
+static bool is_of_name(char letter)
+{
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           is_digit(letter) || (letter != '\0' && strchr("-+/;.$_()", letter) != NULL);
+}
+
+static bool read_tube(struct rest *rest, struct elapse__beanstalkd_command *command)
+{
+    const char *begin = rest->next;
+    while (rest->next < rest->end && is_of_name(*rest->next))
+        rest->next++;
+    size_t size = (size_t)(rest->next - begin);
+    if (size < 1 || size > ELAPSE__BEANSTALKD_TUBE_BYTES_MAX || *begin == '-')
+        return false;
+    command->tube = begin;
+    command->tube_size = (uint32_t)size;
+    return true;
+}
+
+/* Reads the arguments. Returns false if they are not well-formed. */
+static bool read_arguments(struct rest *rest, enum shape shape,
+                           struct elapse__beanstalkd_command *command)
+{
+    switch (shape) {
+    case SHAPE_ANYTHING:
+        return true;
+    case SHAPE_BOUND:
+        return read_bound(rest, &command->bound);
+    case SHAPE_TIMEOUT:
+        return read_timeout(rest, command);
+    case SHAPE_NOTHING:
+        break;
+    case SHAPE_FOR_EVER:
+        command->for_ever = true;
+        break;
+    case SHAPE_PUT:
+        if (!read_u32(rest, &command->priority) || !read_u32(rest, &command->delay_s) ||
+            !read_u32(rest, &command->ttr_s) || !read_u32(rest, &command->body_size))
+            return false;
+        break;
+    case SHAPE_ID:
+        if (!read_u64(rest, &command->id))
+            return false;
+        break;
+    case SHAPE_ID_PRIORITY:
+        if (!read_u64(rest, &command->id) || !read_u32(rest, &command->priority))
+            return false;
+        break;
+    case SHAPE_ID_PRIORITY_DELAY:
+        if (!read_u64(rest, &command->id) || !read_u32(rest, &command->priority) ||
+            !read_u32(rest, &command->delay_s))
+            return false;
+        break;
+    case SHAPE_TUBE:
+        if (!read_tube(rest, command))
+            return false;
+        break;
+    case SHAPE_TUBE_DELAY:
+        skip_blanks(rest);
+        if (!read_tube(rest, command) || !read_u32(rest, &command->delay_s))
+            return false;
+        break;
+    }
+    return rest->next == rest->end;
+}
+
+/* Reads a line, without its end. */
+static struct elapse__beanstalkd_command read_line(const char *line, size_t size)
+{
+    const struct elapse__beanstalkd_command bad = {.verb = ELAPSE__BEANSTALKD_BAD_FORMAT};
+    if (memchr(line, '\0', size) != NULL)
+        return bad;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i].text);
+        if (size < length || memcmp(line, words[i].text, length) != 0)
+            continue;
+        struct rest rest = {line + length, line + size};
+        struct elapse__beanstalkd_command command = {.verb = words[i].verb};
+        return read_arguments(&rest, words[i].shape, &command) ? command : bad;
+    }
+    return (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_UNKNOWN};
+}
+
+/* Returns where the first line ends, with its \r\n; 0: not within `size` bytes, of which the first
+ * `from` have been searched. */
+static size_t find_end(const unsigned char *bytes, size_t from, size_t size)
+{
+    /* The \r may be the last byte searched. */
+    for (size_t at = from > 0 ? from - 1 : 0; at + 1 < size; at++) {
+        const unsigned char *found = memchr(bytes + at, '\r', size - 1 - at);
+        if (found == NULL)
+            return 0;
+        at = (size_t)(found - bytes);
+        if (bytes[at + 1] == '\n')
+            return at + 2;
+    }
+    return 0;
+}
+
+static struct elapse__beanstalkd_parsed not_whole(size_t consumed, size_t wanted)
+{
+    return (struct elapse__beanstalkd_parsed){.consumed = consumed, .wanted = wanted};
+}
+
+static struct elapse__beanstalkd_parsed whole(struct elapse__beanstalkd_parser *parser,
+                                              size_t consumed)
+{
+    parser->searched = 0;
+    parser->skips_line = false;
+    parser->skips_body = false;
+    return (struct elapse__beanstalkd_parsed){.whole = true, .consumed = consumed};
+}
+
+static struct elapse__beanstalkd_parsed skip_line(struct elapse__beanstalkd_parser *parser,
+                                                  const unsigned char *bytes, size_t size,
+                                                  struct elapse__beanstalkd_command *command)
+{
+    size_t end = find_end(bytes, 0, size);
+    parser->skips_line = true;
+    if (end > 0) {
+        *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_BAD_FORMAT};
+        return whole(parser, end);
+    }
+    /* A \r at the end may belong to a \n that comes. */
+    bool keep = size > 0 && bytes[size - 1] == '\r';
+    return not_whole(keep ? size - 1 : size, keep ? 2 : 1);
+}
+
+static struct elapse__beanstalkd_parsed skip_body(struct elapse__beanstalkd_parser *parser,
+                                                  size_t size, size_t before,
+                                                  struct elapse__beanstalkd_command *command)
+{
+    uint64_t here = size - before;
+    if (here < parser->skip) {
+        parser->skips_body = true;
+        parser->skip -= here;
+        return not_whole(size, 1);
+    }
+    *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_TOO_BIG};
+    return whole(parser, before + (size_t)parser->skip);
+}
+
+size_t elapse__beanstalkd_bytes_max(const struct elapse__beanstalkd_parser *parser)
+{
+    return (size_t)ELAPSE__BEANSTALKD_LINE_BYTES_MAX + parser->body_bytes_max + 2;
+}
+
+struct elapse__beanstalkd_parsed
+elapse__beanstalkd_parse(struct elapse__beanstalkd_parser *parser, const unsigned char *bytes,
+                         size_t size, struct elapse__beanstalkd_command *command)
+{
+    if (parser->skips_line)
+        return skip_line(parser, bytes, size, command);
+    if (parser->skips_body)
+        return skip_body(parser, size, 0, command);
+    size_t most =
+        size < ELAPSE__BEANSTALKD_LINE_BYTES_MAX ? size : ELAPSE__BEANSTALKD_LINE_BYTES_MAX;
+    size_t line = find_end(bytes, parser->searched, most);
+    if (line == 0 && most == ELAPSE__BEANSTALKD_LINE_BYTES_MAX)
+        return skip_line(parser, bytes, size, command);
+    if (line == 0) {
+        parser->searched = most;
+        return not_whole(0, size + 1);
+    }
+    *command = read_line((const char *)bytes, line - 2);
+    if (command->verb != ELAPSE__BEANSTALKD_PUT)
+        return whole(parser, line);
+    if (command->body_size > parser->body_bytes_max) {
+        parser->skip = (uint64_t)command->body_size + 2;
+        return skip_body(parser, size, line, command);
+    }
+    /* The line is read again when the body is there: its end is found at once. */
+    size_t end = line + command->body_size + 2;
+    ELAPSE__ASSERT_THAT(end, <=, elapse__beanstalkd_bytes_max(parser));
+    parser->searched = line - 2;
+    if (size < end)
+        return not_whole(0, end);
+    if (bytes[end - 2] != '\r' || bytes[end - 1] != '\n')
+        *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_EXPECTED_CRLF};
+    else
+        command->body = bytes + line;
+    return whole(parser, end);
+}

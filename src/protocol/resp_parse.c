@@ -1,0 +1,216 @@
+/*
+ * The parser has two phases of one loop. In the first it finds the end of the command, header by
+ * header, and fills in the arguments on its way. If the command came in pieces, the bytes may have
+ * moved since the first arguments were found, and all are found again once it is whole.
+ */
+#include "resp_parse.h"
+
+#include "../base/assert.h"
+
+enum {
+    /* "*1048576\r\n", "$536870912\r\n" and shorter ones: digits alone. */
+    DIGITS_MAX = 9,
+};
+
+enum header {
+    HEADER_WHOLE,
+    HEADER_PART,
+    HEADER_WRONG,
+};
+
+size_t elapse__resp_bytes_max(const struct elapse__resp_parser *parser)
+{
+    return (size_t)parser->argument_bytes_max + ELAPSE__RESP_OTHER_BYTES_MAX;
+}
+
+/* Reads a number and the end of its line, from `*at` on, behind the mark. Moves `*at` only if the
+ * header is whole. A number that begins with 0 has no other digit. */
+static enum header read_number(const unsigned char *bytes, size_t size, size_t *at, uint32_t *value)
+{
+    size_t place = *at;
+    uint32_t number = 0;
+
+    while (place < size && bytes[place] >= '0' && bytes[place] <= '9') {
+        if (place - *at == DIGITS_MAX || (place > *at && number == 0))
+            return HEADER_WRONG;
+        number = number * 10 + (uint32_t)(bytes[place++] - '0');
+    }
+    if (place == size)
+        return HEADER_PART;
+    if (place == *at || bytes[place] != '\r')
+        return HEADER_WRONG;
+    if (place + 1 == size)
+        return HEADER_PART;
+    if (bytes[place + 1] != '\n')
+        return HEADER_WRONG;
+    *value = number;
+    *at = place + 2;
+    return HEADER_WHOLE;
+}
+
+/* Reads the header of the command. */
+static enum header read_count(struct elapse__resp_parser *parser, const unsigned char *bytes,
+                              size_t size)
+{
+    size_t at = 1;
+    uint32_t count = 0;
+
+    ELAPSE__ASSERT(parser->at == 0);
+    if (size == 0)
+        return HEADER_PART;
+    if (bytes[0] != '*')
+        return HEADER_WRONG;
+    enum header header = read_number(bytes, size, &at, &count);
+    if (header != HEADER_WHOLE)
+        return header;
+    if (count == 0 || count > ELAPSE__RESP_REFUSED_ARGUMENTS_MAX)
+        return HEADER_WRONG;
+    if (count > ELAPSE__RESP_ARGUMENTS_MAX)
+        parser->refused = ELAPSE__RESP_TOO_MANY;
+    parser->count = count;
+    parser->at = at;
+    return HEADER_WHOLE;
+}
+
+/* Reads the header of the next argument. */
+static enum header read_size(struct elapse__resp_parser *parser, const unsigned char *bytes,
+                             size_t size)
+{
+    size_t at = parser->at;
+    uint32_t bulk = 0;
+
+    if (at == size)
+        return HEADER_PART;
+    if (bytes[at++] != '$')
+        return HEADER_WRONG;
+    enum header header = read_number(bytes, size, &at, &bulk);
+    if (header != HEADER_WHOLE)
+        return header;
+    if (bulk > ELAPSE__RESP_REFUSED_BYTES_MAX)
+        return HEADER_WRONG;
+    if (parser->refused == ELAPSE__RESP_MORE &&
+        (bulk > parser->argument_bytes_max || at + bulk + 2 > elapse__resp_bytes_max(parser)))
+        parser->refused = ELAPSE__RESP_TOO_LONG;
+    parser->bulk = bulk;
+    parser->in_bulk = true;
+    parser->at = at;
+    return HEADER_WHOLE;
+}
+
+/* Steps over the bytes of an argument, as far as they are there, if the command is refused. Its
+ * last two are left: they have to be the end of a line. */
+static void skip(struct elapse__resp_parser *parser, size_t size)
+{
+    size_t there = size - parser->at;
+    uint32_t some = there < parser->bulk ? (uint32_t)there : parser->bulk;
+
+    parser->at += some;
+    parser->bulk -= some;
+}
+
+/* Returns whether the argument has come, and then stores it. Sets `*wrong` if it does not end as it
+ * has to. */
+static bool read_bulk(struct elapse__resp_parser *parser, const unsigned char *bytes, size_t size,
+                      struct elapse__resp_argument *arguments, bool *wrong)
+{
+    if (parser->refused != ELAPSE__RESP_MORE)
+        skip(parser, size);
+    if (size - parser->at < (size_t)parser->bulk + 2)
+        return false;
+    const unsigned char *end = bytes + parser->at + parser->bulk;
+    if (end[0] != '\r' || end[1] != '\n') {
+        *wrong = true;
+        return false;
+    }
+    if (parser->refused == ELAPSE__RESP_MORE)
+        arguments[parser->whole] =
+            (struct elapse__resp_argument){.bytes = bytes + parser->at, .size = parser->bulk};
+    parser->at += (size_t)parser->bulk + 2;
+    parser->whole++;
+    parser->in_bulk = false;
+    return true;
+}
+
+static void begin_anew(struct elapse__resp_parser *parser)
+{
+    *parser = (struct elapse__resp_parser){.argument_bytes_max = parser->argument_bytes_max};
+}
+
+static struct elapse__resp_parsed broken(const char *error)
+{
+    return (struct elapse__resp_parsed){.outcome = ELAPSE__RESP_BROKEN, .error = error};
+}
+
+/* The bytes end before the command does. */
+static struct elapse__resp_parsed more(struct elapse__resp_parser *parser, size_t size)
+{
+    struct elapse__resp_parsed parsed = {.outcome = ELAPSE__RESP_MORE};
+
+    parsed.wanted = parser->in_bulk ? parser->at + parser->bulk + 2 : size + 1;
+    if (parser->refused != ELAPSE__RESP_MORE) {
+        parsed.consumed = parser->at;
+        if (!parser->in_bulk)
+            parsed.wanted -= parser->at;
+        else
+            parsed.wanted = parser->bulk > 0 ? 1 : 2;
+        parser->at = 0;
+    }
+    ELAPSE__ASSERT_THAT(parsed.wanted, >, size - parsed.consumed);
+    ELAPSE__ASSERT_THAT(parsed.wanted, <=, elapse__resp_bytes_max(parser));
+    return parsed;
+}
+
+/* The line where a command should begin is empty, as far as it is there. */
+static struct elapse__resp_parsed read_empty_line(struct elapse__resp_parser *parser,
+                                                  const unsigned char *bytes, size_t size)
+{
+    ELAPSE__ASSERT(bytes[0] == '\r');
+    if (size == 1)
+        return more(parser, size);
+    if (bytes[1] != '\n')
+        return broken("expected '*'");
+    return (struct elapse__resp_parsed){.outcome = ELAPSE__RESP_EMPTY, .consumed = 2};
+}
+
+struct elapse__resp_parsed elapse__resp_parse(struct elapse__resp_parser *parser,
+                                              const unsigned char *bytes, size_t size,
+                                              struct elapse__resp_argument *arguments)
+{
+    bool in_pieces = parser->count != 0;
+    bool wrong = false;
+
+    ELAPSE__ASSERT_THAT(parser->argument_bytes_max, <=, ELAPSE__RESP_REFUSED_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(parser->at, <=, size);
+    if (parser->count == 0 && size > 0 && bytes[0] == '\r')
+        return read_empty_line(parser, bytes, size);
+    if (parser->count == 0) {
+        enum header header = read_count(parser, bytes, size);
+        if (header == HEADER_WRONG)
+            return broken(bytes[0] == '*' ? "invalid multibulk length" : "expected '*'");
+        if (header == HEADER_PART)
+            return more(parser, size);
+    }
+    while (parser->whole < parser->count) {
+        if (!parser->in_bulk) {
+            enum header header = read_size(parser, bytes, size);
+            if (header == HEADER_WRONG)
+                return broken(bytes[parser->at] == '$' ? "invalid bulk length" : "expected '$'");
+            if (header == HEADER_PART)
+                return more(parser, size);
+        }
+        if (!read_bulk(parser, bytes, size, arguments, &wrong))
+            return wrong ? broken("an argument does not end where its length says")
+                         : more(parser, size);
+    }
+
+    struct elapse__resp_parsed parsed = {
+        .outcome = parser->refused == ELAPSE__RESP_MORE ? ELAPSE__RESP_COMMAND : parser->refused,
+        .count = parser->count,
+        .consumed = parser->at,
+    };
+    begin_anew(parser);
+    if (in_pieces && parsed.outcome == ELAPSE__RESP_COMMAND)
+        parsed = elapse__resp_parse(parser, bytes, parsed.consumed, arguments);
+    ELAPSE__ASSERT(parsed.outcome != ELAPSE__RESP_MORE);
+    return parsed;
+}

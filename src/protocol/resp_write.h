@@ -1,0 +1,59 @@
+/*
+ * Writes replies in RESP2 and RESP3, the protocol of Redis.
+ *
+ * A writer appends to memory of the caller. A reply that has no room there is cut off, and
+ * `too_small` says so; the caller never sends such a reply. A reply of which the caller knows the
+ * greatest size needs no check.
+ */
+#ifndef ELAPSE__RESP_WRITE_H
+#define ELAPSE__RESP_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    /* Room for an integer, and for everything of a string, an array or a map that is not its
+     * content. */
+    ELAPSE__RESP_FRAME_MAX = 24,
+};
+
+struct elapse__resp_writer {
+    unsigned char *bytes;
+    size_t size;     /* bytes written */
+    size_t capacity; /* of `bytes` */
+    bool resp3;      /* the client has said HELLO 3 */
+    bool too_small;
+};
+
+/* A word of the protocol: no control character, and short. */
+void elapse__resp_write_word(struct elapse__resp_writer *writer, const char *word);
+
+/* An error: its code, a blank, and its text. Characters that are not printable are written as '?',
+ * so that words of a client may be repeated in it. */
+void elapse__resp_write_error(struct elapse__resp_writer *writer, const char *text);
+
+void elapse__resp_write_integer(struct elapse__resp_writer *writer, int64_t value);
+
+/* Any bytes. */
+void elapse__resp_write_bytes(struct elapse__resp_writer *writer, const void *bytes, size_t size);
+void elapse__resp_write_text(struct elapse__resp_writer *writer, const char *text);
+
+/* Any bytes in two steps, for bytes that come from elsewhere: `begin` writes what stands before
+ * them, and `end` what stands behind them. */
+void elapse__resp_write_bytes_begin(struct elapse__resp_writer *writer, size_t size);
+void elapse__resp_write_bytes_end(struct elapse__resp_writer *writer);
+
+/* RESP2 has the string of no bytes at all, RESP3 the null. */
+void elapse__resp_write_null(struct elapse__resp_writer *writer);
+
+/* RESP2 has 1 and 0. */
+void elapse__resp_write_boolean(struct elapse__resp_writer *writer, bool value);
+
+/* `count` values follow. */
+void elapse__resp_write_array(struct elapse__resp_writer *writer, size_t count);
+
+/* `pairs` names and values follow, in turn. RESP2 has an array of both. */
+void elapse__resp_write_map(struct elapse__resp_writer *writer, size_t pairs);
+
+#endif
