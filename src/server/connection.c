@@ -1,0 +1,320 @@
+/*
+ * Connections: from the first byte to the last lease that is undone.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inner.h"
+
+/* ---- life ---- */
+
+static size_t session_bytes(const struct elapse__server *server)
+{
+    const struct elapse__protocol *protocols[] = {server->options.beanstalkd, server->options.resp};
+    size_t most = 0;
+
+    for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
+        if (protocols[i] != NULL && protocols[i]->session_bytes > most)
+            most = protocols[i]->session_bytes;
+    return most;
+}
+
+static void arm_idle(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    if (server->options.idle_ms > 0)
+        elapse_wheel_start(&server->wheel, &connection->idle.timer,
+                           connection->heard_ms + server->options.idle_ms);
+}
+
+struct elapse__connection *elapse__connection_new(struct elapse__server *server,
+                                                  struct elapse__queue_now now,
+                                                  const struct elapse__connection_facts *facts)
+{
+    struct elapse__server_statistics *figures = &server->figures;
+    struct elapse__connection *connection = NULL;
+
+    if (figures->connections < server->options.connections_max && !server->stopped)
+        connection = calloc(1, sizeof *connection + session_bytes(server));
+    if (connection == NULL) {
+        figures->refused++;
+        return NULL;
+    }
+    elapse__server_enter(server, now);
+    connection->server = server;
+    connection->facts = *facts;
+    connection->writing = &connection->held;
+    connection->heard_ms = server->now.boot_ms;
+    connection->had_room = true;
+    connection->idle.idle = connection;
+    connection->number = ++figures->total_connections;
+    figures->connections++;
+    elapse__queue_connection_init(&connection->leases);
+    elapse__ring_append(&server->open, &connection->link);
+    arm_idle(connection);
+    elapse__server_leave(server);
+    return connection;
+}
+
+static void leave_rings(struct elapse__connection *connection)
+{
+    elapse__unlink(&connection->attention);
+    elapse__unlink(&connection->work);
+    elapse__unlink(&connection->gated);
+    (void)elapse_wheel_stop(&connection->server->wheel, &connection->idle.timer);
+}
+
+/* Releases the memory of a connection that has nothing to undo, or whose process ends. */
+void elapse__connection_free(struct elapse__connection *connection)
+{
+    leave_rings(connection);
+    elapse__unlink(&connection->link);
+    elapse__buffer_free(&connection->input);
+    elapse__buffer_free(&connection->held);
+    elapse__buffer_free(&connection->out);
+    free(connection->marks.items);
+    free(connection->leavings.items);
+    free(connection);
+}
+
+void elapse__connection_fail(struct elapse__connection *connection)
+{
+    connection->dead = true;
+    elapse__link_once(&connection->server->work, &connection->work);
+}
+
+void *elapse__connection_shell(const struct elapse__connection *connection)
+{
+    return connection->facts.shell;
+}
+
+/* ---- what the shell sees ---- */
+
+bool elapse__connection_is_choked(const struct elapse__connection *connection)
+{
+    return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +
+               connection->marks.count * sizeof(struct elapse__mark) + connection->reply_bytes >=
+           connection->server->options.output_bytes_max;
+}
+
+size_t elapse__connection_room(const struct elapse__connection *connection)
+{
+    size_t most = connection->server->options.input_bytes_max;
+    size_t there = elapse__buffer_size(&connection->input);
+
+    if (connection->ending || connection->dead || connection->input_ended ||
+        connection->server->stopped)
+        return 0;
+    most = connection->need > most ? connection->need : most;
+    return there < most ? most - there : 0;
+}
+
+size_t elapse__connection_output(const struct elapse__connection *connection, const uint8_t **bytes)
+{
+    *bytes = elapse__buffer_first(&connection->out);
+    return elapse__buffer_size(&connection->out);
+}
+
+bool elapse__connection_wants_end(const struct elapse__connection *connection)
+{
+    return connection->dead || (connection->ending && connection->marks.count == 0 &&
+                                elapse__buffer_size(&connection->out) == 0);
+}
+
+/* ---- work ---- */
+
+bool elapse__connection_can_run(const struct elapse__connection *connection)
+{
+    size_t size = elapse__buffer_size(&connection->input);
+    return size > 0 && size >= connection->need && elapse__connection_may_run(connection);
+}
+
+void elapse__connection_arrange(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    bool has_room;
+
+    if (connection->closed)
+        return;
+    /* After a half close, what cannot run by now never will. */
+    if (connection->input_ended && !elapse__linked(&connection->work) &&
+        !elapse__connection_is_choked(connection) && !server->stopped)
+        connection->ending = true;
+    if (elapse__marks_wait_for_journal(connection))
+        elapse__link_once(&server->gated, &connection->gated);
+    else
+        elapse__unlink(&connection->gated);
+    has_room = elapse__connection_room(connection) > 0;
+    if (elapse__buffer_size(&connection->out) > 0 || elapse__connection_wants_end(connection) ||
+        has_room != connection->had_room)
+        elapse__link_once(&server->attention, &connection->attention);
+    connection->had_room = has_room;
+}
+
+/* What waits in the buffer may run, and it is not looked at again by itself. */
+static void run_buffered(struct elapse__connection *connection)
+{
+    if (elapse__connection_can_run(connection)) {
+        size_t done = elapse__connection_run(connection, elapse__buffer_first(&connection->input),
+                                             elapse__buffer_size(&connection->input));
+        elapse__buffer_take(&connection->input, done);
+    }
+    if (connection->ending || connection->dead)
+        elapse__buffer_free(&connection->input);
+}
+
+/* The budget ended before the first reply could leave, though it may. */
+static bool may_release(const struct elapse__connection *connection)
+{
+    if (connection->marks.count == 0 || connection->dead)
+        return false;
+    const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+    return mark->reply != NULL && mark->reply->state != ELAPSE__REPLY_WAITING &&
+           mark->reply->unread == 0 && mark->reply->gate <= connection->server->durable &&
+           elapse__buffer_size(&connection->out) < connection->server->options.output_bytes_max;
+}
+
+void elapse__connection_work(struct elapse__connection *connection)
+{
+    if (connection->closed)
+        return;
+    elapse__marks_release(connection);
+    run_buffered(connection);
+    elapse__marks_release(connection);
+    /* A choked connection that is no longer choked runs on. */
+    if (may_release(connection) || elapse__connection_can_run(connection))
+        elapse__link_once(&connection->server->work, &connection->work);
+    elapse__connection_arrange(connection);
+}
+
+void elapse__connection_received(struct elapse__connection *connection,
+                                 struct elapse__queue_now now, const void *bytes, size_t size)
+{
+    struct elapse__server *server = connection->server;
+    const uint8_t *from = bytes;
+    size_t done = 0;
+
+    ELAPSE__ASSERT(!connection->closed);
+    if (size == 0 || connection->ending || connection->dead)
+        return;
+    elapse__server_enter(server, now);
+    connection->heard_ms = server->now.boot_ms;
+    /* The usual case: nothing waits, and all commands are whole. */
+    if (elapse__buffer_size(&connection->input) == 0 && size >= connection->need)
+        done = elapse__connection_run(connection, from, size);
+    if (!connection->ending && !connection->dead && done < size &&
+        !elapse__buffer_append(&connection->input, from + done, size - done))
+        elapse__connection_fail(connection);
+    elapse__connection_work(connection);
+    elapse__server_leave(server);
+}
+
+void elapse__connection_received_all(struct elapse__connection *connection,
+                                     struct elapse__queue_now now)
+{
+    struct elapse__server *server = connection->server;
+
+    ELAPSE__ASSERT(!connection->closed);
+    elapse__server_enter(server, now);
+    connection->input_ended = true;
+    if (connection->waiting > 0)
+        connection->dead = true;
+    elapse__connection_work(connection);
+    elapse__server_leave(server);
+}
+
+void elapse__connection_sent(struct elapse__connection *connection, struct elapse__queue_now now,
+                             size_t size)
+{
+    struct elapse__server *server = connection->server;
+
+    ELAPSE__ASSERT(!connection->closed);
+    elapse__server_enter(server, now);
+    connection->heard_ms = server->now.boot_ms;
+    elapse__buffer_take(&connection->out, size);
+    connection->sent += size;
+    elapse__leavings_sent(connection);
+    elapse__connection_work(connection);
+    elapse__server_leave(server);
+}
+
+/* ---- the end ---- */
+
+void elapse__connection_closed(struct elapse__connection *connection, struct elapse__queue_now now)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__server_statistics *figures = &server->figures;
+
+    ELAPSE__ASSERT(!connection->closed);
+    elapse__server_enter(server, now);
+    connection->closed = true;
+    figures->connections--;
+    figures->producers -= connection->is_producer;
+    figures->workers -= connection->is_worker;
+    if (connection->has_begun && connection->protocol->end != NULL)
+        connection->protocol->end(connection);
+    leave_rings(connection);
+    elapse__unlink(&connection->link);
+    elapse__ring_append(&server->closing, &connection->link);
+    elapse__buffer_free(&connection->input);
+    elapse__buffer_free(&connection->held);
+    elapse__buffer_free(&connection->out);
+    (void)elapse__connection_bury(connection);
+    elapse__server_leave(server);
+}
+
+/* Undoes the hand-outs that were on their way. Returns true when none is left. */
+static bool undo_leavings(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__leavings *leavings = &connection->leavings;
+
+    for (; leavings->count > 0; leavings->count--) {
+        if (server->budget == 0 || elapse__server_journal_is_full(server))
+            return false;
+        struct elapse__queue_answer answer = elapse__queue_lease_withdraw(
+            server->joint->jobs, server->now, leavings->items[leavings->first].holder);
+        if (answer.result == ELAPSE__QUEUE_OK)
+            server->figures.undone++;
+        leavings->first = (leavings->first + 1) & (leavings->room - 1);
+        (void)elapse__server_spend(server, 1);
+    }
+    return true;
+}
+
+/* Undoes the replies that have no bytes yet. Returns true when none is left. */
+static bool undo_replies(struct elapse__connection *connection)
+{
+    struct elapse__marks *marks = &connection->marks;
+
+    for (; marks->count > 0; marks->count--) {
+        const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+        if (mark->reply != NULL && !elapse__reply_undo(mark->reply))
+            return false;
+        marks->first = (marks->first + 1) & (marks->room - 1);
+    }
+    return true;
+}
+
+static bool end_leases(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+
+    while (!elapse__ring_empty(&connection->leases.leases)) {
+        if (server->budget == 0 || elapse__server_journal_is_full(server))
+            return false;
+        (void)elapse__queue_connection_close(server->joint->jobs, server->now, &connection->leases,
+                                             1);
+        (void)elapse__server_spend(server, 1);
+    }
+    return true;
+}
+
+bool elapse__connection_bury(struct elapse__connection *connection)
+{
+    ELAPSE__ASSERT(connection->closed);
+    if (!undo_leavings(connection) || !undo_replies(connection) || !end_leases(connection))
+        return false;
+    elapse__connection_free(connection);
+    return true;
+}

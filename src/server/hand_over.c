@@ -1,0 +1,327 @@
+/*
+ * Replies that have a job: reading its body, beginning its lease, and formatting.
+ *
+ *      TAKEN --durable--> BEGUN --in memory, or in the page cache--> READ --> formatted
+ *                          |                                          ^
+ *                          +------> WITH_SHELL: read from the disk ---+
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inner.h"
+
+/* ---- reading ---- */
+
+enum { BATCH_HANDS = 64 }; /* bodies that are read together */
+
+/* Hands of one reply, in their order. Jobs that were put together lie together in their segment,
+ * and are read by one call of the system. */
+struct batch {
+    uint32_t count;
+    struct elapse__hand *hands[BATCH_HANDS];
+    struct elapse__journal_reading readings[BATCH_HANDS];
+};
+
+static void give_to_shell(struct elapse__server_reply *reply, struct elapse__hand *hand)
+{
+    hand->reading.reading.error = EAGAIN;
+    hand->state = ELAPSE__HAND_WITH_SHELL;
+    hand->reading.reply = reply;
+    reply->unread++;
+    elapse__ring_append(&reply->connection->server->readings, &hand->reading.link);
+}
+
+/* Reads what needs no waiting for the disk; the rest goes to the shell. */
+static void read_batch(struct elapse__server_reply *reply, struct batch *batch)
+{
+    const struct elapse__journal *journal = reply->connection->server->joint->journal;
+
+    elapse__journal_read_perform(journal, false, batch->readings, batch->count);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct elapse__hand *hand = batch->hands[i];
+        hand->reading.reading = batch->readings[i];
+        if (batch->readings[i].error == EAGAIN)
+            give_to_shell(reply, hand);
+    }
+    batch->count = 0;
+}
+
+static void add_to_batch(struct elapse__server_reply *reply, struct elapse__hand *hand,
+                         struct batch *batch)
+{
+    hand->state = ELAPSE__HAND_READ;
+    if (hand->reading.reading.file == ELAPSE__NO_FILE)
+        return;
+    if (hand->job.handed.body_size > ELAPSE__INLINE_READ_BYTES) {
+        give_to_shell(reply, hand);
+        return;
+    }
+    batch->hands[batch->count] = hand;
+    batch->readings[batch->count++] = hand->reading.reading;
+    if (batch->count == BATCH_HANDS)
+        read_batch(reply, batch);
+}
+
+/* Begins the readings of a reply, as far as the budget goes: all have begun in the state READING.
+ */
+static void begin_readings(struct elapse__server_reply *reply)
+{
+    struct elapse__server *server = reply->connection->server;
+    struct elapse__joint *joint = server->joint;
+    struct batch batch;
+    uint32_t i;
+
+    batch.count = 0;
+    for (i = 0; i < reply->hand_count; i++) {
+        struct elapse__hand *hand = &reply->hands[i];
+        if (hand->state != ELAPSE__HAND_TAKEN && hand->state != ELAPSE__HAND_BEGUN)
+            continue;
+        if (server->budget == 0)
+            break;
+        (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+        if (hand->state == ELAPSE__HAND_TAKEN)
+            hand->state =
+                elapse__joint_hand_over_begin(joint, &hand->job.handed, &hand->reading.reading) == 0
+                    ? ELAPSE__HAND_BEGUN
+                    : ELAPSE__HAND_GONE;
+        if (hand->state == ELAPSE__HAND_BEGUN)
+            add_to_batch(reply, hand, &batch);
+    }
+    if (batch.count > 0)
+        read_batch(reply, &batch);
+    if (i == reply->hand_count)
+        reply->state = ELAPSE__REPLY_READING;
+}
+
+struct elapse__server_reading *elapse__server_reading(struct elapse__server *server)
+{
+    if (elapse__ring_empty(&server->readings))
+        return NULL;
+    struct elapse__link *link = server->readings.next;
+    elapse__unlink(link);
+    return (struct elapse__server_reading *)(void *)link;
+}
+
+void elapse__server_reading_done(struct elapse__server *server, struct elapse__queue_now now,
+                                 struct elapse__server_reading *reading)
+{
+    struct elapse__server_reply *reply = reading->reply;
+    struct elapse__hand *hand = (struct elapse__hand *)(void *)reading;
+    struct elapse__connection *connection = reply->connection;
+
+    ELAPSE__ASSERT_THAT(hand->state, ==, ELAPSE__HAND_WITH_SHELL);
+    ELAPSE__ASSERT_THAT(reply->unread, >, 0);
+    elapse__server_enter(server, now);
+    hand->state = ELAPSE__HAND_READ;
+    reply->unread--;
+    /* That of a closed connection is looked at by a turn. */
+    if (reply->unread == 0 && !connection->closed)
+        elapse__connection_work(connection);
+    elapse__server_leave(server);
+}
+
+/* ---- formatting ---- */
+
+static const struct elapse__protocol *begin_formatting(struct elapse__connection *connection)
+{
+    connection->writing = &connection->out;
+    return connection->protocol;
+}
+
+static void end_formatting(struct elapse__server_reply *reply)
+{
+    reply->connection->writing = &reply->connection->held;
+    elapse__reply_give(reply);
+}
+
+static void format_nothing(struct elapse__server_reply *reply)
+{
+    struct elapse__connection *connection = reply->connection;
+
+    begin_formatting(connection)->nothing(connection, reply->context, reply->why);
+    end_formatting(reply);
+}
+
+static void free_texts(struct elapse__hand *hand)
+{
+    free(hand->job.texts.memory);
+    hand->job.texts.memory = NULL;
+}
+
+/* ---- looks ---- */
+
+static bool finish_look(struct elapse__server_reply *reply)
+{
+    struct elapse__connection *connection = reply->connection;
+    struct elapse__hand *hand = &reply->hands[0];
+    int error =
+        elapse__joint_texts(connection->server->joint, &hand->reading.reading, &hand->job.texts);
+
+    if (error != 0) {
+        reply->why = error == ENOMEM                       ? ELAPSE__NOTHING_NO_MEMORY
+                     : error == EBADMSG || error == ENOENT ? ELAPSE__NOTHING_GONE
+                                                           : ELAPSE__NOTHING_ERROR;
+        format_nothing(reply);
+        return true;
+    }
+    reply->view.tube = hand->job.texts.tube;
+    begin_formatting(connection)
+        ->looked(connection, reply->context, &reply->view, &hand->job.texts);
+    free_texts(hand);
+    end_formatting(reply);
+    return true;
+}
+
+/* ---- hand-outs ---- */
+
+/* Begins the leases of all hands that were read. Hands that are gone leave the list. Returns an
+ * error of the last one that failed, or 0. */
+static int begin_leases(struct elapse__server_reply *reply)
+{
+    struct elapse__joint *joint = reply->connection->server->joint;
+    uint32_t kept = 0;
+    int failed = 0;
+
+    for (uint32_t i = 0; i < reply->hand_count; i++) {
+        struct elapse__hand *hand = &reply->hands[i];
+        int error = ENOENT;
+        if (hand->state == ELAPSE__HAND_READ)
+            error = elapse__joint_hand_over_end(joint, &hand->job.handed, &hand->reading.reading,
+                                                &hand->job.texts);
+        if (error == 0)
+            reply->hands[kept++] = *hand;
+        else if (error != ENOENT)
+            failed = error;
+    }
+    reply->hand_count = kept;
+    return failed;
+}
+
+/* Formats a reply with at least one job. */
+static void format_jobs(struct elapse__server_reply *reply)
+{
+    struct elapse__connection *connection = reply->connection;
+    const struct elapse__protocol *protocol = begin_formatting(connection);
+    struct elapse__server_job one;
+    struct elapse__server_job *jobs = &one;
+
+    if (reply->hand_count > 1)
+        jobs = malloc(reply->hand_count * sizeof *jobs);
+    for (uint32_t i = 0; i < reply->hand_count && jobs != NULL; i++) {
+        jobs[i] = reply->hands[i].job;
+        jobs[i].handed.tube = jobs[i].texts.tube;
+    }
+    if (jobs != NULL)
+        protocol->handed_out(connection, reply->context, jobs, reply->hand_count);
+    else
+        elapse__connection_fail(connection);
+    for (uint32_t i = 0; i < reply->hand_count; i++) {
+        if (!protocol->leases_end_with_connection &&
+            !elapse__leavings_add(connection, &reply->hands[i].job.handed))
+            elapse__connection_fail(connection);
+        free_texts(&reply->hands[i]);
+    }
+    if (jobs != &one)
+        free(jobs);
+    end_formatting(reply);
+    elapse__reply_look_at_deadlines(connection);
+}
+
+/* All hands were read. Returns true if the reply was formatted. */
+static bool finish_hand_out(struct elapse__server_reply *reply)
+{
+    int failed = begin_leases(reply);
+
+    if (reply->hand_count > 0) {
+        format_jobs(reply);
+        return true;
+    }
+    if (failed != 0 || reply->kind == ELAPSE__REPLY_RESERVE_ID)
+        elapse__reply_set_nothing(reply, failed == 0        ? ELAPSE__NOTHING_GONE
+                                         : failed == ENOMEM ? ELAPSE__NOTHING_NO_MEMORY
+                                                            : ELAPSE__NOTHING_ERROR);
+    else
+        elapse__reply_try_again(reply);
+    return false;
+}
+
+bool elapse__reply_advance(struct elapse__server_reply *reply)
+{
+    struct elapse__server *server = reply->connection->server;
+
+    for (;;) {
+        switch (reply->state) {
+        case ELAPSE__REPLY_WAITING:
+            return false;
+        case ELAPSE__REPLY_NOTHING:
+            if (reply->gate > server->durable)
+                return false;
+            format_nothing(reply);
+            return true;
+        case ELAPSE__REPLY_READY:
+            if (reply->gate > server->durable)
+                return false;
+            begin_readings(reply);
+            break;
+        case ELAPSE__REPLY_READING:
+            if (reply->unread > 0)
+                return false;
+            if (reply->kind == ELAPSE__REPLY_LOOK)
+                return finish_look(reply);
+            if (finish_hand_out(reply))
+                return true;
+            break;
+        }
+        if (server->budget == 0)
+            return false;
+    }
+}
+
+/* ---- the end of a connection ---- */
+
+/* Ends a reading that has begun. */
+static void end_reading(struct elapse__joint *joint, struct elapse__hand *hand)
+{
+    if (hand->state != ELAPSE__HAND_BEGUN && hand->state != ELAPSE__HAND_READ)
+        return;
+    /* It has begun, and nobody has performed it. */
+    if (hand->state == ELAPSE__HAND_BEGUN && hand->reading.reading.error == 0 &&
+        hand->reading.reading.bytes == NULL)
+        hand->reading.reading.error = EAGAIN;
+    if (elapse__joint_texts(joint, &hand->reading.reading, &hand->job.texts) == 0)
+        free_texts(hand);
+    hand->state = ELAPSE__HAND_TAKEN;
+}
+
+bool elapse__reply_undo(struct elapse__server_reply *reply)
+{
+    struct elapse__connection *connection = reply->connection;
+    struct elapse__server *server = connection->server;
+
+    if (reply->unread > 0)
+        return false;
+    elapse__reply_stop_waiting(reply);
+    for (; reply->hand_count > 0; reply->hand_count--) {
+        struct elapse__hand *hand = &reply->hands[reply->hand_count - 1];
+        end_reading(server->joint, hand);
+        if (reply->kind == ELAPSE__REPLY_LOOK || hand->state == ELAPSE__HAND_GONE)
+            continue;
+        if (server->budget == 0 || elapse__server_journal_is_full(server))
+            return false;
+        elapse__joint_take_back(server->joint, &hand->job.handed);
+        server->figures.undone++;
+        (void)elapse__server_spend(server, 1);
+    }
+    elapse__reply_give(reply);
+    return true;
+}
+
+void elapse__reply_drop(struct elapse__server_reply *reply)
+{
+    ELAPSE__ASSERT_THAT(reply->unread, ==, 0);
+    elapse__reply_stop_waiting(reply);
+    for (uint32_t i = 0; i < reply->hand_count; i++)
+        end_reading(reply->connection->server->joint, &reply->hands[i]);
+    reply->hand_count = 0;
+    elapse__reply_give(reply);
+}

@@ -1,0 +1,402 @@
+/*
+ * Replies that stand for bytes which do not exist yet: reserves and looks, until they have a job.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "inner.h"
+
+/* ---- memory ---- */
+
+/* A reply without bytes counts as output by the memory that it has: a client that does not read
+ * could have any number of them otherwise. */
+static size_t memory_of(const struct elapse__server_reply *reply)
+{
+    size_t bytes = sizeof *reply;
+
+    if (reply->waiters != reply->own_waiters)
+        bytes += reply->waiter_count * sizeof *reply->waiters;
+    if (reply->hands != &reply->own_hand)
+        bytes += reply->hand_room * sizeof *reply->hands;
+    return bytes;
+}
+
+struct elapse__server_reply *elapse__reply_take(struct elapse__connection *connection,
+                                                enum elapse__reply_kind kind, uint64_t context)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__server_reply *reply = server->free_replies;
+
+    if (reply != NULL) {
+        server->free_replies = reply->next_free;
+        server->free_reply_count--;
+    } else {
+        reply = malloc(sizeof *reply);
+    }
+    if (reply == NULL)
+        return NULL;
+    *reply = (struct elapse__server_reply){
+        .connection = connection,
+        .kind = kind,
+        .context = context,
+        .hand_room = 1,
+    };
+    reply->waiters = reply->own_waiters;
+    reply->hands = &reply->own_hand;
+    connection->reply_bytes += memory_of(reply);
+    return reply;
+}
+
+void elapse__reply_give(struct elapse__server_reply *reply)
+{
+    struct elapse__server *server = reply->connection->server;
+
+    ELAPSE__ASSERT(!elapse_timer_pending(&reply->alarm.timer));
+    ELAPSE__ASSERT_THAT(reply->unread, ==, 0);
+    for (uint32_t i = 0; i < reply->waiter_count; i++)
+        elapse__server_tube_give(server, reply->waiters[i].tube);
+    ELAPSE__ASSERT_THAT(memory_of(reply), <=, reply->connection->reply_bytes);
+    reply->connection->reply_bytes -= memory_of(reply);
+    if (reply->waiters != reply->own_waiters)
+        free(reply->waiters);
+    if (reply->hands != &reply->own_hand)
+        free(reply->hands);
+    if (server->free_reply_count == ELAPSE__FREE_REPLIES) {
+        free(reply);
+        return;
+    }
+    reply->next_free = server->free_replies;
+    server->free_replies = reply;
+    server->free_reply_count++;
+}
+
+static bool make_waiters(struct elapse__server_reply *reply,
+                         const struct elapse__session_reserve *request)
+{
+    if (request->tube_count > ELAPSE__OWN_WAITERS) {
+        struct elapse__waiter *waiters = calloc(request->tube_count, sizeof *waiters);
+        if (waiters == NULL)
+            return false;
+        reply->waiters = waiters;
+        reply->connection->reply_bytes += request->tube_count * sizeof *waiters;
+    }
+    for (uint32_t i = 0; i < request->tube_count; i++) {
+        struct elapse__server_tube *tube = request->tubes[i];
+        tube->references++;
+        reply->waiters[i] = (struct elapse__waiter){.tube = tube, .reply = reply};
+    }
+    reply->waiter_count = request->tube_count;
+    return true;
+}
+
+/* Makes room for one hand more. */
+static bool grow_hands(struct elapse__server_reply *reply)
+{
+    if (reply->hand_count < reply->hand_room)
+        return true;
+    uint32_t room = reply->hand_room * 2;
+    struct elapse__hand *hands = malloc(room * sizeof *hands);
+    if (hands == NULL)
+        return false;
+    for (uint32_t i = 0; i < reply->hand_count; i++)
+        hands[i] = reply->hands[i];
+    reply->connection->reply_bytes += room * sizeof *hands;
+    if (reply->hands != &reply->own_hand) {
+        reply->connection->reply_bytes -= reply->hand_room * sizeof *hands;
+        free(reply->hands);
+    }
+    reply->hands = hands;
+    reply->hand_room = room;
+    return true;
+}
+
+/* ---- taking jobs ---- */
+
+static void count_worker(struct elapse__connection *connection)
+{
+    if (connection->is_worker)
+        return;
+    connection->is_worker = true;
+    connection->server->figures.workers++;
+}
+
+static void add_hand(struct elapse__server_reply *reply, const struct elapse__queue_handed *handed)
+{
+    ELAPSE__ASSERT_THAT(reply->hand_count, <, reply->hand_room);
+    struct elapse__hand *hand = &reply->hands[reply->hand_count++];
+    *hand = (struct elapse__hand){.job.handed = *handed, .state = ELAPSE__HAND_TAKEN};
+    hand->job.handed.tube = (struct elapse__queue_text){NULL, 0};
+}
+
+void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__server_nothing why)
+{
+    elapse__reply_stop_waiting(reply);
+    reply->state = ELAPSE__REPLY_NOTHING;
+    reply->why = why;
+    reply->gate = reply->connection->server->joint->last_position;
+}
+
+/* Takes one job for a reserve. `*gate` was the last position before it. Returns OK and whether
+ * there is one, or an error. */
+static enum elapse__queue_result take_one(struct elapse__server_reply *reply,
+                                          const struct elapse__queue_reserve *reserve, bool *taken,
+                                          uint64_t *gate)
+{
+    struct elapse__joint *joint = reply->connection->server->joint;
+    struct elapse__queue_handed handed;
+    enum elapse__queue_result result;
+    uint64_t before = joint->last_position;
+    uint64_t own_gate;
+
+    *taken = false;
+    if (!grow_hands(reply))
+        return ELAPSE__QUEUE_NO_MEMORY;
+    *taken = elapse__joint_take(joint, reserve, &handed, &result, &own_gate);
+    if (!*taken)
+        return result;
+    add_hand(reply, &handed);
+    /* The leases of the same reply need not be durable before it; all else must be. */
+    if (reply->hand_count == 1 || own_gate != before)
+        *gate = own_gate;
+    return ELAPSE__QUEUE_OK;
+}
+
+/* Takes as many jobs as are wanted and ready. */
+static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
+                                           const struct elapse__queue_reserve *reserve)
+{
+    struct elapse__server *server = reply->connection->server;
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+    uint64_t body_bytes = 0;
+    bool taken = true;
+
+    while (reply->hand_count < reply->wanted && body_bytes < server->options.output_bytes_max) {
+        if (reply->hand_count > 0 && elapse__server_journal_is_full(server))
+            break;
+        result = take_one(reply, reserve, &taken, &reply->gate);
+        if (!taken)
+            break;
+        body_bytes += reply->hands[reply->hand_count - 1].job.handed.body_size;
+        if (reply->hand_count > 1)
+            (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+    }
+    return reply->hand_count > 0 ? ELAPSE__QUEUE_OK : result;
+}
+
+bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
+{
+    struct elapse__connection *connection = reply->connection;
+    struct elapse__joint *joint = connection->server->joint;
+    struct elapse__queue_text names[ELAPSE__QUEUE_RESERVE_MAX];
+    bool was_waiting = reply->state == ELAPSE__REPLY_WAITING;
+
+    ELAPSE__ASSERT_THAT(reply->hand_count, ==, 0);
+    for (uint32_t i = 0; i < reply->waiter_count; i++)
+        names[i] = elapse__server_tube_name(reply->waiters[i].tube);
+    struct elapse__queue_reserve reserve = {
+        .tubes = names,
+        .tube_count = reply->waiter_count,
+        .count = 1,
+        .connection = elapse__session_leases(connection),
+    };
+    enum elapse__queue_result result = take_jobs(reply, &reserve);
+    *again = result == ELAPSE__QUEUE_OK && reply->hand_count == 0 && joint->refused == EAGAIN;
+    if (result != ELAPSE__QUEUE_OK) {
+        elapse__reply_set_nothing(reply, result == ELAPSE__QUEUE_NO_MEMORY
+                                             ? ELAPSE__NOTHING_NO_MEMORY
+                                             : ELAPSE__NOTHING_ERROR);
+        return true;
+    }
+    if (reply->hand_count == 0)
+        return false;
+    if (was_waiting) {
+        uint64_t gate = reply->gate;
+        elapse__reply_stop_waiting(reply);
+        reply->gate = gate;
+    }
+    reply->state = ELAPSE__REPLY_READY;
+    return true;
+}
+
+/* ---- waiting ---- */
+
+/* Returns when a waiting reserve must say that a lease ends soon; UINT64_MAX: never. */
+static uint64_t deadline_soon_ms(const struct elapse__server_reply *reply)
+{
+    const struct elapse__connection *connection = reply->connection;
+
+    if (!reply->tell_deadline)
+        return UINT64_MAX;
+    uint64_t end_ms = elapse__queue_connection_soonest(
+        connection->server->joint->jobs, &connection->leases, ELAPSE__LEASES_EXAMINED);
+    if (end_ms == UINT64_MAX || end_ms < ELAPSE__DEADLINE_SOON_MS)
+        return end_ms == UINT64_MAX ? UINT64_MAX : 0;
+    return end_ms - ELAPSE__DEADLINE_SOON_MS;
+}
+
+/* Sets the timer of a reply that waits. */
+static void arm(struct elapse__server_reply *reply)
+{
+    struct elapse__server *server = reply->connection->server;
+    uint64_t soon_ms = deadline_soon_ms(reply);
+    uint64_t end_ms = soon_ms < reply->until_ms ? soon_ms : reply->until_ms;
+
+    if (end_ms == UINT64_MAX)
+        (void)elapse_wheel_stop(&server->wheel, &reply->alarm.timer);
+    else
+        elapse_wheel_start(&server->wheel, &reply->alarm.timer, end_ms);
+}
+
+/* No job is ready: waits, or says so. */
+static void wait_or_end(struct elapse__server_reply *reply, bool in_front)
+{
+    uint64_t now_ms = reply->connection->server->now.boot_ms;
+
+    if (deadline_soon_ms(reply) <= now_ms) {
+        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_DEADLINE_SOON);
+    } else if (reply->until_ms <= now_ms) {
+        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_TIMED_OUT);
+    } else {
+        elapse__reply_wait(reply, in_front);
+        arm(reply);
+    }
+}
+
+void elapse__reply_time(struct elapse__server_reply *reply)
+{
+    struct elapse__connection *connection = reply->connection;
+    uint64_t now_ms = connection->server->now.boot_ms;
+
+    ELAPSE__ASSERT_THAT(reply->state, ==, ELAPSE__REPLY_WAITING);
+    if (deadline_soon_ms(reply) <= now_ms)
+        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_DEADLINE_SOON);
+    else if (reply->until_ms <= now_ms)
+        elapse__reply_set_nothing(reply, ELAPSE__NOTHING_TIMED_OUT);
+    else
+        arm(reply);
+    elapse__link_once(&connection->server->work, &connection->work);
+}
+
+void elapse__reply_look_at_deadlines(struct elapse__connection *connection)
+{
+    if (connection->waiting == 0)
+        return;
+    for (uint32_t i = 0; i < connection->marks.count; i++) {
+        struct elapse__server_reply *reply = elapse__marks_at(connection, i)->reply;
+        if (reply != NULL && reply->state == ELAPSE__REPLY_WAITING && reply->tell_deadline)
+            arm(reply);
+    }
+}
+
+void elapse__reply_try_again(struct elapse__server_reply *reply)
+{
+    bool again;
+
+    reply->hand_count = 0;
+    if (!elapse__reply_try(reply, &again))
+        wait_or_end(reply, true);
+}
+
+/* ---- what the protocols ask for ---- */
+
+static uint64_t until_ms(const struct elapse__server *server, uint64_t wait_ms)
+{
+    uint64_t now_ms = server->now.boot_ms;
+    return wait_ms < ELAPSE_TIME_MAX - now_ms ? now_ms + wait_ms : UINT64_MAX;
+}
+
+bool elapse__session_reserve(struct elapse__connection *connection,
+                             const struct elapse__session_reserve *request)
+{
+    struct elapse__server *server = connection->server;
+    bool again = false;
+
+    ELAPSE__ASSERT_THAT(request->tube_count, >, 0);
+    ELAPSE__ASSERT_THAT(request->tube_count, <=, ELAPSE__QUEUE_RESERVE_MAX);
+    ELAPSE__ASSERT_THAT(request->count, >, 0);
+    ELAPSE__ASSERT_THAT(request->count, <=, ELAPSE__QUEUE_RESERVE_MAX);
+    count_worker(connection);
+    struct elapse__server_reply *reply =
+        elapse__reply_take(connection, ELAPSE__REPLY_RESERVE, request->context);
+    if (reply == NULL || !make_waiters(reply, request)) {
+        if (reply != NULL)
+            elapse__reply_give(reply);
+        elapse__connection_fail(connection);
+        return true;
+    }
+    reply->wanted = request->count;
+    reply->tell_deadline = request->tell_deadline;
+    reply->until_ms = until_ms(server, request->wait_ms);
+    reply->state = ELAPSE__REPLY_NOTHING;
+    if (!elapse__marks_add_reply(connection, reply)) {
+        elapse__reply_give(reply);
+        elapse__connection_fail(connection);
+        return true;
+    }
+    (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+    if (elapse__reply_try(reply, &again))
+        return true;
+    if (again) {
+        elapse__marks_drop_last(connection);
+        elapse__reply_give(reply);
+        return false;
+    }
+    wait_or_end(reply, false);
+    return true;
+}
+
+bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t id,
+                                uint64_t context, enum elapse__queue_result *result)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__queue_handed handed;
+    uint64_t gate;
+
+    *result = ELAPSE__QUEUE_NO_MEMORY;
+    struct elapse__server_reply *reply =
+        elapse__reply_take(connection, ELAPSE__REPLY_RESERVE_ID, context);
+    if (reply == NULL)
+        return true;
+    if (!elapse__marks_add_reply(connection, reply)) {
+        elapse__reply_give(reply);
+        return true;
+    }
+    (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+    if (elapse__joint_take_id(server->joint, id, elapse__session_leases(connection), &handed,
+                              result, &gate)) {
+        count_worker(connection);
+        add_hand(reply, &handed);
+        reply->state = ELAPSE__REPLY_READY;
+        reply->gate = gate;
+        return true;
+    }
+    elapse__marks_drop_last(connection);
+    elapse__reply_give(reply);
+    return *result != ELAPSE__QUEUE_REFUSED || server->joint->refused != EAGAIN;
+}
+
+bool elapse__session_look(struct elapse__connection *connection,
+                          const struct elapse__queue_view *view, uint64_t context)
+{
+    struct elapse__server *server = connection->server;
+    struct elapse__server_reply *reply =
+        elapse__reply_take(connection, ELAPSE__REPLY_LOOK, context);
+
+    if (reply == NULL)
+        return false;
+    if (!elapse__marks_add_reply(connection, reply)) {
+        elapse__reply_give(reply);
+        return false;
+    }
+    (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
+    reply->view = *view;
+    reply->view.tube = (struct elapse__queue_text){NULL, 0};
+    reply->gate = server->joint->last_position;
+    /* The segment stays as it is until the reading has ended; the job need not. */
+    add_hand(reply, &(struct elapse__queue_handed){.id = view->id, .body_size = view->body_size});
+    elapse__journal_read_begin(server->joint->journal, view->position, view->body_size,
+                               &reply->hands[0].reading.reading);
+    reply->hands[0].state = ELAPSE__HAND_BEGUN;
+    reply->state = ELAPSE__REPLY_READY;
+    return true;
+}

@@ -1,0 +1,150 @@
+/*
+ * A connection that speaks RESP: takes commands apart, finds their functions, and calls them.
+ */
+#include "resp.h"
+
+#include <stdlib.h>
+
+static bool begin(struct elapse__connection *connection)
+{
+    struct elapse__resp_session *session = elapse__session(connection);
+    const struct elapse__server_options *options = elapse__session_options(connection);
+    uint32_t body_bytes_max =
+        options->body_bytes_max == 0 ? ELAPSE__SERVER_BODY_BYTES : options->body_bytes_max;
+
+    session->parser.argument_bytes_max = body_bytes_max < ELAPSE__RESP_ARGUMENT_BYTES_MIN
+                                             ? ELAPSE__RESP_ARGUMENT_BYTES_MIN
+                                             : body_bytes_max;
+    session->known = options->password_count == 0;
+    return true;
+}
+
+void elapse__resp_forget(struct elapse__resp_session *session)
+{
+    session->done = 0;
+    session->cursor = 0;
+    session->counts[0] = 0;
+    session->counts[1] = 0;
+    free(session->kick);
+    session->kick = NULL;
+}
+
+enum elapse__step elapse__resp_run_part(const struct elapse__resp_call *call, uint32_t parts,
+                                        elapse__joint_command *command, const void *arguments,
+                                        bool *goes_on)
+{
+    struct elapse__resp_session *session = call->session;
+    struct elapse__queue_answer answer;
+
+    ELAPSE__ASSERT_THAT(session->done, <, parts);
+    *goes_on = false;
+    if (!elapse__session_run(call->connection, command, arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    if (session->done == 0)
+        elapse__resp_reply_array(call, parts);
+    else
+        elapse__session_spend(call->connection, 1);
+    elapse__resp_reply_result(call, &answer);
+    session->done++;
+    if (session->done == parts)
+        return ELAPSE__STEP_RAN;
+    *goes_on = session->done % ELAPSE__RESP_PARTS_A_STEP != 0;
+    return ELAPSE__STEP_MORE;
+}
+
+static void end(struct elapse__connection *connection)
+{
+    elapse__resp_forget(elapse__session(connection));
+}
+
+static enum elapse__step refuse_arity(const struct elapse__resp_call *call)
+{
+    struct elapse__resp_line line = {.size = 0};
+
+    elapse__resp_add(&line, "ERR wrong number of arguments for '");
+    elapse__resp_add_small(&line, call->command->name);
+    elapse__resp_add(&line, "' command; syntax: ");
+    elapse__resp_add(&line, call->command->name);
+    elapse__resp_add(&line, " ");
+    elapse__resp_add(&line, call->command->syntax);
+    return elapse__resp_reply_error(call->connection, line.text, NULL);
+}
+
+static enum elapse__step run_call(struct elapse__resp_call *call)
+{
+    call->command = elapse__resp_find(call->arguments[0]);
+    if (call->command == NULL)
+        return elapse__resp_reply_error(call->connection, "ERR unknown command",
+                                        &call->arguments[0]);
+    if (!call->session->known && (call->command->flags & ELAPSE__RESP_NO_AUTH) == 0)
+        return elapse__resp_reply_error(call->connection, "NOAUTH Authentication required.", NULL);
+    int arity = call->command->arity;
+    if (arity >= 0 ? call->count != (uint32_t)arity : call->count < (uint32_t)-arity)
+        return refuse_arity(call);
+    return call->command->run(call);
+}
+
+static enum elapse__step refuse_bytes(struct elapse__connection *connection,
+                                      const struct elapse__resp_parsed *parsed)
+{
+    struct elapse__resp_line line = {.size = 0};
+
+    elapse__resp_add(&line, "ERR Protocol error: ");
+    elapse__resp_add(&line, parsed->error);
+    (void)elapse__resp_reply_error(connection, line.text, NULL);
+    return ELAPSE__STEP_END;
+}
+
+static enum elapse__step run(struct elapse__connection *connection, const uint8_t *bytes,
+                             size_t size, size_t *used)
+{
+    struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
+    struct elapse__resp_session *session = elapse__session(connection);
+    struct elapse__resp_parsed parsed =
+        elapse__resp_parse(&session->parser, bytes, size, arguments);
+
+    *used = parsed.consumed;
+    switch (parsed.outcome) {
+    case ELAPSE__RESP_MORE:
+        /* What was consumed belongs to a command that is refused in the end: no reply yet. */
+        if (parsed.consumed > 0)
+            return ELAPSE__STEP_RAN;
+        elapse__session_need(connection, parsed.wanted);
+        return ELAPSE__STEP_NEED;
+    case ELAPSE__RESP_EMPTY:
+        return ELAPSE__STEP_RAN;
+    case ELAPSE__RESP_TOO_MANY:
+        return elapse__resp_reply_error(connection,
+                                        "ERR too many arguments: a command may have 1024", NULL);
+    case ELAPSE__RESP_TOO_LONG:
+        return elapse__resp_reply_error(
+            connection, "ERR too long: a body, or all arguments together, exceed the limit", NULL);
+    case ELAPSE__RESP_BROKEN:
+        *used = size;
+        return refuse_bytes(connection, &parsed);
+    case ELAPSE__RESP_COMMAND:
+        break;
+    }
+
+    struct elapse__resp_call call = {.connection = connection,
+                                     .session = session,
+                                     .arguments = arguments,
+                                     .count = parsed.count};
+    enum elapse__step step = run_call(&call);
+    ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
+    if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
+        elapse__resp_forget(session);
+    return step;
+}
+
+const struct elapse__protocol elapse__resp = {
+    .name = "resp",
+    .session_bytes = sizeof(struct elapse__resp_session),
+    .begin = begin,
+    .end = end,
+    .run = run,
+    .handed_out = elapse__resp_handed_out,
+    .nothing = elapse__resp_nothing,
+    .looked = elapse__resp_looked,
+};

@@ -1,0 +1,233 @@
+/*
+ * Commands that change jobs by key or by id, and whole tubes.
+ */
+#include <stdlib.h>
+
+#include "resp.h"
+
+enum { PLACES_A_STEP = 256 }; /* examined by one step of CANCELALL */
+
+/* ---- cancel ---- */
+
+struct named {
+    struct elapse__queue_text tube;
+    struct elapse__queue_text key;
+    uint64_t id;
+    struct elapse__queue_time time;
+};
+
+static struct elapse__queue_answer do_cancel(struct elapse__queue *queue,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_cancel_key(queue, now, named->tube, named->key);
+}
+
+static struct elapse__queue_answer do_cancel_id(struct elapse__queue *queue,
+                                                struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_cancel_id(queue, now, named->id);
+}
+
+enum elapse__step elapse__resp_cancel(const struct elapse__resp_call *call)
+{
+    struct named named = {.tube = elapse__resp_text(call->arguments[1])};
+    enum elapse__step step = ELAPSE__STEP_RAN;
+    bool goes_on = true;
+
+    while (goes_on) {
+        named.key = elapse__resp_text(call->arguments[2 + call->session->done]);
+        step = elapse__resp_run_part(call, call->count - 2, do_cancel, &named, &goes_on);
+    }
+    return step;
+}
+
+enum elapse__step elapse__resp_cancel_id(const struct elapse__resp_call *call)
+{
+    struct named named = {.id = 0};
+    enum elapse__step step = ELAPSE__STEP_RAN;
+    bool goes_on = true;
+
+    for (uint32_t i = 1; i < call->count && call->session->done == 0; i++) {
+        if (!elapse__resp_read_id(call, i, &named.id))
+            return ELAPSE__STEP_RAN;
+    }
+    while (goes_on) {
+        (void)elapse__resp_read_id(call, 1 + call->session->done, &named.id);
+        step = elapse__resp_run_part(call, call->count - 1, do_cancel_id, &named, &goes_on);
+    }
+    return step;
+}
+
+struct sweep {
+    struct elapse__queue_filter filter;
+    struct elapse__resp_session *session;
+};
+
+static struct elapse__queue_answer
+do_cancel_all(struct elapse__queue *queue, struct elapse__queue_now now, const void *arguments)
+{
+    const struct sweep *sweep = arguments;
+    return elapse__queue_cancel_all(queue, now, &sweep->filter, &sweep->session->cursor,
+                                    PLACES_A_STEP, &sweep->session->counts[0],
+                                    &sweep->session->counts[1]);
+}
+
+enum elapse__step elapse__resp_cancel_all(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option options[] = {{"STATE", 1}, {"TAG", 1}};
+    uint32_t places[2];
+    struct sweep sweep = {.session = call->session};
+    struct elapse__queue_answer answer;
+
+    if (!elapse__resp_find_options(call, 2, options, 2, places) ||
+        !elapse__resp_read_filter(call, places[0], places[1], &sweep.filter))
+        return ELAPSE__STEP_RAN;
+    if (!elapse__session_run(call->connection, do_cancel_all, &sweep, &answer))
+        return ELAPSE__STEP_LATER;
+    if (answer.result != ELAPSE__QUEUE_OK) {
+        elapse__resp_reply_result(call, &answer);
+        return ELAPSE__STEP_RAN;
+    }
+    if (call->session->cursor != 0)
+        return ELAPSE__STEP_MORE;
+    elapse__session_count(call->connection, ELAPSE__VERB_CANCEL_ALL);
+    elapse__resp_reply_map(call, 2);
+    elapse__resp_reply_bytes(call, "removed", 7);
+    elapse__resp_reply_integer(call, call->session->counts[0]);
+    elapse__resp_reply_bytes(call, "running", 7);
+    elapse__resp_reply_integer(call, call->session->counts[1]);
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- reschedule ---- */
+
+static struct elapse__queue_answer
+do_reschedule(struct elapse__queue *queue, struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_reschedule_key(queue, now, named->tube, named->key, named->time);
+}
+
+static struct elapse__queue_answer
+do_reschedule_id(struct elapse__queue *queue, struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_reschedule_id(queue, now, named->id, named->time);
+}
+
+/* Runs a command with one answer, counts it, and replies with its word. */
+static enum elapse__step run_one(const struct elapse__resp_call *call,
+                                 elapse__joint_command *command, const struct named *named)
+{
+    struct elapse__queue_answer answer;
+
+    if (!elapse__session_run(call->connection, command, named, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_reschedule(const struct elapse__resp_call *call)
+{
+    struct named named = {.tube = elapse__resp_text(call->arguments[1]),
+                          .key = elapse__resp_text(call->arguments[2])};
+
+    if (!elapse__resp_read_time(call, 3, &named.time))
+        return ELAPSE__STEP_RAN;
+    return run_one(call, do_reschedule, &named);
+}
+
+enum elapse__step elapse__resp_reschedule_id(const struct elapse__resp_call *call)
+{
+    struct named named = {.id = 0};
+
+    if (!elapse__resp_read_id(call, 1, &named.id) || !elapse__resp_read_time(call, 2, &named.time))
+        return ELAPSE__STEP_RAN;
+    return run_one(call, do_reschedule_id, &named);
+}
+
+/* ---- kick and pause ---- */
+
+static struct elapse__queue_answer do_kick_id(struct elapse__queue *queue,
+                                              struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_kick_id(queue, now, named->id);
+}
+
+enum elapse__step elapse__resp_kick_id(const struct elapse__resp_call *call)
+{
+    struct named named = {.id = 0};
+
+    if (!elapse__resp_read_id(call, 1, &named.id))
+        return ELAPSE__STEP_RAN;
+    return run_one(call, do_kick_id, &named);
+}
+
+struct kicking {
+    struct elapse__queue_kick *kick;
+};
+
+static struct elapse__queue_answer do_kick(struct elapse__queue *queue,
+                                           struct elapse__queue_now now, const void *arguments)
+{
+    const struct kicking *kicking = arguments;
+    struct elapse__queue_answer answer = {.result = elapse__queue_kick(queue, now, kicking->kick)};
+    answer.position = kicking->kick->position;
+    return answer;
+}
+
+/* Begins a kick: its memory is kept from step to step. */
+static bool begin_kick(const struct elapse__resp_call *call)
+{
+    uint64_t wanted = 0;
+
+    if (!elapse__resp_read_number(call, 2, UINT64_MAX, &wanted))
+        return false;
+    call->session->kick = calloc(1, sizeof *call->session->kick);
+    if (call->session->kick == NULL) {
+        (void)elapse__resp_reply_error(call->connection, "OOM there is no memory", NULL);
+        return false;
+    }
+    call->session->kick->wanted = wanted;
+    return true;
+}
+
+enum elapse__step elapse__resp_kick(const struct elapse__resp_call *call)
+{
+    struct elapse__queue_answer answer;
+
+    if (call->session->kick == NULL && !begin_kick(call))
+        return ELAPSE__STEP_RAN;
+    struct kicking kicking = {.kick = call->session->kick};
+    /* The bytes of the command may have moved since the last step. */
+    kicking.kick->tube = elapse__resp_text(call->arguments[1]);
+    if (!elapse__session_run(call->connection, do_kick, &kicking, &answer))
+        return ELAPSE__STEP_LATER;
+    if (answer.result == ELAPSE__QUEUE_KEPT)
+        return ELAPSE__STEP_MORE;
+    elapse__session_count(call->connection, ELAPSE__VERB_KICK);
+    if (answer.result == ELAPSE__QUEUE_OK)
+        elapse__resp_reply_integer(call, kicking.kick->kicked);
+    else
+        elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_pause(const struct elapse__resp_call *call)
+{
+    uint64_t delay_ms = 0;
+
+    if (!elapse__resp_read_duration(call, 2, &delay_ms))
+        return ELAPSE__STEP_RAN;
+    struct elapse__queue_answer answer = {
+        .result = elapse__queue_pause(elapse__session_queue(call->connection),
+                                      elapse__session_now(call->connection),
+                                      elapse__resp_text(call->arguments[1]), delay_ms)};
+    elapse__session_count(call->connection, ELAPSE__VERB_PAUSE_TUBE);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}

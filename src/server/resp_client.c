@@ -1,0 +1,285 @@
+/*
+ * What clients expect of a server of this protocol when they connect, and before they end.
+ */
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "resp.h"
+
+/* ---- small ones ---- */
+
+enum elapse__step elapse__resp_ping(const struct elapse__resp_call *call)
+{
+    if (call->count > 2)
+        return elapse__resp_reply_error(call->connection,
+                                        "ERR wrong number of arguments for 'ping' command", NULL);
+    if (call->count == 1)
+        elapse__resp_reply_word(call, "PONG");
+    else
+        elapse__resp_reply_bytes(call, call->arguments[1].bytes, call->arguments[1].size);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_echo(const struct elapse__resp_call *call)
+{
+    elapse__resp_reply_bytes(call, call->arguments[1].bytes, call->arguments[1].size);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_select(const struct elapse__resp_call *call)
+{
+    uint64_t number = 0;
+
+    if (!elapse__resp_read_number(call, 1, UINT32_MAX, &number))
+        return ELAPSE__STEP_RAN;
+    if (number != 0)
+        return elapse__resp_reply_error(call->connection, "ERR DB index is out of range", NULL);
+    elapse__resp_reply_word(call, "OK");
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_quit(const struct elapse__resp_call *call)
+{
+    elapse__resp_reply_word(call, "OK");
+    return ELAPSE__STEP_END;
+}
+
+enum elapse__step elapse__resp_reset(const struct elapse__resp_call *call)
+{
+    const struct elapse__server_options *options = elapse__session_options(call->connection);
+
+    call->session->resp3 = false;
+    call->session->known = options->password_count == 0;
+    call->session->name_size = 0;
+    elapse__resp_reply_word(call, "RESET");
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- who it is ---- */
+
+/* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
+ * the error and returns false. */
+static bool authenticate(const struct elapse__resp_call *call, struct elapse__resp_argument user,
+                         struct elapse__resp_argument password)
+{
+    static const char name[] = "default";
+    bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
+
+    /* The password is looked at in any case, so that the time tells nothing. */
+    if (elapse__session_password(call->connection, elapse__resp_text(password)) && is_user) {
+        call->session->known = true;
+        return true;
+    }
+    (void)elapse__resp_reply_error(
+        call->connection, "WRONGPASS invalid username-password pair or user is disabled.", NULL);
+    return false;
+}
+
+enum elapse__step elapse__resp_auth(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_argument default_user = {
+        .bytes = (const unsigned char *)"default", .size = 7};
+
+    if (call->count > 3)
+        return elapse__resp_reply_error(call->connection, "ERR syntax error", NULL);
+    if (elapse__session_options(call->connection)->password_count == 0)
+        return elapse__resp_reply_error(
+            call->connection,
+            "ERR AUTH called without any password configured: the server needs none", NULL);
+    if (authenticate(call, call->count == 2 ? default_user : call->arguments[1],
+                     call->arguments[call->count - 1]))
+        elapse__resp_reply_word(call, "OK");
+    return ELAPSE__STEP_RAN;
+}
+
+/* Keeps the name of a client. Otherwise replies with the error and returns false. */
+static bool set_name(const struct elapse__resp_call *call, struct elapse__resp_argument name)
+{
+    bool fits = name.size <= ELAPSE__RESP_CLIENT_NAME_MAX;
+
+    for (uint32_t i = 0; fits && i < name.size; i++)
+        fits = name.bytes[i] > ' ' && name.bytes[i] <= '~';
+    if (!fits) {
+        (void)elapse__resp_reply_error(
+            call->connection,
+            "ERR the name of a client has up to 64 bytes, without blanks and newlines", NULL);
+        return false;
+    }
+    memcpy(call->session->name, name.bytes, name.size);
+    call->session->name_size = (uint8_t)name.size;
+    return true;
+}
+
+static void reply_hello(const struct elapse__resp_call *call)
+{
+    enum { PAIRS = 7, BYTES = 400 };
+    struct elapse__resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3, BYTES);
+
+    elapse__resp_write_map(&writer, PAIRS);
+    elapse__resp_write_text(&writer, "server");
+    elapse__resp_write_text(&writer, "elapse");
+    elapse__resp_write_text(&writer, "version");
+    elapse__resp_write_text(&writer, ELAPSE_VERSION_TEXT);
+    elapse__resp_write_text(&writer, "proto");
+    elapse__resp_write_integer(&writer, call->session->resp3 ? 3 : 2);
+    elapse__resp_write_text(&writer, "id");
+    elapse__resp_write_integer(&writer, (int64_t)elapse__session_number(call->connection));
+    elapse__resp_write_text(&writer, "mode");
+    elapse__resp_write_text(&writer, "standalone");
+    elapse__resp_write_text(&writer, "role");
+    elapse__resp_write_text(&writer, "master");
+    elapse__resp_write_text(&writer, "modules");
+    elapse__resp_write_array(&writer, 0);
+    elapse__resp_end(call->connection, &writer);
+}
+
+/* Reads [version [AUTH user password] [SETNAME name]], and does what it says. Otherwise replies
+ * with the error and returns false. */
+static bool greet(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
+    const struct elapse__resp_argument *arguments = call->arguments;
+    uint32_t places[2] = {0, 0};
+    uint64_t version = call->session->resp3 ? 3 : 2;
+
+    if (call->count > 1 &&
+        (!elapse__decimal_read(arguments[1].bytes, arguments[1].size, 3, &version) ||
+         version < 2)) {
+        (void)elapse__resp_reply_error(call->connection, "NOPROTO unsupported protocol version",
+                                       NULL);
+        return false;
+    }
+    if (!elapse__resp_find_options(call, 2, options, 2, places))
+        return false;
+    if (places[0] != 0 && !authenticate(call, arguments[places[0]], arguments[places[0] + 1]))
+        return false;
+    if (!call->session->known) {
+        (void)elapse__resp_reply_error(
+            call->connection,
+            "NOAUTH HELLO must be called with the client already authenticated, otherwise the "
+            "HELLO <proto> AUTH <user> <pass> option can be used",
+            NULL);
+        return false;
+    }
+    if (places[1] != 0 && !set_name(call, arguments[places[1]]))
+        return false;
+    call->session->resp3 = version == 3;
+    return true;
+}
+
+enum elapse__step elapse__resp_hello(const struct elapse__resp_call *call)
+{
+    if (greet(call))
+        reply_hello(call);
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- CLIENT ---- */
+
+/* Replies with one line about this connection. */
+static void reply_client(const struct elapse__resp_call *call)
+{
+    struct elapse__resp_line line = {.size = 0};
+
+    elapse__resp_add(&line, "id=");
+    elapse__resp_add_number(&line, elapse__session_number(call->connection));
+    elapse__resp_add(&line, " name=");
+    elapse__resp_add_bytes(&line, call->session->name, call->session->name_size);
+    elapse__resp_add(&line, call->session->resp3 ? " db=0 resp=3\n" : " db=0 resp=2\n");
+    elapse__resp_reply_bytes(call, line.text, line.size);
+}
+
+enum elapse__step elapse__resp_client(const struct elapse__resp_call *call)
+{
+    const struct elapse__resp_argument *arguments = call->arguments;
+
+    if (call->count == 3 && elapse__resp_is(arguments[1], "SETNAME")) {
+        if (set_name(call, arguments[2]))
+            elapse__resp_reply_word(call, "OK");
+    } else if (call->count == 2 && elapse__resp_is(arguments[1], "GETNAME")) {
+        if (call->session->name_size == 0)
+            elapse__resp_reply_null(call);
+        else
+            elapse__resp_reply_bytes(call, call->session->name, call->session->name_size);
+    } else if (call->count == 2 && elapse__resp_is(arguments[1], "ID")) {
+        elapse__resp_reply_integer(call, elapse__session_number(call->connection));
+    } else if (call->count == 2 &&
+               (elapse__resp_is(arguments[1], "INFO") || elapse__resp_is(arguments[1], "LIST"))) {
+        reply_client(call);
+    } else if ((call->count == 4 && elapse__resp_is(arguments[1], "SETINFO")) ||
+               (call->count == 3 && (elapse__resp_is(arguments[1], "NO-EVICT") ||
+                                     elapse__resp_is(arguments[1], "NO-TOUCH")))) {
+        elapse__resp_reply_word(call, "OK");
+    } else {
+        return elapse__resp_reply_error(call->connection,
+                                        "ERR unknown subcommand or wrong number of arguments for",
+                                        &arguments[1]);
+    }
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- CONFIG and INFO ---- */
+
+enum elapse__step elapse__resp_config(const struct elapse__resp_call *call)
+{
+    if (!elapse__resp_is(call->arguments[1], "GET"))
+        return elapse__resp_reply_error(
+            call->connection, "ERR the server is configured when it starts; unknown subcommand",
+            &call->arguments[1]);
+    elapse__resp_reply_map(call, 0);
+    return ELAPSE__STEP_RAN;
+}
+
+struct information {
+    char text[1024];
+    size_t size;
+};
+
+static void append(struct information *information, const char *text)
+{
+    size_t length = strlen(text);
+
+    ELAPSE__ASSERT_THAT(information->size + length, <=, sizeof information->text);
+    memcpy(information->text + information->size, text, length);
+    information->size += length;
+}
+
+static void append_number(struct information *information, const char *name, uint64_t value)
+{
+    append(information, name);
+    ELAPSE__ASSERT_THAT(information->size + ELAPSE__DECIMAL_BYTES, <=, sizeof information->text);
+    information->size += elapse__decimal_write(information->text + information->size, value);
+    append(information, "\r\n");
+}
+
+enum elapse__step elapse__resp_info(const struct elapse__resp_call *call)
+{
+    struct information information = {.size = 0};
+    struct elapse__server_statistics server;
+
+    elapse__server_statistics(elapse__session_server(call->connection),
+                              elapse__session_now(call->connection), &server);
+    /* The version of the protocol's reference server that clients may take this for. */
+    append(&information, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
+                         "elapse_version:" ELAPSE_VERSION_TEXT "\r\n");
+    append_number(&information,
+                  "process_id:", elapse__session_options(call->connection)->process_id);
+    append_number(&information, "uptime_in_seconds:", server.uptime_ms / 1000);
+    append(&information, "\r\n# Clients\r\n");
+    append_number(&information, "connected_clients:", server.connections);
+    append_number(&information, "blocked_clients:", server.waiting);
+    append(&information, "\r\n# Persistence\r\nloading:0\r\n");
+    append(&information, "\r\n# Stats\r\n");
+    append_number(&information, "total_connections_received:", server.total_connections);
+    append_number(&information, "rejected_connections:", server.refused);
+    append(&information, "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n");
+    append(&information, "\r\n# Jobs\r\n");
+    append_number(&information, "jobs_delayed:", server.jobs.delayed);
+    append_number(&information, "jobs_ready:", server.jobs.ready);
+    append_number(&information, "jobs_reserved:", server.jobs.reserved);
+    append_number(&information, "jobs_buried:", server.jobs.buried);
+    elapse__resp_reply_bytes(call, information.text, information.size);
+    return ELAPSE__STEP_RAN;
+}

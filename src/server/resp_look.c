@@ -1,0 +1,333 @@
+/*
+ * Commands that change nothing: jobs, tubes and counts.
+ */
+#include <string.h>
+
+#include "resp.h"
+
+enum {
+    JOB_PAIRS = 15,     /* of a job, without key and body */
+    JOB_BYTES = 1200,   /* room for them; the longest tube and reason included */
+    LIST_PLACES = 4096, /* examined by one LIST */
+    LIST_BATCH = 32,
+    LIST_COST = 500,      /* commands of other kinds that take as long */
+    LIST_HEAD_BYTES = 24, /* "*2\r\n:4294967295\r\n*1000\r\n" */
+};
+
+_Static_assert(JOB_PAIRS * 3 * ELAPSE__RESP_FRAME_MAX < JOB_BYTES, "frames fit");
+
+static void write_pair(struct elapse__resp_writer *writer, const char *name, uint64_t value)
+{
+    elapse__resp_write_text(writer, name);
+    elapse__resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+/* Writes JOB_PAIRS names and values. `tube` is the name of the job's tube. */
+static void write_job(struct elapse__resp_writer *writer, const struct elapse__queue_view *view,
+                      struct elapse__queue_text tube)
+{
+    bool buried = view->state == ELAPSE__QUEUE_BURIED;
+
+    write_pair(writer, "id", view->id);
+    elapse__resp_write_text(writer, "tube");
+    elapse__resp_write_bytes(writer, tube.bytes, tube.size);
+    elapse__resp_write_text(writer, "state");
+    elapse__resp_write_text(writer, elapse__resp_state_name(view->state));
+    elapse__resp_write_text(writer, "due");
+    elapse__resp_write_integer(writer, view->due_ms);
+    write_pair(writer, "left", view->left_ms);
+    write_pair(writer, "priority", view->priority);
+    write_pair(writer, "ttr", view->ttr_ms);
+    write_pair(writer, "expire", view->expire_ms);
+    write_pair(writer, "retry", view->retry);
+    write_pair(writer, "attempts", view->attempts);
+    elapse__resp_write_text(writer, "recurring");
+    elapse__resp_write_boolean(writer, view->recurring);
+    write_pair(writer, "missed", view->missed);
+    write_pair(writer, "failures", view->failures);
+    elapse__resp_write_text(writer, "lease");
+    if (view->lease.number == 0)
+        elapse__resp_write_null(writer);
+    else
+        elapse__resp_write_lease(writer, view->lease);
+    elapse__resp_write_text(writer, "reason");
+    if (buried && view->reason != NULL)
+        elapse__resp_write_text(writer, view->reason);
+    else
+        elapse__resp_write_null(writer);
+}
+
+/* ---- one job ---- */
+
+void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
+                         const struct elapse__queue_view *view,
+                         const struct elapse__joint_job *texts)
+{
+    struct elapse__resp_writer writer = elapse__resp_begin(
+        connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
+        JOB_BYTES + texts->key.size + texts->body.size + (size_t)5 * ELAPSE__RESP_FRAME_MAX);
+
+    elapse__resp_write_map(&writer, JOB_PAIRS + 2);
+    write_job(&writer, view, texts->tube);
+    elapse__resp_write_text(&writer, "key");
+    if (texts->key.size == 0)
+        elapse__resp_write_null(&writer);
+    else
+        elapse__resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
+    elapse__resp_write_text(&writer, "body");
+    elapse__resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
+    elapse__resp_end(connection, &writer);
+}
+
+/* Replies with the job that was found, if it was. */
+static enum elapse__step show(const struct elapse__resp_call *call,
+                              enum elapse__queue_result result,
+                              const struct elapse__queue_view *view)
+{
+    uint64_t context =
+        ELAPSE__RESP_CONTEXT_LOOK | (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0);
+
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    if (result == ELAPSE__QUEUE_GONE)
+        elapse__resp_reply_null(call);
+    else if (!elapse__session_look(call->connection, view, context))
+        return elapse__resp_reply_error(call->connection, "OOM there is no memory", NULL);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_look_up(const struct elapse__resp_call *call)
+{
+    struct elapse__queue_view view;
+    enum elapse__queue_result result = elapse__queue_look_up_key(
+        elapse__session_queue(call->connection), elapse__session_now(call->connection),
+        elapse__resp_text(call->arguments[1]), elapse__resp_text(call->arguments[2]), &view);
+
+    return show(call, result, &view);
+}
+
+enum elapse__step elapse__resp_look_up_id(const struct elapse__resp_call *call)
+{
+    struct elapse__queue_view view;
+    uint64_t id = 0;
+
+    if (!elapse__resp_read_id(call, 1, &id))
+        return ELAPSE__STEP_RAN;
+    enum elapse__queue_result result = elapse__queue_look_up_id(
+        elapse__session_queue(call->connection), elapse__session_now(call->connection), id, &view);
+    return show(call, result, &view);
+}
+
+/* ---- lists: [cursor, [item, ...]], whose head is known at the end ---- */
+
+/* Keeps room for the head. Returns false if there is no memory. */
+static bool begin_list(const struct elapse__resp_call *call)
+{
+    ELAPSE__ASSERT_THAT(elapse__reply_size(call->connection), ==, 0);
+    char *room = elapse__reply_begin(call->connection, LIST_HEAD_BYTES);
+    if (room == NULL)
+        return false;
+    memset(room, 0, LIST_HEAD_BYTES);
+    elapse__reply_end(call->connection, LIST_HEAD_BYTES);
+    return true;
+}
+
+/* Writes the head, and moves the items up to it. */
+static void end_list(const struct elapse__resp_call *call, uint32_t cursor, uint32_t items)
+{
+    unsigned char head[LIST_HEAD_BYTES];
+    struct elapse__resp_writer writer = {.bytes = head, .capacity = sizeof head};
+    size_t size = elapse__reply_size(call->connection);
+
+    if (size < LIST_HEAD_BYTES)
+        return; /* there was no memory: the connection ends */
+    elapse__resp_write_array(&writer, 2);
+    elapse__resp_write_integer(&writer, cursor);
+    elapse__resp_write_array(&writer, items);
+    ELAPSE__ASSERT(!writer.too_small);
+    char *reply = elapse__reply_at(call->connection);
+    memcpy(reply, head, writer.size);
+    memmove(reply + writer.size, reply + LIST_HEAD_BYTES, size - LIST_HEAD_BYTES);
+    elapse__reply_cut(call->connection, size - LIST_HEAD_BYTES + writer.size);
+}
+
+/* Reads the options CURSOR and COUNT. No cursor that a list has returned is greater than the number
+ * of jobs that there may be. */
+static bool read_page(const struct elapse__resp_call *call, uint32_t cursor_place,
+                      uint32_t count_place, uint32_t *cursor, uint32_t *count)
+{
+    uint64_t number = 0;
+
+    if (cursor_place != 0 &&
+        !elapse__resp_read_number(call, cursor_place, ELAPSE__QUEUE_JOBS_MAX, &number))
+        return false;
+    *cursor = (uint32_t)number;
+    number = *count;
+    if (count_place != 0 &&
+        !elapse__resp_read_number(call, count_place, ELAPSE__RESP_COUNT_MAX, &number))
+        return false;
+    *count = (uint32_t)number;
+    if (*count > 0)
+        return true;
+    (void)elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1000", NULL);
+    return false;
+}
+
+/* Lists one batch of at most `most` jobs. Returns how many. */
+static uint32_t list_batch(const struct elapse__resp_call *call,
+                           const struct elapse__queue_filter *filter, uint32_t *cursor,
+                           uint32_t most)
+{
+    struct elapse__queue_view views[LIST_BATCH];
+    uint32_t room = most < LIST_BATCH ? most : LIST_BATCH;
+    uint32_t listed = elapse__queue_list(elapse__session_queue(call->connection),
+                                         elapse__session_now(call->connection), filter, cursor,
+                                         LIST_PLACES / 16, views, room);
+
+    for (uint32_t i = 0; i < listed; i++) {
+        struct elapse__resp_writer writer =
+            elapse__resp_begin(call->connection, call->session->resp3, JOB_BYTES);
+        elapse__resp_write_map(&writer, JOB_PAIRS);
+        write_job(&writer, &views[i], views[i].tube);
+        elapse__resp_end(call->connection, &writer);
+    }
+    return listed;
+}
+
+enum elapse__step elapse__resp_list(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option options[] = {
+        {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}};
+    uint32_t places[4];
+    struct elapse__queue_filter filter;
+    uint32_t cursor = 0;
+    uint32_t count = ELAPSE__RESP_LIST_COUNT;
+    uint32_t listed = 0;
+
+    if (!elapse__resp_find_options(call, 2, options, 4, places) ||
+        !elapse__resp_read_filter(call, places[0], places[1], &filter) ||
+        !read_page(call, places[2], places[3], &cursor, &count) || !begin_list(call))
+        return ELAPSE__STEP_RAN;
+    for (uint32_t calls = 0; calls < 16 && listed < count; calls++) {
+        listed += list_batch(call, &filter, &cursor, count - listed);
+        if (cursor == 0)
+            break;
+    }
+    elapse__session_count(call->connection, ELAPSE__VERB_LIST);
+    elapse__session_spend(call->connection, LIST_COST);
+    end_list(call, cursor, listed);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_tubes(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
+    uint32_t places[2];
+    uint32_t cursor = 0;
+    uint32_t count = ELAPSE__RESP_COUNT_MAX;
+    uint32_t listed = 0;
+    bool ended = false;
+
+    if (!elapse__resp_find_options(call, 1, options, 2, places) ||
+        !read_page(call, places[0], places[1], &cursor, &count) || !begin_list(call))
+        return ELAPSE__STEP_RAN;
+    while (listed < count && !ended) {
+        struct elapse__queue_text name =
+            elapse__queue_tubes(elapse__session_queue(call->connection), &cursor);
+        ended = name.size == 0;
+        if (!ended) {
+            elapse__resp_reply_bytes(call, name.bytes, name.size);
+            listed++;
+        }
+    }
+    elapse__session_count(call->connection, ELAPSE__VERB_LIST_TUBES);
+    elapse__session_spend(call->connection, LIST_COST / 4);
+    end_list(call, ended ? 0 : cursor, listed);
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- counts ---- */
+
+enum { JOBS_PAIRS = 15, SERVER_PAIRS = 15, TUBE_PAIRS = 2, STATS_BYTES = 2400 };
+
+static void write_counts(struct elapse__resp_writer *writer,
+                         const struct elapse__queue_statistics *jobs)
+{
+    write_pair(writer, "delayed", jobs->delayed);
+    write_pair(writer, "ready", jobs->ready);
+    write_pair(writer, "reserved", jobs->reserved);
+    write_pair(writer, "buried", jobs->buried);
+    write_pair(writer, "cancelled_running", jobs->shadows);
+    write_pair(writer, "total_put", jobs->total_jobs);
+    write_pair(writer, "total_done", jobs->deletes);
+    write_pair(writer, "total_timeouts", jobs->timeouts);
+    write_pair(writer, "total_cancelled", jobs->cancelled);
+    write_pair(writer, "total_replaced", jobs->replaced);
+    write_pair(writer, "total_expired", jobs->expired);
+    write_pair(writer, "total_dead", jobs->dead);
+    write_pair(writer, "total_missed", jobs->missed);
+    write_pair(writer, "total_failures", jobs->failures);
+    write_pair(writer, "total_pauses", jobs->pauses);
+}
+
+static void write_server(struct elapse__resp_writer *writer,
+                         const struct elapse__server_statistics *server)
+{
+    write_pair(writer, "uptime", server->uptime_ms);
+    write_pair(writer, "connections", server->connections);
+    write_pair(writer, "producers", server->producers);
+    write_pair(writer, "workers", server->workers);
+    write_pair(writer, "waiting", server->waiting);
+    write_pair(writer, "total_connections", server->total_connections);
+    write_pair(writer, "total_refused", server->refused);
+    write_pair(writer, "total_undone", server->undone);
+    elapse__resp_write_text(writer, "draining");
+    elapse__resp_write_boolean(writer, server->draining);
+    write_pair(writer, "log_bytes", server->journal.log_bytes);
+    write_pair(writer, "live_bytes", server->journal.live_bytes);
+    write_pair(writer, "spare_bytes", server->journal.spare_bytes);
+    write_pair(writer, "groups", server->journal.groups);
+    write_pair(writer, "damaged_bodies", server->journal.damaged_bodies);
+    elapse__resp_write_text(writer, "disk_full");
+    elapse__resp_write_boolean(writer, server->journal.disk_is_full);
+}
+
+static enum elapse__step show_tube(const struct elapse__resp_call *call)
+{
+    struct elapse__queue_statistics jobs;
+
+    if (elapse__queue_tube_statistics(
+            elapse__session_queue(call->connection), elapse__session_now(call->connection),
+            elapse__resp_text(call->arguments[1]), &jobs) != ELAPSE__QUEUE_OK) {
+        elapse__resp_reply_null(call);
+        return ELAPSE__STEP_RAN;
+    }
+    struct elapse__resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3, STATS_BYTES);
+    elapse__resp_write_map(&writer, JOBS_PAIRS + TUBE_PAIRS);
+    write_counts(&writer, &jobs);
+    write_pair(&writer, "pause", jobs.pause_ms);
+    write_pair(&writer, "pause_left", jobs.pause_left_ms);
+    elapse__resp_end(call->connection, &writer);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_stats(const struct elapse__resp_call *call)
+{
+    struct elapse__server_statistics server;
+
+    if (call->count > 2)
+        return elapse__resp_reply_error(call->connection, "ERR syntax error: STATS [tube]", NULL);
+    elapse__session_count(call->connection,
+                          call->count == 2 ? ELAPSE__VERB_STATS_TUBE : ELAPSE__VERB_STATS);
+    if (call->count == 2)
+        return show_tube(call);
+    elapse__server_statistics(elapse__session_server(call->connection),
+                              elapse__session_now(call->connection), &server);
+    struct elapse__resp_writer writer =
+        elapse__resp_begin(call->connection, call->session->resp3, STATS_BYTES);
+    elapse__resp_write_map(&writer, JOBS_PAIRS + SERVER_PAIRS);
+    write_counts(&writer, &server.jobs);
+    write_server(&writer, &server);
+    elapse__resp_end(call->connection, &writer);
+    return ELAPSE__STEP_RAN;
+}

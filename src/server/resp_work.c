@@ -1,0 +1,244 @@
+/*
+ * Commands of workers, and the replies that hand out jobs.
+ */
+#include "resp.h"
+
+/* ---- reserve ---- */
+
+/* Returns the tubes of a RESERVE, which end where its options begin. */
+static uint32_t count_tubes(const struct elapse__resp_call *call)
+{
+    uint32_t place = 2;
+
+    while (place < call->count && !elapse__resp_is(call->arguments[place], "COUNT") &&
+           !elapse__resp_is(call->arguments[place], "WAIT"))
+        place++;
+    return place - 1;
+}
+
+/* Holds tubes by their names. Returns how many of them; fewer than `count`: it has replied. */
+static uint32_t get_tubes(const struct elapse__resp_call *call, uint32_t count,
+                          struct elapse__server_tube **tubes)
+{
+    struct elapse__server *server = elapse__session_server(call->connection);
+    uint32_t held = 0;
+
+    for (; held < count; held++) {
+        struct elapse__queue_answer answer = {.fault = "the name of a tube has 1 to 200 bytes"};
+        tubes[held] = elapse__server_tube_get(server, elapse__resp_text(call->arguments[1 + held]),
+                                              &answer.result);
+        if (tubes[held] == NULL) {
+            elapse__resp_reply_result(call, &answer);
+            break;
+        }
+    }
+    return held;
+}
+
+static void give_tubes(const struct elapse__resp_call *call, uint32_t count,
+                       struct elapse__server_tube **tubes)
+{
+    for (uint32_t i = 0; i < count; i++)
+        elapse__server_tube_give(elapse__session_server(call->connection), tubes[i]);
+}
+
+enum elapse__step elapse__resp_reserve(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
+    uint32_t tube_count = count_tubes(call);
+    uint32_t places[2];
+    uint64_t count = 1;
+    uint64_t wait_ms = 0;
+
+    if (!elapse__resp_find_options(call, 1 + tube_count, options, 2, places) ||
+        (places[0] != 0 &&
+         !elapse__resp_read_number(call, places[0], ELAPSE__RESP_COUNT_MAX, &count)) ||
+        (places[1] != 0 && !elapse__resp_read_duration(call, places[1], &wait_ms)))
+        return ELAPSE__STEP_RAN;
+    if (count == 0)
+        return elapse__resp_reply_error(call->connection, "ERR COUNT is 1 to 1000", NULL);
+    if (tube_count > ELAPSE__QUEUE_RESERVE_MAX)
+        return elapse__resp_reply_error(call->connection, "ERR too many tubes: at most 1000", NULL);
+
+    uint32_t held = get_tubes(call, tube_count, tubes);
+    enum elapse__step step = ELAPSE__STEP_RAN;
+    if (held == tube_count) {
+        struct elapse__session_reserve request = {
+            .tubes = tubes,
+            .tube_count = tube_count,
+            .count = (uint32_t)count,
+            .wait_ms = wait_ms,
+            .context = call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0,
+        };
+        if (elapse__session_reserve(call->connection, &request))
+            elapse__session_count(call->connection, ELAPSE__VERB_RESERVE);
+        else
+            step = ELAPSE__STEP_LATER;
+    }
+    give_tubes(call, held, tubes);
+    return step;
+}
+
+/* Formats one job: [id, lease, tube, key, body, due, attempt, missed]. */
+static void hand_out(struct elapse__connection *connection, bool resp3,
+                     const struct elapse__server_job *job)
+{
+    enum { FIELDS = 8 };
+    const struct elapse__joint_job *texts = &job->texts;
+    size_t size = texts->tube.size + texts->key.size + texts->body.size +
+                  (size_t)(FIELDS + 2) * 2 * ELAPSE__RESP_FRAME_MAX;
+    struct elapse__resp_writer writer = elapse__resp_begin(connection, resp3, size);
+
+    elapse__resp_write_array(&writer, FIELDS);
+    elapse__resp_write_integer(&writer, (int64_t)job->handed.id);
+    elapse__resp_write_lease(&writer, job->handed.lease);
+    elapse__resp_write_bytes(&writer, texts->tube.bytes, texts->tube.size);
+    if (texts->key.size == 0)
+        elapse__resp_write_null(&writer);
+    else
+        elapse__resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
+    elapse__resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
+    elapse__resp_write_integer(&writer, job->handed.due_ms);
+    elapse__resp_write_integer(&writer, job->handed.attempt);
+    elapse__resp_write_integer(&writer, job->handed.missed);
+    elapse__resp_end(connection, &writer);
+}
+
+static void reply_array(struct elapse__connection *connection, size_t count)
+{
+    struct elapse__resp_writer writer =
+        elapse__resp_begin(connection, false, ELAPSE__RESP_FRAME_MAX);
+    elapse__resp_write_array(&writer, count);
+    elapse__resp_end(connection, &writer);
+}
+
+void elapse__resp_handed_out(struct elapse__connection *connection, uint64_t context,
+                             const struct elapse__server_job *jobs, uint32_t count)
+{
+    ELAPSE__ASSERT((context & ELAPSE__RESP_CONTEXT_LOOK) == 0);
+    reply_array(connection, count);
+    for (uint32_t i = 0; i < count; i++)
+        hand_out(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, &jobs[i]);
+}
+
+void elapse__resp_nothing(struct elapse__connection *connection, uint64_t context,
+                          enum elapse__server_nothing why)
+{
+    bool look = (context & ELAPSE__RESP_CONTEXT_LOOK) != 0;
+
+    if (why == ELAPSE__NOTHING_NO_MEMORY) {
+        (void)elapse__resp_reply_error(connection, "OOM there is no memory", NULL);
+    } else if (why == ELAPSE__NOTHING_ERROR) {
+        (void)elapse__resp_reply_error(connection, "ERR the disk could not be read", NULL);
+    } else if (look) {
+        struct elapse__resp_writer writer = elapse__resp_begin(
+            connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, ELAPSE__RESP_FRAME_MAX);
+        elapse__resp_write_null(&writer);
+        elapse__resp_end(connection, &writer);
+    } else {
+        reply_array(connection, 0);
+    }
+}
+
+/* ---- the end of a lease ---- */
+
+struct held {
+    struct elapse__queue_holder holder;
+    uint64_t delay_ms;
+};
+
+static struct elapse__queue_answer do_ack(struct elapse__queue *queue, struct elapse__queue_now now,
+                                          const void *arguments)
+{
+    const struct held *held = arguments;
+    return elapse__queue_ack(queue, now, held->holder);
+}
+
+static struct elapse__queue_answer do_nack(struct elapse__queue *queue,
+                                           struct elapse__queue_now now, const void *arguments)
+{
+    const struct held *held = arguments;
+    return elapse__queue_nack(queue, now, held->holder);
+}
+
+static struct elapse__queue_answer do_nack_in(struct elapse__queue *queue,
+                                              struct elapse__queue_now now, const void *arguments)
+{
+    const struct held *held = arguments;
+    return elapse__queue_nack_in(queue, now, held->holder, held->delay_ms);
+}
+
+static struct elapse__queue_answer do_extend(struct elapse__queue *queue,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    const struct held *held = arguments;
+    return elapse__queue_extend(queue, now, held->holder);
+}
+
+static struct elapse__queue_answer do_bury(struct elapse__queue *queue,
+                                           struct elapse__queue_now now, const void *arguments)
+{
+    const struct held *held = arguments;
+    return elapse__queue_bury(queue, now, held->holder, NULL);
+}
+
+enum elapse__step elapse__resp_ack(const struct elapse__resp_call *call)
+{
+    uint32_t jobs = (call->count - 1) / 2;
+    enum elapse__step step = ELAPSE__STEP_RAN;
+    bool goes_on = true;
+    struct held held;
+
+    if (call->count % 2 == 0)
+        return elapse__resp_reply_error(call->connection, "ERR syntax error: each id needs a lease",
+                                        NULL);
+    for (uint32_t i = 0; i < jobs && call->session->done == 0; i++) {
+        if (!elapse__resp_read_holder(call, 1 + 2 * i, &held.holder))
+            return ELAPSE__STEP_RAN;
+    }
+    while (goes_on) {
+        (void)elapse__resp_read_holder(call, 1 + 2 * call->session->done, &held.holder);
+        step = elapse__resp_run_part(call, jobs, do_ack, &held, &goes_on);
+    }
+    return step;
+}
+
+/* Runs a command about one lease, and replies with its word. */
+static enum elapse__step run_held(const struct elapse__resp_call *call,
+                                  elapse__joint_command *command, struct held *held)
+{
+    struct elapse__queue_answer answer;
+
+    if (!elapse__resp_read_holder(call, 1, &held->holder))
+        return ELAPSE__STEP_RAN;
+    if (!elapse__session_run(call->connection, command, held, &answer))
+        return ELAPSE__STEP_LATER;
+    elapse__session_count(call->connection, (enum elapse__server_verb)call->command->verb);
+    elapse__resp_reply_result(call, &answer);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__resp_nack(const struct elapse__resp_call *call)
+{
+    static const struct elapse__resp_option option = {"IN", 1};
+    struct held held = {.delay_ms = 0};
+    uint32_t place = 0;
+
+    if (!elapse__resp_find_options(call, 3, &option, 1, &place) ||
+        (place != 0 && !elapse__resp_read_duration(call, place, &held.delay_ms)))
+        return ELAPSE__STEP_RAN;
+    return run_held(call, place == 0 ? do_nack : do_nack_in, &held);
+}
+
+enum elapse__step elapse__resp_extend(const struct elapse__resp_call *call)
+{
+    struct held held = {.delay_ms = 0};
+    return run_held(call, do_extend, &held);
+}
+
+enum elapse__step elapse__resp_bury(const struct elapse__resp_call *call)
+{
+    struct held held = {.delay_ms = 0};
+    return run_held(call, do_bury, &held);
+}

@@ -1,0 +1,314 @@
+/*
+ * Running the commands of a connection, and what a protocol asks of it meanwhile.
+ */
+#include <string.h>
+
+#include "inner.h"
+
+/* ---- which protocol ---- */
+
+enum choice { CHOICE_NEEDS_MORE, CHOICE_MADE, CHOICE_REFUSED };
+
+enum { HTTP_LINE_MAX = 8192 };
+
+/* A page in a browser can make it send a request to any port. Its lines must not be run. Returns
+ * NEEDS_MORE until that is sure. */
+static enum choice refuse_http(const uint8_t *bytes, size_t size)
+{
+    static const char *const methods[] = {"GET ",     "HEAD ",  "POST ",    "PUT ",  "DELETE ",
+                                          "OPTIONS ", "PATCH ", "CONNECT ", "TRACE "};
+    static const char version[] = " HTTP/1.";
+
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        size_t length = strlen(methods[i]);
+        size_t common = size < length ? size : length;
+        if (memcmp(bytes, methods[i], common) != 0)
+            continue;
+        const uint8_t *line_end = memchr(bytes, '\n', size);
+        if (common < length && line_end == NULL)
+            return CHOICE_NEEDS_MORE;
+        if (common < length)
+            continue;
+        if (line_end == NULL)
+            return size < HTTP_LINE_MAX ? CHOICE_NEEDS_MORE : CHOICE_REFUSED;
+        for (const uint8_t *at = bytes; at + sizeof version - 1 <= line_end; at++)
+            if (memcmp(at, version, sizeof version - 1) == 0)
+                return CHOICE_REFUSED;
+        return CHOICE_MADE;
+    }
+    return CHOICE_MADE;
+}
+
+static enum choice choose_protocol(struct elapse__connection *connection, const uint8_t *bytes,
+                                   size_t size)
+{
+    const struct elapse__server_options *options = &connection->server->options;
+
+    if (bytes[0] == '*' && options->resp != NULL) {
+        connection->protocol = options->resp;
+        return CHOICE_MADE;
+    }
+    if (options->beanstalkd == NULL)
+        return CHOICE_REFUSED;
+    if (options->password_count > 0 && !connection->facts.may_use_beanstalkd) {
+        elapse__reply_text(connection, "UNAUTHORIZED: this server wants a password, which this "
+                                       "protocol does not have\r\n");
+        return CHOICE_REFUSED;
+    }
+    enum choice choice = refuse_http(bytes, size);
+    if (choice == CHOICE_MADE)
+        connection->protocol = options->beanstalkd;
+    return choice;
+}
+
+/* The bytes that are there are no whole command: they are looked at again with others. */
+static void await_more(struct elapse__connection *connection, size_t size)
+{
+    if (connection->need <= size)
+        connection->need = size + 1;
+}
+
+/* Returns whether the connection has a protocol. */
+static bool begin_session(struct elapse__connection *connection, const uint8_t *bytes, size_t size)
+{
+    if (connection->protocol != NULL)
+        return true;
+    enum choice choice = choose_protocol(connection, bytes, size);
+    if (choice == CHOICE_NEEDS_MORE) {
+        await_more(connection, size);
+        return false;
+    }
+    if (choice == CHOICE_REFUSED) {
+        connection->ending = true;
+        elapse__marks_close_reply(connection);
+        return false;
+    }
+    connection->has_begun = true;
+    if (connection->protocol->begin != NULL && !connection->protocol->begin(connection))
+        elapse__connection_fail(connection);
+    return !connection->dead;
+}
+
+/* ---- running ---- */
+
+bool elapse__connection_may_run(const struct elapse__connection *connection)
+{
+    const struct elapse__server *server = connection->server;
+    return !connection->closed && !connection->dead && !connection->ending && !server->stopped &&
+           connection->waiting == 0 && !elapse__connection_is_choked(connection);
+}
+
+/* A command needs more bytes than there may be. */
+static bool needs_too_much(const struct elapse__connection *connection, size_t size)
+{
+    const struct elapse__server_options *options = &connection->server->options;
+    size_t most = options->input_bytes_max;
+
+    if (connection->need > (size_t)options->body_bytes_max + ELAPSE__NEED_SPARE)
+        return true;
+    if (connection->need > size)
+        return false;
+    return size >= most;
+}
+
+/* Runs one command. Returns whether another one may follow. */
+static bool run_one(struct elapse__connection *connection, const uint8_t *bytes, size_t size,
+                    size_t *used)
+{
+    struct elapse__server *server = connection->server;
+    const struct elapse__protocol *protocol = connection->protocol;
+    enum elapse__step step;
+
+    *used = 0;
+    connection->need = 0;
+    connection->writing = &connection->held;
+    step = protocol->run(connection, bytes, size, used);
+    switch (step) {
+    case ELAPSE__STEP_NEED:
+        *used = 0;
+        if (needs_too_much(connection, size))
+            elapse__connection_fail(connection);
+        await_more(connection, size);
+        return false;
+    case ELAPSE__STEP_MORE:
+        *used = 0;
+        (void)elapse__server_spend(server, ELAPSE__QUANTUM);
+        elapse__link_once(&server->work, &connection->work);
+        return false;
+    case ELAPSE__STEP_LATER:
+        *used = 0;
+        elapse__unlink(&connection->work);
+        elapse__link_once(&server->stalled, &connection->work);
+        return false;
+    case ELAPSE__STEP_END:
+        connection->ending = true;
+        break;
+    default:
+        break;
+    }
+    ELAPSE__ASSERT_THAT(*used, >, 0);
+    ELAPSE__ASSERT_THAT(*used, <=, size);
+    elapse__marks_close_reply(connection);
+    return elapse__server_spend(server, 1);
+}
+
+/* Drops bytes of a body that nobody wants. Returns how many. */
+static size_t skip_bytes(struct elapse__connection *connection, size_t size)
+{
+    size_t skipped = connection->skip < size ? (size_t)connection->skip : size;
+    connection->skip -= skipped;
+    return skipped;
+}
+
+size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
+                              size_t size)
+{
+    struct elapse__server *server = connection->server;
+    size_t done = 0;
+
+    while (elapse__connection_may_run(connection)) {
+        size_t used;
+        done += skip_bytes(connection, size - done);
+        if (size == done || size - done < connection->need)
+            break;
+        if (server->budget == 0) {
+            elapse__link_once(&server->work, &connection->work);
+            break;
+        }
+        if (elapse__server_journal_is_full(server)) {
+            elapse__unlink(&connection->work);
+            elapse__link_once(&server->stalled, &connection->work);
+            break;
+        }
+        if (!begin_session(connection, bytes + done, size - done))
+            break;
+        bool goes_on = run_one(connection, bytes + done, size - done, &used);
+        done += used;
+        if (!goes_on && (used == 0 || connection->dead))
+            break;
+    }
+    return done;
+}
+
+/* ---- what a protocol asks ---- */
+
+void *elapse__session(const struct elapse__connection *connection)
+{
+    return (void *)(uintptr_t)connection->session;
+}
+
+struct elapse__server *elapse__session_server(const struct elapse__connection *connection)
+{
+    return connection->server;
+}
+
+uint64_t elapse__session_number(const struct elapse__connection *connection)
+{
+    return connection->number;
+}
+
+const struct elapse__server_options *
+elapse__session_options(const struct elapse__connection *connection)
+{
+    return &connection->server->options;
+}
+
+struct elapse__queue *elapse__session_queue(const struct elapse__connection *connection)
+{
+    return connection->server->joint->jobs;
+}
+
+struct elapse__queue_now elapse__session_now(const struct elapse__connection *connection)
+{
+    return connection->server->now;
+}
+
+struct elapse__queue_connection *elapse__session_leases(struct elapse__connection *connection)
+{
+    return connection->protocol->leases_end_with_connection ? &connection->leases : NULL;
+}
+
+void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb)
+{
+    ELAPSE__ASSERT_THAT(verb, <, ELAPSE__VERBS);
+    connection->server->figures.commands[verb]++;
+}
+
+void elapse__session_spend(struct elapse__connection *connection, uint32_t commands)
+{
+    (void)elapse__server_spend(connection->server, commands);
+}
+
+bool elapse__session_run(struct elapse__connection *connection, elapse__joint_command *command,
+                         const void *arguments, struct elapse__queue_answer *answer)
+{
+    return elapse__joint_run(connection->server->joint, command, arguments, answer);
+}
+
+void elapse__session_need(struct elapse__connection *connection, size_t size)
+{
+    connection->need = size;
+}
+
+void elapse__session_skip(struct elapse__connection *connection, uint64_t size)
+{
+    connection->skip = size;
+}
+
+bool elapse__session_password(const struct elapse__connection *connection,
+                              struct elapse__queue_text password)
+{
+    const struct elapse__server_options *options = &connection->server->options;
+    const uint8_t *given = password.bytes;
+    unsigned known = options->password_count == 0;
+
+    /* The time depends on the length of what was given, and on the passwords that there are. */
+    for (size_t i = 0; i < options->password_count; i++) {
+        const uint8_t *right = options->passwords[i].bytes;
+        size_t size = options->passwords[i].size;
+        unsigned differs = size != password.size;
+        for (size_t at = 0; at < password.size; at++)
+            differs |= (unsigned)given[at] ^ (size == 0 ? 1U : right[at % size]);
+        known |= differs == 0;
+    }
+    return known != 0;
+}
+
+static bool tube_is_full(const struct elapse__server *server, struct elapse__queue_text tube,
+                         size_t body_bytes)
+{
+    const struct elapse__server_options *options = &server->options;
+    struct elapse__queue_statistics figures;
+
+    if (options->tube_jobs_max == 0 && options->tube_bytes_max == 0)
+        return false;
+    if (options->tube_bytes_max > 0 && body_bytes > options->tube_bytes_max)
+        return true;
+    if (elapse__queue_tube_statistics(server->joint->jobs, server->now, tube, &figures) !=
+        ELAPSE__QUEUE_OK)
+        return false;
+    uint64_t jobs = figures.delayed + figures.ready + figures.reserved + figures.buried;
+    return (options->tube_jobs_max > 0 && jobs >= options->tube_jobs_max) ||
+           (options->tube_bytes_max > 0 &&
+            figures.body_bytes + body_bytes > options->tube_bytes_max);
+}
+
+enum elapse__server_refusal elapse__session_may_put(struct elapse__connection *connection,
+                                                    struct elapse__queue_text tube,
+                                                    size_t body_bytes)
+{
+    struct elapse__server *server = connection->server;
+    const struct elapse__server_options *options = &server->options;
+
+    if (!connection->is_producer) {
+        connection->is_producer = true;
+        server->figures.producers++;
+    }
+    if (body_bytes > options->body_bytes_max)
+        return ELAPSE__PUT_TOO_BIG;
+    if (server->draining)
+        return ELAPSE__PUT_DRAINING;
+    if (options->memory_bytes_max > 0 && server->memory_bytes >= options->memory_bytes_max)
+        return ELAPSE__PUT_NO_MEMORY;
+    return tube_is_full(server, tube, body_bytes) ? ELAPSE__PUT_TUBE_FULL : ELAPSE__MAY_PUT;
+}

@@ -1,0 +1,301 @@
+/*
+ * The server: its life, its turns, its statistics.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inner.h"
+
+/* ---- life ---- */
+
+static uint32_t or_default(uint32_t given, uint32_t normal)
+{
+    return given == 0 ? normal : given;
+}
+
+struct elapse__server *elapse__server_new(const struct elapse__server_options *options,
+                                          struct elapse__queue_now now)
+{
+    struct elapse__server *server = calloc(1, sizeof *server);
+    struct elapse__server_options *own;
+
+    if (server == NULL)
+        return NULL;
+    server->options = *options;
+    own = &server->options;
+    own->body_bytes_max = or_default(own->body_bytes_max, ELAPSE__SERVER_BODY_BYTES);
+    own->connections_max = or_default(own->connections_max, ELAPSE__SERVER_CONNECTIONS);
+    own->input_bytes_max = or_default(own->input_bytes_max, ELAPSE__SERVER_INPUT_BYTES);
+    own->output_bytes_max = or_default(own->output_bytes_max, ELAPSE__SERVER_OUTPUT_BYTES);
+    server->joint = options->joint;
+    server->now = now;
+    server->started_ms = now.boot_ms;
+    server->durable = elapse__journal_durable(server->joint->journal);
+    struct elapse__link *rings[] = {&server->open,    &server->closing, &server->work,
+                                    &server->stalled, &server->gated,   &server->attention,
+                                    &server->readings};
+    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
+        elapse__ring_init(rings[i]);
+    if (elapse_wheel_init(&server->wheel, now.boot_ms) != ELAPSE_OK) {
+        free(server);
+        return NULL;
+    }
+    return server;
+}
+
+static struct elapse__connection *connection_of(struct elapse__link *link)
+{
+    return (struct elapse__connection *)(void *)link;
+}
+
+/* Releases the replies of a connection; the queue is as it is. */
+static void drop_replies(struct elapse__connection *connection)
+{
+    for (uint32_t i = 0; i < connection->marks.count; i++) {
+        struct elapse__server_reply *reply = elapse__marks_at(connection, i)->reply;
+        if (reply != NULL)
+            elapse__reply_drop(reply);
+    }
+    connection->marks.count = 0;
+}
+
+void elapse__server_free(struct elapse__server *server)
+{
+    if (server == NULL)
+        return;
+    struct elapse__link *rings[] = {&server->open, &server->closing};
+    for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
+        while (!elapse__ring_empty(rings[i])) {
+            struct elapse__connection *connection = connection_of(rings[i]->next);
+            drop_replies(connection);
+            if (!connection->closed && connection->has_begun && connection->protocol->end != NULL)
+                connection->protocol->end(connection);
+            /* The queue outlives the connection: it must not know the ring of its leases. */
+            (void)elapse__queue_connection_close(server->joint->jobs, server->now,
+                                                 &connection->leases, UINT32_MAX);
+            elapse__connection_free(connection);
+        }
+    }
+    while (server->free_replies != NULL) {
+        struct elapse__server_reply *reply = server->free_replies;
+        server->free_replies = reply->next_free;
+        free(reply);
+    }
+    free(server);
+}
+
+void elapse__server_drain(struct elapse__server *server)
+{
+    server->draining = true;
+}
+
+void elapse__server_stop(struct elapse__server *server)
+{
+    server->stopped = true;
+}
+
+bool elapse__server_is_quiet(const struct elapse__server *server)
+{
+    for (const struct elapse__link *link = server->open.next; link != &server->open;
+         link = link->next) {
+        const struct elapse__connection *connection = (const void *)link;
+        if (connection->dead)
+            continue;
+        if (elapse__buffer_size(&connection->out) > 0)
+            return false;
+        if (connection->marks.count > 0) {
+            const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+            if (mark->reply == NULL || mark->reply->state != ELAPSE__REPLY_WAITING)
+                return false;
+        }
+    }
+    return elapse__ring_empty(&server->closing);
+}
+
+void elapse__server_set_passwords(struct elapse__server *server,
+                                  const struct elapse__queue_text *passwords, size_t count)
+{
+    ELAPSE__ASSERT(server->options.password_count > 0);
+    ELAPSE__ASSERT(passwords != NULL && count > 0);
+    server->options.passwords = passwords;
+    server->options.password_count = count;
+}
+
+void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes)
+{
+    server->memory_bytes = bytes;
+}
+
+void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, uint64_t system_us)
+{
+    server->figures.user_us = user_us;
+    server->figures.system_us = system_us;
+}
+
+/* ---- entering and leaving ---- */
+
+void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now)
+{
+    ELAPSE__ASSERT(server->joint->batch == NULL);
+    server->now = now;
+    server->joint->batch = &server->now;
+    server->durable = elapse__journal_durable(server->joint->journal);
+    server->budget = ELAPSE__BUDGET;
+}
+
+void elapse__server_leave(struct elapse__server *server)
+{
+    ELAPSE__ASSERT(server->joint->batch == &server->now);
+    server->joint->batch = NULL;
+}
+
+/* ---- turns ---- */
+
+static void come_idle(struct elapse__connection *connection)
+{
+    struct elapse__server *server = connection->server;
+    uint64_t end_ms = connection->heard_ms + server->options.idle_ms;
+
+    if (end_ms > server->now.boot_ms || connection->waiting > 0 ||
+        !elapse__ring_empty(&connection->leases.leases)) {
+        uint64_t again_ms = server->now.boot_ms + server->options.idle_ms;
+        elapse_wheel_start(&server->wheel, &connection->idle.timer,
+                           end_ms > server->now.boot_ms ? end_ms : again_ms);
+        return;
+    }
+    elapse__connection_fail(connection);
+}
+
+/* Returns whether timers are left that are due. */
+static bool turn_timers(struct elapse__server *server)
+{
+    struct elapse_timer *timer;
+
+    elapse_wheel_advance(&server->wheel, server->now.boot_ms);
+    while (server->budget > 0 && (timer = elapse_wheel_pop(&server->wheel)) != NULL) {
+        struct elapse__alarm *alarm = (struct elapse__alarm *)(void *)timer;
+        (void)elapse__server_spend(server, 1);
+        if (alarm->idle != NULL)
+            come_idle(alarm->idle);
+        else
+            elapse__reply_time((struct elapse__server_reply *)(void *)alarm);
+    }
+    return elapse_wheel_next(&server->wheel) <= server->now.boot_ms;
+}
+
+/* More has become durable: looks at those who waited for it. */
+static bool turn_gated(struct elapse__server *server)
+{
+    while (!elapse__ring_empty(&server->gated)) {
+        struct elapse__connection *connection =
+            ELAPSE__OWNER(server->gated.next, struct elapse__connection, gated);
+        if (connection->examined == server->durable)
+            return false;
+        if (server->budget == 0)
+            return true;
+        elapse__unlink(&connection->gated);
+        (void)elapse__server_spend(server, 1);
+        elapse__connection_work(connection);
+    }
+    return false;
+}
+
+/* The commands that the journal could not take may try again. */
+static void turn_stalled(struct elapse__server *server)
+{
+    if (elapse__server_journal_is_full(server))
+        return;
+    while (!elapse__ring_empty(&server->stalled)) {
+        struct elapse__link *link = server->stalled.next;
+        elapse__unlink(link);
+        elapse__ring_append(&server->work, link);
+    }
+}
+
+static void turn_work(struct elapse__server *server)
+{
+    uint32_t left = server->budget;
+
+    while (left > 0 && !elapse__ring_empty(&server->work)) {
+        struct elapse__connection *connection =
+            ELAPSE__OWNER(server->work.next, struct elapse__connection, work);
+        uint32_t quantum = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
+        elapse__unlink(&connection->work);
+        server->budget = quantum;
+        elapse__connection_work(connection);
+        left -= quantum - server->budget + (server->budget > 0);
+    }
+    server->budget = left;
+}
+
+/* Returns whether there is more to do now. */
+static bool turn_closing(struct elapse__server *server)
+{
+    const struct elapse__link *last = server->closing.previous;
+
+    while (!elapse__ring_empty(&server->closing)) {
+        struct elapse__link *link = server->closing.next;
+        bool is_last = link == last;
+        if (server->budget == 0)
+            return true;
+        /* Those whose readings are with the shell wait at the end. */
+        if (!elapse__connection_bury(connection_of(link))) {
+            (void)elapse__ring_remove(link);
+            elapse__ring_append(&server->closing, link);
+        }
+        if (is_last)
+            break;
+    }
+    return server->budget == 0;
+}
+
+bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now now)
+{
+    bool more;
+
+    elapse__server_enter(server, now);
+    server->refused = false;
+    more = elapse__queue_turn(server->joint->jobs, server->now).more;
+    more |= turn_gated(server);
+    more |= turn_timers(server);
+    elapse__server_serve(server);
+    turn_stalled(server);
+    turn_work(server);
+    more |= turn_closing(server);
+    elapse__server_leave(server);
+    return more || elapse__server_next_ms(server) == 0;
+}
+
+uint64_t elapse__server_next_ms(const struct elapse__server *server)
+{
+    bool full = server->refused || elapse__server_journal_is_full(server);
+
+    if (!elapse__ring_empty(&server->work))
+        return 0;
+    if (!full && elapse__queue_watch_has_news(server->joint->jobs))
+        return 0;
+    uint64_t next_ms = elapse_wheel_next(&server->wheel);
+    return next_ms == ELAPSE_NEVER ? UINT64_MAX : next_ms;
+}
+
+struct elapse__connection *elapse__server_attention(struct elapse__server *server)
+{
+    if (elapse__ring_empty(&server->attention))
+        return NULL;
+    struct elapse__connection *connection =
+        ELAPSE__OWNER(server->attention.next, struct elapse__connection, attention);
+    elapse__unlink(&connection->attention);
+    return connection;
+}
+
+/* ---- statistics ---- */
+
+void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
+                               struct elapse__server_statistics *statistics)
+{
+    *statistics = server->figures;
+    statistics->draining = server->draining;
+    statistics->uptime_ms = now.boot_ms > server->started_ms ? now.boot_ms - server->started_ms : 0;
+    statistics->jobs = elapse__queue_statistics(server->joint->jobs);
+    elapse__journal_figures(server->joint->journal, &statistics->journal);
+}

@@ -1,0 +1,141 @@
+/*
+ * The tubes that connections know, and the reserves that wait in them.
+ */
+#include <stdlib.h>
+
+#include "inner.h"
+
+static struct elapse__server_tube *tube_of(struct elapse__queue_watch *watch)
+{
+    return (struct elapse__server_tube *)(void *)watch;
+}
+
+struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *server,
+                                                    struct elapse__queue_text name,
+                                                    enum elapse__queue_result *result)
+{
+    struct elapse__queue *jobs = server->joint->jobs;
+    struct elapse__server_tube *tube = tube_of(elapse__queue_watch_find(jobs, name));
+
+    *result = ELAPSE__QUEUE_OK;
+    if (tube == NULL) {
+        tube = calloc(1, sizeof *tube);
+        *result = tube == NULL ? ELAPSE__QUEUE_NO_MEMORY
+                               : elapse__queue_watch_begin(jobs, name, &tube->watch);
+        if (*result != ELAPSE__QUEUE_OK) {
+            free(tube);
+            return NULL;
+        }
+        elapse__ring_init(&tube->waiters);
+    }
+    tube->references++;
+    return tube;
+}
+
+void elapse__server_tube_give(struct elapse__server *server, struct elapse__server_tube *tube)
+{
+    ELAPSE__ASSERT_THAT(tube->references, >, 0);
+    if (--tube->references > 0)
+        return;
+    ELAPSE__ASSERT(elapse__ring_empty(&tube->waiters));
+    elapse__queue_watch_end(server->joint->jobs, &tube->watch);
+    free(tube);
+}
+
+struct elapse__queue_text elapse__server_tube_name(const struct elapse__server_tube *tube)
+{
+    return elapse__queue_watch_name(&tube->watch);
+}
+
+void elapse__server_tube_use(struct elapse__server_tube *tube, int change)
+{
+    tube->figures.using += (uint32_t)change;
+}
+
+void elapse__server_tube_watch(struct elapse__server_tube *tube, int change)
+{
+    tube->figures.watching += (uint32_t)change;
+}
+
+struct elapse__server_tube_figures elapse__server_tube_figures(const struct elapse__server *server,
+                                                               struct elapse__queue_text name)
+{
+    const struct elapse__server_tube *tube =
+        tube_of(elapse__queue_watch_find(server->joint->jobs, name));
+    return tube == NULL ? (struct elapse__server_tube_figures){0} : tube->figures;
+}
+
+/* ---- waiting ---- */
+
+void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front)
+{
+    struct elapse__queue *jobs = reply->connection->server->joint->jobs;
+
+    reply->state = ELAPSE__REPLY_WAITING;
+    reply->gate = UINT64_MAX;
+    reply->connection->waiting++;
+    reply->connection->server->figures.waiting++;
+    for (uint32_t i = 0; i < reply->waiter_count; i++) {
+        struct elapse__waiter *waiter = &reply->waiters[i];
+        if (in_front)
+            elapse__ring_prepend(&waiter->tube->waiters, &waiter->link);
+        else
+            elapse__ring_append(&waiter->tube->waiters, &waiter->link);
+        waiter->tube->figures.waiting++;
+        elapse__queue_watch_ask(jobs, &waiter->tube->watch);
+    }
+}
+
+void elapse__reply_stop_waiting(struct elapse__server_reply *reply)
+{
+    struct elapse__server *server = reply->connection->server;
+
+    if (reply->state != ELAPSE__REPLY_WAITING)
+        return;
+    (void)elapse_wheel_stop(&server->wheel, &reply->alarm.timer);
+    ELAPSE__ASSERT_THAT(reply->connection->waiting, >, 0);
+    reply->connection->waiting--;
+    server->figures.waiting--;
+    for (uint32_t i = 0; i < reply->waiter_count; i++) {
+        elapse__unlink(&reply->waiters[i].link);
+        reply->waiters[i].tube->figures.waiting--;
+    }
+    reply->state = ELAPSE__REPLY_NOTHING;
+}
+
+/* Serves the reserves that wait for a tube, the first one first. Returns false if the journal takes
+ * nothing now, or the budget has ended. */
+static bool serve_tube(struct elapse__server *server, struct elapse__server_tube *tube)
+{
+    while (!elapse__ring_empty(&tube->waiters)) {
+        struct elapse__server_reply *reply =
+            ELAPSE__OWNER(tube->waiters.next, struct elapse__waiter, link)->reply;
+        struct elapse__connection *connection = reply->connection;
+        bool again = false;
+        if (!elapse__server_spend(server, ELAPSE__COST_HAND_OUT))
+            return false;
+        if (!elapse__reply_try(reply, &again)) {
+            server->refused |= again;
+            return !again;
+        }
+        /* Its next commands run, and its reply leaves, in their turn. */
+        elapse__link_once(&server->work, &connection->work);
+    }
+    return true;
+}
+
+void elapse__server_serve(struct elapse__server *server)
+{
+    struct elapse__queue_watch *watch;
+
+    while (!elapse__server_journal_is_full(server) && server->budget > 0 &&
+           (watch = elapse__queue_watch_next(server->joint->jobs)) != NULL) {
+        struct elapse__server_tube *tube = tube_of(watch);
+        bool goes_on = serve_tube(server, tube);
+        /* Also if it has no job any more: the next one is news. */
+        if (!elapse__ring_empty(&tube->waiters))
+            elapse__queue_watch_ask(server->joint->jobs, watch);
+        if (!goes_on)
+            return;
+    }
+}

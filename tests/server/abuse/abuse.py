@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""The server and its bad clients: for each attack, the memory of the server, and how a well-behaved
+client is served meanwhile.
+
+    abuse.py [--long] [ATTACK...]
+
+ELAPSE_PROGRAM names the program. The long form has the full numbers: 10,000 idle connections, 20
+seconds of 1,000 connections a second. Each row has the resident memory before, the most while the
+attack lasts, and after it; p50, p99 and the longest latency of a put or an acknowledgement, and
+lateness of a job, of another client, before and while it lasts.
+
+It fails if the memory exceeds the attack's bound, if a reply is wrong, if the other client is not
+served, if a job comes early, or if the median of the other client's latency grows by more than
+FACTOR: nothing here depends on how fast the machine is.
+"""
+
+import argparse
+import multiprocessing
+import sys
+import time
+import traceback
+
+import attacks
+import harness
+from harness import MIB
+
+FACTOR = 50
+FLOOR_MS = 1.0  # a median below counts as this: it is the noise of the machine
+
+# Name, bytes that each connection may cost (the limits of docs, see bound), how many connections
+# there are in the long form, and options of the server.
+#
+# A connection that does not read costs up to --max-output, one reply beyond it (a megabyte of
+# bodies), as much again while a buffer grows, and its input; one that stays in half a command
+# costs its bytes, rounded up to a power of two; an idle one its objects.
+OUTPUT = 6 * MIB
+ATTACKS = [
+    ("slow_peeks", OUTPUT, 20, {}),
+    ("slow_lookups", OUTPUT, 20, {}),
+    ("slow_reserves", OUTPUT, 20, {}),
+    ("slow_great_reserves", OUTPUT, 4, {}),
+    ("slow_lists", OUTPUT, 20, {}),
+    ("halves", 128 << 10, 2000, {}),
+    ("idle", 4096, 10000, {}),
+    ("come_and_go", MIB, 4, {}),
+    ("too_many", 64 << 10, 100, {"files": 100}),
+    ("great_header", 2 * MIB, 1, {}),
+    ("nested", 2 * MIB, 1, {}),
+    ("many_arguments", 2 * MIB, 1, {}),
+    ("long_line", 2 * MIB, 1, {}),
+    ("http", 2 * MIB, 1, {}),
+    ("garbage", 2 * MIB, 1, {}),
+]
+SPARE = 4 * MIB  # what any work costs once: batches, caches of the allocator
+
+
+def attack(name, port, scale, channel):
+    """The other process."""
+    said = None
+    try:
+        said = getattr(attacks, name)(port, scale, lambda: channel.send("under way"))
+        failure = None
+    except BaseException:  # the parent prints it, whatever it is
+        failure = traceback.format_exc()
+    channel.send((said, failure))
+    # Its connections stay until the other side has looked.
+    channel.recv()
+
+
+class Measured:
+    def __init__(self):
+        self.latency = harness.Samples()
+        self.lateness = harness.Samples()
+
+    def take(self, probe):
+        probe.round(self.latency, self.lateness)
+
+
+def measure(name, server, scale):
+    """Returns what to print, and faults."""
+    probe = harness.Probe(server)
+    before, during = Measured(), Measured()
+    for _ in range(40 if scale < 1 else 200):
+        before.take(probe)
+    memory = server.memory()
+    server.forget_peak()
+    mine, its = multiprocessing.Pipe()
+    other = multiprocessing.Process(target=attack, args=(name, server.port, scale, its))
+    processor_s, begun = server.processor_s(), time.monotonic()
+    other.start()
+    message = None
+    while not isinstance(message, tuple):
+        during.take(probe)
+        if mine.poll():
+            message = mine.recv()
+            if message == "under way":  # before, it put the jobs that it needs
+                during = Measured()
+    processor_part = (server.processor_s() - processor_s) / (time.monotonic() - begun)
+    during.take(probe)
+    most = server.memory("VmHWM")
+    mine.send("end")
+    other.join()
+    during.take(probe)
+    probe.close()
+    return memory, most, server.memory(), before, during, processor_part, message
+
+
+def bound(each, count, scale):
+    return SPARE + each * attacks.scaled(count, scale, 4 if count == 20 else min(count, 4))
+
+
+def try_one(name, each, count, options, scale):
+    with harness.server("--durability", "interval=50", "--segment-bits", "24",
+                        **options) as server:
+        memory, most, after, before, during, part, (said, failure) = measure(name, server, scale)
+    faults = [] if failure is None else [failure]
+    grown, allowed = most - memory, bound(each, count, scale)
+    if grown > allowed and not harness.SANITIZED:
+        faults.append(f"its memory grew by {grown / MIB:.1f} MiB; allowed are {allowed / MIB:.1f}")
+    usual = max(before.latency.at(0.5), FLOOR_MS)
+    if during.latency.at(0.5) > FACTOR * usual:
+        faults.append(f"the median latency of the other client was {before.latency.at(0.5):.2f} ms "
+                      f"before and {during.latency.at(0.5):.2f} ms")
+    # It sleeps while it has no descriptor for more connections.
+    if name == "too_many" and part > 0.7:
+        faults.append(f"it was busy {part:.0%} of the time")
+    print(f"{name:20} {memory / MIB:6.1f} {most / MIB:6.1f} {after / MIB:6.1f}   "
+          f"{before.latency.text():>19} {during.latency.text():>19}   "
+          f"{before.lateness.text():>19} {during.lateness.text():>19}  "
+          f"{part:4.0%} {said or ''}", flush=True)
+    for fault in faults:
+        print(f"{name}: {fault}", file=sys.stderr)
+    return not faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The server and its bad clients.")
+    parser.add_argument("--long", action="store_true", help="the full numbers")
+    parser.add_argument("attacks", nargs="*", metavar="ATTACK")
+    arguments = parser.parse_args()
+    known = [row[0] for row in ATTACKS]
+    for name in arguments.attacks:
+        if name not in known:
+            parser.error(f"{name} is none of: {' '.join(known)}")
+    print("                     memory, MiB            latency, ms: p50 p99 max                  "
+          "lateness, ms: p50 p99 max             processor")
+    print("attack               before   most  after                before              during"
+          "                before              during")
+    fine = [try_one(*row, 1 if arguments.long else 0.02) for row in ATTACKS
+            if not arguments.attacks or row[0] in arguments.attacks]
+    return 0 if all(fine) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Work at about half of what the server can do, for long: memory and disk stay what they are.
+
+    mixed.py LOAD [--seconds N] [--rate N]
+
+LOAD is the program elapse-bench-server-timers, which puts timers, takes each and acknowledges it.
+Without --rate the peak is measured first, for a tenth of the time. Each tenth of the run prints the
+resident memory, the bytes of the directory, and those that are live. It fails if
+
+- the directory is ever larger than twice the live bytes and 5 segments;
+- the memory in the second half exceeds the most of the first half by a tenth and 2 MiB;
+- a job is lost, or comes early.
+
+ELAPSE_PROGRAM names the program of the server.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+
+import harness
+from harness import MIB
+
+SEGMENT_BITS = 24
+
+
+def directory_bytes(path):
+    total = 0
+    for file in path.rglob("*"):
+        try:
+            if file.is_file():
+                total += file.stat().st_blocks * 512
+        except FileNotFoundError:  # cleaned meanwhile
+            pass
+    return total
+
+
+def start_load(load, server, rate, seconds, ahead_ms=2000):
+    return subprocess.Popen([load, str(server.port), str(rate), str(seconds), "4", str(ahead_ms)],
+                            stdout=subprocess.PIPE, text=True)
+
+
+def peak(load, server, seconds):
+    """What it can do when it also has to hand out and acknowledge all."""
+    running = start_load(load, server, 0, seconds, 100)
+    begun = time.monotonic()
+    text, _ = running.communicate(timeout=3600)
+    took = time.monotonic() - begun
+    print(f"peak: {text.strip()}", flush=True)
+    if running.returncode != 0:
+        raise AssertionError("the load failed")
+    return int(re.search(r"(\d+) jobs", text).group(1)) / took
+
+
+def sample(server, native):
+    # The live bytes change while the directory is looked at: take the larger number.
+    def live():
+        answer = native.ask("STATS")
+        return dict(zip(answer[::2], answer[1::2]))["live_bytes"]
+    before = live()
+    used = directory_bytes(server.data)
+    return server.memory(), used, max(before, live())
+
+
+def run(load, seconds, rate):
+    faults = []
+    memories = []
+    with harness.server("--segment-bits", str(SEGMENT_BITS)) as server:
+        if rate is None:
+            rate = int(peak(load, server, max(1, seconds / 10)) / 2)
+        native = server.connect()
+        running = start_load(load, server, rate, seconds)
+        begun = shown = time.monotonic()
+        print(f"rate {rate}\n  time  memory, MiB  directory, MiB  live, MiB")
+        while running.poll() is None:
+            memory, used, live = sample(server, native)
+            now = time.monotonic() - begun
+            memories.append((now, memory))
+            allowed = 2 * live + 5 * (1 << SEGMENT_BITS)
+            if used > allowed:
+                faults.append(f"at {now:.0f} s the directory has {used / MIB:.1f} MiB, and "
+                              f"{live / MIB:.1f} are live: {allowed / MIB:.1f} are allowed")
+            if time.monotonic() - shown >= seconds / 10:
+                shown = time.monotonic()
+                print(f"{now:6.0f} {memory / MIB:12.1f} {used / MIB:15.1f} {live / MIB:10.1f}",
+                      flush=True)
+            time.sleep(min(1, seconds / 100))
+        print(running.communicate()[0].strip())
+        native.__exit__()
+        if running.returncode != 0:
+            faults.append("the load failed: a job is missing, early, or was refused")
+    first = max(m for t, m in memories if t <= seconds / 2)
+    second = max(m for t, m in memories if t > seconds / 2)
+    print(f"memory: most {first / MIB:.1f} MiB in the first half, {second / MIB:.1f} in the second")
+    if second > first * 1.1 + 2 * MIB and not harness.SANITIZED:
+        faults.append("the memory grows")
+    for fault in faults[:20]:
+        print(fault, file=sys.stderr)
+    return not faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Work at half of the peak, for long.")
+    parser.add_argument("load", help="the program elapse-bench-server-timers")
+    parser.add_argument("--seconds", type=float, default=1200)
+    parser.add_argument("--rate", type=int, help="jobs a second; otherwise half of the peak")
+    arguments = parser.parse_args()
+    return 0 if run(arguments.load, arguments.seconds, arguments.rate) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,475 @@
+/*
+ * Conversations in beanstalkd's protocol: every verb, with the clocks in the test's hand. The
+ * answers are those of beanstalkd 1.12; beanstalkd/differential asks it.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int set_up_beanstalkd(void **state)
+{
+    int failed = set_up(state);
+    options.beanstalkd = &elapse__beanstalkd;
+    options.resp = NULL;
+    options.body_bytes_max = 100;
+    options.version = "1.0";
+    options.host = "host";
+    options.os = "kernel";
+    options.platform = "machine";
+    options.instance = "0123456789abcdef";
+    options.process_id = 4711;
+    options.binlog_bytes_max = 1 << 20;
+    serve();
+    return failed;
+}
+
+#undef TEST
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up_beanstalkd, tear_down)
+
+/* Says something, and expects this answer once everything is durable. */
+static void talk(struct client *client, const char *said, const char *answer)
+{
+    say(client, said);
+    commit();
+    expect(client, answer);
+}
+
+/* ---- put and its errors ---- */
+
+static void test_put(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 5 0 60 4\r\nbody\r\n", "INSERTED 1\r\n");
+    talk(&a, "put 5 0 60 0\r\n\r\nput 0 9 0 1\r\nb\r\n", "INSERTED 2\r\nINSERTED 3\r\n");
+    talk(&a, "put 5 0 60 4\r\nbodyxx", "EXPECTED_CRLF\r\n");
+    talk(&a, "put 5 0 60\r\nputs\r\n", "BAD_FORMAT\r\nUNKNOWN_COMMAND\r\n");
+    assert_int_equal(look_at(1).ttr_ms, 60000);
+    assert_int_equal(look_at(3).ttr_ms, 1000);
+    assert_int_equal(look_at(3).left_ms, 9000);
+    assert_int_equal(look_at(1).priority, 5);
+}
+
+static void test_the_largest_body(void **state)
+{
+    char line[400];
+    char body[161] = "";
+    struct client a;
+    (void)state;
+    memset(body, 'b', 160);
+    connect(&a);
+    sprintf(line, "put 0 0 60 100\r\n%.100s\r\n", body);
+    talk(&a, line, "INSERTED 1\r\n");
+    sprintf(line, "put 0 0 60 101\r\n%.101s\r\npeek 1\r\n", body);
+    say(&a, line);
+    commit();
+    sprintf(line, "JOB_TOO_BIG\r\nFOUND 1 100\r\n%.100s\r\n", body);
+    expect(&a, line);
+    /* It comes in pieces, and is answered at its end. */
+    talk(&a, "put 0 0 60 155\r\n", "");
+    talk(&a, body + 100, "");
+    talk(&a, body + 100, "");
+    talk(&a, "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb\r\nlist-tube-used\r\n",
+         "JOB_TOO_BIG\r\nUSING default\r\n");
+}
+
+static void test_bytes_may_come_one_by_one(void **state)
+{
+    static const char said[] = "put 5 0 60 4\r\nb\r\nd\r\npeek 1\r\nnonsense\r\n";
+    struct client a;
+    (void)state;
+    connect(&a);
+    for (const char *at = said; *at != '\0'; at++) {
+        say_bytes(&a, at, 1);
+        rest();
+    }
+    commit();
+    expect(&a, "INSERTED 1\r\nFOUND 1 4\r\nb\r\nd\r\nUNKNOWN_COMMAND\r\n");
+}
+
+static void test_a_line_that_is_too_long(void **state)
+{
+    char line[701];
+    struct client a;
+    (void)state;
+    memset(line, 'x', sizeof line - 1);
+    line[sizeof line - 1] = '\0';
+    connect(&a);
+    talk(&a, line, "");
+    talk(&a, line, "");
+    talk(&a, "\r", "");
+    talk(&a, "\nlist-tube-used\r\n", "BAD_FORMAT\r\nUSING default\r\n");
+}
+
+static void test_drain_mode(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 0 0 60 1\r\na\r\n", "INSERTED 1\r\n");
+    elapse__server_drain(f.server);
+    talk(&a, "put 0 0 60 1\r\nb\r\nput 0 0 60 101\r\n", "DRAINING\r\n");
+    say(&a, "0123456789012345678901234567890123456789012345678901234567890123456789");
+    talk(&a, "0123456789012345678901234567890\r\n", "JOB_TOO_BIG\r\n");
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+}
+
+/* ---- jobs ---- */
+
+static void test_the_life_of_a_job(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 9 0 60 1\r\na\r\n", "INSERTED 1\r\n");
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+    talk(&a, "release 1 7 0\r\n", "RELEASED\r\n");
+    assert_int_equal(look_at(1).priority, 7);
+    talk(&a, "reserve-with-timeout 0\r\n", "RESERVED 1 1\r\na\r\n");
+    talk(&a, "bury 1 6\r\n", "BURIED\r\n");
+    assert_int_equal(look_at(1).priority, 6);
+    talk(&a, "reserve-with-timeout 0\r\n", "TIMED_OUT\r\n");
+    talk(&a, "peek-buried\r\n", "FOUND 1 1\r\na\r\n");
+    talk(&a, "kick-job 1\r\nkick-job 1\r\n", "KICKED\r\nNOT_FOUND\r\n");
+    talk(&a, "reserve-job 1\r\n", "RESERVED 1 1\r\na\r\n");
+    talk(&a, "touch 1\r\n", "TOUCHED\r\n");
+    talk(&a, "release 1 5 10\r\n", "RELEASED\r\n");
+    talk(&a, "peek-delayed\r\npeek-ready\r\n", "FOUND 1 1\r\na\r\nNOT_FOUND\r\n");
+    talk(&a, "delete 1\r\ndelete 1\r\npeek 1\r\n", "DELETED\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
+}
+
+static void test_what_others_may_not_do(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    talk(&a, "put 9 0 60 1\r\na\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    talk(&b, "delete 1\r\nrelease 1 0 0\r\nbury 1 0\r\ntouch 1\r\nkick-job 1\r\nreserve-job 1\r\n",
+         "NOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
+    talk(&b, "peek 1\r\n", "FOUND 1 1\r\na\r\n");
+    hang_up(&a);
+    rest();
+    commit();
+    talk(&b, "reserve-with-timeout 0\r\n", "RESERVED 1 1\r\na\r\n");
+}
+
+static void test_kick(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 0 10 60 1\r\na\r\nput 0 20 60 1\r\nb\r\nput 0 0 60 1\r\nc\r\n",
+         "INSERTED 1\r\nINSERTED 2\r\nINSERTED 3\r\n");
+    talk(&a, "reserve\r\n", "RESERVED 3 1\r\nc\r\n");
+    talk(&a, "bury 3 0\r\nkick 10\r\nkick 1\r\nkick 0\r\n",
+         "BURIED\r\nKICKED 1\r\nKICKED 1\r\nKICKED 0\r\n");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_DELAYED);
+    talk(&a, "kick -1\r\n", "KICKED 1\r\n");
+}
+
+static void test_a_long_kick_goes_in_slices(void **state)
+{
+    enum { JOBS = 5000 };
+    struct client a;
+    char *said = malloc(JOBS * 32);
+    size_t size = 0;
+    (void)state;
+    assert_non_null(said);
+    for (int i = 0; i < JOBS; i++)
+        size += (size_t)sprintf(said + size, "put 0 %d 60 0\r\n\r\n", 100 + i % 7);
+    connect(&a);
+    say_bytes(&a, said, size);
+    commit();
+    (void)hear_some(&a, 1 << 20);
+    talk(&a, "peek-delayed\r\nkick 4000\r\nkick 4000\r\nlist-tube-used\r\n",
+         "FOUND 1 0\r\n\r\nKICKED 4000\r\nKICKED 1000\r\nUSING default\r\n");
+    free(said);
+}
+
+/* ---- reserve ---- */
+
+static void test_reserve_waits(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    talk(&a, "reserve\r\nlist-tube-used\r\n", "");
+    talk(&b, "put 0 5 60 1\r\na\r\n", "INSERTED 1\r\n");
+    pass(4999);
+    expect(&a, "");
+    pass(1);
+    commit();
+    expect(&a, "RESERVED 1 1\r\na\r\nUSING default\r\n");
+    talk(&a, "reserve-with-timeout 3\r\n", "");
+    pass(2999);
+    expect(&a, "");
+    pass(1);
+    commit();
+    expect(&a, "TIMED_OUT\r\n");
+    talk(&a, "reserve-with-timeout -1\r\n", "");
+    pass(30000);
+    commit();
+    expect(&a, "");
+}
+
+static void test_a_deadline_is_soon(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 0 0 3 1\r\na\r\nreserve\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    pass(1999);
+    expect(&a, "");
+    pass(1);
+    commit();
+    expect(&a, "DEADLINE_SOON\r\n");
+    talk(&a, "reserve-with-timeout 0\r\n", "DEADLINE_SOON\r\n");
+    talk(&a, "touch 1\r\nreserve-with-timeout 0\r\n", "TOUCHED\r\nTIMED_OUT\r\n");
+    pass(3000);
+    commit();
+    talk(&a, "delete 1\r\nreserve-with-timeout 0\r\n", "DELETED\r\nTIMED_OUT\r\n");
+}
+
+static void test_a_lease_ends(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 0 0 0 1\r\na\r\nreserve\r\n", "INSERTED 1\r\nRESERVED 1 1\r\na\r\n");
+    pass(1000);
+    commit();
+    talk(&a, "release 1 0 0\r\nbury 1 0\r\ntouch 1\r\n", "NOT_FOUND\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+}
+
+static void test_the_best_job_of_all_watched_tubes(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "use b\r\nput 5 0 60 1\r\na\r\nuse c\r\nput 4 0 60 1\r\nb\r\nput 4 0 60 1\r\nc\r\n",
+         "USING b\r\nINSERTED 1\r\nUSING c\r\nINSERTED 2\r\nINSERTED 3\r\n");
+    talk(&a, "watch b\r\nwatch c\r\nreserve\r\n",
+         "WATCHING 2\r\nWATCHING 3\r\nRESERVED 2 1\r\nb\r\n");
+    talk(&a, "ignore c\r\nreserve\r\n", "WATCHING 2\r\nRESERVED 1 1\r\na\r\n");
+    talk(&a, "pause-tube c 5\r\nwatch c\r\nreserve-with-timeout 0\r\npeek-ready\r\n",
+         "PAUSED\r\nWATCHING 3\r\nTIMED_OUT\r\nFOUND 3 1\r\nc\r\n");
+    pass(5000);
+    talk(&a, "reserve-with-timeout 0\r\n", "RESERVED 3 1\r\nc\r\n");
+}
+
+/* ---- tubes ---- */
+
+static void test_tubes(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "list-tube-used\r\nlist-tubes\r\n", "USING default\r\nOK 14\r\n---\n- default\n\r\n");
+    talk(&a, "use a\r\nwatch b\r\nwatch b\r\nwatch c\r\n",
+         "USING a\r\nWATCHING 2\r\nWATCHING 2\r\nWATCHING 3\r\n");
+    talk(&a, "list-tubes\r\n", "OK 26\r\n---\n- default\n- a\n- b\n- c\n\r\n");
+    talk(&a, "list-tubes-watched\r\n", "OK 22\r\n---\n- default\n- b\n- c\n\r\n");
+    talk(&a, "ignore default\r\nlist-tubes-watched\r\n",
+         "WATCHING 2\r\nOK 12\r\n---\n- c\n- b\n\r\n");
+    talk(&a, "ignore x\r\nignore b\r\nignore c\r\n", "WATCHING 2\r\nWATCHING 1\r\nNOT_IGNORED\r\n");
+    talk(&a, "list-tubes\r\n", "OK 12\r\n---\n- a\n- c\n\r\n");
+    talk(&a, "pause-tube x 1\r\npause-tube a 1\r\n", "NOT_FOUND\r\nPAUSED\r\n");
+}
+
+static void test_as_many_tubes_as_may_be_watched(void **state)
+{
+    struct client a;
+    char line[64];
+    char answer[64];
+    (void)state;
+    connect(&a);
+    for (int i = 2; i <= ELAPSE__QUEUE_RESERVE_MAX; i++) {
+        sprintf(line, "watch t%d\r\n", i);
+        sprintf(answer, "WATCHING %d\r\n", i);
+        talk(&a, line, answer);
+    }
+    talk(&a, "watch t2\r\nwatch one-more\r\nreserve-with-timeout 0\r\n",
+         "WATCHING 1000\r\nOUT_OF_MEMORY\r\nTIMED_OUT\r\n");
+}
+
+static void test_a_long_list_goes_in_slices(void **state)
+{
+    enum { TUBES = 10000 };
+    struct client a, b;
+    char line[64];
+    (void)state;
+    connect(&a);
+    for (int i = 0; i < TUBES; i++) {
+        sprintf(line, "use t%05d\r\nput 0 0 60 0\r\n\r\n", i);
+        say(&a, line);
+    }
+    commit();
+    (void)hear_some(&a, 1 << 21);
+    connect(&b);
+    say(&b, "list-tubes\r\n");
+    commit();
+    const char *list = hear_some(&b, 1 << 20);
+    const char *begin = "OK 90014\r\n---\n- default\n- t00000\n";
+    assert_int_equal(strncmp(list, begin, strlen(begin)), 0);
+    assert_int_equal(strlen(list), strlen("OK 90014\r\n\r\n") + 90014);
+    assert_string_equal(list + strlen(list) - 11, "- t09999\n\r\n");
+}
+
+/* ---- statistics ---- */
+
+static void test_statistics_of_a_job(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 7 10 60 1\r\na\r\n", "INSERTED 1\r\n");
+    pass(3500);
+    talk(&a, "stats-job 1\r\n",
+         "OK 147\r\n---\nid: 1\ntube: default\nstate: delayed\npri: 7\nage: 3\ndelay: 10\nttr: 60\n"
+         "time-left: 6\nfile: 1\nreserves: 0\ntimeouts: 0\nreleases: 0\nburies: 0\nkicks: 0\n\r\n");
+    talk(&a, "kick 1\r\n", "KICKED 1\r\n");
+    talk(&a, "reserve\r\n", "RESERVED 1 1\r\na\r\n");
+    pass(500);
+    talk(
+        &a, "stats-job 1\r\n",
+        "OK 149\r\n---\nid: 1\ntube: default\nstate: reserved\npri: 7\nage: 4\ndelay: 10\nttr: 60\n"
+        "time-left: 59\nfile: 1\nreserves: 1\ntimeouts: 0\nreleases: 0\nburies: 0\nkicks: 1\n\r\n");
+    talk(&a, "delete 1\r\nstats-job 1\r\n", "DELETED\r\nNOT_FOUND\r\n");
+}
+
+static void test_statistics_of_a_tube(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    talk(&a, "put 7 10 60 1\r\na\r\nput 7 0 60 1\r\nb\r\ndelete 2\r\npause-tube default 9\r\n",
+         "INSERTED 1\r\nINSERTED 2\r\nDELETED\r\nPAUSED\r\n");
+    talk(&b, "use other\r\nreserve\r\n", "USING other\r\n");
+    pass(1500);
+    talk(&a, "stats-tube default\r\n",
+         "OK 265\r\n---\nname: default\ncurrent-jobs-urgent: 0\ncurrent-jobs-ready: 0\n"
+         "current-jobs-reserved: 0\ncurrent-jobs-delayed: 1\ncurrent-jobs-buried: 0\n"
+         "total-jobs: 2\ncurrent-using: 1\ncurrent-watching: 2\ncurrent-waiting: 1\n"
+         "cmd-delete: 1\ncmd-pause-tube: 1\npause: 9\npause-time-left: 7\n\r\n");
+    talk(&a, "stats-tube x\r\n", "NOT_FOUND\r\n");
+}
+
+static void has(const char *text, const char *line)
+{
+    if (strstr(text, line) == NULL)
+        print_message("no \"%s\" in: %s", line, text);
+    assert_non_null(strstr(text, line));
+}
+
+static void test_statistics_of_the_server(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    talk(&a, "put 7 10 60 1\r\na\r\nput 0 0 60 1\r\nbxxput 1\r\n",
+         "INSERTED 1\r\nEXPECTED_CRLF\r\nBAD_FORMAT\r\n");
+    talk(&a, "\r\nuse x\r\npeek 9\r\nkick 0\r\nkick 0\r\n",
+         "UNKNOWN_COMMAND\r\nUSING x\r\nNOT_FOUND\r\nKICKED 0\r\nKICKED 0\r\n");
+    talk(&b, "reserve\r\n", "");
+    elapse__server_set_usage(f.server, 1500000, 250);
+    pass(2500);
+    say(&a, "stats\r\n");
+    commit();
+    const char *all = hear_some(&a, 1 << 16);
+    static const char *const lines[] = {
+        "OK ",
+        "---\ncurrent-jobs-urgent: 0\n",
+        "\ncurrent-jobs-delayed: 1\n",
+        "\ncmd-put: 2\n",
+        "\ncmd-peek: 1\n",
+        "\ncmd-use: 1\n",
+        "\ncmd-kick: 2\n",
+        "\ncmd-stats: 1\n",
+        "\ncmd-reserve: 1\n",
+        "\ntotal-jobs: 1\n",
+        "\nmax-job-size: 100\n",
+        "\ncurrent-tubes: 2\n",
+        "\ncurrent-connections: 2\n",
+        "\ncurrent-producers: 1\n",
+        "\ncurrent-workers: 1\n",
+        "\ncurrent-waiting: 1\n",
+        "\ntotal-connections: 2\n",
+        "\npid: 4711\n",
+        "\nversion: \"1.0\"\n",
+        "\nrusage-utime: 1.500000\n",
+        "\nrusage-stime: 0.000250\n",
+        "\nuptime: 2\n",
+        "\nbinlog-oldest-index: 1\n",
+        "\nbinlog-current-index: 1\n",
+        "\nbinlog-records-migrated: 0\n",
+        "\nbinlog-records-written: 2\n",
+        "\nbinlog-max-size: 1048576\n",
+        "\ndraining: false\n",
+        "\nid: 0123456789abcdef\n",
+        "\nhostname: host\n",
+        "\nos: kernel\n",
+        "\nplatform: machine\n\n\r\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        has(all, lines[i]);
+}
+
+/* ---- the end of a connection ---- */
+
+static void test_quit(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 0 0 60 1\r\na\r\nquit\r\nlist-tube-used\r\n", "INSERTED 1\r\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
+static void test_a_client_that_sends_no_more(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "reserve\r\n", "");
+    elapse__connection_received_all(a.connection, present());
+    commit();
+    (void)hear_some(&a, 1 << 16);
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_put),
+        TEST(test_the_largest_body),
+        TEST(test_bytes_may_come_one_by_one),
+        TEST(test_a_line_that_is_too_long),
+        TEST(test_drain_mode),
+        TEST(test_the_life_of_a_job),
+        TEST(test_what_others_may_not_do),
+        TEST(test_kick),
+        TEST(test_a_long_kick_goes_in_slices),
+        TEST(test_reserve_waits),
+        TEST(test_a_deadline_is_soon),
+        TEST(test_a_lease_ends),
+        TEST(test_the_best_job_of_all_watched_tubes),
+        TEST(test_tubes),
+        TEST(test_as_many_tubes_as_may_be_watched),
+        TEST(test_a_long_list_goes_in_slices),
+        TEST(test_statistics_of_a_job),
+        TEST(test_statistics_of_a_tube),
+        TEST(test_statistics_of_the_server),
+        TEST(test_quit),
+        TEST(test_a_client_that_sends_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

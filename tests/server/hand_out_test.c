@@ -1,0 +1,530 @@
+/*
+ * Reserves: which client gets which job when, and the hand-outs that its end undoes.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_disk.h"
+
+static void put_jobs(const char *lines)
+{
+    struct client producer;
+    connect(&producer);
+    say(&producer, lines);
+    commit();
+    (void)hear_some(&producer, 1 << 20);
+    hang_up(&producer);
+    commit();
+}
+
+static void a_hand_out_waits_for_the_put(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\nr 0 1 t\nz\n");
+    rest();
+    expect(&a, "");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    pass(60000);
+    /* The lease has not begun: its ttr has not passed. */
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    commit();
+    expect(&a, "+1\n=1 one\n-error\n");
+    pass(9999);
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    pass(1);
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+}
+
+static void a_hand_out_does_not_wait_for_its_own_lease(void **state)
+{
+    struct client a;
+    (void)state;
+    put_jobs("p t one\np t two\np t three\n");
+    connect(&a);
+    say(&a, "r 0 2 t\n");
+    rest();
+    expect(&a, "=1 one\n=2 two\n");
+    /* But it waits for that of another reply. */
+    say(&a, "r 0 9 t\n");
+    rest();
+    expect(&a, "");
+    commit();
+    expect(&a, "=3 three\n");
+}
+
+static void nothing_is_said_in_its_place(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "z\nr 0 1 t\nz\ni 7\nl 7\nz\n");
+    expect(&a, "-error\n-timeout\n-error\n-gone\n-gone\n-error\n");
+    say(&a, "r 50 1 t\nz\n");
+    pass(49);
+    expect(&a, "");
+    assert_int_equal(elapse__server_next_ms(f.server), present().boot_ms + 1);
+    pass(1);
+    expect(&a, "-timeout\n-error\n");
+    assert_true(elapse__server_next_ms(f.server) > present().boot_ms);
+}
+
+static void a_time_out_waits_for_earlier_records(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    say(&a, "r 50 1 t\n");
+    say(&b, "p other x\n");
+    pass(50);
+    expect(&a, "");
+    commit();
+    expect(&a, "-timeout\n");
+}
+
+static void the_first_to_wait_is_the_first_to_be_served(void **state)
+{
+    enum { WAITING = 5 };
+    struct client clients[WAITING], producer;
+    char line[32];
+    (void)state;
+    for (int i = 0; i < WAITING; i++) {
+        connect(&clients[i]);
+        say(&clients[i], i % 2 == 0 ? "r 1000 1 a b\nz\n" : "r 1000 1 b c d\nz\n");
+        rest();
+    }
+    connect(&producer);
+    for (int i = 0; i < WAITING; i++) {
+        snprintf(line, sizeof line, "p b job%d\n", i);
+        say(&producer, line);
+    }
+    commit();
+    for (int i = 0; i < WAITING; i++) {
+        snprintf(line, sizeof line, "=%d job%d\n-error\n", i + 1, i);
+        expect(&clients[i], line);
+    }
+}
+
+/* Also if each job comes alone, long after the one before. */
+static void every_job_is_news_to_those_who_still_wait(void **state)
+{
+    enum { WAITING = 3 };
+    struct client clients[WAITING], producer;
+    char line[32];
+    (void)state;
+    for (int i = 0; i < WAITING; i++) {
+        connect(&clients[i]);
+        say(&clients[i], "r 1000 1 t\n");
+    }
+    rest();
+    connect(&producer);
+    for (int i = 0; i < WAITING; i++) {
+        snprintf(line, sizeof line, "p t job%d\n", i);
+        say(&producer, line);
+        commit();
+        snprintf(line, sizeof line, "=%d job%d\n", i + 1, i);
+        expect(&clients[i], line);
+    }
+}
+
+static void a_waiting_reserve_takes_from_any_of_its_tubes(void **state)
+{
+    struct client a, producer;
+    (void)state;
+    connect(&a);
+    connect(&producer);
+    say(&a, "r 1000 1 a b c\n");
+    say(&producer, "d 20 c later\n");
+    commit();
+    expect(&a, "");
+    pass(20);
+    commit();
+    expect(&a, "=1 later\n");
+    /* It no longer waits for the others. */
+    say(&producer, "p a one\n");
+    commit();
+    expect(&a, "");
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_READY);
+}
+
+static void a_pause_holds_back_waiting_reserves(void **state)
+{
+    struct client a, producer;
+    struct elapse__queue_text name = {"t", 1};
+    (void)state;
+    connect(&a);
+    connect(&producer);
+    say(&a, "r 100000 1 t\n");
+    assert_int_equal(elapse__queue_pause(f.joint.jobs, present(), name, 500), ELAPSE__QUEUE_OK);
+    say(&producer, "p t one\n");
+    commit();
+    expect(&a, "");
+    pass(499);
+    expect(&a, "");
+    pass(1);
+    commit();
+    expect(&a, "=1 one\n");
+}
+
+static void a_thousand_waiting_reserves_of_many_tubes(void **state)
+{
+    enum { MANY = 1000 };
+    static struct client clients[MANY];
+    static char line[MANY * 8];
+    size_t length = 0;
+    (void)state;
+    options.input_bytes_max = sizeof line;
+    serve();
+    length = (size_t)snprintf(line, sizeof line, "r 1000 1");
+    for (int i = 0; i < 100; i++)
+        length += (size_t)snprintf(line + length, sizeof line - length, " t%d", i);
+    memcpy(line + length++, "\n", 2);
+    for (int i = 0; i < MANY; i++) {
+        struct elapse__connection_facts facts = {.shell = &clients[i], .may_use_beanstalkd = true};
+        clients[i].connection = elapse__connection_new(f.server, present(), &facts);
+        elapse__connection_received(clients[i].connection, present(), line, length);
+    }
+    rest();
+    put_jobs("p t50 one\np t99 two\n");
+    expect(&clients[0], "=1 one\n");
+    expect(&clients[1], "=2 two\n");
+    expect(&clients[2], "");
+    pass(1000);
+    for (int i = 2; i < MANY; i++)
+        expect(&clients[i], "-timeout\n");
+}
+
+static void commands_behind_a_waiting_reserve_wait(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    lines_run = 0;
+    say(&a, "r 1000 1 t\np u x\n");
+    rest();
+    assert_int_equal(lines_run, 1);
+    say(&b, "p t one\n");
+    commit();
+    assert_int_equal(lines_run, 3);
+    expect(&a, "=1 one\n+2\n");
+}
+
+static void a_cancelled_hand_out_takes_another_job(void **state)
+{
+    struct client a, b;
+    (void)state;
+    put_jobs("p t one\n");
+    connect(&a);
+    connect_free(&b);
+    say(&b, "p t two\n");
+    say(&a, "r 0 1 t\nr 1000 1 u\n");
+    say(&b, "x 1\n");
+    commit();
+    expect(&b, "+2\n+deleted\n");
+    /* Its reply waited for the put of the second job; the first one was cancelled meanwhile. */
+    expect(&a, "=2 two\n");
+    say(&b, "p u three\np u four\n");
+    say(&b, "p t five\n");
+    commit();
+    expect(&a, "=3 three\n");
+}
+
+static void a_cancelled_hand_out_waits_again(void **state)
+{
+    struct client a, b, c;
+    (void)state;
+    put_jobs("p t one\n");
+    connect(&a);
+    connect(&c);
+    connect_free(&b);
+    say(&b, "p u other\n");
+    say(&a, "r 1000 1 t\nz\n");
+    say(&c, "r 1000 1 t\n");
+    say(&b, "x 1\n");
+    commit();
+    expect(&a, "");
+    say(&a, "z\n");
+    expect(&a, "");
+    say(&b, "p t two\np t three\n");
+    commit();
+    /* It came before the other one. */
+    expect(&a, "=3 two\n-error\n-error\n");
+    expect(&c, "=4 three\n");
+}
+
+static void leases_end_with_their_connection(void **state)
+{
+    struct client a;
+    (void)state;
+    put_jobs("p t one\np t two\np t three\n");
+    connect(&a);
+    say(&a, "r 0 1 t\n");
+    rest();
+    expect(&a, "=1 one\n");
+    say(&a, "r 0 2 t\n");
+    rest();
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_RESERVED);
+    hang_up(&a);
+    rest();
+    for (uint64_t id = 1; id <= 3; id++)
+        assert_int_equal(state_of(id), ELAPSE__QUEUE_READY);
+    /* The first one was handed out; the others were not. */
+    assert_int_equal(look_at(1).reserves, 1);
+    assert_int_equal(look_at(2).reserves, 0);
+    assert_int_equal(look_at(2).attempts, 0);
+}
+
+static void a_free_lease_outlives_its_connection_once_it_was_sent(void **state)
+{
+    struct elapse__server_statistics statistics;
+    struct client a;
+    (void)state;
+    put_jobs("p t one\np t two\np t three\n");
+    connect_free(&a);
+    say(&a, "r 0 1 t\n");
+    rest();
+    expect(&a, "=1 one\n");
+    say(&a, "r 0 1 t\n");
+    commit();
+    /* All but the last byte. */
+    assert_string_equal(hear_some(&a, strlen("=2 two")), "=2 two");
+    say(&a, "r 0 1 t\n");
+    rest();
+    hang_up(&a);
+    rest();
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_READY);
+    assert_int_equal(state_of(3), ELAPSE__QUEUE_READY);
+    assert_int_equal(look_at(2).attempts, 0);
+    assert_int_equal(look_at(2).reserves, 0);
+    elapse__server_statistics(f.server, present(), &statistics);
+    assert_int_equal(statistics.undone, 2);
+}
+
+static void a_wait_ends_with_its_connection(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    say(&a, "r 1000 1 t\n");
+    say(&b, "r 1000 1 t\n");
+    hang_up(&a);
+    put_jobs("p t one\n");
+    expect(&b, "=1 one\n");
+}
+
+static void many_leases_end_in_slices(void **state)
+{
+    enum { MANY = 4000, LINE = 8 };
+    static char lines[MANY * LINE + 1];
+    struct client a;
+    unsigned turns = 0;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        memcpy(lines + (size_t)i * LINE, "p t one\n", LINE + 1);
+    put_jobs(lines);
+    connect(&a);
+    /* As many as the journal takes at once. */
+    while (elapse__queue_statistics(f.joint.jobs).reserved < MANY) {
+        say(&a, "r 0 1000 t\n");
+        commit();
+        (void)hear_some(&a, 1 << 20);
+    }
+    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, MANY);
+    hang_up(&a);
+    assert_in_range(elapse__queue_statistics(f.joint.jobs).reserved, MANY - 1000, MANY - 1);
+    while (elapse__queue_statistics(f.joint.jobs).reserved > 0) {
+        turn();
+        turns++;
+        while (!f.more && elapse__journal_work(f.joint.journal))
+            ;
+    }
+    assert_true(turns >= 3);
+    assert_int_equal(elapse__queue_statistics(f.joint.jobs).ready, MANY);
+}
+
+static void a_deadline_comes_a_second_before(void **state)
+{
+    struct client a;
+    (void)state;
+    put_jobs("p t one\n");
+    connect(&a);
+    say(&a, "R 0 t\nR 100000 t\n");
+    commit();
+    expect(&a, "=1 one\n");
+    pass(8999);
+    expect(&a, "");
+    pass(1);
+    expect(&a, "-soon\n");
+    say(&a, "R 100000 t\n");
+    expect(&a, "-soon\n");
+    pass(1000);
+    /* The lease has ended: it gets the job again. */
+    say(&a, "R 100000 t\n");
+    commit();
+    expect(&a, "=1 one\n");
+}
+
+static void a_deadline_counts_from_when_the_reply_leaves(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\nR 0 t\nR 100000 t\n");
+    pass(50000);
+    commit();
+    expect(&a, "+1\n=1 one\n");
+    pass(8999);
+    expect(&a, "");
+    pass(1);
+    expect(&a, "-soon\n");
+}
+
+static void a_body_from_the_disk_holds_up_nobody_else(void **state)
+{
+    enum { TRIES = 40 };
+    struct elapse__server_reading *reading = NULL;
+    struct client a, b;
+    (void)state;
+    put_jobs("p t one\np t two\n");
+    connect(&a);
+    connect(&b);
+    /* The simulated page cache has it or not, at random. */
+    for (int i = 0; i < TRIES && reading == NULL; i++) {
+        expect(&a, "");
+        say(&a, "l 1\nz\n");
+        reading = elapse__server_reading(f.server);
+        if (reading == NULL)
+            expect(&a, "~1 one\n-error\n");
+    }
+    assert_non_null(reading);
+    expect(&a, "");
+    say(&b, "z\n");
+    expect(&b, "-error\n");
+    turn();
+    assert_false(f.more);
+    expect(&a, "");
+    elapse__journal_read_perform(f.joint.journal, true, &reading->reading, 1);
+    elapse__server_reading_done(f.server, present(), reading);
+    a.attended = elapse__server_attention(f.server) == a.connection;
+    expect(&a, "~1 one\n-error\n");
+}
+
+static void a_connection_may_close_while_its_body_is_read(void **state)
+{
+    enum { TRIES = 60 };
+    int seen = 0;
+    (void)state;
+    put_jobs("p t one\n");
+    for (int i = 0; i < TRIES; i++) {
+        struct elapse__server_reading *reading;
+        struct client a;
+        connect_free(&a);
+        say(&a, i % 2 == 0 ? "r 0 1 t\n" : "l 1\n");
+        turn();
+        reading = elapse__server_reading(f.server);
+        hang_up(&a);
+        if (reading != NULL) {
+            seen++;
+            turn();
+            elapse__journal_read_perform(f.joint.journal, true, &reading->reading, 1);
+            elapse__server_reading_done(f.server, present(), reading);
+        }
+        commit();
+        assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    }
+    assert_true(seen > 5);
+}
+
+static void a_job_is_reserved_by_its_id(void **state)
+{
+    struct client a, b;
+    (void)state;
+    put_jobs("d 100000 t one\n");
+    connect(&a);
+    connect(&b);
+    say(&a, "i 1\n");
+    commit();
+    expect(&a, "=1 one\n");
+    say(&b, "i 1\n");
+    expect(&b, "-gone\n");
+    say(&a, "x 1\n");
+    commit();
+    expect(&a, "+deleted\n");
+}
+
+static void a_hand_out_waits_for_the_client_to_read(void **state)
+{
+    struct client a;
+    (void)state;
+    put_jobs("p t one\n");
+    options.output_bytes_max = 5000;
+    serve();
+    connect(&a);
+    say(&a, "b 4990\nr 0 1 t\nb 4990\n");
+    rest();
+    assert_string_equal(hear_some(&a, 4991) + 4990, "\n");
+    commit();
+    /* The lease began only now. */
+    assert_string_equal(hear_some(&a, 7), "=1 one\n");
+    assert_int_equal(look_at(1).left_ms, 10000);
+}
+
+static void a_damaged_job_is_passed_over(void **state)
+{
+    struct client a;
+    (void)state;
+    put_jobs("p t damaged-body\np t whole\n");
+    sim_disk_evict();
+    size_t size;
+    uint8_t *content = sim_disk_content("data/journal", "1.log", &size);
+    assert_non_null(content);
+    for (size_t i = 0; i + 12 < size; i++)
+        if (memcmp(content + i, "damaged-body", 12) == 0)
+            content[i] ^= 1;
+    connect(&a);
+    say(&a, "r 0 1 t\n");
+    commit();
+    expect(&a, "=2 whole\n");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_BURIED);
+    say(&a, "l 1\ni 1\n");
+    commit();
+    expect(&a, "-gone\n-gone\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_hand_out_waits_for_the_put),
+        TEST(a_hand_out_does_not_wait_for_its_own_lease),
+        TEST(nothing_is_said_in_its_place),
+        TEST(a_time_out_waits_for_earlier_records),
+        TEST(the_first_to_wait_is_the_first_to_be_served),
+        TEST(every_job_is_news_to_those_who_still_wait),
+        TEST(a_waiting_reserve_takes_from_any_of_its_tubes),
+        TEST(a_pause_holds_back_waiting_reserves),
+        TEST(a_thousand_waiting_reserves_of_many_tubes),
+        TEST(commands_behind_a_waiting_reserve_wait),
+        TEST(a_cancelled_hand_out_takes_another_job),
+        TEST(a_cancelled_hand_out_waits_again),
+        TEST(leases_end_with_their_connection),
+        TEST(a_free_lease_outlives_its_connection_once_it_was_sent),
+        TEST(a_wait_ends_with_its_connection),
+        TEST(many_leases_end_in_slices),
+        TEST(a_deadline_comes_a_second_before),
+        TEST(a_deadline_counts_from_when_the_reply_leaves),
+        TEST(a_body_from_the_disk_holds_up_nobody_else),
+        TEST(a_connection_may_close_while_its_body_is_read),
+        TEST(a_job_is_reserved_by_its_id),
+        TEST(a_hand_out_waits_for_the_client_to_read),
+        TEST(a_damaged_job_is_passed_over),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/*
+ * A small protocol of the tests' own, so that the core is tested without the protocols that it
+ * serves. A command is a line; so is a reply.
+ *
+ *      p TUBE BODY        put, due at once            +ID
+ *      d MS TUBE BODY     put, due later              +ID
+ *      r MS COUNT TUBE..  reserve, wait for MS        =ID BODY for each job; -timeout
+ *      R MS TUBE..        the same, with deadlines    also -soon
+ *      i ID               reserve by id               =ID BODY; -gone
+ *      l ID               look                        ~ID BODY; -gone
+ *      x ID               delete                      +deleted; -gone
+ *      z                  nothing                     -error
+ *      s N                goes on for N steps         +slices
+ *      b SIZE             big reply                   SIZE times '.'
+ *      n SIZE             and then SIZE bytes         +needed
+ *      N SIZE             the same, without telling
+ *      k SIZE             and then SIZE bytes         +skipped, at once
+ *      q                  quit                        +bye
+ *      * and nothing                                  +star
+ */
+#ifndef ELAPSE_TESTS_SERVER_LINES_H
+#define ELAPSE_TESTS_SERVER_LINES_H
+
+#include "session.h"
+
+/* Leases end with their connection; or they do not. */
+extern const struct elapse__protocol lines_owned;
+extern const struct elapse__protocol lines_free;
+
+/* How many commands have run, of all connections; those that came again count again. */
+extern unsigned lines_run;
+
+#endif

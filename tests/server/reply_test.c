@@ -1,0 +1,453 @@
+/*
+ * Replies, gates, slices, back-pressure, and the ends of connections.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void no_byte_leaves_before_it_is_durable(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\nz\np t two\n");
+    rest();
+    expect(&a, "");
+    commit();
+    expect(&a, "+1\n-error\n+2\n");
+}
+
+static void an_error_waits_for_what_came_before_it(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    say(&a, "p t one\n");
+    say(&b, "x 99\n");
+    rest();
+    expect(&b, "");
+    commit();
+    expect(&b, "-gone\n");
+    say(&b, "x 99\n");
+    expect(&b, "-gone\n");
+}
+
+static void a_later_reply_waits_for_its_own_gate(void **state)
+{
+    struct client a;
+    struct elapse__operation operation;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\n");
+    assert_true(elapse__journal_next_operation(f.joint.journal, ELAPSE__LANE_COMMIT, &operation));
+    say(&a, "p t two\n");
+    while (elapse__journal_durable(f.joint.journal) < f.joint.previous_position) {
+        elapse__operation_perform(f.joint.journal, &operation);
+        elapse__journal_completed(f.joint.journal, ELAPSE__LANE_COMMIT, &operation);
+        if (elapse__journal_durable(f.joint.journal) < f.joint.previous_position)
+            assert_true(
+                elapse__journal_next_operation(f.joint.journal, ELAPSE__LANE_COMMIT, &operation));
+    }
+    rest();
+    expect(&a, "+1\n");
+    commit();
+    expect(&a, "+2\n");
+}
+
+static void bytes_may_come_one_by_one(void **state)
+{
+    struct client a;
+    const char *text = "p t one\nz\nn 3\nabcz\nk 4\nabcdz\n";
+    (void)state;
+    connect(&a);
+    for (const char *at = text; *at != '\0'; at++) {
+        say_bytes(&a, at, 1);
+        rest();
+    }
+    commit();
+    expect(&a, "+1\n-error\n+needed\n-error\n+skipped\n-error\n");
+}
+
+static void a_pipeline_runs_in_slices(void **state)
+{
+    struct client a, b;
+    enum { LINES = 5000 };
+    char *text = malloc(LINES * 2 + 1);
+    (void)state;
+    for (int i = 0; i < LINES; i++)
+        memcpy(text + i * 2, "z\n", 2);
+    connect(&a);
+    connect(&b);
+    lines_run = 0;
+    say_bytes(&a, text, LINES * 2);
+    assert_in_range(lines_run, 1, 1000);
+    say(&b, "z\n");
+    expect(&b, "-error\n");
+    turn();
+    assert_true(f.more);
+    assert_in_range(lines_run, 2, 2001);
+    rest();
+    assert_int_equal(lines_run, LINES + 1);
+    assert_int_equal(strlen(hear_some(&a, 1 << 20)), LINES * strlen("-error\n"));
+    free(text);
+}
+
+static void a_long_command_goes_on_in_turns(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    say(&a, "z\ns 50\nz\n");
+    expect(&a, "-error\n");
+    say(&b, "z\n");
+    expect(&b, "-error\n");
+    turn();
+    expect(&a, "");
+    rest();
+    expect(&a, "+slices\n-error\n");
+}
+
+static void a_full_journal_takes_no_command(void **state)
+{
+    enum { BODY = 1000, PUTS = 1500 };
+    struct client a, b;
+    char line[BODY + 16];
+    unsigned ran = 0;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    memcpy(line, "p t ", 4);
+    memset(line + 4, 'x', BODY);
+    memcpy(line + 4 + BODY, "\n", 2);
+    lines_run = 0;
+    for (unsigned i = 0; i < PUTS && elapse__connection_room(a.connection) > sizeof line; i++) {
+        say(&a, line);
+        ran++;
+    }
+    assert_true(lines_run < ran);
+    /* Nothing can be done before the journal has worked: the shell may sleep. */
+    say(&b, "z\n");
+    rest();
+    assert_false(f.more);
+    expect(&b, "");
+    assert_int_equal(elapse__connection_room(a.connection) > sizeof line, ran == PUTS);
+    commit();
+    expect(&b, "-error\n");
+    for (unsigned i = 0; i < PUTS; i += 500)
+        commit();
+    (void)hear_some(&a, 1 << 20);
+    assert_true(lines_run >= ran + 1);
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), ran);
+    assert_true(elapse__connection_room(a.connection) > sizeof line);
+}
+
+static void a_client_that_does_not_read_is_not_served(void **state)
+{
+    struct client a, b;
+    (void)state;
+    options.output_bytes_max = 10000;
+    serve();
+    connect(&a);
+    connect(&b);
+    lines_run = 0;
+    say(&a, "b 6000\nb 6000\nb 6000\n");
+    rest();
+    assert_int_equal(lines_run, 2);
+    assert_false(f.more);
+    say(&b, "z\n");
+    expect(&b, "-error\n");
+    assert_int_equal(strlen(hear_some(&a, 3000)), 3000);
+    assert_int_equal(lines_run, 4);
+    rest();
+    assert_int_equal(strlen(hear_some(&a, 1 << 20)), 18003 - 3000);
+}
+
+/* A reply that has no bytes yet has memory, and that counts. */
+static void replies_without_bytes_are_bounded(void **state)
+{
+    enum { LOOKS = 400 };
+    struct client a, b;
+    char looks[LOOKS * 4 + 1] = "";
+    (void)state;
+    options.output_bytes_max = 10000;
+    serve();
+    connect(&a);
+    connect(&b);
+    say(&b, "p t body\n");
+    for (unsigned i = 0; i < LOOKS; i++)
+        memcpy(looks + (size_t)i * 4, "l 1\n", 5);
+    lines_run = 0;
+    say(&a, looks);
+    rest();
+    /* The put is not durable: no look has its bytes. */
+    expect(&a, "");
+    assert_true(lines_run > 1);
+    assert_true(lines_run < 10000 / 400);
+    commit();
+    expect(&b, "+1\n");
+    for (unsigned heard = 0; heard < LOOKS * 8; rest()) {
+        size_t size = strlen(hear_some(&a, 1 << 20));
+        assert_true(size > 0);
+        heard += (unsigned)size;
+    }
+    assert_int_equal(lines_run, LOOKS);
+}
+
+static void the_input_is_bounded(void **state)
+{
+    struct client a;
+    char bytes[300];
+    (void)state;
+    options.input_bytes_max = 300;
+    options.body_bytes_max = 1000;
+    serve();
+    connect(&a);
+    memset(bytes, 'x', sizeof bytes);
+    assert_int_equal(elapse__connection_room(a.connection), 300);
+    say_bytes(&a, bytes, 299);
+    assert_int_equal(elapse__connection_room(a.connection), 1);
+    assert_false(elapse__connection_wants_end(a.connection));
+    /* Neither a command nor room for the rest of it. */
+    say_bytes(&a, bytes, 1);
+    assert_true(elapse__connection_wants_end(a.connection));
+    assert_int_equal(elapse__connection_room(a.connection), 0);
+    hang_up(&a);
+    /* A protocol that says how much it needs gets room for it. */
+    connect(&a);
+    say(&a, "n 900\n");
+    assert_int_equal(elapse__connection_room(a.connection), 900);
+    for (int i = 0; i < 3; i++)
+        say_bytes(&a, bytes, 300);
+    expect(&a, "+needed\n");
+    /* But not for more than a job may have. */
+    say(&a, "n 2000000\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+}
+
+static void a_quit_ends_when_all_was_sent(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\nq\nz\n");
+    assert_int_equal(elapse__connection_room(a.connection), 0);
+    assert_false(elapse__connection_wants_end(a.connection));
+    commit();
+    assert_false(elapse__connection_wants_end(a.connection));
+    assert_string_equal(hear_some(&a, 3), "+1\n");
+    assert_false(elapse__connection_wants_end(a.connection));
+    expect(&a, "+bye\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+}
+
+static void a_half_closed_client_gets_its_replies(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    say(&a, "p t one\nz\nunfinished");
+    elapse__connection_received_all(a.connection, present());
+    assert_false(elapse__connection_wants_end(a.connection));
+    commit();
+    expect(&a, "+1\n-error\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+    connect(&a);
+    say(&a, "r 1000 1 t2\n");
+    elapse__connection_received_all(a.connection, present());
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+}
+
+static void a_browser_is_not_served(void **state)
+{
+    static const char *const requests[] = {
+        "POST / HTTP/1.1\r\nz\nz\n",
+        "GET /p HTTP/1.0\r\n",
+        "DELETE /x HTTP/1.1\n",
+        "OPTIONS * HTTP/1.1\n",
+    };
+    struct client a;
+    (void)state;
+    lines_run = 0;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        connect(&a);
+        say(&a, requests[i]);
+        assert_true(elapse__connection_wants_end(a.connection));
+        hang_up(&a);
+        connect(&a);
+        for (const char *at = requests[i]; *at != '\n'; at++)
+            say_bytes(&a, at, 1);
+        assert_int_equal(lines_run, 0);
+        assert_false(elapse__connection_wants_end(a.connection));
+        hang_up(&a);
+    }
+    connect(&a);
+    say(&a, "GET it\n");
+    expect(&a, "-error\n");
+    hang_up(&a);
+    connect(&a);
+    for (int i = 0; i < 9000 && !elapse__connection_wants_end(a.connection); i++)
+        say_bytes(&a, "GET " + (i < 4 ? i : 0), 1);
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
+static void the_first_byte_says_the_protocol(void **state)
+{
+    static const struct elapse__queue_text passwords[] = {{"first", 5}, {"second one", 10}};
+    struct elapse__connection_facts facts = {.may_use_beanstalkd = false};
+    struct client a;
+    (void)state;
+    options.passwords = passwords;
+    options.password_count = 2;
+    serve();
+    connect_free(&a);
+    struct elapse__queue_text given[] = {
+        {"second one", 10}, {"second on", 9}, {"", 0}, {"firsT", 5}, {"firstfirst", 10}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        assert_int_equal(elapse__session_password(a.connection, given[i]), i == 0);
+    connect(&a);
+    say(&a, "z\n");
+    expect(&a, "-error\n");
+    facts.shell = &a;
+    a.connection = elapse__connection_new(f.server, present(), &facts);
+    say(&a, "z\n");
+    rest();
+    assert_non_null(strstr(hear_some(&a, 1000), "UNAUTHORIZED"));
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
+static void idle_connections_end(void **state)
+{
+    struct client a, b, c, d;
+    (void)state;
+    options.idle_ms = 1000;
+    serve();
+    connect(&a);
+    connect(&b);
+    connect(&c);
+    connect(&d);
+    say(&b, "p t one\nr 0 1 t\n");
+    commit();
+    expect(&b, "+1\n=1 one\n");
+    say(&c, "r 100000 1 t2\n");
+    pass(600);
+    say(&d, "z\n");
+    pass(399);
+    assert_false(elapse__connection_wants_end(a.connection));
+    pass(1);
+    assert_true(elapse__connection_wants_end(a.connection));
+    hang_up(&a);
+    pass(500);
+    assert_false(elapse__connection_wants_end(d.connection));
+    pass(100);
+    assert_true(elapse__connection_wants_end(d.connection));
+    /* One has a lease; one waits. */
+    assert_false(elapse__connection_wants_end(b.connection));
+    assert_false(elapse__connection_wants_end(c.connection));
+}
+
+static void limits_of_puts_hold_at_their_edges(void **state)
+{
+    struct client a;
+    (void)state;
+    options.body_bytes_max = 10;
+    options.tube_jobs_max = 2;
+    options.tube_bytes_max = 15;
+    options.memory_bytes_max = 1000;
+    serve();
+    connect(&a);
+    say(&a, "p t 0123456789\np t 0123456789a\np t 012345\np t 01234\np t 0\np u 0\nx 1\np t 0\n");
+    commit();
+    expect(&a, "+1\n-big\n-full\n+2\n-full\n+3\n+deleted\n+4\n");
+    elapse__server_set_memory(f.server, 999);
+    say(&a, "p v 1\n");
+    elapse__server_set_memory(f.server, 1000);
+    say(&a, "p v 1\n");
+    elapse__server_set_memory(f.server, 0);
+    elapse__server_drain(f.server);
+    say(&a, "p v 1\nz\n");
+    commit();
+    expect(&a, "+5\n-memory\n-draining\n-error\n");
+}
+
+static void connections_are_counted_and_limited(void **state)
+{
+    struct elapse__connection_facts facts = {0};
+    struct elapse__server_statistics statistics;
+    struct client a, b;
+    (void)state;
+    options.connections_max = 2;
+    serve();
+    connect(&a);
+    connect(&b);
+    assert_null(elapse__connection_new(f.server, present(), &facts));
+    say(&a, "p t one\n");
+    say(&b, "r 1000 1 u\n");
+    pass(30);
+    elapse__server_statistics(f.server, present(), &statistics);
+    assert_int_equal(statistics.connections, 2);
+    assert_int_equal(statistics.total_connections, 2);
+    assert_int_equal(statistics.refused, 1);
+    assert_int_equal(statistics.producers, 1);
+    assert_int_equal(statistics.workers, 1);
+    assert_int_equal(statistics.waiting, 1);
+    assert_int_equal(statistics.uptime_ms, 30);
+    assert_int_equal(statistics.commands[ELAPSE__VERB_OTHER], 2);
+    assert_int_equal(statistics.jobs.ready, 1);
+    hang_up(&a);
+    hang_up(&b);
+    elapse__server_statistics(f.server, present(), &statistics);
+    assert_int_equal(
+        statistics.connections + statistics.producers + statistics.workers + statistics.waiting, 0);
+    connect(&a);
+}
+
+static void a_stop_lets_replies_leave(void **state)
+{
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    say(&a, "p t one\n");
+    say(&b, "r 1000 1 u\n");
+    elapse__server_stop(f.server);
+    assert_int_equal(elapse__connection_room(a.connection), 0);
+    assert_false(elapse__server_is_quiet(f.server));
+    commit();
+    assert_false(elapse__server_is_quiet(f.server));
+    expect(&a, "+1\n");
+    assert_true(elapse__server_is_quiet(f.server));
+    assert_null(elapse__connection_new(f.server, present(), &(struct elapse__connection_facts){0}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(no_byte_leaves_before_it_is_durable),
+        TEST(an_error_waits_for_what_came_before_it),
+        TEST(a_later_reply_waits_for_its_own_gate),
+        TEST(bytes_may_come_one_by_one),
+        TEST(a_pipeline_runs_in_slices),
+        TEST(a_long_command_goes_on_in_turns),
+        TEST(a_full_journal_takes_no_command),
+        TEST(a_client_that_does_not_read_is_not_served),
+        TEST(replies_without_bytes_are_bounded),
+        TEST(the_input_is_bounded),
+        TEST(a_quit_ends_when_all_was_sent),
+        TEST(a_half_closed_client_gets_its_replies),
+        TEST(a_browser_is_not_served),
+        TEST(the_first_byte_says_the_protocol),
+        TEST(idle_connections_end),
+        TEST(limits_of_puts_hold_at_their_edges),
+        TEST(connections_are_counted_and_limited),
+        TEST(a_stop_lets_replies_leave),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

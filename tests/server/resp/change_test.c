@@ -1,0 +1,215 @@
+/*
+ * Commands that change jobs by name: CANCEL, CANCELID, CANCELALL, RESCHEDULE, RESCHEDULEID, KICK,
+ * KICKID, PAUSE.
+ */
+#include "talk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../../src/protocol/resp_parse.h"
+
+static void cancel(void **state)
+{
+    (void)state;
+    says("PUT t b KEY delayed IN 1h", "*2|:1|+scheduled|");
+    says("PUT t b KEY ready PRIORITY 2000", "*2|:2|+scheduled|");
+    says("PUT t b KEY reserved", "*2|:3|+scheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:3|$3|1-1|");
+    says("CANCEL t delayed ready reserved nobody", "*4|+removed|+removed|+running|+gone|");
+    says("CANCEL t reserved", "*1|+running|");
+    says("ACK 3 1-1", "*1|+ok|");
+    says("CANCEL t reserved", "*1|+gone|");
+    says("CANCEL nowhere k", "*1|+gone|");
+    begins(&c, "CANCEL t", "-ERR wrong number of arguments for 'cancel' command");
+}
+
+static void cancel_id(void **state)
+{
+    (void)state;
+    says("PUT t b", "*2|:1|+scheduled|");
+    says("PUT t b", "*2|:2|+scheduled|");
+    /* All arguments are checked before anything is done. */
+    says("CANCELID 1 x", "-ERR not the id of a job: 'x'|");
+    says("CANCELID 1 0", "-ERR not the id of a job: '0'|");
+    says("CANCELID 1 9007199254740992", "-ERR not the id of a job: '9007199254740992'|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    says("CANCELID 9007199254740991 2 1 1", "*4|+gone|+removed|+removed|+gone|");
+}
+
+/* More keys than one group of the journal takes, while it is full: each key is cancelled once. */
+static void cancel_while_the_journal_is_full(void **state)
+{
+    enum { KEYS = 300 };
+    static char command[1 << 14];
+    static char expected[1 << 14];
+    static const char filler[20000] = "";
+    size_t size = 0;
+
+    (void)state;
+    for (unsigned round = 0; round < 12; round++) {
+        size = (size_t)sprintf(command, "CANCEL t");
+        ask_many(&c, KEYS, "PUT t b IN 1h KEY key%u");
+        for (unsigned i = 0; i < KEYS; i++)
+            size += (size_t)sprintf(command + size, " key%u", i);
+        size = (size_t)sprintf(expected, "*%d|", KEYS);
+        for (unsigned i = 0; i < KEYS; i++)
+            size += (size_t)sprintf(expected + size, "+removed|");
+
+        /* Another client fills the group; a little more in each round. */
+        struct client other;
+        connect(&other);
+        const char *arguments[] = {"PUT", "fill", filler};
+        size_t sizes[] = {3, 4, 20000};
+        for (unsigned i = 0; i < 80 && elapse__connection_room(other.connection) > 21000; i++)
+            ask_bytes(&other, 3, arguments, sizes);
+        sizes[2] = 1 + 1500 * round;
+        if (elapse__connection_room(other.connection) > 21000)
+            ask_bytes(&other, 3, arguments, sizes);
+        answers(&c, command, expected);
+        hang_up(&other);
+        commit();
+        begins(&c, "CANCELALL fill", "*4|$7|removed|");
+    }
+}
+
+/* Sends bytes as the room of the connection allows. */
+static void say_slowly(const char *bytes, size_t size)
+{
+    while (size > 0) {
+        size_t room = elapse__connection_room(c.connection);
+        size_t some = room < size ? room : size;
+        assert_true(some > 0);
+        say_bytes(&c, bytes, some);
+        bytes += some;
+        size -= some;
+    }
+}
+
+/* As many keys as one command can name, each as long as it can be. */
+static void longest_cancel(void **state)
+{
+    enum { KEYS = ELAPSE__RESP_ARGUMENTS_MAX - 2, KEY_BYTES = 250 };
+    static char command[KEYS * (KEY_BYTES + 8) + 64];
+    static char expected[KEYS * 6 + 10];
+    size_t size = (size_t)sprintf(command, "*%d\r\n$6\r\nCANCEL\r\n$1\r\nt\r\n", KEYS + 2);
+    size_t reply = (size_t)sprintf(expected, "*%d|", KEYS);
+
+    (void)state;
+    for (int i = 0; i < KEYS; i++) {
+        size += (size_t)sprintf(command + size, "$250\r\n%0250d\r\n", i);
+        reply += (size_t)sprintf(expected + reply, "+gone|");
+    }
+    say_slowly(command, size);
+    hear(&c, expected);
+}
+
+static void cancel_all(void **state)
+{
+    (void)state;
+    says("PUT t b IN 1h TAG x", "*2|:1|+scheduled|");
+    says("PUT t b TAG x", "*2|:2|+scheduled|");
+    says("PUT t b TAG y", "*2|:3|+scheduled|");
+    says("PUT u b TAG x", "*2|:4|+scheduled|");
+    says("CANCELALL t TAG x STATE delayed", "*4|$7|removed|:1|$7|running|:0|");
+    begins(&c, "RESERVE t", "*1|*8|:2|");
+    says("CANCELALL t TAG x", "*4|$7|removed|:0|$7|running|:1|");
+    says("CANCELALL t", "*4|$7|removed|:1|$7|running|:0|");
+    begins(&c, "HELLO 3", "%7|");
+    says("CANCELALL u", "%2|$7|removed|:1|$7|running|:0|");
+    says("CANCELALL u STATE cancelled",
+         "-ERR a state is delayed, ready, reserved or buried, not 'cancelled'|");
+    says("CANCELALL ''", "-ERR the name of a tube has 1 to 200 bytes: ''|");
+    says("CANCELALL u TAG ''", "-ERR a tag has 1 to 250 bytes: ''|");
+}
+
+/* It goes on in slices; other connections are served meanwhile, and commands behind it wait. */
+static void cancel_all_of_many(void **state)
+{
+    enum { JOBS = 3000 };
+    struct client other;
+
+    (void)state;
+    connect(&other);
+    ask_many(&c, JOBS, "PUT t b IN 1h");
+    ask(&c, "CANCELALL t");
+    assert_int_not_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    ask(&c, "PING");
+    ask(&other, "PUT u b");
+    assert_int_not_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    hear(&c, "*4|$7|removed|:3000|$7|running|:0|+PONG|");
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 1);
+    hear(&other, "*2|:3001|+scheduled|");
+}
+
+static void reschedule(void **state)
+{
+    (void)state;
+    says("PUT t b KEY k IN 1h", "*2|:1|+scheduled|");
+    says("RESCHEDULE t k IN 2h", "+rescheduled|");
+    assert_int_equal(look_at(1).due_ms, present().wall_ms + 7200000);
+    says("RESCHEDULE t k at 1700000009000", "+rescheduled|");
+    assert_int_equal(look_at(1).due_ms, 1700000009000);
+    says("RESCHEDULEID 1 IN 0s", "+rescheduled|");
+    begins(&c, "RESERVE t", "*1|*8|:1|");
+    says("RESCHEDULE t k IN 1s", "+running|");
+    says("RESCHEDULEID 1 AT 0", "+running|");
+    says("RESCHEDULE t other IN 1s", "+gone|");
+    says("RESCHEDULEID 7 IN 1s", "+gone|");
+    says("RESCHEDULE t k AFTER 1s", "-ERR syntax error: IN or AT is expected, not 'AFTER'|");
+    says("RESCHEDULEID x IN 1s", "-ERR not the id of a job: 'x'|");
+    begins(&c, "RESCHEDULE t k IN", "-ERR wrong number of arguments for 'reschedule' command");
+    begins(&c, "RESCHEDULEID 1 IN 1s 2s", "-ERR wrong number");
+}
+
+static void kick(void **state)
+{
+    (void)state;
+    says("PUT t b IN 3h", "*2|:1|+scheduled|");
+    says("PUT t b IN 1h", "*2|:2|+scheduled|");
+    says("PUT t b IN 2h", "*2|:3|+scheduled|");
+    says("KICK t 1", ":1|");
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_READY);
+    begins(&c, "RESERVE t", "*1|*8|:2|");
+    says("BURY 2 1-1", "+ok|");
+    says("KICK t 18446744073709551615", ":1|");
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_READY);
+    says("KICK t 0", ":0|");
+    says("KICK nowhere 1", ":0|");
+    says("KICK t 5", ":2|");
+    says("KICK t x", "-ERR not a number, or out of range: 'x'|");
+    says("KICKID 1", "+gone|");
+    says("PUT t b IN 1h", "*2|:4|+scheduled|");
+    says("KICKID 4", "+ok|");
+    says("KICKID 99", "+gone|");
+    begins(&c, "KICKID x", "-ERR");
+}
+
+static void pause_tube(void **state)
+{
+    (void)state;
+    says("PAUSE t 1h", "+gone|");
+    says("PUT t b", "*2|:1|+scheduled|");
+    says("PAUSE t 1h", "+ok|");
+    says("RESERVE t", "*0|");
+    says("PAUSE t 0s", "+ok|");
+    begins(&c, "RESERVE t", "*1|");
+    says("PAUSE t soon", "-ERR a number is missing: 'soon'|");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RESP_TEST(cancel),
+        RESP_TEST(cancel_id),
+        RESP_TEST(cancel_while_the_journal_is_full),
+        RESP_TEST(longest_cancel),
+        RESP_TEST(cancel_all),
+        RESP_TEST(cancel_all_of_many),
+        RESP_TEST(reschedule),
+        RESP_TEST(kick),
+        RESP_TEST(pause_tube),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

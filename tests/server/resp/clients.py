@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""clients.py [HIREDIS_CLIENT]: clients that others wrote work with this server: redis-cli (its help
+too), redis-benchmark, redis-py and hiredis. A client that is not installed is skipped; exit status
+77 if none is there."""
+
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import struct
+import subprocess
+import sys
+import termios
+import time
+import unittest
+
+import serving
+
+HIREDIS_CLIENT = ""
+PYTHON_CLIENT = """
+import sys
+import redis
+
+client = redis.Redis(port=int(sys.argv[1]))
+assert client.ping() is True
+assert client.execute_command("PUT", "t", b"\\x00\\xff", "KEY", "k") == [1, b"scheduled"]
+[[number, lease, tube, key, body, due, attempt, missed]] = client.execute_command("RESERVE", "t")
+assert (number, tube, key, body, attempt, missed) == (1, b"t", b"k", b"\\x00\\xff", 1, 0)
+assert abs(due / 1000 - __import__("time").time()) < 600
+assert client.execute_command("ACK", number, lease) == [b"ok"]
+pipeline = client.pipeline(transaction=False)
+for number in range(1000):
+    pipeline.execute_command("PUT", "t", str(number))
+assert [word for _, word in pipeline.execute()] == [b"scheduled"] * 1000
+jobs = []
+while len(jobs) < 1000:
+    jobs += client.execute_command("RESERVE", "t", "COUNT", 1000 - len(jobs), "WAIT", "5s")
+assert [int(job[4]) for job in jobs] == list(range(1000))
+assert client.execute_command("RESERVE", "t", "WAIT", "20ms") == []
+assert client.execute_command("LOOKUP", "t", "nobody") is None
+try:
+    client.get("x")
+    raise SystemExit("GET did not fail")
+except redis.ResponseError as error:
+    assert str(error).startswith("unknown command"), error
+assert client.info()["loading"] == 0
+assert client.client_setname("name") and client.client_getname() in ("name", b"name")
+assert client.config_get("*") == {}
+assert client.command_count() == len(client.command())
+assert client.echo("x") == b"x"
+client.close()
+"""
+
+
+# What follows the blocks of Python on docs/guide/from_redis.md, whose port is replaced.
+GUIDE_CHECK = """
+class Old:
+    members = {b"m%d" % i: 1700000000.5 + i for i in range(100)}
+    def zscan_iter(self, name):
+        return iter(self.members.items())
+    def delete(self, name):
+        self.members = {}
+
+old = Old()
+move(old, queue, "reminders")
+assert not old.members
+assert queue.execute_command("STATS", "reminders")[1:4:2] == [0, 100]
+move(Old(), queue, "reminders")
+bodies = []
+def do(body):
+    bodies.append(body)
+    if body == b"m7" and bodies.count(body) == 1:
+        raise ValueError
+while len(bodies) < 101:
+    work_once(do)
+assert sorted(bodies) == sorted([b"m%d" % i for i in range(100)] + [b"m7"]), bodies
+assert bodies[:7] == [b"m%d" % i for i in range(7)]
+assert queue.execute_command("RESERVE", "reminders") == []
+"""
+
+
+# The same on docs/guide/from_sql.md.
+SQL_CHECK = """
+import redis, sqlite3
+queue = redis.Redis(port=PORT)
+database = sqlite3.connect(":memory:")
+database.execute("create table jobs(id integer primary key, due_ms integer, body text)")
+database.executemany("insert into jobs(due_ms, body) values (?, ?)",
+                     [(1700000000000 + i, f"b{i}") for i in range(100)])
+rows = database.execute("select * from jobs").fetchall()
+move_rows(database, queue)
+assert database.execute("select count(*) from jobs").fetchone() == (0,)
+database.executemany("insert into jobs values (?, ?, ?)", rows)
+move_rows(database, queue)
+jobs = queue.execute_command("RESERVE", "jobs", "COUNT", 1000)
+assert [job[4] for job in jobs] == [b"b%d" % i for i in range(100)], jobs
+"""
+
+
+def blocks_of_guide(name):
+    page = pathlib.Path(__file__).resolve().parents[3] / "docs/guide" / name
+    return re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+def interpreter_with(module):
+    for interpreter in (sys.executable, "/usr/bin/python3"):
+        found = subprocess.run([interpreter, "-c", f"import {module}"], stderr=subprocess.DEVNULL,
+                               check=False)
+        if found.returncode == 0:
+            return interpreter
+    return None
+
+
+def run(*command, **options):
+    outcome = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             timeout=serving.PATIENCE_S, check=False, **options)
+    text = outcome.stdout.decode("utf-8", "surrogateescape")
+    assert outcome.returncode == 0, f"{command} ended with {outcome.returncode}: {text}"
+    return text
+
+
+class Terminal:
+    """A program on a terminal."""
+
+    def __init__(self, *command):
+        self.process, self.descriptor = pty.fork()
+        if self.process == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
+            os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", "HOME": "/nonexistent"})
+
+    def await_text(self, text):
+        """Returns what the program has written, once this is part of it."""
+        written, end = b"", time.monotonic() + serving.PATIENCE_S
+        while text.encode() not in written:
+            ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
+            assert ready, f"{text!r} does not come: {written!r}"
+            written += os.read(self.descriptor, 65536)
+        return written.decode("utf-8", "replace")
+
+    def type(self, text):
+        os.write(self.descriptor, text.encode())
+
+    def end(self):
+        os.kill(self.process, 9)
+        os.waitpid(self.process, 0)
+        os.close(self.descriptor)
+
+
+class Clients(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("redis-cli"), "redis-cli is not installed (redis-tools)")
+    def test_redis_cli(self):
+        with serving.server() as port:
+            command = ("redis-cli", "-p", str(port))
+            self.assertEqual(run(*command, "ping"), "PONG\n")
+            self.assertEqual(run(*command, "PUT", "t", "a body", "KEY", "k"), "1\nscheduled\n")
+            for version in ("-2", "-3"):
+                self.assertIn("a body", run(*command, version, "LOOKUP", "t", "k"))
+            self.assertIn("1-1", run(*command, "-3", "RESERVE", "t"))
+            self.assertIn("ERR unknown command", run(*command, "GET", "x"))
+            self.assertIn("-ERR syntax", "-" + run(*command, "PUT", "t", "b", "NEVER"))
+            piped = run(*command, "--pipe",
+                        input=b"*3\r\n$3\r\nPUT\r\n$1\r\nu\r\n$1\r\nb\r\n" * 2000)
+            self.assertIn("errors: 0, replies: 2000", piped)
+
+    @unittest.skipUnless(shutil.which("redis-cli"), "redis-cli is not installed (redis-tools)")
+    def test_help_of_redis_cli(self):
+        with serving.server() as port:
+            terminal = Terminal("redis-cli", "-p", str(port))
+            try:
+                terminal.await_text(f"{port}> ")
+                terminal.type("help reserve\r")
+                text = terminal.await_text("Hands out jobs that are ready")
+                self.assertRegex(text, r"tube \[tube \.\.\.\] \[COUNT count\] \[WAIT duration\]")
+                terminal.type("help @workers\r")
+                terminal.await_text("Ends jobs whose work is done")
+            finally:
+                terminal.end()
+
+    @unittest.skipUnless(shutil.which("redis-benchmark"),
+                         "redis-benchmark is not installed (redis-tools)")
+    def test_redis_benchmark(self):
+        with serving.server() as port:
+            command = ("redis-benchmark", "-p", str(port), "-q", "-c", "20")
+            for test in (("-t", "ping_mbulk", "-n", "2000"),
+                         ("-n", "5000", "-P", "100", "PUT", "t", "body", "IN", "1h"),
+                         ("-n", "200", "-3", "PUT", "t", "body", "KEY", "k")):
+                text = run(*command, *test)
+                self.assertRegex(text, r"[\d.]+ requests per second")
+                self.assertNotRegex(text, re.compile(r"error", re.I))
+            with serving.Connection(port) as connection:
+                self.assertEqual(connection.ask("STATS", "t")[1], 5000)
+
+    @unittest.skipUnless(interpreter_with("redis"), "redis-py is not installed (python3-redis)")
+    def test_redis_py(self):
+        with serving.server() as port:
+            run(interpreter_with("redis"), "-c", PYTHON_CLIENT, str(port))
+
+    @unittest.skipUnless(interpreter_with("redis"), "redis-py is not installed (python3-redis)")
+    def test_guide(self):
+        with serving.server() as port:
+            program = "\n".join(blocks_of_guide("from_redis.md")).replace("port=11300", f"port={port}")
+            self.assertIn(f"port={port}", program)
+            run(interpreter_with("redis"), "-c", program + GUIDE_CHECK)
+
+    @unittest.skipUnless(interpreter_with("redis"), "redis-py is not installed (python3-redis)")
+    def test_guide_from_sql(self):
+        with serving.server() as port:
+            program = "\n".join(blocks_of_guide("from_sql.md"))
+            run(interpreter_with("redis"), "-c", program + SQL_CHECK.replace("PORT", str(port)))
+
+    def test_hiredis(self):
+        if not HIREDIS_CLIENT:
+            self.skipTest("hiredis is not installed (libhiredis-dev)")
+        with serving.server() as port:
+            run(HIREDIS_CLIENT, str(port))
+
+
+if __name__ == "__main__":
+    HIREDIS_CLIENT = sys.argv.pop(1) if len(sys.argv) > 1 else ""
+    PROGRAM = unittest.main(exit=False, verbosity=2)
+    if not PROGRAM.result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(serving.SKIPPED if len(PROGRAM.result.skipped) == PROGRAM.result.testsRun else 0)

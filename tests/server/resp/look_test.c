@@ -1,0 +1,214 @@
+/*
+ * Commands that change nothing: LOOKUP, LOOKUPID, LIST, STATS, TUBES.
+ */
+#include "talk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void look_up(void **state)
+{
+    (void)state;
+    says("PUT t body KEY k IN 1h EXPIRE 2h RETRY 3 TTR 30s PRIORITY 7", "*2|:1|+scheduled|");
+    says("LOOKUP t k",
+         "*34|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$5|retry|:3|$8|attempts|:0|"
+         "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|"
+         "$3|key|$1|k|$4|body|$4|body|");
+    says("LOOKUP t other", "$-1|");
+    says("LOOKUPID 2", "$-1|");
+    says("LOOKUPID x", "-ERR not the id of a job: 'x'|");
+    says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
+    begins(&c, "HELLO 3", "%7|");
+    says("LOOKUPID 2",
+         "%17|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$8|attempts|:0|"
+         "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|"
+         "$3|key|_|$4|body|$0||");
+    says("LOOKUP u x", "_|");
+}
+
+/* The value of a name in the reply of LOOKUPID, in RESP2. */
+static void shows(const char *words, const char *name_and_value)
+{
+    ask(&c, words);
+    commit();
+    const char *reply = hear_some(&c, 5000);
+    char pattern[200];
+    size_t size = 0;
+
+    for (const char *from = name_and_value; *from != '\0'; from++) {
+        if (*from == '|')
+            pattern[size++] = '\r';
+        pattern[size++] = *from == '|' ? '\n' : *from;
+    }
+    pattern[size] = '\0';
+    if (strstr(reply, pattern) == NULL)
+        assert_string_equal(reply, pattern);
+}
+
+static void states(void **state)
+{
+    (void)state;
+    says("PUT t b KEY k", "*2|:1|+scheduled|");
+    shows("LOOKUPID 1", "$5|state|$5|ready|");
+    begins(&c, "RESERVE t", "*1|");
+    shows("LOOKUPID 1", "$5|state|$8|reserved|");
+    pass(1000);
+    shows("LOOKUPID 1", "$4|left|:59000|");
+    shows("LOOKUPID 1", "$5|lease|$3|1-1|");
+    says("BURY 1 1-1", "+ok|");
+    shows("LOOKUP t k", "$5|state|$6|buried|");
+    shows("LOOKUP t k", "$6|reason|$18|a worker buried it|");
+    shows("LOOKUP t k", "$8|attempts|:1|");
+    says("KICKID 1", "+ok|");
+    begins(&c, "RESERVE t", "*1|");
+    says("CANCEL t k", "*1|+running|");
+    shows("LOOKUPID 1", "$5|state|$9|cancelled|");
+    says("ACK 1 1-2", "*1|+ok|");
+    says("LOOKUPID 1", "$-1|");
+}
+
+/* A look-up behind a put shows it only when the put is durable. */
+static void looks_wait_until_durable(void **state)
+{
+    (void)state;
+    ask(&c, "PUT t b KEY k");
+    ask(&c, "LOOKUP t k");
+    ask(&c, "LOOKUP t other");
+    ask(&c, "STATS nowhere");
+    rest();
+    expect(&c, "");
+    commit();
+    assert_string_not_equal(hear_some(&c, 5000), "");
+}
+
+/* Lists with these options until the cursor is 0. Counts how often each id came. */
+static unsigned list_all(const char *filter, unsigned *seen, unsigned ids)
+{
+    unsigned long cursor = 0;
+    unsigned listed = 0;
+
+    do {
+        char words[100];
+        sprintf(words, "LIST %s CURSOR %lu", filter, cursor);
+        ask(&c, words);
+        commit();
+        const char *at = hear_some(&c, 1 << 20);
+        assert_memory_equal(at, "*2\r\n:", 5);
+        cursor = strtoul(at + 5, NULL, 10);
+        while ((at = strstr(at, "\r\nid\r\n:")) != NULL) {
+            unsigned long id = strtoul(at + 7, NULL, 10);
+            assert_true(id < ids);
+            seen[id]++;
+            listed++;
+            at += 7;
+        }
+    } while (cursor != 0);
+    return listed;
+}
+
+static void list(void **state)
+{
+    enum { JOBS = 300 };
+    unsigned seen[JOBS + 10];
+
+    (void)state;
+    says("LIST t", "*2|:0|*0|");
+    for (unsigned i = 0; i < JOBS; i++)
+        begins(&c,
+               i % 3 == 0   ? "PUT t b IN 1h TAG x"
+               : i % 3 == 1 ? "PUT t b"
+                            : "PUT u b TAG x",
+               "*2|");
+    static const char *const filters[] = {
+        "t",       "t COUNT 1",          "t COUNT 1000", "t COUNT 7", "t STATE delayed",
+        "t TAG x", "t STATE ready TAG x"};
+    static const unsigned expected[] = {200, 200, 200, 200, 100, 100, 0};
+    for (unsigned i = 0; i < 7; i++) {
+        memset(seen, 0, sizeof seen);
+        assert_int_equal(list_all(filters[i], seen, JOBS + 10), expected[i]);
+        for (unsigned id = 0; id < JOBS + 10; id++)
+            assert_true(seen[id] <= 1);
+    }
+    begins(&c, "LIST t COUNT 3", "*2|:");
+    says("LIST t COUNT 0", "-ERR COUNT is 1 to 1000|");
+    says("LIST t COUNT 1001", "-ERR not a number, or out of range: '1001'|");
+    says("LIST t CURSOR 268435456", "-ERR not a number, or out of range: '268435456'|");
+    says("LIST t CURSOR 268435455", "*2|:0|*0|");
+    says("LIST t STATE gone", "-ERR a state is delayed, ready, reserved or buried, not 'gone'|");
+    says("LIST ''", "-ERR the name of a tube has 1 to 200 bytes: ''|");
+}
+
+static void list_in_both_versions(void **state)
+{
+    static const char job[] =
+        "$2|id|:1|$4|tube|$1|t|$5|state|$5|ready|$3|due|:1700000000000|$4|left|:0|"
+        "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$8|attempts|:0|$9|recurring|";
+    char expected[600];
+
+    (void)state;
+    says("PUT t b", "*2|:1|+scheduled|");
+    sprintf(expected, "*2|:0|*1|*30|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
+            job);
+    says("LIST t", expected);
+    begins(&c, "HELLO 3", "%7|");
+    sprintf(expected, "*2|:0|*1|%%15|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
+            job);
+    says("LIST t", expected);
+}
+
+static void tubes(void **state)
+{
+    (void)state;
+    says("TUBES", "*2|:0|*0|");
+    begins(&c, "PUT a b", "*2|");
+    begins(&c, "PUT bb b", "*2|");
+    says("TUBES", "*2|:0|*2|$1|a|$2|bb|");
+    begins(&c, "TUBES COUNT 1", "*2|:1|*1|$1|a|");
+    says("TUBES COUNT 1000 CURSOR 1", "*2|:0|*1|$2|bb|");
+    says("TUBES COUNT x", "-ERR not a number, or out of range: 'x'|");
+    says("TUBES CURSOR 268435455", "*2|:0|*0|");
+    says("TUBES a", "-ERR syntax error: there is no option 'a'|");
+}
+
+static void statistics(void **state)
+{
+    (void)state;
+    says("STATS nowhere", "$-1|");
+    begins(&c, "PUT t b IN 1h", "*2|");
+    begins(&c, "PUT t b KEY k", "*2|");
+    begins(&c, "PUT t b KEY k", "*2|");
+    begins(&c, "RESERVE t", "*1|");
+    says("PAUSE t 10s", "+ok|");
+    pass(1000);
+    says("STATS t", "*34|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|$6|buried|:0|"
+                    "$17|cancelled_running|:0|$9|total_put|:3|$10|total_done|:0|"
+                    "$14|total_timeouts|:0|$15|total_cancelled|:0|$14|total_replaced|:1|"
+                    "$13|total_expired|:0|$10|total_dead|:0|$12|total_missed|:0|"
+                    "$14|total_failures|:0|$12|total_pauses|:1|$5|pause|:10000|"
+                    "$10|pause_left|:9000|");
+    begins(&c, "STATS", "*60|$7|delayed|:1|$5|ready|:0|$8|reserved|:1|");
+    shows("STATS", "$9|producers|:1|$7|workers|:1|$7|waiting|:0|");
+    shows("STATS", "$8|draining|:0|");
+    begins(&c, "HELLO 3", "%7|");
+    begins(&c, "STATS", "%30|$7|delayed|:1|");
+    shows("STATS", "$9|disk_full|#f|");
+    says("STATS a b", "-ERR syntax error: STATS [tube]|");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RESP_TEST(look_up),
+        RESP_TEST(states),
+        RESP_TEST(looks_wait_until_durable),
+        RESP_TEST(list),
+        RESP_TEST(list_in_both_versions),
+        RESP_TEST(tubes),
+        RESP_TEST(statistics),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

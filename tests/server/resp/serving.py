@@ -1,0 +1,121 @@
+"""What the tests of RESP by sockets share: a server, and the protocol in Python, written apart from
+the server's own.
+
+ELAPSE_PROGRAM names the program.
+"""
+
+import contextlib
+import os
+import re
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
+PATIENCE_S = 60
+SKIPPED = 77  # what ctest takes for "skipped"
+
+
+@contextlib.contextmanager
+def server(*options, directory=None):
+    """A server on a free port of loopback, with an empty queue unless a directory is given. Yields
+    the port. It has to end by SIGTERM, with status 0."""
+    with tempfile.TemporaryDirectory() as own:
+        process = subprocess.Popen(
+            [PROGRAM, "serve", "--data", directory or own + "/data", "--listen", "127.0.0.1:0",
+             "--segment-bits", "20", *options],
+            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            yield port_of(process)
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=PATIENCE_S)
+            if process.returncode != 0:
+                raise AssertionError(f"the server ended with {process.returncode}: {errors.decode()}")
+        finally:
+            process.kill()
+            process.wait()
+
+
+def port_of(process):
+    """Reads the log up to the line that the server is ready."""
+    log, end = b"", time.monotonic() + PATIENCE_S
+    while b" ready: " not in log:
+        ready, _, _ = select.select([process.stderr], [], [], max(0, end - time.monotonic()))
+        piece = os.read(process.stderr.fileno(), 65536) if ready else b""
+        if not piece:
+            raise AssertionError(f"the server is not ready: {log.decode()}")
+        log += piece
+    return int(re.search(rb"listening: 127\.0\.0\.1:(\d+)", log).group(1))
+
+
+class ReplyError(Exception):
+    """An error that the server replied with."""
+
+    def __eq__(self, other):
+        return isinstance(other, ReplyError) and str(self) == str(other)
+
+    __hash__ = Exception.__hash__
+
+
+class Connection:
+    """A connection that speaks RESP. Replies are the values of Python: texts, numbers, lists, dicts,
+    None, True and False; a ReplyError is returned, not raised."""
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S)
+        self.file = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, *arguments):
+        parts = [f"*{len(arguments)}\r\n".encode()]
+        for argument in arguments:
+            data = argument if isinstance(argument, bytes) else str(argument).encode()
+            parts.append(b"$%d\r\n%s\r\n" % (len(data), data))
+        self.socket.sendall(b"".join(parts))
+
+    def line(self):
+        line = self.file.readline()
+        if not line.endswith(b"\r\n"):
+            raise EOFError(f"the connection ended in {line!r}")
+        return line[:1], line[1:-2].decode()
+
+    def receive(self):
+        kind, rest = self.line()
+        if kind == b"+":
+            return rest
+        if kind == b"-":
+            return ReplyError(rest)
+        if kind == b":":
+            assert re.fullmatch(r"-?(0|[1-9]\d*)", rest), rest
+            return int(rest)
+        if kind == b"$":
+            return self.bulk(int(rest))
+        if kind == b"*":
+            return [self.receive() for _ in range(int(rest))]
+        if kind == b"%":
+            return {self.receive(): self.receive() for _ in range(int(rest))}
+        if kind == b"_" and rest == "":
+            return None
+        if kind == b"#" and rest in "tf":
+            return rest == "t"
+        raise AssertionError(f"no RESP: {kind}{rest}")
+
+    def bulk(self, size):
+        if size == -1:
+            return None
+        data = self.file.read(size + 2)
+        assert len(data) == size + 2 and data.endswith(b"\r\n"), data
+        return data[:-2].decode("utf-8", "surrogateescape")
+
+    def ask(self, *arguments):
+        self.send(*arguments)
+        return self.receive()

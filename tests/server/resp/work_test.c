@@ -1,0 +1,252 @@
+/*
+ * Commands of workers: RESERVE, ACK, NACK, EXTEND, BURY.
+ */
+#include "talk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void reserve(void **state)
+{
+    (void)state;
+    says("PUT t one KEY k IN 1s", "*2|:1|+scheduled|");
+    says("RESERVE t", "*0|");
+    pass(1000);
+    says("RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$1|k|$3|one|:1700000001000|:1|:0|");
+    says("RESERVE t", "*0|");
+    says("PUT t two PRIORITY 9", "*2|:2|+scheduled|");
+    says("PUT u three PRIORITY 8", "*2|:3|+scheduled|");
+    says("PUT u '' PRIORITY 10", "*2|:4|+scheduled|");
+    says("RESERVE t u COUNT 5", "*3|*8|:3|$3|1-2|$1|u|$-1|$5|three|:1700000001000|:1|:0|"
+                                "*8|:2|$3|1-3|$1|t|$-1|$3|two|:1700000001000|:1|:0|"
+                                "*8|:4|$3|1-4|$1|u|$-1|$0||:1700000001000|:1|:0|");
+    says("RESERVE nowhere", "*0|");
+}
+
+static void reserve_in_resp3(void **state)
+{
+    (void)state;
+    begins(&c, "HELLO 3", "%7|");
+    says("PUT t one", "*2|:1|+scheduled|");
+    says("RESERVE t", "*1|*8|:1|$3|1-1|$1|t|_|$3|one|:1700000000000|:1|:0|");
+    says("RESERVE t", "*0|");
+}
+
+/* The version is that of the moment when the command came. */
+static void version_of_a_waiting_reserve(void **state)
+{
+    struct client other;
+
+    (void)state;
+    connect(&other);
+    ask(&c, "RESERVE t WAIT 1m");
+    ask(&c, "HELLO 3");
+    hear(&c, "");
+    answers(&other, "PUT t b", "*2|:1|+scheduled|");
+    begins(&c, "PING", "*1|*8|:1|$3|1-1|$1|t|$-1|$1|b|:1700000000000|:1|:0|%7|$6|server|");
+}
+
+static void wait_for_a_job(void **state)
+{
+    struct client other;
+
+    (void)state;
+    connect(&other);
+    ask(&c, "RESERVE t u WAIT 5s");
+    ask(&c, "PING");
+    hear(&c, "");
+    pass(4999);
+    hear(&c, "");
+    pass(1);
+    hear(&c, "*0|+PONG|");
+    ask(&c, "reserve t u wait 5s count 2");
+    hear(&c, "");
+    answers(&other, "PUT u b", "*2|:1|+scheduled|");
+    hear(&c, "*1|*8|:1|$3|1-1|$1|u|$-1|$1|b|:1700000005000|:1|:0|");
+    /* A job that comes due ends a wait. */
+    answers(&other, "PUT u b IN 2s", "*2|:2|+scheduled|");
+    ask(&c, "RESERVE u WAIT 1h");
+    pass(1999);
+    hear(&c, "");
+    pass(1);
+    hear(&c, "*1|*8|:2|$3|1-2|$1|u|$-1|$1|b|:1700000007000|:1|:0|");
+}
+
+static void reserve_errors(void **state)
+{
+    (void)state;
+    says("RESERVE t COUNT 0", "-ERR COUNT is 1 to 1000|");
+    says("RESERVE t COUNT 1001", "-ERR not a number, or out of range: '1001'|");
+    says("RESERVE t COUNT", "-ERR syntax error: a value is missing behind 'COUNT'|");
+    says("RESERVE t WAIT 5", "-ERR a unit is missing (one of w d h m s ms us ns): '5'|");
+    says("RESERVE t WAIT 5s u", "-ERR syntax error: there is no option 'u'|");
+    says("RESERVE t COUNT 1 COUNT 1", "-ERR syntax error: twice the option 'COUNT'|");
+    says("RESERVE t ''", "-ERR the name of a tube has 1 to 200 bytes|");
+    begins(&c, "RESERVE", "-ERR wrong number of arguments for 'reserve' command");
+    /* The first name is a tube in any case. */
+    says("RESERVE count", "*0|");
+    says("PUT wait b", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE WAIT COUNT 1", "*0|");
+    begins(&c, "RESERVE wait COUNT 1", "*1|*8|:1|");
+}
+
+/* Reserves from `tubes` tubes. */
+static void reserve_many(unsigned tubes, const char *reply)
+{
+    static char words[1 << 14];
+    size_t size = (size_t)sprintf(words, "RESERVE");
+
+    for (unsigned i = 0; i < tubes; i++)
+        size += (size_t)sprintf(words + size, " t%u", i);
+    says(words, reply);
+}
+
+static void most_tubes(void **state)
+{
+    (void)state;
+    says("PUT t999 b", "*2|:1|+scheduled|");
+    reserve_many(1000, "*1|*8|:1|$3|1-1|$4|t999|$-1|$1|b|:1700000000000|:1|:0|");
+    reserve_many(1001, "-ERR too many tubes: at most 1000|");
+    reserve_many(1024, "-ERR too many arguments: a command may have 1024|");
+    says("PING", "+PONG|");
+}
+
+static void ack(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        begins(&c, "PUT t b", "*2|");
+    begins(&c, "RESERVE t COUNT 3", "*3|");
+    says("ACK 1 1-1", "*1|+ok|");
+    says("ACK 1 1-1", "*1|+gone|");
+    says("ACK 2 1-3 3 1-3 2 1-2", "*3|+gone|+ok|+ok|");
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
+}
+
+/* A lease has two numbers, and nothing is done if one of many is wrong. */
+static void wrong_leases(void **state)
+{
+    static const char *const leases[] = {
+        "x", "1", "-", "1-", "-1", "1-1-1", "1-x", "4294967296-1", "1-18446744073709551616", "''",
+    };
+
+    (void)state;
+    begins(&c, "PUT t b", "*2|");
+    begins(&c, "RESERVE t", "*1|");
+    for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
+        char words[64];
+        sprintf(words, "ACK 1 1-1 1 %s", leases[i]);
+        begins(&c, words, "-ERR not a lease: '");
+        sprintf(words, "EXTEND 1 %s", leases[i]);
+        begins(&c, words, "-ERR not a lease: '");
+    }
+    says("ACK 1 1-1 2", "-ERR syntax error: each id needs a lease|");
+    says("ACK 1 1-1 x 1-1", "-ERR not the id of a job: 'x'|");
+    says("ACK 1 2-1", "*1|+gone|");
+    says("ACK 1 4294967295-18446744073709551615", "*1|+gone|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    says("ACK 1 1-1", "*1|+ok|");
+}
+
+static void nack(void **state)
+{
+    (void)state;
+    says("PUT t b", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|");
+    says("NACK 1 1-1", "+ok|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-2|");
+    says("NACK 1 1-1", "+gone|");
+    says("NACK 1 1-2 IN 5s", "+ok|");
+    assert_int_equal(look_at(1).due_ms, present().wall_ms + 5000);
+    says("NACK 1 1-2 AT 5", "-ERR syntax error: there is no option 'AT'|");
+    says("NACK 1 1-2 IN", "-ERR syntax error: a value is missing behind 'IN'|");
+    /* No retry is left. */
+    says("PUT u b RETRY 1", "*2|:2|+scheduled|");
+    begins(&c, "RESERVE u", "*1|");
+    says("NACK 2 1-3", "+ok|");
+    assert_int_equal(state_of(2), ELAPSE__QUEUE_BURIED);
+}
+
+static void extend_and_bury(void **state)
+{
+    (void)state;
+    says("PUT t b TTR 10s", "*2|:1|+scheduled|");
+    begins(&c, "RESERVE t", "*1|");
+    pass(9999);
+    says("EXTEND 1 1-1", "+ok|");
+    pass(9999);
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    says("BURY 1 1-1", "+ok|");
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_BURIED);
+    says("BURY 1 1-1", "+gone|");
+    says("EXTEND 1 1-1", "+gone|");
+    says("KICKID 1", "+ok|");
+    begins(&c, "RESERVE t", "*1|");
+    pass(10000);
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    begins(&c, "EXTEND 1", "-ERR wrong number of arguments for 'extend' command");
+    begins(&c, "BURY 1 2 3", "-ERR wrong number of arguments for 'bury' command");
+}
+
+static void cancelled_while_it_runs(void **state)
+{
+    static const char *const verbs[] = {"NACK", "BURY"};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        char words[64];
+        begins(&c, "PUT t b KEY k", "*2|");
+        begins(&c, "RESERVE t", "*1|");
+        says("CANCEL t k", "*1|+running|");
+        sprintf(words, "EXTEND %u 1-%u", i + 1, i + 1);
+        says(words, "+cancelled|");
+        sprintf(words, "%s %u 1-%u", verbs[i], i + 1, i + 1);
+        says(words, "+cancelled|");
+        says(words, "+gone|");
+    }
+}
+
+/* A lease outlives its connection if its reply was sent, and only then. */
+static void connections_and_leases(void **state)
+{
+    struct client other;
+
+    (void)state;
+    says("PUT t b", "*2|:1|+scheduled|");
+    connect(&other);
+    answers(&other, "RESERVE t", "*1|*8|:1|$3|1-1|$1|t|$-1|$1|b|:1700000000000|:1|:0|");
+    hang_up(&other);
+    commit();
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_RESERVED);
+    says("NACK 1 1-1", "+ok|");
+
+    connect(&other);
+    ask(&other, "RESERVE t");
+    commit();
+    (void)hear_some(&other, 10);
+    hang_up(&other);
+    commit();
+    assert_int_equal(state_of(1), ELAPSE__QUEUE_READY);
+    begins(&c, "RESERVE t", "*1|*8|:1|$3|1-3|$1|t|$-1|$1|b|:1700000000000|:2|:0|");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RESP_TEST(reserve),
+        RESP_TEST(reserve_in_resp3),
+        RESP_TEST(version_of_a_waiting_reserve),
+        RESP_TEST(wait_for_a_job),
+        RESP_TEST(reserve_errors),
+        RESP_TEST(most_tubes),
+        RESP_TEST(ack),
+        RESP_TEST(wrong_leases),
+        RESP_TEST(nack),
+        RESP_TEST(extend_and_bury),
+        RESP_TEST(cancelled_while_it_runs),
+        RESP_TEST(connections_and_leases),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""workers.py [WORKER]: runs the workers of examples/ against a server. WORKER is the program of
+worker.c, if hiredis is there. A worker whose client is not installed is skipped."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+import serving
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples"
+NODE_PATH = "/usr/share/nodejs:/usr/lib/nodejs"  # where Debian puts the modules of node
+
+
+def finds(*command):
+    """Whether a language finds its client."""
+    return shutil.which(command[0]) is not None and subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, timeout=serving.PATIENCE_S,
+        env={**os.environ, "NODE_PATH": NODE_PATH}, check=False).returncode == 0
+
+
+class Workers(unittest.TestCase):
+    def run_worker(self, *command):
+        with serving.server() as port, serving.Connection(port) as client:
+            for words in (["PUT", "mails", "one", "RETRY", "2", "BACKOFF", "1ms", "1ms"],
+                          ["PUT", "mails", "two", "IN", "50ms"],
+                          ["PUT", "mails", "broken", "RETRY", "2", "BACKOFF", "1ms", "1ms"]):
+                client.ask(*words)
+            # `broken` is handed out twice, and is then buried.
+            done = subprocess.run(
+                [*map(str, command), str(port), "4"], stdin=subprocess.DEVNULL, check=False,
+                capture_output=True, text=True, timeout=serving.PATIENCE_S,
+                env={**os.environ, "NODE_PATH": NODE_PATH})
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertEqual(sorted(done.stdout.splitlines()),
+                             ["did one", "did two", "failed broken", "failed broken"])
+            left = client.ask("LIST", "mails")
+            self.assertEqual(len(left[1]), 1, left)
+            self.assertEqual(client.ask("LIST", "mails", "STATE", "buried")[1], left[1])
+
+    def test_c(self):
+        if not WORKER:
+            self.skipTest("hiredis is not installed (libhiredis-dev)")
+        self.run_worker(WORKER[0])
+
+    def test_python(self):
+        python = next((name for name in (sys.executable, "/usr/bin/python3")
+                       if finds(name, "-c", "import redis")), None)
+        if python is None:
+            self.skipTest("redis-py is not installed (python3-redis)")
+        self.run_worker(python, "-B", EXAMPLES / "worker.py")
+
+    def test_javascript(self):
+        if not finds("node", "-e", "require('redis')"):
+            self.skipTest("the client of node is not installed (node-redis)")
+        self.run_worker("node", EXAMPLES / "worker.js")
+
+    def test_ruby(self):
+        if not finds("ruby", "-e", "require 'redis'"):
+            self.skipTest("the client of ruby is not installed (ruby-redis)")
+        self.run_worker("ruby", EXAMPLES / "worker.rb")
+
+
+WORKER = sys.argv[1:]
+if __name__ == "__main__":
+    outcome = unittest.main(argv=sys.argv[:1], exit=False, verbosity=2).result
+    if outcome.testsRun and len(outcome.skipped) == outcome.testsRun:
+        sys.exit(serving.SKIPPED)
+    sys.exit(not outcome.wasSuccessful())

@@ -1,0 +1,260 @@
+#include "script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+#include "sim_disk.h"
+
+enum { READINGS_MAX = 4096, TURNS_MAX = 100000, SEGMENT_BITS = 16 };
+
+uint64_t script_commands;
+
+static struct script {
+    const uint8_t *next;
+    size_t left;
+    struct elapse__joint joint;
+    struct elapse__server *server;
+    struct elapse__connection *clients[SCRIPT_CLIENTS];
+    struct elapse__server_reading *readings[READINGS_MAX];
+    unsigned reading_count;
+} s;
+
+static struct elapse__queue_now clock_now;
+
+static struct elapse__queue_now present(void)
+{
+    return clock_now;
+}
+
+static void require(bool holds, const char *promise)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "it does not hold: %s\n", promise);
+    abort();
+}
+
+static void check(void)
+{
+    unsigned broken = elapse__server_check(s.server);
+    if (broken != 0)
+        fprintf(stderr, "invariant %u of the core\n", broken);
+    require(broken == 0, "the invariants of the core");
+    elapse__journal_check(s.joint.journal);
+}
+
+static unsigned take_byte(void)
+{
+    if (s.left == 0)
+        return 0;
+    s.left--;
+    return *s.next++;
+}
+
+static bool find_no_zone(void *context, const char *name, const struct elapse_time_zone **zone)
+{
+    (void)context, (void)name, (void)zone;
+    return false;
+}
+
+static void begin(void)
+{
+    const struct elapse__queue_options jobs = {
+        .secret = {1, 2}, .seed = 3, .body_bytes_max = 2000, .find_zone = find_no_zone};
+    const struct elapse__journal_options journal = {
+        .files = &sim_disk_files, .path = "data", .segment_bits = SEGMENT_BITS};
+    struct elapse__journal_refusal refusal;
+
+    clock_now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
+    sim_disk_begin(1);
+    require(elapse__joint_make_jobs(&s.joint, present, &jobs), "memory");
+    require(elapse__joint_open_journal(&s.joint, &journal, &refusal), "the journal opens");
+    require(elapse__joint_begin_life(&s.joint) == ELAPSE_OK, "the life begins");
+    s.server = elapse__server_new(
+        &(struct elapse__server_options){
+            .joint = &s.joint,
+            .beanstalkd = &elapse__beanstalkd,
+            .resp = &elapse__resp,
+            .body_bytes_max = 2000,
+            .input_bytes_max = 600,
+            .output_bytes_max = 2000,
+            .idle_ms = 100000,
+            .tube_jobs_max = 50,
+            .connections_max = SCRIPT_CLIENTS,
+        },
+        present());
+    require(s.server != NULL, "memory");
+}
+
+/* ---- steps ---- */
+
+static void shut(struct elapse__connection *connection)
+{
+    elapse__connection_closed(connection, present());
+    for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
+        if (s.clients[i] == connection)
+            s.clients[i] = NULL;
+}
+
+/* What a shell does after each call. Returns whether there is more to do. */
+static bool turn(void)
+{
+    struct elapse__connection *connection;
+    struct elapse__server_reading *reading;
+    bool more = elapse__server_turn(s.server, present());
+
+    while (s.reading_count < READINGS_MAX && (reading = elapse__server_reading(s.server)) != NULL)
+        s.readings[s.reading_count++] = reading;
+    while ((connection = elapse__server_attention(s.server)) != NULL)
+        if (elapse__connection_wants_end(connection))
+            shut(connection);
+    check();
+    return more;
+}
+
+static void read_one(void)
+{
+    if (s.reading_count == 0)
+        return;
+    struct elapse__server_reading *reading = s.readings[--s.reading_count];
+    elapse__journal_read_perform(s.joint.journal, true, &reading->reading, 1);
+    elapse__server_reading_done(s.server, present(), reading);
+}
+
+static struct elapse__connection **take_client(void)
+{
+    return &s.clients[take_byte() % SCRIPT_CLIENTS];
+}
+
+static void send_bytes(void)
+{
+    struct elapse__connection **client = take_client();
+    size_t size = take_byte();
+
+    size = size < s.left ? size : s.left;
+    if (*client == NULL)
+        *client = elapse__connection_new(
+            s.server, present(), &(struct elapse__connection_facts){.may_use_beanstalkd = true});
+    if (*client != NULL) {
+        size_t room = elapse__connection_room(*client);
+        /* What there is no room for is lost, as if the client had sent something else. */
+        elapse__connection_received(*client, present(), s.next, size < room ? size : room);
+    }
+    s.next += size;
+    s.left -= size;
+}
+
+static void hear(struct elapse__connection *connection, size_t most)
+{
+    const uint8_t *bytes;
+    size_t size = elapse__connection_output(connection, &bytes);
+
+    size = size < most ? size : most;
+    if (size > 0)
+        elapse__connection_sent(connection, present(), size);
+}
+
+static void pass(unsigned power)
+{
+    uint64_t ms = UINT64_C(1) << (power < 17 ? power : 17);
+    clock_now.boot_ms += ms;
+    clock_now.wall_ms += (int64_t)ms;
+    elapse__journal_tick(s.joint.journal, clock_now.boot_ms);
+}
+
+static void step(void)
+{
+    unsigned first = take_byte();
+    unsigned size = first >> 3;
+    struct elapse__connection **client;
+
+    switch (first % SCRIPT_STEPS) {
+    case SCRIPT_WORK:
+        for (unsigned i = 0; i <= size && elapse__journal_work(s.joint.journal); i++)
+            ;
+        break;
+    case SCRIPT_PASS:
+        pass(size);
+        break;
+    case SCRIPT_HEAR:
+        client = take_client();
+        if (*client != NULL)
+            hear(*client, size * 32 + 1);
+        break;
+    case SCRIPT_CLOSE:
+        client = take_client();
+        if (*client != NULL && size % 2 == 1)
+            elapse__connection_received_all(*client, present());
+        else if (*client != NULL)
+            shut(*client);
+        break;
+    case SCRIPT_READ:
+        do
+            read_one();
+        while (size % 2 == 1 && s.reading_count > 0);
+        break;
+    case SCRIPT_TURN:
+        for (unsigned i = 0; i < size; i++)
+            (void)turn();
+        break;
+    default:
+        send_bytes();
+    }
+    (void)turn();
+}
+
+/* Everything becomes durable, is read and is sent, until nothing is left to do. */
+static void finish(void)
+{
+    bool busy = true;
+
+    for (unsigned turns = 0; busy; turns++) {
+        require(turns < TURNS_MAX, "the server comes to rest");
+        busy = elapse__journal_work(s.joint.journal);
+        busy |= turn();
+        busy |= s.reading_count > 0;
+        while (s.reading_count > 0)
+            read_one();
+        for (unsigned i = 0; i < SCRIPT_CLIENTS; i++) {
+            const uint8_t *bytes;
+            if (s.clients[i] == NULL || elapse__connection_output(s.clients[i], &bytes) == 0)
+                continue;
+            hear(s.clients[i], SIZE_MAX);
+            busy = true;
+        }
+    }
+}
+
+void script_run(const uint8_t *bytes, size_t size)
+{
+    struct elapse__server_statistics figures;
+
+    memset(&s, 0, sizeof s);
+    s.next = bytes;
+    s.left = size;
+    begin();
+    while (s.left > 0)
+        step();
+    finish();
+    /* All that is left to wait for is time, or a client. */
+    require(elapse__queue_check(s.joint.jobs) == 0, "the invariants of the queue");
+    for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
+        if (s.clients[i] != NULL)
+            shut(s.clients[i]);
+    finish();
+    elapse__server_statistics(s.server, present(), &figures);
+    require(figures.connections == 0 && figures.producers == 0 && figures.workers == 0 &&
+                figures.waiting == 0,
+            "nobody is left");
+    elapse__server_stop(s.server);
+    require(elapse__server_is_quiet(s.server), "the server is quiet");
+    require(elapse__queue_check(s.joint.jobs) == 0, "the invariants of the queue");
+    script_commands = 0;
+    for (unsigned i = 0; i < ELAPSE__VERBS; i++)
+        script_commands += figures.commands[i];
+    elapse__server_free(s.server);
+    elapse__joint_free(&s.joint);
+    sim_disk_end();
+}
