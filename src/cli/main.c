@@ -1,6 +1,7 @@
 /*
  * elapse: the program. It finds the subcommand and runs it.
  */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,10 +16,16 @@
 #include "replay/generate_command.h"
 #include "replay/replay_command.h"
 #include "run/run_command.h"
+#ifdef ELAPSE_HAS_SERVER
+#include "serve/serve_command.h"
+#endif
 #include "show/show_command.h"
 
 static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
+#ifdef ELAPSE_HAS_SERVER
+    {"serve", "serve a durable queue to clients of beanstalkd and of Redis", serve_command},
+#endif
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},
     {"cron", "check a cron expression, and list its next times", cron_command},
@@ -141,7 +148,26 @@ static enum exit_status run_program(int argc, char **argv)
     return call_command(command, argc - 1, argv + 1);
 }
 
+#ifdef ELAPSE_HAS_SERVER
+/* Called by the name elapse-server, as Debian's package of the server installs it, the program is
+ * elapse serve. */
+static bool is_called_server(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strcmp(slash == NULL ? path : slash + 1, "elapse-server") == 0;
+}
+#endif
+
 int main(int argc, char **argv)
 {
+#ifdef ELAPSE_HAS_SERVER
+    if (argc > 0 && is_called_server(argv[0])) {
+        static char name[] = "elapse-server";
+        message_set_command(name);
+        argv[0] = name;
+        return (int)serve_command(argc, argv);
+    }
+#endif
     return (int)run_program(argc, argv);
 }

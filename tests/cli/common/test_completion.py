@@ -6,7 +6,8 @@ import subprocess
 
 import support
 
-COMMANDS = ("run", "replay", "generate", "cron", "check", "export", "import", "backup", "show")
+COMMANDS = ("run", "replay", "generate", "cron", "check", "export", "import", "backup",
+            "show") + (("serve",) if support.HAS_SERVER else ())
 
 
 class Completion(support.ProgramTest):

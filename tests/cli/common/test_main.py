@@ -4,7 +4,8 @@ import re
 
 import support
 
-COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "import", "backup", "show")
+COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "import", "backup",
+            "show") + (("serve",) if support.HAS_SERVER else ())
 
 
 class Main(support.ProgramTest):
@@ -38,6 +39,7 @@ class Main(support.ProgramTest):
                    "show": ("--structure", "--slots", "--now", "--random", "--path", "--step"),
                    "check": ("DIRECTORY", "--repair"), "export": ("DIRECTORY",),
                    "import": ("DIRECTORY", "--segment-bits"), "backup": ("TARGET",),
+                   "serve": ("--listen", "--data", "--durability", "--auth", "--tls-key", "-l", "-F"),
                    "run": ("--data", "every", "cron", "--exec", "--workers", "--tick", "--strict", "--stats")}
         for name in COMMANDS:
             with self.subTest(command=name):

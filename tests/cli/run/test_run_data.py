@@ -179,7 +179,7 @@ class Refusals(DataTest):
         self.wait_until_kept(process)
         outcome = self.run_program("run", "--data", "d")
         self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
-        self.assertIn("--data: d: another process has opened this queue", outcome.errors)
+        self.assertIn(f"--data: d: process {process.pid} has opened this queue", outcome.errors)
         outcome = self.run_program("export", "d")
         self.assertIn(f"d: process {process.pid} has opened this queue", outcome.errors)
 

@@ -1,0 +1,123 @@
+/*
+ * What the server asks of the operating system: sockets, and its life as a service. Only the
+ * program uses it, and only when it is built with the server.
+ *
+ *     src/server/loop               sockets.h                       linux_sockets.c
+ *     listeners.c  -------------->  elapse__os_listen_at  ------->  socket(), bind(), listen()
+ *     connection.c -------------->  elapse__os_receive, _send ---->  recv(), send()
+ *     service.c    -------------->  elapse__os_notify     ------->  sendto() to $NOTIFY_SOCKET
+ *
+ * Functions that can fail return 0 on success, or else the number of the error, as errno.h has it;
+ * what they were to store is then undefined. All sockets are non-blocking, and are not passed on to
+ * other programs. They are closed by elapse__os_close.
+ */
+#ifndef ELAPSE__OS_SOCKETS_H
+#define ELAPSE__OS_SOCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ELAPSE__OS_ADDRESS_BYTES = 128, /* sizeof (struct sockaddr_storage) */
+    ELAPSE__OS_ADDRESSES_MAX = 8,   /* of one name */
+    ELAPSE__OS_ADDRESS_TEXT_BYTES = 128,
+};
+
+/* An address, as the system writes it. */
+struct elapse__os_address {
+    size_t size;
+    _Alignas(8) unsigned char bytes[ELAPSE__OS_ADDRESS_BYTES];
+};
+
+/* An address in words: "127.0.0.1:80", "[::1]:80", "unix:/run/x", or "unix" without a path. */
+struct elapse__os_address_text {
+    char text[ELAPSE__OS_ADDRESS_TEXT_BYTES];
+};
+
+/* Finds the addresses of a host and a port, both as text; the empty host is all addresses of this
+ * machine. Stores at most ELAPSE__OS_ADDRESSES_MAX. Returns NULL, or why there is none, in words.
+ */
+const char *elapse__os_resolve(const char *host, const char *port,
+                               struct elapse__os_address *addresses, size_t *count);
+
+/* Makes the address of a socket in the file system. Fails with ENAMETOOLONG. */
+int elapse__os_path_address(const char *path, struct elapse__os_address *address);
+
+struct elapse__os_address_text elapse__os_address_text(const struct elapse__os_address *address);
+
+/* Returns whether only this machine can reach the address. */
+bool elapse__os_address_is_local(const struct elapse__os_address *address);
+
+/* Returns whether it is a socket in the file system. */
+bool elapse__os_address_is_path(const struct elapse__os_address *address);
+
+/* Listens at the address. A socket in the file system whose process has ended is removed before.
+ */
+int elapse__os_listen_at(const struct elapse__os_address *address, int *socket);
+
+/* Stores the address of a socket that listens. Fails if it is no socket for connections. */
+int elapse__os_listener_address(int socket, struct elapse__os_address *address);
+
+/* Removes the socket from the file system, if the address is there. */
+void elapse__os_address_remove(const struct elapse__os_address *address);
+
+/* Stores the next connection that waits. Fails with EAGAIN if there is none; and with EMFILE,
+ * ENFILE, ENOBUFS or ENOMEM if this machine cannot take one now. */
+int elapse__os_accept(int listener, int *socket, struct elapse__os_address *peer);
+
+/* Receives up to `bytes` bytes, and stores in `*got` how many there were: 0 when the other side
+ * sends no more. Fails with EAGAIN if there are none now. */
+int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got);
+
+/* Sends up to `bytes` bytes, and stores in `*sent` how many it took. Fails with EAGAIN if it takes
+ * none now, and with EPIPE if the other side has gone; no signal is raised. */
+int elapse__os_send(int socket, const void *bytes, size_t count, size_t *sent);
+
+/* Says that nothing more will be sent. */
+void elapse__os_send_no_more(int socket);
+
+/* ---- a service ---- */
+
+enum { ELAPSE__OS_PASSED_MAX = 32, ELAPSE__OS_PASSED_NAME_BYTES = 64 };
+
+/* A socket that the service manager has opened for this program. */
+struct elapse__os_passed {
+    int socket;
+    char name[ELAPSE__OS_PASSED_NAME_BYTES]; /* as the manager calls it; may be empty */
+};
+
+/* Takes the sockets of $LISTEN_FDS, which are made non-blocking, and are not passed on. Returns how
+ * many there are; SIZE_MAX if there are more than ELAPSE__OS_PASSED_MAX. */
+size_t elapse__os_take_passed(struct elapse__os_passed passed[ELAPSE__OS_PASSED_MAX]);
+
+/* Sends a state, such as "READY=1", to the service manager, if there is one that waits for it. */
+void elapse__os_notify(const char *state);
+
+/* Returns how often the service manager wants to hear "WATCHDOG=1", in nanoseconds; 0: never. */
+uint64_t elapse__os_watchdog_ns(void);
+
+/* Becomes this user, with its groups, for good. Fails with ENOENT if there is none. */
+int elapse__os_become_user(const char *name);
+
+/* Returns how many files this program may have open; raises that as far as it is allowed. */
+uint64_t elapse__os_raise_file_limit(void);
+
+/* Store the name of this machine, and its kind ("x86_64"), cut to `bytes` with the NUL. */
+void elapse__os_host_name(char *name, size_t bytes);
+void elapse__os_platform(char *name, size_t bytes);
+/* Stores the version of the kernel, in the same way. */
+void elapse__os_kernel(char *version, size_t bytes);
+
+/* Returns how much memory of the machine this process has; 0: nobody knows. */
+uint64_t elapse__os_memory_bytes(void);
+
+/* Stores the processor time of this process in microseconds: its own, and that of the system for
+ * it.
+ */
+void elapse__os_processor_time(uint64_t *user_us, uint64_t *system_us);
+
+/* Returns the number of this process. */
+uint64_t elapse__os_process_id(void);
+
+#endif

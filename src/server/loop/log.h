@@ -1,0 +1,64 @@
+/*
+ * The log of the server: one line an event on standard error, as text or as JSON. A line never has
+ * a body or a password in it.
+ *
+ *     2026-03-01T12:00:00.123Z notice listening: 127.0.0.1:11300
+ *     {"time":"2026-03-01T12:00:00.123Z","level":"notice","event":"listening","text":"..."}
+ *
+ * Of events that can repeat without end, some a minute are logged, and then how many were not.
+ *
+ * Requires, for every function: one thread, that of the loop.
+ */
+#ifndef ELAPSE__LOOP_LOG_H
+#define ELAPSE__LOOP_LOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum elapse__log_level {
+    ELAPSE__LOG_ERROR,
+    ELAPSE__LOG_WARNING,
+    ELAPSE__LOG_NOTICE,
+    ELAPSE__LOG_DEBUG,
+    ELAPSE__LOG_LEVELS,
+};
+
+enum elapse__log_event {
+    ELAPSE__EVENT_STARTING,
+    ELAPSE__EVENT_LISTENING,
+    ELAPSE__EVENT_READY,
+    ELAPSE__EVENT_STOPPING,
+    ELAPSE__EVENT_STOPPED,
+    ELAPSE__EVENT_OPTION,
+    ELAPSE__EVENT_CLOCK,
+    ELAPSE__EVENT_STORE,
+    ELAPSE__EVENT_RELOADED,
+    ELAPSE__EVENT_REFUSING_PUTS,
+    ELAPSE__EVENT_CONNECTED,
+    ELAPSE__EVENT_CLOSED,
+    ELAPSE__EVENT_REFUSED,
+    ELAPSE__EVENT_ACCEPT,
+    ELAPSE__EVENT_TLS,
+    ELAPSE__LOG_EVENTS,
+};
+
+enum { ELAPSE__LOG_A_MINUTE = 20 };
+
+struct elapse__log {
+    bool json;
+    enum elapse__log_level most; /* less important events are not logged */
+    struct {
+        uint64_t minute;   /* which one of the monotonic clock */
+        uint64_t logged;   /* in that minute */
+        uint64_t withheld; /* since the last line about it */
+    } limits[ELAPSE__LOG_EVENTS];
+};
+
+/* Logs an event, with a text in the manner of printf. Control characters in it become '?'. */
+__attribute__((format(printf, 4, 5))) void elapse__log(struct elapse__log *log,
+                                                       enum elapse__log_level level,
+                                                       enum elapse__log_event event,
+                                                       const char *format, ...);
+
+#endif

@@ -1,0 +1,327 @@
+#include "loop.h"
+
+#include <stdlib.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+
+/* Rounds of a turn before other events are looked at. */
+enum { ROUNDS_MAX = 4, ROOM_LOOK_MS = 10 };
+
+/* ---- without the lock: receiving ---- */
+
+/* Fills the batch from the peers that are ready, in their order. */
+static void receive(struct elapse__loop *loop)
+{
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_READY];
+    struct elapse__peer *last = NULL;
+    size_t used = 0;
+
+    loop->piece_count = 0;
+    if (!elapse__ring_empty(ring))
+        last = ((struct elapse__peer_place *)(void *)ring->previous)->peer;
+    while (last != NULL && used < ELAPSE__BATCH_BYTES && loop->piece_count < ELAPSE__BATCH_PIECES) {
+        struct elapse__peer *peer = elapse__peer_first(ring);
+        size_t room = ELAPSE__BATCH_BYTES - used;
+        bool is_last = peer == last;
+        /* To the end of the line: each is served once. */
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+        if (peer->room > 0 && !peer->has_ended && !loop->peers.is_stopping) {
+            elapse__peer_enter(peer, ELAPSE__PEER_READY);
+            room = room < peer->room ? room : peer->room;
+            size_t got = elapse__peer_receive(peer, loop->batch + used, room);
+            if (got > 0 || peer->has_ended)
+                loop->pieces[loop->piece_count++] =
+                    (struct elapse__loop_piece){.peer = peer, .offset = used, .size = got};
+            used += got;
+        }
+        elapse__peer_watch(peer);
+        if (is_last)
+            break;
+    }
+}
+
+/* ---- under the lock ---- */
+
+/* Notes what the core says of a peer now. */
+static void look(struct elapse__peer *peer)
+{
+    peer->output_bytes = elapse__connection_output(peer->connection, &peer->output);
+    peer->room = elapse__connection_room(peer->connection);
+    peer->wants_end = elapse__connection_wants_end(peer->connection);
+}
+
+static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
+{
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        if (peer->sent_bytes > 0 && peer->connection != NULL)
+            elapse__connection_sent(peer->connection, now, peer->sent_bytes);
+        peer->sent_bytes = 0;
+    }
+}
+
+static void say_received(struct elapse__loop *loop, struct elapse__queue_now now)
+{
+    for (size_t i = 0; i < loop->piece_count; i++) {
+        const struct elapse__loop_piece *piece = &loop->pieces[i];
+        struct elapse__peer *peer = piece->peer;
+        if (peer->connection == NULL)
+            continue;
+        if (piece->size > 0)
+            elapse__connection_received(peer->connection, now, loop->batch + piece->offset,
+                                        piece->size);
+        if (peer->has_ended && !peer->is_end_known) {
+            peer->is_end_known = true;
+            elapse__connection_received_all(peer->connection, now);
+        }
+        elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    }
+    loop->piece_count = 0;
+}
+
+static void say_closed(struct elapse__loop *loop, struct elapse__queue_now now)
+{
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
+
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+        if (peer->connection != NULL)
+            elapse__connection_closed(peer->connection, now);
+        peer->connection = NULL;
+    }
+}
+
+static void say_read(struct elapse__loop *loop, struct elapse__queue_now now)
+{
+    struct elapse__server_reading *reading;
+
+    while ((reading = elapse__body_reader_take(loop->reader)) != NULL)
+        elapse__server_reading_done(loop->server, now, reading);
+}
+
+static void collect(struct elapse__loop *loop)
+{
+    struct elapse__connection *connection;
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+
+    while ((connection = elapse__server_attention(loop->server)) != NULL)
+        elapse__peer_enter(elapse__connection_shell(connection), ELAPSE__PEER_ATTENDED);
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next)
+        look(((struct elapse__peer_place *)(void *)i)->peer);
+}
+
+/* Passes readings on. One that the reader has no memory for is read here and now: late for the
+ * others, but not lost. */
+static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now now)
+{
+    struct elapse__server_reading *reading;
+
+    while ((reading = elapse__server_reading(loop->server)) != NULL) {
+        if (elapse__body_reader_give(loop->reader, reading))
+            continue;
+        elapse__journal_read_perform(loop->store->joint.journal, true, &reading->reading, 1);
+        elapse__server_reading_done(loop->server, now, reading);
+    }
+}
+
+/* Takes the lock, talks to the core, and releases it. Returns whether there is more to do. */
+static bool talk(struct elapse__loop *loop)
+{
+    struct elapse_queue *store = loop->store;
+
+    if (elapse__store_enter(store) != ELAPSE_OK) {
+        loop->is_broken = true;
+        return false;
+    }
+    struct elapse__queue_now now = elapse__store_now();
+    say_sent(loop, now);
+    say_received(loop, now);
+    say_closed(loop, now);
+    say_read(loop, now);
+    bool more = elapse__server_turn(loop->server, now);
+    pass_readings(loop, now);
+    collect(loop);
+    loop->next_ms = elapse__server_next_ms(loop->server);
+    /* Room may come by an operation that makes nothing durable, of which there is no news. */
+    if ((elapse__journal_is_full(store->joint.journal) ||
+         elapse__joint_lacks_room(&store->joint)) &&
+        loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
+        loop->next_ms = now.boot_ms + ROOM_LOOK_MS;
+    elapse__store_leave(store);
+    return more;
+}
+
+/* ---- without the lock: sending ---- */
+
+/* Sends what the core has, and closes what has ended. Returns whether the core should hear of it.
+ */
+static bool send_all(struct elapse__loop *loop)
+{
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__link *next;
+    bool has_news = false;
+
+    for (struct elapse__link *i = ring->next; i != ring; i = next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        next = i->next;
+        if (peer->output_bytes > 0 && !peer->is_blocked)
+            elapse__peer_send(peer);
+        else if (peer->wants_end && peer->output_bytes == 0)
+            elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+        peer->output = NULL;
+        elapse__peer_watch(peer);
+        has_news = has_news || peer->sent_bytes > 0;
+        if (peer->sent_bytes == 0)
+            elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+    }
+    return has_news || !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
+}
+
+/* Releases peers that the core does not know any more. */
+static void release_ended(struct elapse__loop *loop)
+{
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
+    struct elapse__link *next;
+
+    for (struct elapse__link *i = ring->next; i != ring; i = next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        next = i->next;
+        if (peer->connection != NULL)
+            continue;
+        elapse__log(&loop->peers.log, ELAPSE__LOG_DEBUG, ELAPSE__EVENT_CLOSED,
+                    "a connection has ended");
+        elapse__peer_free(peer);
+    }
+}
+
+/* Sets the alarm earlier if the core needs a turn before. It is set later when it goes off. */
+static void set_alarm(struct elapse__loop *loop)
+{
+    if (loop->next_ms >= loop->alarm_ms)
+        return;
+    loop->alarm_ms = loop->next_ms;
+    (void)elapse__os->alarm_set(&loop->alarm, loop->next_ms * ELAPSE__STORE_NS_PER_MS);
+}
+
+bool elapse__loop_turn(struct elapse__loop *loop)
+{
+    bool more;
+    bool has_news = false;
+
+    receive(loop);
+    for (unsigned i = 0; i < ROUNDS_MAX; i++) {
+        more = talk(loop);
+        if (loop->is_broken)
+            return false;
+        release_ended(loop);
+        has_news = send_all(loop);
+        if (!has_news)
+            break;
+    }
+    set_alarm(loop);
+    return more || has_news || !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_READY]);
+}
+
+/* ---- new connections ---- */
+
+void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
+{
+    struct elapse__connection_facts facts = {.may_use_beanstalkd = peer->is_local, .shell = peer};
+
+    elapse__store_arrive(loop->store);
+    peer->connection = elapse__connection_new(loop->server, elapse__store_now(), &facts);
+    if (peer->connection != NULL)
+        look(peer);
+    elapse__store_depart(loop->store);
+    if (peer->connection == NULL) {
+        elapse__log(&loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_REFUSED,
+                    "a connection was refused: there are too many, or there is no memory");
+        elapse__peer_free(peer);
+        return;
+    }
+    elapse__peer_watch(peer);
+    /* Its first bytes may be there already. */
+    elapse__peer_enter(peer, ELAPSE__PEER_READY);
+}
+
+void elapse__loop_with_core(struct elapse__loop *loop,
+                            void (*call)(struct elapse__loop *loop, void *argument), void *argument)
+{
+    elapse__store_arrive(loop->store);
+    call(loop, argument);
+    elapse__store_depart(loop->store);
+}
+
+/* ---- what wakes the loop ---- */
+
+static void on_news(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__loop *loop = argument;
+
+    (void)descriptor;
+    (void)what;
+    elapse_queue_quiet(loop->store);
+}
+
+static void on_alarm(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__loop *loop = argument;
+
+    (void)descriptor;
+    (void)what;
+    elapse__os->alarm_reset(&loop->alarm);
+    loop->alarm_ms = UINT64_MAX;
+}
+
+/* The turn that follows takes what was read. */
+static void on_read(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__loop *loop = argument;
+
+    (void)descriptor;
+    (void)what;
+    elapse__body_reader_quiet(loop->reader);
+}
+
+bool elapse__loop_open(struct elapse__loop *loop)
+{
+    const struct {
+        int descriptor;
+        event_callback_fn call;
+    } watched[] = {
+        {elapse_queue_descriptor(loop->store), on_news},
+        {elapse__body_reader_descriptor(loop->reader), on_read},
+        {loop->alarm.descriptor, on_alarm},
+    };
+
+    loop->alarm_ms = UINT64_MAX;
+    loop->next_ms = UINT64_MAX;
+    loop->batch = malloc(ELAPSE__BATCH_BYTES);
+    if (loop->batch == NULL)
+        return false;
+    for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
+        loop->watched[i] = event_new(loop->peers.base, watched[i].descriptor, EV_READ | EV_PERSIST,
+                                     watched[i].call, loop);
+        if (loop->watched[i] == NULL || event_add(loop->watched[i], NULL) != 0)
+            return false;
+    }
+    return true;
+}
+
+void elapse__loop_close(struct elapse__loop *loop)
+{
+    struct elapse__peer *peer;
+
+    while ((peer = elapse__peer_first(&loop->peers.rings[ELAPSE__PEER_ALL])) != NULL) {
+        peer->connection = NULL;
+        elapse__peer_free(peer);
+    }
+    for (size_t i = 0; i < sizeof loop->watched / sizeof loop->watched[0]; i++)
+        if (loop->watched[i] != NULL)
+            event_free(loop->watched[i]);
+    free(loop->batch);
+}

@@ -1,0 +1,87 @@
+/*
+ * The loop: turns around the core.
+ *
+ *      wait (libevent)      sockets, signals, the store's news, the reader, timers
+ *      receive              bytes of all ready peers into one batch, without the lock
+ *      under the lock       sent, received, closed, readings; the core's turn; what needs attention
+ *      send                 without the lock
+ *
+ * So one taking of the lock, one reading of the clocks and one waking of the commit thread serve
+ * all peers of a turn.
+ */
+#ifndef ELAPSE__LOOP_LOOP_H
+#define ELAPSE__LOOP_LOOP_H
+
+#include "../../store/store.h"
+#include "body_reader.h"
+#include "log.h"
+#include "peer.h"
+#include "settings.h"
+#include "tokens.h"
+
+enum {
+    ELAPSE__BATCH_BYTES = 1 << 18,
+    ELAPSE__BATCH_PIECES = 1024,
+    /* Descriptors that no connection gets: segments, alarms, listeners, libevent. */
+    ELAPSE__DESCRIPTORS_HELD = 40,
+    ELAPSE__LISTENERS_MAX = ELAPSE__SERVE_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
+};
+
+/* A piece of the batch: what one peer has sent. */
+struct elapse__loop_piece {
+    struct elapse__peer *peer;
+    size_t offset;
+    size_t size;
+};
+
+struct elapse__listener {
+    struct elapse__loop *loop;
+    struct event *can_accept;
+    struct elapse__os_address address;
+    int socket;
+    bool tls;
+    bool is_passed; /* by the service manager: its path stays */
+};
+
+struct elapse__loop {
+    const struct elapse__serve_options *options;
+    struct elapse__peers peers;
+    struct elapse_queue *store;
+    struct elapse__server *server;
+    struct elapse__body_reader *reader;
+    struct elapse__tls_keys *keys; /* NULL: no TLS */
+    struct elapse__tokens tokens;
+
+    struct elapse__listener *listeners[ELAPSE__LISTENERS_MAX];
+    size_t listener_count;
+    struct event *accept_again; /* after a pause, because this machine could take no connection */
+
+    unsigned char *batch;
+    struct elapse__loop_piece pieces[ELAPSE__BATCH_PIECES];
+    size_t piece_count;
+    struct elapse__os_alarm alarm; /* when the core needs a turn */
+    uint64_t alarm_ms;             /* what it is set to; UINT64_MAX: nothing */
+    uint64_t next_ms;              /* when the core asked for it */
+    struct event *watched[3];      /* the store's news, the reader, the alarm */
+    bool is_broken;                /* the journal has failed */
+};
+
+/* Makes what the turns need. Requires the store, and the core. Returns false if the system refuses.
+ */
+bool elapse__loop_open(struct elapse__loop *loop);
+
+/* Releases it, with all peers, which the core does not hear of any more. */
+void elapse__loop_close(struct elapse__loop *loop);
+
+/* Gives the core a connection for each new peer. */
+void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer);
+
+/* Does turns until there is nothing to do now. Returns whether there is more. */
+bool elapse__loop_turn(struct elapse__loop *loop);
+
+/* Runs `call` with the store's lock. */
+void elapse__loop_with_core(struct elapse__loop *loop,
+                            void (*call)(struct elapse__loop *loop, void *argument),
+                            void *argument);
+
+#endif

@@ -1,0 +1,232 @@
+#include "peer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+
+enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun by then ends */
+
+/* ---- rings ---- */
+
+void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring)
+{
+    struct elapse__peer_place *place = &peer->places[ring];
+
+    if (place->is_in)
+        return;
+    place->is_in = true;
+    elapse__ring_append(&peer->peers->rings[ring], &place->link);
+}
+
+void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring)
+{
+    struct elapse__peer_place *place = &peer->places[ring];
+
+    if (!place->is_in)
+        return;
+    place->is_in = false;
+    (void)elapse__ring_remove(&place->link);
+}
+
+struct elapse__peer *elapse__peer_first(struct elapse__link *ring)
+{
+    if (elapse__ring_empty(ring))
+        return NULL;
+    return ((struct elapse__peer_place *)(void *)ring->next)->peer;
+}
+
+/* ---- events ---- */
+
+static void on_readable(evutil_socket_t socket, short what, void *argument)
+{
+    struct elapse__peer *peer = argument;
+
+    (void)socket;
+    (void)what;
+    elapse__peer_enter(peer, ELAPSE__PEER_READY);
+    /* A TLS session may have waited for bytes before it could write. */
+    if (peer->tls != NULL && peer->is_blocked) {
+        peer->is_blocked = false;
+        elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    }
+}
+
+static void on_writable(evutil_socket_t socket, short what, void *argument)
+{
+    struct elapse__peer *peer = argument;
+
+    (void)socket;
+    (void)what;
+    peer->watches_write = false;
+    peer->is_blocked = false;
+    elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    if (peer->tls != NULL)
+        elapse__peer_enter(peer, ELAPSE__PEER_READY);
+}
+
+/* A client that has not shown in time that it knows TLS holds a descriptor for nothing. */
+static void on_handshake_limit(evutil_socket_t socket, short what, void *argument)
+{
+    struct elapse__peer *peer = argument;
+
+    (void)socket;
+    (void)what;
+    if (peer->has_ended || elapse__tls_is_open(peer->tls))
+        return;
+    elapse__log(&peer->peers->log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_TLS,
+                "a connection did not begin TLS within %d s", (int)HANDSHAKE_S);
+    peer->has_ended = true;
+    elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
+/* ---- life ---- */
+
+static bool limit_handshake(struct elapse__peer *peer)
+{
+    const struct timeval limit = {.tv_sec = HANDSHAKE_S};
+
+    peer->handshake_limit = evtimer_new(peer->peers->base, on_handshake_limit, peer);
+    return peer->handshake_limit != NULL && evtimer_add(peer->handshake_limit, &limit) == 0;
+}
+
+static bool make_events(struct elapse__peer *peer)
+{
+    struct event_base *base = peer->peers->base;
+
+    peer->can_read = event_new(base, peer->socket, EV_READ | EV_PERSIST, on_readable, peer);
+    peer->can_write = event_new(base, peer->socket, EV_WRITE, on_writable, peer);
+    return peer->can_read != NULL && peer->can_write != NULL;
+}
+
+struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, bool is_local,
+                                      struct elapse__tls_keys *keys)
+{
+    struct elapse__peer *peer = calloc(1, sizeof *peer);
+
+    if (peer == NULL) {
+        (void)elapse__os_close(socket);
+        return NULL;
+    }
+    peer->peers = peers;
+    peer->socket = socket;
+    peer->is_local = is_local;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        peer->places[i].peer = peer;
+    elapse__peer_enter(peer, ELAPSE__PEER_ALL);
+    peers->count++;
+    if (keys != NULL)
+        peer->tls = elapse__tls_begin(keys, socket);
+    if (!make_events(peer) || (keys != NULL && (peer->tls == NULL || !limit_handshake(peer)))) {
+        elapse__peer_free(peer);
+        return NULL;
+    }
+    return peer;
+}
+
+void elapse__peer_free(struct elapse__peer *peer)
+{
+    ELAPSE__ASSERT(peer->connection == NULL);
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__peer_leave(peer, (enum elapse__peer_ring)i);
+    if (peer->can_read != NULL)
+        event_free(peer->can_read);
+    if (peer->can_write != NULL)
+        event_free(peer->can_write);
+    if (peer->handshake_limit != NULL)
+        event_free(peer->handshake_limit);
+    if (peer->tls != NULL)
+        elapse__tls_end(peer->tls);
+    (void)elapse__os_close(peer->socket);
+    ELAPSE__ASSERT_THAT(peer->peers->count, >, 0);
+    peer->peers->count--;
+    free(peer);
+}
+
+/* ---- bytes ---- */
+
+/* The socket has failed, or its other side has gone: nothing can be sent. */
+static void fail(struct elapse__peer *peer, const char *what, int error)
+{
+    if (error == EPROTO)
+        elapse__log(&peer->peers->log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_TLS,
+                    "a connection broke the rules of TLS");
+    else
+        elapse__log(&peer->peers->log, ELAPSE__LOG_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s", what,
+                    elapse__os_error_text(error));
+    peer->has_ended = true;
+    elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
+size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t bytes)
+{
+    size_t got = 0;
+    int error = peer->tls != NULL ? elapse__tls_receive(peer->tls, buffer, bytes, &got)
+                                  : elapse__os_receive(peer->socket, buffer, bytes, &got);
+
+    ELAPSE__ASSERT(!peer->has_ended);
+    if (error == EAGAIN) {
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+        if (peer->tls != NULL && elapse__tls_wants_to_write(peer->tls))
+            peer->is_blocked = true;
+        return 0;
+    }
+    if (error != 0) {
+        fail(peer, "receiving failed", error);
+        return 0;
+    }
+    if (got == 0)
+        peer->has_ended = true;
+    /* What fills less than the buffer has emptied the socket. */
+    if (got == 0 || (peer->tls == NULL && got < bytes) ||
+        (peer->tls != NULL && !elapse__tls_has_more(peer->tls)))
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    return got;
+}
+
+void elapse__peer_send(struct elapse__peer *peer)
+{
+    size_t sent = 0;
+
+    ELAPSE__ASSERT(!peer->is_blocked);
+    ELAPSE__ASSERT_THAT(peer->output_bytes, >, 0);
+    int error = peer->tls != NULL
+                    ? elapse__tls_send(peer->tls, peer->output, peer->output_bytes, &sent)
+                    : elapse__os_send(peer->socket, peer->output, peer->output_bytes, &sent);
+    if (error == EAGAIN) {
+        peer->is_blocked = true;
+        return;
+    }
+    if (error != 0) {
+        fail(peer, "sending failed", error);
+        return;
+    }
+    ELAPSE__ASSERT_THAT(sent, <=, peer->output_bytes);
+    peer->sent_bytes = sent;
+    /* A session of TLS sends 16 KiB at a time: the rest comes in the next round. */
+    peer->is_blocked = peer->tls == NULL && sent < peer->output_bytes;
+}
+
+/* ---- waiting ---- */
+
+static void watch(struct event *event, bool *watches, bool wanted)
+{
+    if (*watches == wanted)
+        return;
+    /* libevent refuses only if there is no memory: the peer then waits for its other events. */
+    *watches = (wanted ? event_add(event, NULL) : event_del(event)) == 0 ? wanted : *watches;
+}
+
+void elapse__peer_watch(struct elapse__peer *peer)
+{
+    bool may_read = peer->room > 0 && !peer->has_ended && !peer->peers->is_stopping;
+
+    watch(peer->can_read, &peer->watches_read,
+          may_read || (peer->tls != NULL && peer->is_blocked && !peer->has_ended));
+    watch(peer->can_write, &peer->watches_write, peer->is_blocked);
+    if (peer->tls != NULL && may_read && elapse__tls_has_more(peer->tls))
+        elapse__peer_enter(peer, ELAPSE__PEER_READY);
+}

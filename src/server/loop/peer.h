@@ -1,0 +1,101 @@
+/*
+ * A peer: one connection as the shell sees it. The core's half of it decides, and this half moves
+ * its bytes.
+ *
+ *      socket --readable--> ready --received--> core: received
+ *      core: attention --> output --sent--> core: sent
+ *                             \--the socket takes no more--> blocked --writable--> attended again
+ *
+ *   watches   what libevent waits for: bytes to read while the core has room for them; room to
+ *             write while the peer is blocked
+ *   rings     a peer is in at most one place of each: all; ready (its socket may have bytes);
+ *             attended (output, room or end may have changed); ending (its socket is to be closed)
+ */
+#ifndef ELAPSE__LOOP_PEER_H
+#define ELAPSE__LOOP_PEER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <event2/event.h>
+
+#include "../../base/ring.h"
+#include "../../os/sockets.h"
+#include "../core.h"
+#include "log.h"
+#include "tls.h"
+
+enum elapse__peer_ring {
+    ELAPSE__PEER_ALL,
+    ELAPSE__PEER_READY,
+    ELAPSE__PEER_ATTENDED,
+    ELAPSE__PEER_ENDING,
+    ELAPSE__PEER_RINGS,
+};
+
+/* All peers, and what they share. */
+struct elapse__peers {
+    struct elapse__log log;
+    struct event_base *base;
+    struct elapse__link rings[ELAPSE__PEER_RINGS];
+    uint64_t count;
+    uint64_t most;    /* the other descriptors are the journal's */
+    bool is_stopping; /* no bytes are taken any more */
+};
+
+/* Where a peer is in a ring. */
+struct elapse__peer_place {
+    struct elapse__link link; /* first: a link is a place */
+    struct elapse__peer *peer;
+    bool is_in;
+};
+
+struct elapse__peer {
+    struct elapse__peer_place places[ELAPSE__PEER_RINGS];
+    struct elapse__peers *peers;
+    struct elapse__connection *connection; /* NULL: the core does not know it */
+    struct elapse__tls_session *tls;       /* NULL: plain */
+    struct event *can_read;
+    struct event *can_write;
+    struct event *handshake_limit; /* NULL: plain */
+    const uint8_t *output;         /* of this turn */
+    size_t output_bytes;
+    size_t sent_bytes; /* not yet said to the core */
+    size_t room;       /* as the core said last */
+    int socket;
+    bool is_local;
+    bool watches_read;
+    bool watches_write;
+    bool is_blocked;   /* the socket takes nothing until it can be written */
+    bool has_ended;    /* the other side sends no more, or the socket has failed */
+    bool is_end_known; /* the core knows that */
+    bool wants_end;    /* the core has nothing more to say */
+};
+
+/* Takes over an accepted socket. Returns NULL if there is no memory; the socket is then closed. */
+struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, bool is_local,
+                                      struct elapse__tls_keys *keys);
+
+/* Closes the socket, and releases the peer. Requires that the core does not know it any more. */
+void elapse__peer_free(struct elapse__peer *peer);
+
+/* Enters or leaves a ring; nothing happens if it is there already, or is not. */
+void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring);
+void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring);
+
+/* Returns the oldest peer of a ring; NULL: it is empty. */
+struct elapse__peer *elapse__peer_first(struct elapse__link *ring);
+
+/* Receives up to `bytes` bytes into `buffer`; returns how many. Leaves the ring `ready` unless
+ * there may be more. */
+size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t bytes);
+
+/* Sends the output of this turn, as far as the socket takes it. */
+void elapse__peer_send(struct elapse__peer *peer);
+
+/* Waits for what the peer needs: for bytes, if there is room; for room in the socket, if it is
+ * blocked. */
+void elapse__peer_watch(struct elapse__peer *peer);
+
+#endif

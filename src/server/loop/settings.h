@@ -1,0 +1,64 @@
+/*
+ * What the server is asked to do: the options of `elapse serve`, read and checked one by one.
+ */
+#ifndef ELAPSE__LOOP_SETTINGS_H
+#define ELAPSE__LOOP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    ELAPSE__SERVE_LISTENS_MAX = 32,
+    ELAPSE__SERVE_HOST_BYTES = 256,
+};
+
+/* An address to listen at. */
+struct elapse__serve_listen {
+    bool tls;
+    bool is_path;
+    char host[ELAPSE__SERVE_HOST_BYTES]; /* or the path */
+    char port[8];
+};
+
+enum elapse__serve_durability {
+    ELAPSE__SERVE_SYNC,
+    ELAPSE__SERVE_INTERVAL,
+    ELAPSE__SERVE_MEMORY,
+};
+
+struct elapse__serve_options {
+    struct elapse__serve_listen listens[ELAPSE__SERVE_LISTENS_MAX];
+    size_t listen_count; /* 0: the sockets that the service manager passes, or the default */
+    const char *directory;
+    enum elapse__serve_durability durability;
+    uint64_t interval_ms;
+    uint64_t segment_bits;
+    const char *auth;            /* the file of passwords; NULL: none */
+    const char *tls_certificate; /* NULL: none */
+    const char *tls_key;
+    const char *user; /* to become; NULL: stay as it is */
+    bool insecure;    /* listen beyond this machine without passwords */
+    bool no_beanstalkd;
+    bool log_json;
+    bool verbose;
+
+    /* Limits; 0: none. */
+    uint64_t memory_bytes_max;
+    uint64_t body_bytes_max;
+    uint64_t connections_max;
+    uint64_t jobs_max;
+    uint64_t tubes_max;
+    uint64_t tube_jobs_max;
+    uint64_t tube_bytes_max;
+    uint64_t output_bytes_max;
+    uint64_t idle_ns;
+};
+
+/* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" and one of the first two. The port may be
+ * missing where `port` is not NULL: then it is that. Returns NULL, or a phrase that names the
+ * fault. */
+const char *elapse__serve_parse_listen(const char *text, const char *port,
+                                       struct elapse__serve_listen *listen);
+
+#endif

@@ -1,0 +1,151 @@
+#include "tls.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "../../base/assert.h"
+
+/* SSL_CTX and SSL are made and released here alone, and never have anything around them. */
+static SSL_CTX *context_of(struct elapse__tls_keys *keys)
+{
+    return (SSL_CTX *)(void *)keys;
+}
+
+static SSL *ssl_of(const struct elapse__tls_session *session)
+{
+    return (SSL *)(void *)(uintptr_t)session;
+}
+
+static void say_why(const char *what, const char *name, char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    char reason[256];
+
+    ERR_error_string_n(ERR_peek_error(), reason, sizeof reason);
+    (void)snprintf(fault, ELAPSE__TLS_FAULT_BYTES, "%s %s: %s", what, name, reason);
+}
+
+static bool load(SSL_CTX *context, const char *certificate, const char *key,
+                 char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    ERR_clear_error();
+    if (SSL_CTX_use_certificate_chain_file(context, certificate) != 1) {
+        say_why("the certificate", certificate, fault);
+        return false;
+    }
+    if (SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM) != 1 ||
+        SSL_CTX_check_private_key(context) != 1) {
+        say_why("the key", key, fault);
+        return false;
+    }
+    return true;
+}
+
+struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,
+                                               char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+
+    if (context == NULL) {
+        (void)snprintf(fault, ELAPSE__TLS_FAULT_BYTES, "out of memory");
+        return NULL;
+    }
+    /* A write may take a part, and may be repeated from another place with the same bytes. */
+    (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                        SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                        SSL_MODE_RELEASE_BUFFERS);
+    (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                                           SSL_OP_IGNORE_UNEXPECTED_EOF);
+    if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
+        !load(context, certificate, key, fault)) {
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    return (struct elapse__tls_keys *)(void *)context;
+}
+
+void elapse__tls_keys_free(struct elapse__tls_keys *keys)
+{
+    SSL_CTX_free(context_of(keys));
+}
+
+struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int socket)
+{
+    SSL *ssl = SSL_new(context_of(keys));
+
+    if (ssl == NULL || SSL_set_fd(ssl, socket) != 1) {
+        SSL_free(ssl);
+        return NULL;
+    }
+    SSL_set_accept_state(ssl);
+    return (struct elapse__tls_session *)(void *)ssl;
+}
+
+void elapse__tls_end(struct elapse__tls_session *session)
+{
+    ERR_clear_error();
+    (void)SSL_shutdown(ssl_of(session));
+    SSL_free(ssl_of(session));
+    ERR_clear_error();
+}
+
+/* Translates a failure of SSL_read or SSL_write; 0: the other side sends no more. */
+static int error_of(const struct elapse__tls_session *session, int result)
+{
+    int saved = errno;
+
+    switch (SSL_get_error(ssl_of(session), result)) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE:
+        return EAGAIN;
+    case SSL_ERROR_ZERO_RETURN:
+        return 0;
+    case SSL_ERROR_SYSCALL:
+        return saved == 0 ? EPIPE : saved;
+    default:
+        return EPROTO;
+    }
+}
+
+int elapse__tls_receive(struct elapse__tls_session *session, void *buffer, size_t bytes,
+                        size_t *got)
+{
+    ELAPSE__ASSERT_THAT(bytes, >, 0);
+    ERR_clear_error();
+    int result = SSL_read_ex(ssl_of(session), buffer, bytes, got);
+    if (result == 1)
+        return 0;
+    *got = 0;
+    return error_of(session, result);
+}
+
+int elapse__tls_send(struct elapse__tls_session *session, const void *bytes, size_t count,
+                     size_t *sent)
+{
+    ELAPSE__ASSERT_THAT(count, >, 0);
+    ERR_clear_error();
+    int result = SSL_write_ex(ssl_of(session), bytes, count, sent);
+    if (result == 1)
+        return 0;
+    int error = error_of(session, result);
+    return error == 0 ? EPIPE : error;
+}
+
+bool elapse__tls_is_open(const struct elapse__tls_session *session)
+{
+    return SSL_is_init_finished(ssl_of(session)) == 1;
+}
+
+bool elapse__tls_wants_to_write(const struct elapse__tls_session *session)
+{
+    return SSL_want_write(ssl_of(session)) != 0;
+}
+
+bool elapse__tls_has_more(const struct elapse__tls_session *session)
+{
+    return SSL_has_pending(ssl_of(session)) == 1;
+}

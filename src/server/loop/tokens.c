@@ -1,0 +1,88 @@
+#include "tokens.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+
+static bool is_blank(char byte)
+{
+    return byte == ' ' || byte == '\t' || byte == '\r';
+}
+
+/* Adds the line without the blanks around it, unless it is empty or a comment. */
+static bool add_line(struct elapse__tokens *tokens, const char *line, size_t length)
+{
+    while (length > 0 && is_blank(line[0])) {
+        line++;
+        length--;
+    }
+    while (length > 0 && is_blank(line[length - 1]))
+        length--;
+    if (length == 0 || line[0] == '#')
+        return true;
+    struct elapse__queue_text *texts =
+        realloc(tokens->texts, (tokens->count + 1) * sizeof *tokens->texts);
+    if (texts == NULL)
+        return false;
+    tokens->texts = texts;
+    texts[tokens->count++] = (struct elapse__queue_text){line, length};
+    return true;
+}
+
+/* Reads the whole file into `memory`, and a NUL behind it. Returns 0, or an error number. */
+static int read_all(const char *path, char *memory, size_t *length)
+{
+    int file;
+    int error = elapse__os_open_to_read(path, &file);
+    size_t got = 1;
+
+    *length = 0;
+    if (error != 0)
+        return error;
+    while (error == 0 && got > 0 && *length <= ELAPSE__TOKENS_BYTES_MAX) {
+        error =
+            elapse__os_read(file, memory + *length, ELAPSE__TOKENS_BYTES_MAX + 1 - *length, &got);
+        *length += error == 0 ? got : 0;
+    }
+    (void)elapse__os_close(file);
+    return error;
+}
+
+bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
+                         char fault[ELAPSE__TOKENS_FAULT_BYTES])
+{
+    size_t length;
+    bool has_memory = true;
+
+    *tokens = (struct elapse__tokens){.memory = malloc(ELAPSE__TOKENS_BYTES_MAX + 2)};
+    if (tokens->memory == NULL) {
+        (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
+        return false;
+    }
+    int error = read_all(path, tokens->memory, &length);
+    for (size_t start = 0; error == 0 && has_memory && start < length;) {
+        const char *end = memchr(tokens->memory + start, '\n', length - start);
+        size_t size = end == NULL ? length - start : (size_t)(end - (tokens->memory + start));
+        has_memory = add_line(tokens, tokens->memory + start, size);
+        start += size + 1;
+    }
+    if (error == 0 && has_memory && length <= ELAPSE__TOKENS_BYTES_MAX && tokens->count > 0)
+        return true;
+    (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "%.160s: %s", path,
+                   error != 0                          ? elapse__os_error_text(error)
+                   : !has_memory                       ? "out of memory"
+                   : length > ELAPSE__TOKENS_BYTES_MAX ? "it is longer than 1 MiB"
+                                                       : "it has no password in it");
+    elapse__tokens_free(tokens);
+    return false;
+}
+
+void elapse__tokens_free(struct elapse__tokens *tokens)
+{
+    free(tokens->texts);
+    free(tokens->memory);
+    *tokens = (struct elapse__tokens){.count = 0};
+}

@@ -1,0 +1,27 @@
+/*
+ * The file of passwords: one a line. Empty lines, and lines that begin with '#', are no passwords;
+ * blanks around one do not count.
+ */
+#ifndef ELAPSE__LOOP_TOKENS_H
+#define ELAPSE__LOOP_TOKENS_H
+
+#include <stdbool.h>
+
+#include "../core.h"
+
+enum { ELAPSE__TOKENS_BYTES_MAX = 1 << 20, ELAPSE__TOKENS_FAULT_BYTES = 256 };
+
+struct elapse__tokens {
+    struct elapse__queue_text *texts; /* into `memory` */
+    size_t count;
+    char *memory;
+};
+
+/* Reads the file. Returns false, and says why in `fault`: it cannot be read, is too long, or has no
+ * password. */
+bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
+                         char fault[ELAPSE__TOKENS_FAULT_BYTES]);
+
+void elapse__tokens_free(struct elapse__tokens *tokens);
+
+#endif
