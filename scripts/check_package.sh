@@ -28,6 +28,60 @@ expect()
     fi
 }
 
+# Starts the server with the options of its package, but other addresses and another directory; as
+# its own user where that is there.
+try_server()
+{
+    local server=$root/usr/sbin/elapse-server data=$scratch/data log=$scratch/server.log pid line become=()
+    expect "$("$server" --version)" "elapse $version" 'the server'
+    grep -vE '^(data|listen) = ' "$root/etc/elapse/elapse.conf" >"$scratch/elapse.conf"
+    install -d -m 700 "$data"
+    if ((EUID == 0)); then
+        chmod 755 "$scratch"
+        chown elapse:elapse "$data"
+        become=(setpriv --reuid elapse --regid elapse --clear-groups)
+    fi
+    : >"$log"
+    "${become[@]}" "$server" --config "$scratch/elapse.conf" --data "$data" --segment-bits 18 \
+        --listen 127.0.0.1:0 2>"$log" &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        ! grep -q ' ready: ' "$log" || break
+        sleep 0.05
+    done
+    exec 3<>"/dev/tcp/127.0.0.1/$(sed -n 's/.*listening: 127.0.0.1://p' "$log")"
+    printf 'put 1 0 60 1\r\na\r\n' >&3
+    IFS= read -r -t 60 line <&3
+    exec 3>&-
+    kill "$pid"
+    wait "$pid" || {
+        cat "$log" >&2
+        exit 1
+    }
+    expect "${line%$'\r'}" 'INSERTED 1' 'the server'
+}
+
+# Looks for faults in the units of systemd, which must also keep the server in.
+try_units()
+{
+    local unit=$root/lib/systemd/system/elapse-server.service
+    if ! command -v systemd-analyze >/dev/null; then
+        echo "systemd-analyze is not there: the units were not examined" >&2
+        return
+    fi
+    install -d "$scratch/units"
+    cp "$unit" "$root/usr/share/doc/elapse-server/examples/elapse-server.socket" "$scratch/units"
+    sed -i "s|^ExecStart=|ExecStart=$root|" "$scratch/units/elapse-server.service"
+    SYSTEMD_UNIT_PATH=$scratch/units: systemd-analyze verify --man=no \
+        "$scratch/units/elapse-server.service" "$scratch/units/elapse-server.socket"
+    # From 0, shut in, to 100, open to everything.
+    systemd-analyze security --offline=true --threshold=20 "$scratch/units/elapse-server.service" \
+        >"$scratch/security.log" || {
+        cat "$scratch/security.log" >&2
+        exit 1
+    }
+}
+
 if ((EUID == 0)); then
     for name in "${packages[@]}"; do
         if dpkg-query --show "$name" >/dev/null 2>&1; then
@@ -55,6 +109,12 @@ else
 fi
 
 expect "$("$root/usr/bin/elapse" --version)" "elapse $version" 'the program'
+if ldd "$root/usr/bin/elapse" | grep -E 'libevent|libssl|libcrypto' >&2; then
+    echo "FAILED: the program of the package elapse needs the libraries of the server" >&2
+    exit 1
+fi
+try_server
+try_units
 
 cd "$scratch"
 read -ra flags < <(pkg-config --cflags --libs elapse)
@@ -88,7 +148,21 @@ expect "$(cmake/take-queue)" "$version" 'a program with the durable queue, linke
 
 if ((EUID == 0)); then
     dpkg --listfiles "${packages[@]}" | grep -i elapse >files.txt
+    # The jobs outlive the package; an empty directory does not.
+    kept=
+    if [[ ! -e /var/lib/elapse ]]; then
+        kept=yes
+        install -D /dev/null /var/lib/elapse/job
+    fi
     dpkg --purge "${packages[@]}" >purge.log 2>&1
+    if [[ -n $kept ]]; then
+        if [[ ! -e /var/lib/elapse/job ]] || ! grep -q 'stay in /var/lib/elapse' purge.log; then
+            cat purge.log >&2
+            echo "FAILED: purging the server removes its jobs, or does not say where they stay" >&2
+            exit 1
+        fi
+        rm -r /var/lib/elapse
+    fi
     trap 'rm -rf "$scratch"' EXIT
     while IFS= read -r file; do
         if [[ -e $file || -L $file ]]; then

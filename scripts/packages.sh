@@ -17,12 +17,17 @@ gnuplot-nox      command  gnuplot
 libcmocka-dev    header   cmocka.h
 python3          command  python3
 python3-croniter  python  croniter
+python3-redis    python   redis
+redis-tools      command  redis-cli
+libhiredis-dev   header   hiredis/hiredis.h
+strace           command  strace
 tzdata           file     /usr/share/zoneinfo/Europe/Berlin
 clang            command  clang
 llvm             command  llvm-cov
 libclang-rt-dev  runtime  fuzzer
 valgrind         command  valgrind
 spin             command  spin
+strace           command  strace
 mandoc           command  mandoc
 g++              command  c++
 pkgconf          command  pkg-config
@@ -44,6 +49,8 @@ libc6-dev-arm64-cross  cross    aarch64-linux-gnu-gcc
 libc6-dev-s390x-cross  cross    s390x-linux-gnu-gcc
 libev-dev        header   ev.h
 libevent-dev     header   event2/event.h
+libssl-dev       header   openssl/ssl.h
+openssl          command  openssl
 libuv1-dev       header   uv.h
 libglib2.0-dev   pkg      glib-2.0
 libsqlite3-dev   header   sqlite3.h

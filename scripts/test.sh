@@ -24,6 +24,7 @@ all_steps()
     step 45 'mutants: each fault planted in the scheduler is found' tests/scheduler/mutants/run
     step 19 'mutants: each fault planted in the queue is found' tests/queue/mutants/run
     step 19 'mutants: each fault planted in the journal is found' tests/journal/mutants/run
+    step 20 'mutants: each fault planted in the server is found' tests/server/mutants/run
 }
 
 mode=all
