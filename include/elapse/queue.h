@@ -407,10 +407,11 @@ elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, s
 
 /*
  * Does the same for several jobs: waits until one is ready, and hands out all that are ready then,
- * up to `capacity`, in the order of (priority, id). Stores them in `jobs`, and how many in
- * `*reserved`; 0 after an error. Each has a lease of its own, and needs its own ack and
- * elapse_reserved_free. All leases begin together: a worker that takes many at once needs a ttr_ms
- * that is long enough for all of them. `capacity` is 1 to ELAPSE_RESERVE_MAX.
+ * up to `capacity`, in the order of (priority, id). It hands out fewer, but at least one, where the
+ * journal has no room for all leases at once: call it again for the others. Stores them in `jobs`,
+ * and how many in `*reserved`; 0 after an error. Each has a lease of its own, and needs its own ack
+ * and elapse_reserved_free. All leases begin together: a worker that takes many at once needs a
+ * ttr_ms that is long enough for all of them. `capacity` is 1 to ELAPSE_RESERVE_MAX.
  *
  * A reserve waits until all changes before it are durable, the last ack included. One worker that
  * takes one job at a time thus waits for a sync or two for each; with this call, for each batch.

@@ -67,13 +67,19 @@ static void reserve_many_has_limits(void **state)
                      ELAPSE_ERROR_ARGUMENT);
     for (unsigned i = 0; i < ELAPSE_RESERVE_MAX + 1; i++)
         assert_int_equal(elapse_queue_put(queue, &put, NULL), ELAPSE_OK);
-    assert_int_equal(
-        elapse_queue_reserve_many(queue, &tube, 1, 0, jobs, ELAPSE_RESERVE_MAX, &count), ELAPSE_OK);
-    assert_int_equal(count, ELAPSE_RESERVE_MAX);
+    /* The segments are small: a call may find no room for all leases. */
+    size_t all = 0;
+    while (all < ELAPSE_RESERVE_MAX) {
+        size_t rest = ELAPSE_RESERVE_MAX - all;
+        assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 0, &jobs[all], rest, &count),
+                         ELAPSE_OK);
+        assert_in_range(count, 1, rest);
+        all += count;
+    }
     assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
     assert_int_equal(counts.reserved, ELAPSE_RESERVE_MAX);
     assert_int_equal(counts.ready, 1);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < all; i++)
         elapse_reserved_free(&jobs[i]);
 }
 
