@@ -360,6 +360,8 @@ enum exit_status options_read_file(struct command_line *line, const char *path)
     size_t length = 0;
     size_t got = 1;
     char *text = allocate(FILE_BYTES_MAX + 1);
+    ELAPSE__ASSERT(line->file_text == NULL);
+    line->file_text = text;
     int error = elapse__os_open_to_read(path, &file);
 
     while (error == 0 && got > 0 && length < FILE_BYTES_MAX) {

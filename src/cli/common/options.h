@@ -53,6 +53,7 @@ struct command_line {
     char **arguments;
     int argument_count;
     bool seen[OPTIONS_MAX]; /* the option was on the command line */
+    char *file_text;        /* of the file of options, NULL without one; the caller releases it */
 };
 
 /*
@@ -66,7 +67,7 @@ bool options_read(struct command_line *line, int argc, char **argv, enum exit_st
  * Reads options from a file: a line each, "NAME = VALUE"; for a flag, VALUE is yes or no. Empty
  * lines, and those that begin with '#', say nothing. An option that was on the command line keeps
  * its value. Returns STATUS_OK; or, after a message that names the file and the line, another
- * status. Texts of the options point into memory that is never released.
+ * status. Texts of the options point into line->file_text. Requires that no file was read before.
  */
 enum exit_status options_read_file(struct command_line *line, const char *path);
 

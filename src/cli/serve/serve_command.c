@@ -423,6 +423,7 @@ enum exit_status serve_command(int argc, char **argv)
 
     if (options_read(&line, argc, argv, &status))
         status = serve_reading(&line, reading);
+    free(line.file_text);
     free(reading);
     return status;
 }
