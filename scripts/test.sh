@@ -3,8 +3,8 @@
 #
 # Each step states how many processor-seconds it usually takes. From these and the number of
 # processors available (nproc honours taskset; CTEST_PARALLEL_LEVEL may lower it) follow the usual
-# time and the time allowed, which only ends a step that hangs: six times the usual, and at least
-# five minutes, because other users of the machine slow a step down without being its fault. A step
+# time and the time allowed, which only ends a step that hangs: ten times the usual, and at least
+# fifteen minutes, because other users of the machine slow a step down without being its fault. A step
 # that takes longer fails as too slow. The numbers were measured from an empty build directory
 # without ccache; CONTRIBUTING.md has a table.
 set -uo pipefail
@@ -67,7 +67,7 @@ step()
     local work=$1 title=$2 begun=$SECONDS used_before status=0 outcome=ok
     local usual=$((5 + work / processors)) allowed took
     shift 2
-    allowed=$((6 * usual > 300 ? 6 * usual : 300))
+    allowed=$((10 * usual > 900 ? 10 * usual : 900))
     usual_total=$((usual_total + usual))
     times >"$scratch/times"
     used_before=$(used_s_from "$scratch/times")
