@@ -59,6 +59,8 @@ static int take_memory(struct elapse__journal_reading *reading, const uint8_t *h
     struct elapse__frame frame;
     if (!elapse__frame_decode(header, &frame) || frame.bytes > most)
         return EBADMSG;
+    ELAPSE__ASSERT_THAT(frame.bytes, >=, ELAPSE__RECORD_HEADER_BYTES);
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): a record has a header */
     reading->bytes = malloc((size_t)frame.bytes);
     reading->size = (size_t)frame.bytes;
     return reading->bytes == NULL ? ENOMEM : 0;

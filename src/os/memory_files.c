@@ -129,6 +129,7 @@ static int open_file(int directory, const char *text, enum elapse__file_mode mod
     else if (name == NULL)
         error = may_make ? add(directory, text, &name) : ENOENT;
     if (error == 0) {
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a name */
         *file = fcntl(name->file, F_DUPFD_CLOEXEC, 0);
         error = *file < 0 ? errno : 0;
     }

@@ -54,17 +54,17 @@ bool elapse__os_address_is_path(const struct elapse__os_address *address);
 
 /* Listens at the address. A socket in the file system whose process has ended is removed before.
  */
-int elapse__os_listen_at(const struct elapse__os_address *address, int *socket);
+int elapse__os_listen_at(const struct elapse__os_address *address, int *result);
 
 /* Stores the address of a socket that listens. Fails if it is no socket for connections. */
-int elapse__os_listener_address(int socket, struct elapse__os_address *address);
+int elapse__os_listener_address(int listener, struct elapse__os_address *address);
 
 /* Removes the socket from the file system, if the address is there. */
 void elapse__os_address_remove(const struct elapse__os_address *address);
 
 /* Stores the next connection that waits. Fails with EAGAIN if there is none; and with EMFILE,
  * ENFILE, ENOBUFS or ENOMEM if this machine cannot take one now. */
-int elapse__os_accept(int listener, int *socket, struct elapse__os_address *peer);
+int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer);
 
 /* Receives up to `bytes` bytes, and stores in `*got` how many there were: 0 when the other side
  * sends no more. Fails with EAGAIN if there are none now. */

@@ -199,6 +199,7 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
  * job, if it is live. `record` has its body; NULL though there is a size: it is damaged, and the
  * copy has ELAPSE__RECORD_BODY_LOST. Returns OK also when it is not live; REFUSED or NO_MEMORY.
  */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): a test has one of its own */
 enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
                                               struct elapse__queue_now now, uint64_t position,
                                               const struct elapse__record *record);

@@ -88,7 +88,8 @@ static bool grow_watched(struct beanstalkd_session *session)
     if (session->watched_count < session->watched_room)
         return true;
     uint32_t room = session->watched_room == 0 ? 2 : session->watched_room * 2;
-    struct elapse__server_tube **grown = realloc(session->watched, room * sizeof *session->watched);
+    struct elapse__server_tube **grown =
+        realloc(session->watched, room * sizeof(struct elapse__server_tube *));
     if (grown == NULL)
         return false;
     session->watched = grown;

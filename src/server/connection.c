@@ -13,6 +13,7 @@ static size_t session_bytes(const struct elapse__server *server)
     const struct elapse__protocol *protocols[] = {server->options.beanstalkd, server->options.resp};
     size_t most = 0;
 
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof protocols / sizeof *protocols; i++)
         if (protocols[i] != NULL && protocols[i]->session_bytes > most)
             most = protocols[i]->session_bytes;

@@ -95,6 +95,7 @@ static bool grow_hands(struct elapse__server_reply *reply)
     if (reply->hand_count < reply->hand_room)
         return true;
     uint32_t room = reply->hand_room * 2;
+    /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): the room begins above 0 */
     struct elapse__hand *hands = malloc(room * sizeof *hands);
     if (hands == NULL)
         return false;

@@ -84,6 +84,7 @@ static bool begin_session(struct elapse__connection *connection, const uint8_t *
         return false;
     }
     connection->has_begun = true;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): the choice has set it */
     if (connection->protocol->begin != NULL && !connection->protocol->begin(connection))
         elapse__connection_fail(connection);
     return !connection->dead;

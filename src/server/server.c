@@ -34,6 +34,7 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
     struct elapse__link *rings[] = {&server->open,    &server->closing, &server->work,
                                     &server->stalled, &server->gated,   &server->attention,
                                     &server->readings};
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
         elapse__ring_init(rings[i]);
     if (elapse_wheel_init(&server->wheel, now.boot_ms) != ELAPSE_OK) {
@@ -64,6 +65,7 @@ void elapse__server_free(struct elapse__server *server)
     if (server == NULL)
         return;
     struct elapse__link *rings[] = {&server->open, &server->closing};
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
         while (!elapse__ring_empty(rings[i])) {
             struct elapse__connection *connection = connection_of(rings[i]->next);

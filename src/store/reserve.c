@@ -162,6 +162,7 @@ static enum elapse_error reserve(struct elapse_queue *queue, const char *const *
         error = reserve_locked(queue, batch, until_ns, jobs, reserved);
         elapse__store_leave(queue);
     }
+    batch->reserve.tubes = NULL;
     if (texts != &one)
         free(texts);
     return error;

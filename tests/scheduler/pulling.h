@@ -26,6 +26,7 @@ static inline struct elapse_handle add(struct elapse_scheduler *scheduler, char 
  * its key. */
 static inline char key_in_shard(struct elapse_scheduler *scheduler, uint32_t shard)
 {
+    /* NOLINTNEXTLINE(bugprone-too-small-loop-variable): letters */
     for (char key = 'a'; key <= 'z'; key++) {
         struct elapse_task task = {.key = &key, .key_bytes = 1};
         struct elapse_handle handle;

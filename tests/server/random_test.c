@@ -4,6 +4,7 @@
  *
  *      server-random [--runs N] [--seed SEED]
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +216,7 @@ int main(int count, char **arguments)
         for (uint64_t i = 0; i < steps; i++)
             add_step();
         /* Known before it fails. */
-        fprintf(stderr, "\rseed %llu ", (unsigned long long)(seed + run));
+        fprintf(stderr, "\rseed %" PRIu64 " ", seed + run);
         script_run(script, length);
         commands_run += script_commands;
     }

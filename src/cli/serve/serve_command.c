@@ -238,6 +238,7 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     }
 }
 
+/* NOLINTNEXTLINE(readability-function-size): a table of options */
 enum exit_status serve_command(int argc, char **argv)
 {
     struct reading *reading = allocate(sizeof *reading);

@@ -65,7 +65,7 @@ static void write_json_text(char *to, size_t capacity, const char *text)
         unsigned char byte = (unsigned char)*text;
         if (byte == '"' || byte == '\\')
             to[length++] = '\\';
-        to[length++] = byte < ' ' || byte >= 0x7f ? '?' : (char)byte;
+        to[length++] = (char)(byte < ' ' || byte >= 0x7f ? '?' : byte);
     }
     to[length] = '\0';
 }

@@ -41,7 +41,7 @@ static void shows(const char *words, const char *name_and_value)
     for (const char *from = name_and_value; *from != '\0'; from++) {
         if (*from == '|')
             pattern[size++] = '\r';
-        pattern[size++] = *from == '|' ? '\n' : *from;
+        pattern[size++] = (char)(*from == '|' ? '\n' : *from);
     }
     pattern[size] = '\0';
     if (strstr(reply, pattern) == NULL)
