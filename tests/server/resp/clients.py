@@ -126,19 +126,24 @@ class Terminal:
     """A program on a terminal."""
 
     def __init__(self, *command):
+        self.unread = b""
         self.process, self.descriptor = pty.fork()
         if self.process == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 200, 0, 0))
             os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", "HOME": "/nonexistent"})
 
     def await_text(self, text):
-        """Returns what the program has written, once this is part of it."""
-        written, end = b"", time.monotonic() + serving.PATIENCE_S
+        """Returns what the program has written since the text that was awaited last, once this is
+        part of it."""
+        end = time.monotonic() + serving.PATIENCE_S
+        written, self.unread = self.unread, b""
         while text.encode() not in written:
             ready, _, _ = select.select([self.descriptor], [], [], max(0, end - time.monotonic()))
             assert ready, f"{text!r} does not come: {written!r}"
             written += os.read(self.descriptor, 65536)
-        return written.decode("utf-8", "replace")
+        end_of_text = written.index(text.encode()) + len(text.encode())
+        self.unread = written[end_of_text:]
+        return written[:end_of_text].decode("utf-8", "replace")
 
     def type(self, text):
         os.write(self.descriptor, text.encode())
@@ -174,6 +179,8 @@ class Clients(unittest.TestCase):
                 terminal.type("help reserve\r")
                 text = terminal.await_text("Hands out jobs that are ready")
                 self.assertRegex(text, r"tube \[tube \.\.\.\] \[COUNT count\] \[WAIT duration\]")
+                # redis-cli drops what was typed before its prompt.
+                terminal.await_text(f"{port}> ")
                 terminal.type("help @workers\r")
                 terminal.await_text("Ends jobs whose work is done")
             finally:
