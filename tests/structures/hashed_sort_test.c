@@ -8,20 +8,7 @@
 
 #include "random.h"
 
-enum { TIMERS = 200, DESCRIPTIONS = 16 };
-
-struct picture {
-    size_t count;
-    struct elapse_slot slots[DESCRIPTIONS];
-};
-
-static void draw(const struct elapse_slot *slot, void *context)
-{
-    struct picture *picture = context;
-
-    assert_true(picture->count < DESCRIPTIONS);
-    picture->slots[picture->count++] = *slot;
-}
+enum { TIMERS = 200 };
 
 static bool ends_at_one(struct elapse_timer *timer, void *left)
 {

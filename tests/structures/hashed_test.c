@@ -8,7 +8,7 @@
 
 #include "random.h"
 
-enum { TIMERS = 200, DESCRIPTIONS = 16 };
+enum { TIMERS = 200 };
 
 static void init_with_sizes_that_differ_is_an_abi_error(void **state)
 {
@@ -122,19 +122,6 @@ static void takes_its_shape_by_name(void **state)
 }
 
 /* ---- slots and rounds ---- */
-
-struct picture {
-    size_t count;
-    struct elapse_slot slots[DESCRIPTIONS];
-};
-
-static void draw(const struct elapse_slot *slot, void *context)
-{
-    struct picture *picture = context;
-
-    assert_true(picture->count < DESCRIPTIONS);
-    picture->slots[picture->count++] = *slot;
-}
 
 static void expect_slot(const struct elapse_slot *slot, unsigned number, uint64_t first_tick,
                         uint64_t least, uint64_t last_tick, size_t count)

@@ -27,4 +27,20 @@ static inline void close_hashed(const struct elapse_hashed *hashed, void *storag
     free(storage);
 }
 
+/* What elapse_hashed_dump describes. */
+enum { DESCRIPTIONS = 16 };
+
+struct picture {
+    size_t count;
+    struct elapse_slot slots[DESCRIPTIONS];
+};
+
+static inline void draw(const struct elapse_slot *slot, void *context)
+{
+    struct picture *picture = context;
+
+    assert_true(picture->count < DESCRIPTIONS);
+    picture->slots[picture->count++] = *slot;
+}
+
 #endif

@@ -37,7 +37,10 @@ search()
         compile=(-DNP -DNOFAIR) run=(-l)
         [[ -n ${SPIN_LONG-} ]] || macros=(-DSHORT)
     fi
-    [[ -z $mutant ]] || optimise=-O0 # it is found out sooner than compiled
+    if [[ -n $mutant ]]; then
+        optimise=-O0                     # it is found out sooner than compiled
+        compile+=(-DREVERSE -DT_REVERSE) # and from behind, most often, sooner than from the front
+    fi
     spin -a -P"$compiler -E -x c" "${macros[@]}" ${mutant:+"-D$mutant"} "$here/$model.pml" >spin.txt ||
         { cat spin.txt >&2 && return 1; }
     "$compiler" "$optimise" -w "${compile[@]}" -DMEMLIM="$memory_max_mib" -o pan pan.c || return 1

@@ -25,12 +25,10 @@ mutant nothing_leaves_before_it_is_durable src/server/hand_over.c \
 # ---- leases ----
 
 mutant lease_begins_when_the_job_is_taken src/server/reserve.c \
-    '    add_hand(reply, &handed);
-    /* The leases' \
-    '    add_hand(reply, &handed);
-    (void)elapse__queue_lease_begin(joint->jobs, reply->connection->server->now,
-        (struct elapse__queue_holder){.id = handed.id, .lease = handed.lease});
-    /* The leases'
+    '        add_hand(reply, &handed[i]);' \
+    '        add_hand(reply, &handed[i]),
+            (void)elapse__queue_lease_begin(joint->jobs, reply->connection->server->now,
+                (struct elapse__queue_holder){.id = handed[i].id, .lease = handed[i].lease});'
 mutant unsent_hand_out_is_forgotten src/server/connection.c \
     'if (!undo_leavings(connection) || !undo_replies' \
     'if (!undo_replies'
@@ -57,11 +55,31 @@ mutant slice_has_no_end src/server/server.c \
     'server->budget = quantum;' \
     'server->budget = UINT32_MAX / 2;'
 
+mutant each_call_has_a_budget_of_its_own src/server/server.c \
+    'server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;' \
+    'server->budget = left < ELAPSE__QUANTUM ? ELAPSE__QUANTUM : ELAPSE__QUANTUM;'
+mutant bytes_cost_nothing src/server/run.c \
+    '1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES)' \
+    '1'
+mutant waiting_reserves_have_no_share src/server/server.c \
+    'more |= run_stage(server, turn_gated, &left, left / 2);' \
+    'more |= run_stage(server, turn_work, &left, left);
+    more |= run_stage(server, turn_gated, &left, left / 2);'
+mutant a_reader_has_more_turns src/server/connection.c \
+    'if (!elapse__linked(&connection->work) && elapse__connection_can_run(connection)) {' \
+    'if (elapse__connection_can_run(connection)) {'
+mutant a_reserve_looks_at_any_number_of_tubes src/server/reserve.c \
+    'looks < LOOKS_MAX' \
+    'looks < UINT64_MAX'
+mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd_jobs.c \
+    'if (elapse__session_is_named(connection))' \
+    'if (elapse__session_is_named(connection) && false)'
+
 # ---- limits ----
 
 mutant back_pressure_is_missing src/server/run.c \
-    ' && !elapse__connection_is_choked(connection);' \
-    ';'
+    '!elapse__connection_is_choked(connection);' \
+    'true;'
 mutant replies_without_bytes_cost_nothing src/server/connection.c \
     'sizeof(struct elapse__mark) + connection->reply_bytes >=' \
     'sizeof(struct elapse__mark) >='

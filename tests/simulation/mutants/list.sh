@@ -22,17 +22,17 @@ mutant hand_out_is_gated_by_nothing src/store/joint.c \
     '*gate = joint->previous_position;' \
     '*gate = 0;'
 mutant hand_out_reads_the_old_place src/store/joint.c \
-    'elapse__journal_read_begin(joint->journal, view.position, reading);' \
-    'elapse__journal_read_begin(joint->journal, handed->position, reading);'
+    'elapse__journal_read_begin(joint->journal, place.position, place.body_size, reading);' \
+    'elapse__journal_read_begin(joint->journal, handed->position, place.body_size, reading);'
 mutant cancelled_job_is_handed_out src/store/joint.c \
-    'if (elapse__queue_look_up_id(joint->jobs, joint->now(), handed->id, view) == ELAPSE__QUEUE_OK)' \
-    'view->position = handed->position;
+    'if (elapse__queue_locate(joint->jobs, handed->id, &place->position, &place->body_size))' \
+    '*place = (struct place){handed->position, handed->body_size};
     if (handed->id != 0)'
 mutant lost_hand_out_is_not_undone src/store/joint.c \
-    '    (void)elapse__queue_lease_undo(joint->jobs, joint->now(), holder_of(handed));' \
+    '    (void)elapse__queue_lease_undo(joint->jobs, present(joint), holder_of(handed));' \
     '    (void)joint, (void)handed;'
 mutant unread_job_is_not_buried src/store/joint.c \
-    '        (void)elapse__queue_bury_damaged(joint->jobs, joint->now(), handed->id);' \
+    '        (void)elapse__queue_bury_damaged(joint->jobs, present(joint), handed->id);' \
     '        elapse__joint_take_back(joint, handed);'
 
 # ---- the life and its number ----
