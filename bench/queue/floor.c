@@ -2,7 +2,6 @@
  * The floors: the same bytes written, synced and read, without a queue.
  */
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "../measure.h"
 #include "queue_bench.h"
 
-enum { CHUNK_BYTES = 1 << 20, OPEN_FILES = 16 };
+enum { CHUNK_BYTES = 1 << 20 };
 
 static void write_all(int file, const unsigned char *bytes, size_t count, uint64_t offset)
 {
@@ -66,25 +65,17 @@ double floor_write(const char *directory, uint64_t records, size_t record_bytes,
 
 static unsigned char chunk[CHUNK_BYTES];
 
-static int read_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
+static bool read_file(int file)
 {
-    (void)status;
-    (void)walk;
-    if (kind != FTW_F)
-        return 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return 1;
     ssize_t done;
     while ((done = read(file, chunk, sizeof chunk)) > 0)
         ;
-    close(file);
-    return done < 0;
+    return done == 0;
 }
 
 double floor_read(const char *directory)
 {
     uint64_t began = clock_ns();
-    require(nftw(directory, read_file, OPEN_FILES, FTW_PHYS) == 0, "the files cannot be read");
+    require(place_each_file(directory, read_file), "the files cannot be read");
     return (double)(clock_ns() - began) / 1e9;
 }

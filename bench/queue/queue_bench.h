@@ -82,6 +82,10 @@ void place_make(const struct settings *settings, char path[PATH_BYTES]);
 /* Removes a directory and what is in it. */
 void place_remove(const char *path);
 
+/* Opens each file below a directory to read, calls `use`, and closes it. Returns false as soon as
+ * one of these fails. */
+bool place_each_file(const char *path, bool (*use)(int file));
+
 /* Takes the files below a directory out of the page cache. */
 void place_forget(const char *path);
 

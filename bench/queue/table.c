@@ -119,6 +119,7 @@ static const struct goal goals[] = {
     {"put", "1 thread, groups of 1000", 0.5, true, true},
     {"cancel", "by key, groups of 1000", 500e3, true, false},
     {"reschedule", "by key, groups of 1000", 500e3, true, false},
+    {"work", "1 worker, batches of 1000", 400e3, true, false},
     {"recovery", "open after kill -9", 0.3, false, false},
     {"memory", "delayed, allocated", 70, false, false},
     {"memory", "ready, allocated", 86, false, false},

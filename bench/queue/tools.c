@@ -47,7 +47,9 @@ void place_remove(const char *path)
             "the directory cannot be removed");
 }
 
-static int forget_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
+static bool (*use_file)(int file);
+
+static int open_file(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status;
     (void)walk;
@@ -56,15 +58,25 @@ static int forget_file(const char *path, const struct stat *status, int kind, st
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return 1;
-    int error = fsync(file) != 0 || posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) != 0;
+    bool is_done = use_file(file);
     close(file);
-    return error;
+    return !is_done;
+}
+
+bool place_each_file(const char *path, bool (*use)(int file))
+{
+    use_file = use;
+    return nftw(path, open_file, OPEN_FILES, FTW_PHYS) == 0;
+}
+
+static bool forget_file(int file)
+{
+    return fsync(file) == 0 && posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED) == 0;
 }
 
 void place_forget(const char *path)
 {
-    require(nftw(path, forget_file, OPEN_FILES, FTW_PHYS) == 0,
-            "the files cannot be taken out of the page cache");
+    require(place_each_file(path, forget_file), "the files cannot be taken out of the page cache");
 }
 
 /* ---- queues ---- */

@@ -199,26 +199,49 @@ static void *work_jobs(void *argument)
     return NULL;
 }
 
+struct batch_worker {
+    struct elapse_queue *queue;
+    bool acks_each; /* each job by a call of its own */
+};
+
+static void ack_batch(const struct batch_worker *worker, struct elapse_reserved *jobs, size_t count,
+                      struct elapse_answer *answer)
+{
+    struct elapse_held held[GROUP];
+    enum elapse_result results[GROUP];
+    for (size_t i = 0; i < count; i++) {
+        held[i] = (struct elapse_held){jobs[i].id, jobs[i].lease};
+        if (worker->acks_each)
+            require(elapse_queue_ack(worker->queue, jobs[i].id, jobs[i].lease, answer) == ELAPSE_OK,
+                    "an ack failed");
+        elapse_reserved_free(&jobs[i]);
+    }
+    if (worker->acks_each)
+        return;
+    require(elapse_queue_ack_many(worker->queue, held, count, results, answer) == ELAPSE_OK,
+            "an ack failed");
+    for (size_t i = 0; i < count; i++)
+        require(results[i] == ELAPSE_RESULT_DONE, "a job is gone");
+}
+
 static void *work_batches(void *argument)
 {
     static const char *const tubes[] = {TUBE};
-    struct elapse_queue *queue = argument;
+    const struct batch_worker *worker = argument;
     struct elapse_reserved *jobs = calloc(GROUP, sizeof *jobs);
     struct elapse_answer answer = {.position = 0};
     size_t count = 0;
     require(jobs != NULL, "no memory");
-    while (elapse_queue_reserve_many(queue, tubes, 1, 0, jobs, GROUP, &count) == ELAPSE_OK)
-        for (size_t i = 0; i < count; i++) {
-            require(elapse_queue_ack(queue, jobs[i].id, jobs[i].lease, &answer) == ELAPSE_OK,
-                    "an ack failed");
-            elapse_reserved_free(&jobs[i]);
-        }
-    commit(queue, answer.position);
+    while (elapse_queue_reserve_many(worker->queue, tubes, 1, 0, jobs, GROUP, &count) == ELAPSE_OK)
+        ack_batch(worker, jobs, count, &answer);
+    commit(worker->queue, answer.position);
     free(jobs);
     return NULL;
 }
 
-static double run_work(const struct settings *settings, unsigned workers, bool in_batches,
+enum work_kind { ONE_BY_ONE, BATCHES_ACKED_EACH, BATCHES };
+
+static double run_work(const struct settings *settings, unsigned workers, enum work_kind kind,
                        uint64_t jobs)
 {
     char path[PATH_BYTES];
@@ -226,12 +249,14 @@ static double run_work(const struct settings *settings, unsigned workers, bool i
 
     place_make(settings, path);
     struct elapse_queue *queue = queue_open(path);
+    struct batch_worker worker = {queue, kind == BATCHES_ACKED_EACH};
     queue_fill(queue, 0, jobs, false, 0);
     uint64_t began = clock_ns();
-    for (unsigned i = 0; i < workers; i++)
-        require(pthread_create(&threads[i], NULL, in_batches ? work_batches : work_jobs, queue) ==
-                    0,
-                "no thread");
+    for (unsigned i = 0; i < workers; i++) {
+        int error = kind == ONE_BY_ONE ? pthread_create(&threads[i], NULL, work_jobs, queue)
+                                       : pthread_create(&threads[i], NULL, work_batches, &worker);
+        require(error == 0, "no thread");
+    }
     for (unsigned i = 0; i < workers; i++)
         (void)pthread_join(threads[i], NULL);
     double seconds = (double)(clock_ns() - began) / 1e9;
@@ -246,18 +271,18 @@ void bench_work(const struct settings *settings)
     static const struct {
         const char *figure;
         unsigned workers, share;
-        bool in_batches;
+        enum work_kind kind;
     } runs[] = {
-        {"1 worker", 1, 100, false},
-        {"8 workers", 8, 20, false},
-        {"64 workers", 64, 5, false},
-        {"1 worker, batches of 1000", 1, 1, true},
-        {"4 workers, batches of 1000", 4, 1, true},
+        {"1 worker", 1, 100, ONE_BY_ONE},
+        {"8 workers", 8, 20, ONE_BY_ONE},
+        {"64 workers", 64, 5, ONE_BY_ONE},
+        {"1 worker, batches of 1000, an ack each", 1, 1, BATCHES_ACKED_EACH},
+        {"1 worker, batches of 1000", 1, 1, BATCHES},
+        {"4 workers, batches of 1000", 4, 1, BATCHES},
     };
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++)
-        table_add(
-            "work", "elapse", runs[i].figure,
-            run_work(settings, runs[i].workers, runs[i].in_batches, settings->jobs / runs[i].share),
-            "/s", NULL);
+        table_add("work", "elapse", runs[i].figure,
+                  run_work(settings, runs[i].workers, runs[i].kind, settings->jobs / runs[i].share),
+                  "/s", NULL);
     sqlite_work(settings);
 }

@@ -107,7 +107,7 @@ extern "C" {
 #define ELAPSE_JOB_KEY_BYTES_MAX  250      /* a key, a tag or a token */
 #define ELAPSE_JOB_BODY_BYTES_MAX 33554432 /* a body, 32 MiB; segments below 64 MiB hold less */
 #define ELAPSE_JOB_DELAY_MS_MAX   INT64_C(9223372036854) /* a delay, 292 years */
-#define ELAPSE_RESERVE_MAX        1000                   /* jobs, and tubes, of one reserve */
+#define ELAPSE_RESERVE_MAX        1000 /* jobs, and tubes, of one reserve; jobs of one ack */
 
 /* A durable queue. Its contents are private to the library. */
 struct elapse_queue;
@@ -262,6 +262,7 @@ enum elapse_result {
     ELAPSE_RESULT_RUNNING = 7,     /* a worker has it; put: as KEPT, and a worker has that job */
     ELAPSE_RESULT_RESCHEDULED = 8, /* reschedule: the job has its new due time */
     ELAPSE_RESULT_GONE = 9,        /* there is no such job */
+    ELAPSE_RESULT_NONE = 10,       /* ack_many, after an error: nothing has changed */
 };
 
 /* The answer of a verb. */
@@ -409,9 +410,10 @@ elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes, s
  * Does the same for several jobs: waits until one is ready, and hands out all that are ready then,
  * up to `capacity`, in the order of (priority, id). It hands out fewer, but at least one, where the
  * journal has no room for all leases at once: call it again for the others. Stores them in `jobs`,
- * and how many in `*reserved`; 0 after an error. Each has a lease of its own, and needs its own ack
- * and elapse_reserved_free. All leases begin together: a worker that takes many at once needs a
- * ttr_ms that is long enough for all of them. `capacity` is 1 to ELAPSE_RESERVE_MAX.
+ * and how many in `*reserved`; 0 after an error. Each has a lease of its own, and needs its ack
+ * (elapse_queue_ack_many ends them together) and its elapse_reserved_free. All leases begin
+ * together: a worker that takes many at once needs a ttr_ms that is long enough for all of them.
+ * `capacity` is 1 to ELAPSE_RESERVE_MAX.
  *
  * A reserve waits until all changes before it are durable, the last ack included. One worker that
  * takes one job at a time thus waits for a sync or two for each; with this call, for each batch.
@@ -438,6 +440,26 @@ ELAPSE_API void elapse_reserved_free(struct elapse_reserved *job);
 ELAPSE_API enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
                                               struct elapse_lease lease,
                                               struct elapse_answer *answer);
+
+/* A job that a worker has, and the lease on it. */
+struct elapse_held {
+    uint64_t id;               /* the job's id */
+    struct elapse_lease lease; /* as the hand-out gave it */
+};
+
+/*
+ * Does the same for several jobs, in this order, under one lock. Stores in `results` what became of
+ * each: DONE; or GONE, where elapse_queue_ack returns that error. `count` is 1 to
+ * ELAPSE_RESERVE_MAX; `results` has as many, or is NULL. Once answer->position is durable, all of
+ * them are. After an error, those before the one that failed have their results, and
+ * answer->position counts for them; the others have NONE, and keep their leases: try those again.
+ * Errors: ARGUMENT (`count`); those of every change: MEMORY, BROKEN, CLOSED; DISK_FULL.
+ * Cost: O(count), a lock.
+ */
+ELAPSE_API enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue,
+                                                   const struct elapse_held *held, size_t count,
+                                                   enum elapse_result *results,
+                                                   struct elapse_answer *answer);
 
 /*
  * The work failed: the job waits as its retry and back-off say, and is buried if no retry is left.

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "../base/assert.h"
+#include "../base/little_endian.h"
 
 enum {
     BODY_CHECKSUM_AT = 8,
@@ -23,20 +24,6 @@ enum {
 };
 
 static const uint8_t magic[8] = {'e', 'l', 'a', 'p', 's', 'e', 'J', 0};
-
-static void put_number(uint8_t *bytes, uint64_t value, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        bytes[i] = (uint8_t)(value >> 8 * i);
-}
-
-static uint64_t get_number(const uint8_t *bytes, unsigned count)
-{
-    uint64_t value = 0;
-    for (unsigned i = 0; i < count; i++)
-        value |= (uint64_t)bytes[i] << 8 * i;
-    return value;
-}
 
 uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity)
 {
@@ -77,10 +64,10 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
     size_t padding =
         (size_t)(elapse__frame_bytes(record->fields_size, record->body_size) -
                  ELAPSE__RECORD_HEADER_BYTES - record->fields_size - record->body_size);
-    put_number(bytes + BODY_CHECKSUM_AT,
-               body_checksum(record->body, record->body_size, position, seed), 8);
-    put_number(bytes + BODY_SIZE_AT, record->body_size, 4);
-    put_number(bytes + FIELDS_SIZE_AT, record->fields_size, 2);
+    elapse__little_endian_store(bytes + BODY_CHECKSUM_AT,
+                                body_checksum(record->body, record->body_size, position, seed), 8);
+    elapse__little_endian_store(bytes + BODY_SIZE_AT, record->body_size, 4);
+    elapse__little_endian_store(bytes + FIELDS_SIZE_AT, record->fields_size, 2);
     bytes[TYPE_AT] = (uint8_t)record->type;
     bytes[FLAGS_AT] = record->flags;
     if (record->fields_size > 0)
@@ -88,7 +75,8 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
     if (record->body_size > 0)
         memcpy(body, record->body, record->body_size);
     memset(body + record->body_size, 0, padding);
-    put_number(bytes, header_checksum(bytes, record->fields_size, position, seed), 8);
+    elapse__little_endian_store(bytes, header_checksum(bytes, record->fields_size, position, seed),
+                                8);
 }
 
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
@@ -98,9 +86,9 @@ bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
         return false;
     frame->type = (enum elapse__record_type)type;
     frame->flags = bytes[FLAGS_AT];
-    frame->fields_size = (uint16_t)get_number(bytes + FIELDS_SIZE_AT, 2);
-    frame->body_size = (uint32_t)get_number(bytes + BODY_SIZE_AT, 4);
-    frame->body_checksum = get_number(bytes + BODY_CHECKSUM_AT, 8);
+    frame->fields_size = (uint16_t)elapse__little_endian_load(bytes + FIELDS_SIZE_AT, 2);
+    frame->body_size = (uint32_t)elapse__little_endian_load(bytes + BODY_SIZE_AT, 4);
+    frame->body_checksum = elapse__little_endian_load(bytes + BODY_CHECKSUM_AT, 8);
     frame->bytes = elapse__frame_bytes(frame->fields_size, frame->body_size);
     return true;
 }
@@ -108,7 +96,8 @@ bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
 bool elapse__frame_header_is_whole(const uint8_t *bytes, const struct elapse__frame *frame,
                                    uint64_t position, uint64_t seed)
 {
-    return get_number(bytes, 8) == header_checksum(bytes, frame->fields_size, position, seed);
+    return elapse__little_endian_load(bytes, 8) ==
+           header_checksum(bytes, frame->fields_size, position, seed);
 }
 
 bool elapse__frame_body_is_whole(const void *body, const struct elapse__frame *frame,
@@ -122,8 +111,8 @@ void elapse__commit_encode(const struct elapse__commit *commit, uint64_t positio
 {
     uint8_t fields[ELAPSE__COMMIT_BYTES - ELAPSE__RECORD_HEADER_BYTES];
     ELAPSE__ASSERT_THAT(commit->durable, <=, position);
-    put_number(fields, commit->durable, 8);
-    put_number(fields + 8, commit->tail, 8);
+    elapse__little_endian_store(fields, commit->durable, 8);
+    elapse__little_endian_store(fields + 8, commit->tail, 8);
     struct elapse__record record = {
         .type = ELAPSE__RECORD_COMMIT, .fields_size = sizeof fields, .fields = fields};
     elapse__frame_encode(&record, position, seed, bytes);
@@ -132,15 +121,15 @@ void elapse__commit_encode(const struct elapse__commit *commit, uint64_t positio
 struct elapse__commit elapse__commit_decode(const uint8_t *bytes)
 {
     return (struct elapse__commit){
-        .durable = get_number(bytes + ELAPSE__RECORD_HEADER_BYTES, 8),
-        .tail = get_number(bytes + ELAPSE__RECORD_HEADER_BYTES + 8, 8),
+        .durable = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8),
+        .tail = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES + 8, 8),
     };
 }
 
 void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed, uint8_t *bytes)
 {
     uint8_t fields[ELAPSE__SEAL_BYTES - ELAPSE__RECORD_HEADER_BYTES];
-    put_number(fields, next_segment, 8);
+    elapse__little_endian_store(fields, next_segment, 8);
     struct elapse__record record = {
         .type = ELAPSE__RECORD_SEAL, .fields_size = sizeof fields, .fields = fields};
     elapse__frame_encode(&record, position, seed, bytes);
@@ -148,40 +137,42 @@ void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed
 
 uint64_t elapse__seal_decode(const uint8_t *bytes)
 {
-    return get_number(bytes + ELAPSE__RECORD_HEADER_BYTES, 8);
+    return elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8);
 }
 
 void elapse__segment_header_encode(const struct elapse__segment_header *header, uint8_t *bytes)
 {
     memset(bytes, 0, ELAPSE__SEGMENT_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
-    put_number(bytes + VERSION_AT, ELAPSE__JOURNAL_FORMAT, 4);
-    put_number(bytes + BITS_AT, header->segment_bits, 4);
+    elapse__little_endian_store(bytes + VERSION_AT, ELAPSE__JOURNAL_FORMAT, 4);
+    elapse__little_endian_store(bytes + BITS_AT, header->segment_bits, 4);
     memcpy(bytes + IDENTITY_AT, header->identity.bytes, sizeof header->identity.bytes);
-    put_number(bytes + NUMBER_AT, header->number, 8);
-    put_number(bytes + TAIL_AT, header->tail, 8);
-    put_number(bytes + NEXT_ID_AT, header->next_id, 8);
-    put_number(bytes + WALL_AT, (uint64_t)header->wall_ms, 8);
-    put_number(bytes + HEADER_CHECKSUM_AT, XXH3_64bits(bytes, HEADER_CHECKSUM_AT), 8);
+    elapse__little_endian_store(bytes + NUMBER_AT, header->number, 8);
+    elapse__little_endian_store(bytes + TAIL_AT, header->tail, 8);
+    elapse__little_endian_store(bytes + NEXT_ID_AT, header->next_id, 8);
+    elapse__little_endian_store(bytes + WALL_AT, (uint64_t)header->wall_ms, 8);
+    elapse__little_endian_store(bytes + HEADER_CHECKSUM_AT, XXH3_64bits(bytes, HEADER_CHECKSUM_AT),
+                                8);
 }
 
 enum elapse__header_verdict elapse__segment_header_decode(const uint8_t *bytes,
                                                           struct elapse__segment_header *header,
                                                           uint32_t *version)
 {
-    *version = (uint32_t)get_number(bytes + VERSION_AT, 4);
+    *version = (uint32_t)elapse__little_endian_load(bytes + VERSION_AT, 4);
     if (memcmp(bytes, magic, sizeof magic) != 0)
         return ELAPSE__HEADER_DAMAGED;
     if (*version != ELAPSE__JOURNAL_FORMAT)
         return ELAPSE__HEADER_UNKNOWN_VERSION;
-    if (get_number(bytes + HEADER_CHECKSUM_AT, 8) != XXH3_64bits(bytes, HEADER_CHECKSUM_AT))
+    if (elapse__little_endian_load(bytes + HEADER_CHECKSUM_AT, 8) !=
+        XXH3_64bits(bytes, HEADER_CHECKSUM_AT))
         return ELAPSE__HEADER_DAMAGED;
-    header->segment_bits = (unsigned)get_number(bytes + BITS_AT, 4);
+    header->segment_bits = (unsigned)elapse__little_endian_load(bytes + BITS_AT, 4);
     memcpy(header->identity.bytes, bytes + IDENTITY_AT, sizeof header->identity.bytes);
-    header->number = get_number(bytes + NUMBER_AT, 8);
-    header->tail = get_number(bytes + TAIL_AT, 8);
-    header->next_id = get_number(bytes + NEXT_ID_AT, 8);
-    header->wall_ms = (int64_t)get_number(bytes + WALL_AT, 8);
+    header->number = elapse__little_endian_load(bytes + NUMBER_AT, 8);
+    header->tail = elapse__little_endian_load(bytes + TAIL_AT, 8);
+    header->next_id = elapse__little_endian_load(bytes + NEXT_ID_AT, 8);
+    header->wall_ms = (int64_t)elapse__little_endian_load(bytes + WALL_AT, 8);
     return header->segment_bits >= ELAPSE__SEGMENT_BITS_MIN &&
                    header->segment_bits <= ELAPSE__SEGMENT_BITS_MAX
                ? ELAPSE__HEADER_WHOLE

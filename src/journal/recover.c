@@ -89,15 +89,19 @@ static bool survey_before(struct elapse__recovery *recovery)
 }
 
 /* Decides whether the file with the greatest number is the head, or nothing: a segment exists if
- * the one before holds a SEAL for it. */
+ * the one before holds a SEAL for it. What says that it was durable itself needs no SEAL to prove
+ * it (F2), so the segment before is read only once, by the replay, which refuses it without one. */
 static bool choose_head(struct elapse__recovery *recovery, struct elapse__remnants *remnants)
 {
     uint64_t number = recovery->segments.values[recovery->segments.count - 1];
     recovery->head = number;
     if (!survey_head(recovery, remnants))
         return false;
-    bool is_tail = recovery->top.commits > 0 && recovery->top.last.tail == number;
-    if (is_tail || !elapse__directory_has(recovery, number - 1))
+    const struct elapse__commit *last = &recovery->top.last;
+    bool is_certain =
+        recovery->top.commits > 0 &&
+        (last->tail == number || elapse__segment_of(recovery->journal, last->durable) == number);
+    if (is_certain || !elapse__directory_has(recovery, number - 1))
         return true;
     if (!survey_before(recovery))
         return false;

@@ -1,5 +1,7 @@
 #include "walk.h"
 
+#include <string.h>
+
 #include "../base/assert.h"
 #include "core.h"
 
@@ -123,6 +125,18 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
     survey->bad_offset = walk.offset;
 }
 
+enum { ZEROS_AT_ONCE = 256 };
+
+/* Returns whether these bytes are zeros, ZEROS_AT_ONCE of them. Most of a head is. */
+static bool are_zeros(const uint8_t *bytes)
+{
+    uint64_t words[ZEROS_AT_ONCE / sizeof(uint64_t)], all = 0;
+    memcpy(words, bytes, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        all |= words[i];
+    return all == 0;
+}
+
 void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t offset,
                            struct elapse__remnants *remnants)
 {
@@ -130,7 +144,12 @@ void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t off
     for (; offset + ELAPSE__RECORD_HEADER_BYTES <= view->size;
          offset += ELAPSE__JOURNAL_ALIGNMENT) {
         struct elapse__frame frame;
-        if (!elapse__frame_may_be_commit(view->bytes + offset) ||
+        /* A COMMIT that began in these bytes would have its sizes and its type there, or in the
+         * next ones: so only as many places are skipped as have them in the zeros. */
+        while (offset + ZEROS_AT_ONCE <= view->size && are_zeros(view->bytes + offset))
+            offset += ZEROS_AT_ONCE - ELAPSE__RECORD_SIZES_AT;
+        if (offset + ELAPSE__RECORD_HEADER_BYTES > view->size ||
+            !elapse__frame_may_be_commit(view->bytes + offset) ||
             record_at(view, offset, &frame) == NULL)
             continue;
         struct elapse__commit commit = elapse__commit_decode(view->bytes + offset);

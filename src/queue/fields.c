@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../base/assert.h"
+#include "../base/little_endian.h"
 
 /* Bits of `parts`. Never change one: they lie on disk. */
 enum {
@@ -27,10 +28,12 @@ struct field_writer {
     unsigned char *next;
 };
 
-static void write_number(struct field_writer *writer, uint64_t number, unsigned bytes)
+/* `next` is in a variable, so that no byte that is stored can change it. */
+static inline void write_number(struct field_writer *writer, uint64_t number, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        *writer->next++ = (unsigned char)(number >> 8 * i);
+    unsigned char *next = writer->next;
+    elapse__little_endian_store(next, number, bytes);
+    writer->next = next + bytes;
 }
 
 static void write_text(struct field_writer *writer, struct elapse__queue_text text,
@@ -48,15 +51,14 @@ struct field_reader {
     bool bad;
 };
 
-static uint64_t read_number(struct field_reader *reader, unsigned bytes)
+static inline uint64_t read_number(struct field_reader *reader, unsigned bytes)
 {
-    uint64_t number = 0;
     if (reader->left < bytes) {
         reader->bad = true;
         return 0;
     }
-    for (unsigned i = 0; i < bytes; i++)
-        number |= (uint64_t)*reader->next++ << 8 * i;
+    uint64_t number = elapse__little_endian_load(reader->next, bytes);
+    reader->next += bytes;
     reader->left -= bytes;
     return number;
 }

@@ -47,32 +47,51 @@ static void sift_up(struct elapse__queue_heap *heap, struct elapse__queue_jobs *
     place_item(heap, jobs, place, item);
 }
 
-/* Returns the child of `place` that comes out first; `count` if there is none. */
-static uint32_t first_child(const struct elapse__queue_heap *heap, uint32_t place)
+/* Returns the item at `place`, which follows `item`: beside it, or in the next chunk. */
+static struct elapse__queue_heap_item *
+next_item(struct elapse__queue_heap *heap, struct elapse__queue_heap_item *item, uint32_t place)
 {
-    uint64_t child = (uint64_t)place * CHILDREN + 1;
-    if (child >= heap->count)
-        return heap->count;
-    uint32_t first = (uint32_t)child;
-    for (uint32_t other = first + 1; other < heap->count && other < child + CHILDREN; other++)
-        if (elapse__queue_heap_before(elapse__queue_heap_at(heap, other),
-                                      elapse__queue_heap_at(heap, first)))
-            first = other;
+    return place % (1U << HEAP_CHUNK_BITS) != 0 ? item + 1
+                                                : elapse__queue_chunks_at(&heap->items, place);
+}
+
+/* Returns the child of `place` that comes out first, and stores its place; NULL: there is none. */
+static struct elapse__queue_heap_item *first_child(struct elapse__queue_heap *heap, uint32_t place,
+                                                   uint32_t *child)
+{
+    uint64_t from = (uint64_t)place * CHILDREN + 1;
+    if (from >= heap->count)
+        return NULL;
+    uint32_t end = heap->count - from < CHILDREN ? heap->count : (uint32_t)from + CHILDREN;
+    struct elapse__queue_heap_item *item = elapse__queue_chunks_at(&heap->items, (uint32_t)from);
+    struct elapse__queue_heap_item *first = item;
+    *child = (uint32_t)from;
+    for (uint32_t other = (uint32_t)from + 1; other < end; other++) {
+        item = next_item(heap, item, other);
+        if (elapse__queue_heap_before(item, first)) {
+            first = item;
+            *child = other;
+        }
+    }
     return first;
 }
 
 static void sift_down(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
                       uint32_t place, struct elapse__queue_heap_item item)
 {
+    struct elapse__queue_heap_item *hole = elapse__queue_chunks_at(&heap->items, place);
+    uint32_t child = 0;
     for (;;) {
-        uint32_t child = first_child(heap, place);
-        if (child == heap->count ||
-            elapse__queue_heap_before(&item, elapse__queue_heap_at(heap, child)))
+        struct elapse__queue_heap_item *first = first_child(heap, place, &child);
+        if (first == NULL || elapse__queue_heap_before(&item, first))
             break;
-        place_item(heap, jobs, place, *elapse__queue_heap_at(heap, child));
+        *hole = *first;
+        elapse__queue_entry_at(jobs, first->entry)->timer.keep.sequence = place;
+        hole = first;
         place = child;
     }
-    place_item(heap, jobs, place, item);
+    *hole = item;
+    elapse__queue_entry_at(jobs, item.entry)->timer.keep.sequence = place;
 }
 
 void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,

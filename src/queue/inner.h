@@ -12,6 +12,7 @@
 
 #include "../base/ring.h"
 #include "clocks.h"
+#include "counters.h"
 #include "fields.h"
 #include "heap.h"
 #include "jobs.h"
@@ -64,12 +65,15 @@ struct elapse__queue {
     struct elapse__queue_slab sides;
     struct elapse__queue_slab profiles;
     struct elapse__queue_index profile_index;
+    uint32_t last_profile; /* that of the last job that was built: the next has it mostly, too; 0 */
     struct elapse__queue_slab tubes; /* pointers */
     struct elapse__queue_index tube_index;
+    struct elapse__queue_tube *last_tube; /* that of the last job that was built; NULL */
     struct elapse__queue_slab tokens;
     struct elapse__queue_index token_index;
     uint32_t oldest_token, newest_token; /* of the list by time; 0: none */
     struct elapse__queue_statistics totals;
+    struct elapse__queue_counters *counters; /* of both clocks; NULL: nobody asks */
     struct elapse__queue_clocks clocks;
     struct elapse__link watch_news; /* watches that elapse__queue_watch_next returns */
 };
@@ -242,6 +246,10 @@ uint64_t elapse__queue_ms_to_tick(const struct elapse__queue *queue, bool by_wal
 /* The tick at which the job is or was due. */
 uint64_t elapse__queue_due_tick(const struct elapse__queue *queue,
                                 const struct elapse__queue_entry *entry);
+
+/* A job begins to wait, or to be ready; or it ends that. The deadline of its timer is set. */
+void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry);
 
 /* Takes a job out of its state; it is in none until one of the next three puts it into another.
  * Ends the lease of a reserved one. */

@@ -130,14 +130,29 @@ struct elapse__queue_answer elapse__queue_nack(struct elapse__queue *queue,
     return answer;
 }
 
-/* The lease ends, and the job waits for a delay that the worker gave. */
-static void wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
-                       uint64_t delay_ms)
+/* The lease ends, and the job waits for a delay that the worker gives. With a priority this is a
+ * release, and counts as one. */
+static struct elapse__queue_answer give_back(struct elapse__queue *queue,
+                                             struct elapse__queue_now now,
+                                             struct elapse__queue_holder holder,
+                                             const uint32_t *priority, uint64_t delay_ms)
 {
-    struct elapse__queue_tick due = {false, elapse__queue_after(queue, delay_ms)};
+    struct elapse__queue_answer answer;
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return elapse__queue_fault("a delay is at most 292 years");
+    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
+    if (entry == NULL)
+        return answer;
+    if (priority != NULL) {
+        entry->priority = *priority;
+        elapse__queue_side_of(queue, entry)->releases++;
+    }
     elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_waiting(queue, entry, due);
+    elapse__queue_enter_waiting(
+        queue, entry, (struct elapse__queue_tick){false, elapse__queue_after(queue, delay_ms)});
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    answer.position = elapse__queue_end(queue);
+    return answer;
 }
 
 struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
@@ -145,15 +160,7 @@ struct elapse__queue_answer elapse__queue_nack_in(struct elapse__queue *queue,
                                                   struct elapse__queue_holder holder,
                                                   uint64_t delay_ms)
 {
-    struct elapse__queue_answer answer;
-    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
-        return elapse__queue_fault("a delay is at most 292 years");
-    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
-    if (entry == NULL)
-        return answer;
-    wait_again(queue, entry, delay_ms);
-    answer.position = elapse__queue_end(queue);
-    return answer;
+    return give_back(queue, now, holder, NULL, delay_ms);
 }
 
 struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
@@ -161,17 +168,7 @@ struct elapse__queue_answer elapse__queue_release(struct elapse__queue *queue,
                                                   struct elapse__queue_holder holder,
                                                   uint32_t priority, uint64_t delay_ms)
 {
-    struct elapse__queue_answer answer;
-    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
-        return elapse__queue_fault("a delay is at most 292 years");
-    struct elapse__queue_entry *entry = begin_held(queue, now, &holder, true, &answer);
-    if (entry == NULL)
-        return answer;
-    entry->priority = priority;
-    elapse__queue_side_of(queue, entry)->releases++;
-    wait_again(queue, entry, delay_ms);
-    answer.position = elapse__queue_end(queue);
-    return answer;
+    return give_back(queue, now, holder, &priority, delay_ms);
 }
 
 struct elapse__queue_answer elapse__queue_extend(struct elapse__queue *queue,

@@ -1,5 +1,6 @@
 #include "inner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t limit_or(uint32_t limit, uint32_t most)
@@ -45,7 +46,11 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
     elapse__queue_tubes_init(queue);
     elapse__ring_init(&queue->watch_news);
     elapse__queue_tokens_init(queue);
-    if (elapse__queue_clocks_init(&queue->clocks, 0, 0))
+    /* The C library gives large memory without touching it. */
+    if (options->foresees)
+        queue->counters = calloc(2, sizeof *queue->counters);
+    if (elapse__queue_clocks_init(&queue->clocks, 0, 0) &&
+        (!options->foresees || queue->counters != NULL))
         return queue;
     elapse__queue_free(queue);
     return NULL;
@@ -79,6 +84,7 @@ void elapse__queue_free(struct elapse__queue *queue)
     elapse__queue_slab_free(&queue->profiles, &memory);
     elapse__queue_index_free(&queue->token_index, &memory);
     elapse__queue_slab_free(&queue->tokens, &memory);
+    free(queue->counters);
     elapse__release_locked(&memory, queue, sizeof *queue);
 }
 

@@ -74,6 +74,17 @@ enum elapse__queue_result elapse__queue_look_up_id(struct elapse__queue *queue,
     return view_entry(queue, elapse__queue_entry_find(&queue->jobs, id), view);
 }
 
+bool elapse__queue_locate(const struct elapse__queue *queue, uint64_t id, uint64_t *position,
+                          uint32_t *body_size)
+{
+    const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
+    if (entry == NULL || elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
+        return false;
+    *position = elapse__queue_position(entry);
+    *body_size = elapse__queue_body_size(entry);
+    return true;
+}
+
 enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
                                                     struct elapse__queue_now now,
                                                     struct elapse__queue_text tube,

@@ -128,30 +128,30 @@ static void plan_due(struct elapse__queue *queue, struct put_plan *plan)
         plan->due.tick = plan->first + put->debounce_max_ms;
 }
 
+/* The plan begins with zeros: to set them all again would cost as much as an index. */
 static void plan_fields(struct put_plan *plan)
 {
     const struct elapse__queue_put *put = plan->put;
+    struct elapse__queue_fields *fields = &plan->fields;
     bool cron = put->when == ELAPSE__QUEUE_CRON;
-    plan->fields = (struct elapse__queue_fields){
-        .state = ELAPSE__QUEUE_DELAYED,
-        .priority = put->priority,
-        .recurring = cron || put->when == ELAPSE__QUEUE_EVERY,
-        .tube = put->tube,
-        .key = put->key,
-        .tag = put->tag,
-        .kind = put->when,
-        .period_ms = cron ? 0 : put->period_ms,
-        .ttr_ms = put->ttr_ms,
-        .expire_ms = put->expire_ms,
-        .backoff_min_ms = put->backoff_min_ms,
-        .backoff_max_ms = put->backoff_max_ms,
-        .retry = put->retry,
-        .has_first = plan->first != 0,
-        .token = put->token,
-    };
+    fields->state = ELAPSE__QUEUE_DELAYED;
+    fields->priority = put->priority;
+    fields->recurring = cron || put->when == ELAPSE__QUEUE_EVERY;
+    fields->tube = put->tube;
+    fields->key = put->key;
+    fields->tag = put->tag;
+    fields->kind = put->when;
+    fields->period_ms = cron ? 0 : put->period_ms;
+    fields->ttr_ms = put->ttr_ms;
+    fields->expire_ms = put->expire_ms;
+    fields->backoff_min_ms = put->backoff_min_ms;
+    fields->backoff_max_ms = put->backoff_max_ms;
+    fields->retry = put->retry;
+    fields->has_first = plan->first != 0;
+    fields->token = put->token;
     if (cron) {
-        plan->fields.cron = put->cron;
-        plan->fields.zone = put->zone;
+        fields->cron = put->cron;
+        fields->zone = put->zone;
     }
 }
 

@@ -159,6 +159,7 @@ struct elapse__queue_options {
     uint32_t tubes_max;
     uint32_t tokens_max;
     uint32_t body_bytes_max;
+    bool foresees;           /* elapse__queue_foresee and _overdue_ms are wanted */
     bool present_is_rounded; /* down: so a delay takes a millisecond more, and is never short */
     elapse__queue_zone_function *find_zone; /* NULL: only "utc" is known */
     void *zone_context;
@@ -501,6 +502,10 @@ struct elapse__queue_view {
 enum elapse__queue_result elapse__queue_look_up_id(struct elapse__queue *queue,
                                                    struct elapse__queue_now now, uint64_t id,
                                                    struct elapse__queue_view *view);
+/* Stores where the record of a job lies, and how long its body is. Returns false if there is no
+ * such job, also for a shadow. */
+bool elapse__queue_locate(const struct elapse__queue *queue, uint64_t id, uint64_t *position,
+                          uint32_t *body_size);
 enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
                                                     struct elapse__queue_now now,
                                                     struct elapse__queue_text tube,
@@ -628,6 +633,48 @@ enum elapse__queue_result
 elapse__queue_tube_statistics(const struct elapse__queue *queue, struct elapse__queue_now now,
                               struct elapse__queue_text name,
                               struct elapse__queue_statistics *statistics);
+
+enum {
+    ELAPSE__QUEUE_FORECAST_SECONDS = 60,
+    ELAPSE__QUEUE_FORECAST_MINUTES = 60,
+    ELAPSE__QUEUE_FORECAST_HOURS = 48,
+    ELAPSE__QUEUE_FORECAST_DAYS = 365,
+};
+
+/* How many delayed jobs come due in each second, minute, hour and day of the wall clock in UTC. The
+ * first of each is the one that has begun. Jobs with a delay may be counted half a second, and in
+ * minutes, hours and days half a minute, beside their place. */
+struct elapse__queue_forecast {
+    uint64_t seconds[ELAPSE__QUEUE_FORECAST_SECONDS];
+    uint64_t minutes[ELAPSE__QUEUE_FORECAST_MINUTES];
+    uint64_t hours[ELAPSE__QUEUE_FORECAST_HOURS];
+    uint64_t days[ELAPSE__QUEUE_FORECAST_DAYS];
+};
+
+/* Counts them; all 0 unless the option `foresees` was set. A job that was put more than 36 hours
+ * before it is due is counted in a second of its minute, perhaps not its own; one that was put more
+ * than two years before is not counted. Hours and days are 0 unless `is_long`, which costs some
+ * 0.2 ms. */
+void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now now, bool is_long,
+                           struct elapse__queue_forecast *forecast);
+
+/* Returns for how long the oldest ready job has been due, up to a second too little; from 12 days
+ * on it may tell less; 0 unless the option `foresees` was set. */
+uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__queue_now now);
+
+enum { ELAPSE__QUEUE_WHEEL_LEVELS = 6, ELAPSE__QUEUE_WHEEL_SLOTS = 256 };
+
+/* One level of the wheel by the boot-time clock: a ring of slots, and the one that it is at. */
+struct elapse__queue_wheel_level {
+    uint64_t slot_ms;
+    uint32_t slots;
+    uint32_t position;
+    uint64_t occupied[ELAPSE__QUEUE_WHEEL_SLOTS / 64]; /* bit s % 64 of word s / 64 */
+};
+
+/* Draws that wheel, from its lowest level. Returns where it is, in milliseconds. */
+uint64_t elapse__queue_draw(const struct elapse__queue *queue,
+                            struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS]);
 
 /* How many jobs there are, shadows left out; tubes; tokens. */
 uint64_t elapse__queue_jobs(const struct elapse__queue *queue);

@@ -180,11 +180,13 @@ static void open_entry(struct elapse__queue *queue, struct elapse__queue_entry *
         return;
     }
     uint64_t tick = opened_tick(queue, by_wall, entry->timer.deadline);
-    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
-        elapse__queue_clocks_start(&queue->clocks, entry, by_wall, tick,
-                                   elapse__queue_present(queue, true));
-    else
+    if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED) {
         entry->timer.deadline = tick;
+        return;
+    }
+    elapse__queue_clocks_start(&queue->clocks, entry, by_wall, tick,
+                               elapse__queue_present(queue, true));
+    elapse__queue_count_in(queue, entry);
 }
 
 /* Stores the earliest tick of each clock, so that no timer is started behind its wheel: the wheel

@@ -97,6 +97,8 @@ static bool profiles_equal(const struct elapse__queue_profile *one,
 static uint32_t find_profile(struct elapse__queue *queue,
                              const struct elapse__queue_profile *wanted)
 {
+    if (queue->last_profile != 0 && profiles_equal(profile_at(queue, queue->last_profile), wanted))
+        return queue->last_profile;
     uint64_t hash = mix_profile(wanted);
     uint32_t number = elapse__queue_index_first(&queue->profile_index, hash);
     for (; number != 0; number = elapse__queue_index_next(&queue->profile_index, number, hash))
@@ -119,6 +121,8 @@ static void drop_profile(struct elapse__queue *queue, uint32_t number)
         profile->references--;
     if (profile->references > 0)
         return;
+    if (queue->last_profile == number)
+        queue->last_profile = 0;
     elapse__queue_index_remove(&queue->profile_index, number, &queue->memory);
     elapse__queue_slab_give(&queue->profiles, number);
 }
@@ -137,6 +141,7 @@ bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue
     uint32_t number = find_profile(queue, &wanted);
     if (number == 0)
         return false;
+    queue->last_profile = number;
     if (number <= ELAPSE__QUEUE_INLINE_PROFILES) {
         entry->position_profile |= (uint64_t)number << 54;
     } else {

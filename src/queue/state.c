@@ -39,6 +39,35 @@ static void enter_state(struct elapse__queue *queue, struct elapse__queue_entry 
     count_state(queue, entry, state, 1);
 }
 
+void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    if (queue->counters == NULL)
+        return;
+    bool by_wall = elapse__queue_by_wall(entry);
+    struct elapse__queue_counters *counters = &queue->counters[by_wall];
+    uint64_t tick = entry->timer.deadline + ELAPSE__FORECAST_SHIFT;
+    ELAPSE__ASSERT((entry->tube_state & ELAPSE__QUEUE_COUNTED) == 0);
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
+        entry->tube_state |= elapse__queue_count_delayed(
+            counters, tick, elapse__queue_present(queue, by_wall) + ELAPSE__FORECAST_SHIFT);
+    else
+        entry->tube_state |= elapse__queue_count_ready(counters, tick);
+}
+
+void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    uint32_t bits = entry->tube_state & ELAPSE__QUEUE_COUNTED;
+    if (bits == 0)
+        return;
+    struct elapse__queue_counters *counters = &queue->counters[elapse__queue_by_wall(entry)];
+    uint64_t tick = entry->timer.deadline + ELAPSE__FORECAST_SHIFT;
+    if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_DELAYED)
+        elapse__queue_uncount_delayed(counters, tick, bits);
+    else
+        elapse__queue_uncount_ready(counters, tick);
+    entry->tube_state &= ~ELAPSE__QUEUE_COUNTED;
+}
+
 /* The lease of an entry ends: its timer, its connection, its name. */
 static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                       struct elapse__queue_side *side)
@@ -58,6 +87,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
     enum elapse__queue_state state = elapse__queue_state_of(entry);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     count_state(queue, entry, state, -1);
+    elapse__queue_count_out(queue, entry);
     switch (state) {
     case ELAPSE__QUEUE_DELAYED:
         elapse__queue_clocks_stop(&queue->clocks, entry, elapse__queue_by_wall(entry));
@@ -90,6 +120,7 @@ void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__que
     elapse__queue_set_by_wall(entry, due.by_wall);
     elapse__queue_clocks_start(&queue->clocks, entry, due.by_wall, due.tick,
                                elapse__queue_present(queue, true));
+    elapse__queue_count_in(queue, entry);
 }
 
 void elapse__queue_enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -122,6 +153,7 @@ void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue
     enter_state(queue, entry, ELAPSE__QUEUE_READY);
     elapse__queue_set_by_wall(entry, due.by_wall);
     entry->timer.deadline = due.tick;
+    elapse__queue_count_in(queue, entry);
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     elapse__queue_heap_push(&tube->ready, &queue->jobs, entry);
     queue->readied++;

@@ -48,6 +48,11 @@ static size_t tube_bytes(const struct elapse__queue_tube *tube)
     return sizeof *tube + tube->name_size;
 }
 
+static bool has_name(const struct elapse__queue_tube *tube, struct elapse__queue_text name)
+{
+    return tube->name_size == name.size && memcmp(tube->name, name.bytes, name.size) == 0;
+}
+
 struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *queue,
                                                    struct elapse__queue_text name)
 {
@@ -55,7 +60,7 @@ struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *q
     uint32_t number = elapse__queue_index_first(&queue->tube_index, hash);
     for (; number != 0; number = elapse__queue_index_next(&queue->tube_index, number, hash)) {
         struct elapse__queue_tube *tube = elapse__queue_tube_at(queue, number);
-        if (tube->name_size == name.size && memcmp(tube->name, name.bytes, name.size) == 0)
+        if (has_name(tube, name))
             return tube;
     }
     return NULL;
@@ -99,8 +104,15 @@ enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
 {
     ELAPSE__ASSERT_THAT(name.size, >, 0);
     ELAPSE__ASSERT_THAT(name.size, <=, ELAPSE__QUEUE_TUBE_BYTES_MAX);
+    *tube = queue->last_tube;
+    if (*tube != NULL && has_name(*tube, name))
+        return ELAPSE__QUEUE_OK;
     *tube = elapse__queue_tube_find(queue, name);
-    return *tube != NULL ? ELAPSE__QUEUE_OK : make_tube(queue, name, tube);
+    enum elapse__queue_result result =
+        *tube != NULL ? ELAPSE__QUEUE_OK : make_tube(queue, name, tube);
+    if (result == ELAPSE__QUEUE_OK)
+        queue->last_tube = *tube;
+    return result;
 }
 
 static uint64_t jobs_of_tube(const struct elapse__queue_tube *tube)
@@ -122,6 +134,8 @@ void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse_
     if (tube->holds > 0 || elapse__queue_paused(tube) || jobs_of_tube(tube) > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->buried));
+    if (queue->last_tube == tube)
+        queue->last_tube = NULL;
     elapse__queue_index_remove(&queue->tube_index, tube->number, &queue->memory);
     elapse__queue_slab_give(&queue->tubes, tube->number);
     free_tube(queue, tube);

@@ -91,6 +91,11 @@ enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_
         if (elapse__store_has_passed(until_ns))
             return ELAPSE_ERROR_TIMEOUT;
         elapse__store_pass_on(store);
+        /* A disk that hangs must not hold up a thread that gives up at a certain time. */
+        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store))
+            continue;
+        if (!store->lanes[ELAPSE__LANE_COMMIT].busy)
+            elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
         (void)elapse__store_wait_progress(store, until_ns);
     }
     return ELAPSE_OK;

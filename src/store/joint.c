@@ -146,6 +146,9 @@ static int copy_record(struct elapse__joint *joint, uint64_t position,
         return EAGAIN; /* the queue is not open */
     if (record->type == ELAPSE__RECORD_EPOCH)
         return position == joint->epoch_position ? write_epoch(joint, ELAPSE__RECORD_FOR_COPY) : 0;
+    /* All others only say how a job went on: nothing is copied, so the clocks need not be read. */
+    if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
+        return 0;
     enum elapse__queue_result result =
         elapse__queue_clean(joint->jobs, present(joint), position, record);
     if (result == ELAPSE__QUEUE_REFUSED)
@@ -424,11 +427,16 @@ int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__
     return error == ENOENT ? EBADMSG : error; /* the job exists, and its record does not */
 }
 
-/* Returns whether the job is still reserved; a cancelled one ends. */
+struct place {
+    uint64_t position;
+    uint32_t body_size;
+};
+
+/* Returns whether the job is still reserved, and where it lies; a cancelled one ends. */
 static bool is_there(struct elapse__joint *joint, const struct elapse__queue_handed *handed,
-                     struct elapse__queue_view *view)
+                     struct place *place)
 {
-    if (elapse__queue_look_up_id(joint->jobs, present(joint), handed->id, view) == ELAPSE__QUEUE_OK)
+    if (elapse__queue_locate(joint->jobs, handed->id, &place->position, &place->body_size))
         return true;
     elapse__joint_take_back(joint, handed);
     return false;
@@ -438,12 +446,12 @@ int elapse__joint_hand_over_begin(struct elapse__joint *joint,
                                   const struct elapse__queue_handed *handed,
                                   struct elapse__journal_reading *reading)
 {
-    struct elapse__queue_view view;
+    struct place place;
 
     /* Cleaning may have moved the record while the reply waited. */
-    if (!is_there(joint, handed, &view))
+    if (!is_there(joint, handed, &place))
         return ENOENT;
-    elapse__journal_read_begin(joint->journal, view.position, view.body_size, reading);
+    elapse__journal_read_begin(joint->journal, place.position, place.body_size, reading);
     return 0;
 }
 
@@ -452,11 +460,11 @@ int elapse__joint_hand_over_end(struct elapse__joint *joint,
                                 struct elapse__journal_reading *reading,
                                 struct elapse__joint_job *job)
 {
-    struct elapse__queue_view view;
+    struct place place;
 
     *job = (struct elapse__joint_job){.memory = NULL};
     int error = elapse__joint_texts(joint, reading, job);
-    bool stays = is_there(joint, handed, &view);
+    bool stays = is_there(joint, handed, &place);
     if (stays && (error == EBADMSG || error == ENOENT || error == EIO)) {
         /* A disk that cannot read a sector says EIO. The job must not stand before all others. */
         (void)elapse__queue_bury_damaged(joint->jobs, present(joint), handed->id);

@@ -64,13 +64,15 @@ static bool find_zone(void *context, const char *name, const struct elapse_time_
 }
 
 static enum elapse_error make_jobs(struct elapse_queue *store,
-                                   const struct elapse_queue_options *options)
+                                   const struct elapse_queue_options *options,
+                                   const struct elapse__store_wishes *wishes)
 {
     struct elapse__queue_options inner = {
         .jobs_max = options->jobs_max,
         .tubes_max = options->tubes_max,
         .tokens_max = options->tokens_max,
         .body_bytes_max = options->body_bytes_max,
+        .foresees = wishes->foresees,
         .present_is_rounded = true,
         .find_zone = find_zone,
     };
@@ -211,7 +213,7 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
     if (error == ELAPSE_OK)
         error = open_alarms(store);
     if (error == ELAPSE_OK)
-        error = make_jobs(store, options);
+        error = make_jobs(store, options, wishes);
     if (error == ELAPSE_OK)
         error = open_journal(store, directory, options, wishes, fault);
     if (error == ELAPSE_OK)

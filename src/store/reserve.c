@@ -24,7 +24,20 @@ struct batch {
     struct elapse__queue_handed *handed;
     struct elapse__journal_reading *readings; /* as many */
     uint32_t count;
+    struct elapse__queue_now now;
 };
+
+/* What follows happens at one time, under the lock: the clocks are read once for the batch. */
+static void begin_batch(struct elapse_queue *store, struct batch *batch)
+{
+    batch->now = elapse__store_now();
+    store->joint.batch = &batch->now;
+}
+
+static void end_batch(struct elapse_queue *store)
+{
+    store->joint.batch = NULL;
+}
 
 /* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
 static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t until_ns,
@@ -61,12 +74,14 @@ static void read_jobs(struct elapse_queue *store, struct batch *batch)
 {
     uint32_t kept = 0;
 
+    begin_batch(store, batch);
     for (uint32_t i = 0; i < batch->count; i++) {
         struct elapse__queue_handed *handed = &batch->handed[kept];
         *handed = batch->handed[i];
         if (elapse__joint_hand_over_begin(&store->joint, handed, &batch->readings[kept]) == 0)
             kept++;
     }
+    end_batch(store);
     batch->count = kept;
     elapse__store_pass_on(store);
     elapse__unlock(&store->lock);
@@ -105,6 +120,7 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
     enum elapse_error error = ELAPSE_ERROR_GONE;
 
     read_jobs(store, batch);
+    begin_batch(store, batch);
     for (uint32_t i = 0; i < batch->count; i++) {
         struct elapse__joint_job texts;
         int failed = elapse__joint_hand_over_end(&store->joint, &batch->handed[i],
@@ -114,6 +130,7 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
         else if (failed != ENOENT && error == ELAPSE_ERROR_GONE)
             error = failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
     }
+    end_batch(store);
     /* A file that was read may be retired now. */
     elapse__store_offer_background(store);
     return *reserved > 0 ? ELAPSE_OK : error;
@@ -274,6 +291,59 @@ enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
                                    struct elapse_lease lease, struct elapse_answer *answer)
 {
     return run_holding(queue, do_ack, (struct holding){.holder = holder_of(id, lease)}, answer);
+}
+
+struct acks {
+    const struct elapse_held *held;
+    size_t count;
+    enum elapse_result *results; /* NULL: nobody asks */
+    size_t *reached;             /* how many have their results */
+    uint64_t *position;          /* of the last one that is done; 0: none */
+};
+
+/* Goes on where the last call was refused. */
+static struct elapse__queue_answer do_acks(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct acks *acks = arguments;
+
+    for (; *acks->reached < acks->count; ++*acks->reached) {
+        const struct elapse_held *held = &acks->held[*acks->reached];
+        struct elapse__queue_answer answer =
+            elapse__queue_ack(jobs, now, holder_of(held->id, held->lease));
+        if (answer.result != ELAPSE__QUEUE_OK && answer.result != ELAPSE__QUEUE_GONE)
+            return answer;
+        if (answer.position != 0)
+            *acks->position = answer.position;
+        if (acks->results != NULL)
+            acks->results[*acks->reached] =
+                answer.result == ELAPSE__QUEUE_OK ? ELAPSE_RESULT_DONE : ELAPSE_RESULT_GONE;
+    }
+    return (struct elapse__queue_answer){.result = ELAPSE__QUEUE_OK};
+}
+
+enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue, const struct elapse_held *held,
+                                        size_t count, enum elapse_result *results,
+                                        struct elapse_answer *answer)
+{
+    struct elapse_answer own;
+    size_t reached = 0;
+    uint64_t position = 0;
+    struct acks acks = {held, count, results, &reached, &position};
+
+    if (answer == NULL)
+        answer = &own;
+    *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
+    if (count == 0 || count > ELAPSE_RESERVE_MAX) {
+        answer->fault = "an ack takes 1 to 1000 jobs";
+        return ELAPSE_ERROR_ARGUMENT;
+    }
+    for (size_t i = 0; results != NULL && i < count; i++)
+        results[i] = ELAPSE_RESULT_NONE;
+    enum elapse_error error = elapse__store_run(queue, do_acks, &acks, answer);
+    if (error != ELAPSE_OK)
+        answer->position = position;
+    return error;
 }
 
 enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,

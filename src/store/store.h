@@ -4,7 +4,8 @@
  *
  *      threads of the user --> lock --> queue    decides; appends records to the journal's group
  *                               |        |
- *      commit thread     -------+--> journal     writes and syncs groups, without the lock
+ *      commit thread     -------+--> journal     writes and syncs groups, without the lock; so does
+ *                               |                a thread of the user that waits for one
  *      background thread -------+--> journal     makes spares and cleans, without the lock
  *      clock thread      -------+--> queue       makes jobs ready when an alarm goes off
  *
@@ -27,6 +28,7 @@
 
 #include <elapse/queue.h>
 
+#include "../base/histogram.h"
 #include "../base/ring.h"
 #include "../os/os.h"
 #include "joint.h"
@@ -41,11 +43,15 @@ enum elapse__store_alarm {
     ELAPSE__STORE_ALARMS,
 };
 
+/* What nobody waits for is written within this time, or when there is so much of it. */
+enum { ELAPSE__STORE_LINGER_MS = 5, ELAPSE__STORE_LINGER_BYTES = 1 << 18 };
+
 /* A thread of the journal. */
 struct elapse__store_lane {
     struct elapse__condition condition;
-    bool asleep; /* it waits, and has not been woken */
-    bool busy;   /* it performs an operation, without the lock */
+    bool asleep;  /* it waits, and has not been woken */
+    bool lingers; /* it looks again soon, by itself */
+    bool busy;    /* it, or a thread that leads, performs an operation, without the lock */
 };
 
 /* A thread that waits in reserve; it lies on its stack. */
@@ -62,7 +68,7 @@ struct elapse_queue {
     uint32_t progress_waiters;
     uint32_t room_waiters; /* of these, those that wait for room in the journal */
     struct elapse__store_lane lanes[ELAPSE__JOURNAL_LANES];
-    uint64_t told_position;         /* of the last record that the commit thread was woken for */
+    uint64_t seen_position;         /* of the last record when the commit thread began to sleep */
     struct elapse__operation offer; /* for the background thread */
     bool has_offer;
     struct elapse__link sleepers; /* reservers; the one that came first is the oldest */
@@ -85,6 +91,8 @@ struct elapse_queue {
     bool stopping;          /* the threads of the journal end when all is durable */
     bool background_ended;  /* the background thread makes no more groups */
     bool abandoned;         /* they end at once: open has failed */
+    struct elapse__histogram syncs;  /* of the head of the log: microseconds each */
+    struct elapse__histogram writes; /* of groups: bytes each */
     bool has_lock;
     unsigned condition_count; /* of `progress` and those of the lanes, how many have been made */
 };
@@ -98,6 +106,7 @@ struct elapse__store_wishes {
     /* NULL, or asks whether the life may begin: the newest header was written at this wall-clock
      * time; 0: the journal is new. It may wait. False: open fails with CLOSED. */
     bool (*may_begin)(void *context, int64_t header_wall_ms);
+    bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
 };
 
 /* Does what elapse_queue_open does. */
@@ -127,6 +136,11 @@ static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_q
 }
 
 /* ---- threads (threads.c) ---- */
+
+/* Performs the next operation of the commit lane on the calling thread, which waits for it: that
+ * saves two changes of threads. Returns false if there is none, or another thread performs one.
+ * Requires the lock; releases it meanwhile. */
+bool elapse__store_lead(struct elapse_queue *store);
 
 void *elapse__store_commit_main(void *store);
 void *elapse__store_background_main(void *store);

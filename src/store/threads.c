@@ -47,31 +47,64 @@ static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, boo
     }
 }
 
+static void count(struct elapse_queue *store, const struct elapse__operation *operation,
+                  uint64_t took_ns)
+{
+    if (operation->kind == ELAPSE__OPERATION_SYNC)
+        elapse__histogram_add(&store->syncs, took_ns / 1000);
+    else if (operation->kind == ELAPSE__OPERATION_WRITE)
+        elapse__histogram_add(&store->writes, operation->done);
+}
+
 static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
                     struct elapse__operation *operation)
 {
     uint64_t durable = elapse__journal_durable(store->joint.journal);
+    uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 
     store->lanes[lane].busy = true;
     elapse__unlock(&store->lock);
     elapse__operation_perform(store->joint.journal, operation);
+    uint64_t took_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - began_ns;
     elapse__lock(&store->lock);
     store->lanes[lane].busy = false;
+    if (lane == ELAPSE__LANE_COMMIT)
+        count(store, operation, took_ns);
     elapse__journal_completed(store->joint.journal, lane, operation);
     tell(store, lane, elapse__journal_durable(store->joint.journal) > durable);
+}
+
+bool elapse__store_lead(struct elapse_queue *store)
+{
+    struct elapse__operation operation;
+
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (store->lanes[ELAPSE__LANE_COMMIT].busy ||
+        !next_operation(store, ELAPSE__LANE_COMMIT, &operation))
+        return false;
+    perform(store, ELAPSE__LANE_COMMIT, &operation);
+    return true;
 }
 
 /* Waits until there may be an operation for this lane. */
 static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
 {
+    bool looks_soon =
+        lane == ELAPSE__LANE_COMMIT && store->joint.last_position != store->seen_position;
+    uint64_t patience_ms = elapse__journal_patience_ms(store->joint.journal);
+
     /* Cleaning may have made a group although there is nothing to read. */
     if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    if (lane == ELAPSE__LANE_COMMIT)
+        store->seen_position = store->joint.last_position;
+    if (looks_soon && ELAPSE__STORE_LINGER_MS < patience_ms)
+        patience_ms = ELAPSE__STORE_LINGER_MS;
+    store->lanes[lane].lingers = looks_soon;
     /* The journal that is not quiet waits for its idle time, or its interval, to pass. */
     elapse__store_sleep_in_lane(
-        store, lane,
-        quiet ? ELAPSE__OS_NEVER
-              : elapse__store_until_ns(elapse__journal_patience_ms(store->joint.journal)));
+        store, lane, quiet && !looks_soon ? ELAPSE__OS_NEVER : elapse__store_until_ns(patience_ms));
+    store->lanes[lane].lingers = false;
 }
 
 /* Performs the operations of one lane until the store stops, or the journal has failed. */

@@ -7,7 +7,11 @@
  *      progress    commits, replies that wait for their causes, commands that wait for room in the
  *                  journal, and close: woken all together, when something became durable (or, if
  *                  somebody waits for room, when any operation has ended).
- *      commit      the thread that writes groups: woken when a record was appended.
+ *      commit      the thread that writes groups: woken when a record was appended, if somebody
+ *                  waits for it, or much was appended. Otherwise it looks by itself within
+ *                  ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make one
+ *                  group and not five. The thread that commits writes it itself, if no other thread
+ *                  does (elapse__store_lead).
  *      background  the thread that makes spares and cleans: woken with the operation that it is to
  *                  perform, because only the journal knows whether there is one, and mostly there
  *                  is none.
@@ -33,10 +37,11 @@
  *
  * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
  * the lock, just before it sleeps. Afterwards a change comes from a command (records: pass_on wakes
- * the commit thread), from an operation of the other lane (its thread wakes this one), or from
- * time, for which the waits of a journal that is not quiet end by themselves. A full disk is the
- * exception: the journal is quiet, and time, or another program, makes room. So a command that is
- * refused for that asks the journal to try again, for the next one: elapse__store_retry_room.
+ * the commit thread, unless it lingers), from an operation of the other lane (its thread wakes this
+ * one), or from time, for which the waits of a journal that is not quiet end by themselves. A full
+ * disk is the exception: the journal is quiet, and time, or another program, makes room. So a
+ * command that is refused for that asks the journal to try again, for the next one:
+ * elapse__store_retry_room.
  */
 #include <errno.h>
 
@@ -114,14 +119,22 @@ static void wake_sleepers(struct elapse_queue *store)
     }
 }
 
+/* Returns whether the commit thread is to write now. If it looks again soon by itself, and nobody
+ * waits, more records may come into the group meanwhile. */
+static bool is_urgent(const struct elapse_queue *store)
+{
+    uint64_t written = elapse__journal_durable(store->joint.journal);
+
+    return !store->lanes[ELAPSE__LANE_COMMIT].lingers || store->progress_waiters > 0 ||
+           store->watched || store->joint.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
+}
+
 void elapse__store_pass_on(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     elapse__store_set_alarms(store);
-    if (store->joint.last_position != store->told_position) {
-        store->told_position = store->joint.last_position;
+    if (store->joint.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
-    }
     wake_sleepers(store);
 }
 

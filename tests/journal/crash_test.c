@@ -46,18 +46,8 @@ static bool violate(struct run *run, const char *what)
 
 static bool open_journal(struct run *run, struct elapse__journal_refusal *refusal)
 {
-    struct elapse__journal_options options = {
-        .files = &sim_disk_files,
-        .path = "data",
-        .owner = owner_callbacks(&run->owner),
-        .segment_bits = SEGMENT_BITS,
-        .interval_ms = run->interval_ms,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&run->owner);
-    run->owner.journal = elapse__journal_open(&options, refusal);
     totals.opens++;
-    return run->owner.journal != NULL;
+    return owner_open(&run->owner, &sim_disk_files, SEGMENT_BITS, run->interval_ms, refusal);
 }
 
 /* Moves a lane by one step: an operation is asked for, performed, or completed. */

@@ -37,17 +37,7 @@ static uint32_t interval_ms;
 
 static bool open_journal(void)
 {
-    struct elapse__journal_options options = {
-        .files = &sim_disk_files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = SEGMENT_BITS,
-        .interval_ms = interval_ms,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&owner);
-    owner.journal = elapse__journal_open(&options, &refusal);
-    return owner.journal != NULL;
+    return owner_open(&owner, &sim_disk_files, SEGMENT_BITS, interval_ms, &refusal);
 }
 
 static void end_life(void)

@@ -30,16 +30,7 @@ static struct elapse__journal_refusal refusal;
 
 static bool open_journal(void)
 {
-    struct elapse__journal_options options = {
-        .files = &sim_disk_files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = 14,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&owner);
-    owner.journal = elapse__journal_open(&options, &refusal);
-    return owner.journal != NULL;
+    return owner_open(&owner, &sim_disk_files, 14, 0, &refusal);
 }
 
 static void close_journal(void)

@@ -275,6 +275,22 @@ void owner_forget(struct owner *owner)
     owner->broken = NULL;
 }
 
+bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned segment_bits,
+                uint32_t interval_ms, struct elapse__journal_refusal *refusal)
+{
+    struct elapse__journal_options options = {
+        .files = files,
+        .path = "data",
+        .owner = owner_callbacks(owner),
+        .segment_bits = segment_bits,
+        .interval_ms = interval_ms,
+        .identity = {.bytes = {1, 2, 3}},
+    };
+    owner_forget(owner);
+    owner->journal = elapse__journal_open(&options, refusal);
+    return owner->journal != NULL;
+}
+
 bool owner_matches(struct owner *owner, uint32_t oldest)
 {
     for (uint32_t i = owner->command_count; i-- > oldest;) {

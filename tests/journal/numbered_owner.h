@@ -42,6 +42,11 @@ struct owner {
 void owner_begin(struct owner *owner);
 struct elapse__journal_owner owner_callbacks(struct owner *owner);
 
+/* Opens the journal at `data` of these files, and replays it into an owner that has forgotten all.
+ * Returns false if the journal refuses. */
+bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned segment_bits,
+                uint32_t interval_ms, struct elapse__journal_refusal *refusal);
+
 /* Commands. Each returns 0, or what begin returned. */
 int owner_put(struct owner *owner, uint32_t body_size, enum elapse__record_purpose purpose);
 int owner_change(struct owner *owner, uint32_t number, uint32_t value);

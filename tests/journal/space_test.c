@@ -24,15 +24,7 @@ static void begin(void)
     sim_disk_begin(1);
     owner_begin(&owner);
     now_ms = 0;
-    struct elapse__journal_options options = {
-        .files = &sim_disk_files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = SEGMENT_BITS,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner.journal = elapse__journal_open(&options, &refusal);
-    assert_non_null(owner.journal);
+    assert_true(owner_open(&owner, &sim_disk_files, SEGMENT_BITS, 0, &refusal));
 }
 
 static void end(void)

@@ -29,17 +29,8 @@ static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t 
 static void open_journal(void)
 {
     struct elapse__journal_refusal refusal;
-    struct elapse__journal_options options = {
-        .files = &files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = SEGMENT_BITS,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&owner);
     bytes_read = 0;
-    owner.journal = elapse__journal_open(&options, &refusal);
-    assert_non_null(owner.journal);
+    assert_true(owner_open(&owner, &files, SEGMENT_BITS, 0, &refusal));
 }
 
 static int begin(void **state)

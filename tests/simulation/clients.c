@@ -5,7 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPLIES_MAX = 256, LEASES_MAX = 24, LIVE_MAX = 120, FINISH_ROUNDS = 400, CONNECTIONS = 2 };
+enum {
+    REPLIES_MAX = 256,
+    LEASES_MAX = 24,
+    TOLD_MAX = 1024,
+    WAITS_MAX = 400, /* time enough to clean and retire a segment */
+    LIVE_MAX = 120,
+    FINISH_ROUNDS = 400,
+    CONNECTIONS = 2
+};
 
 bool clients_trace;
 
@@ -13,6 +21,7 @@ struct reply {
     uint64_t gate, seq, id;
     unsigned connection; /* whose lease it is; 0: of none */
     bool hands_out;
+    unsigned waits; /* so many times that it could leave, because its body is slow to read */
     struct elapse__queue_handed handed;
 };
 
@@ -26,6 +35,8 @@ static struct clients {
     unsigned reply_count;
     struct lease leases[LEASES_MAX]; /* also old ones */
     unsigned lease_count;
+    struct elapse__queue_lease told[TOLD_MAX]; /* the names of the last hand-outs, in all lives */
+    unsigned told_count;
     uint32_t last_serial;
     uint32_t body_size; /* of all jobs; 0: of many sizes */
     /* Leases end with their connection; number 0 stands for none. */
@@ -193,7 +204,7 @@ static bool run(const struct command *command)
 
 /* ---- hand-outs ---- */
 
-static bool take(unsigned tubes, unsigned connection)
+static bool take(unsigned tubes, unsigned connection, unsigned waits)
 {
     struct elapse__queue_text texts[MODEL_TUBES];
     struct elapse__queue_reserve reserve = {
@@ -227,6 +238,7 @@ static bool take(unsigned tubes, unsigned connection)
                                                             .id = taken ? handed.id : 0,
                                                             .connection = connection,
                                                             .hands_out = taken,
+                                                            .waits = taken ? waits : 0,
                                                             .handed = handed};
     return taken;
 }
@@ -249,6 +261,17 @@ static void take_back(const struct elapse__queue_handed *handed, bool buried, bo
         model_do_undo(handed->id, handed->lease);
 }
 
+/* No other hand-out ever had this name, also in an earlier life. */
+static void receive_lease(struct elapse__queue_lease lease)
+{
+    unsigned known = clients.told_count < TOLD_MAX ? clients.told_count : TOLD_MAX;
+    for (unsigned i = 0; i < known; i++)
+        if (clients.told[i].life == lease.life && clients.told[i].number == lease.number)
+            model_violate("a lease has the name %u-%llu again", (unsigned)lease.life,
+                          (unsigned long long)lease.number);
+    clients.told[clients.told_count++ % TOLD_MAX] = lease;
+}
+
 static void receive_job(const struct reply *reply)
 {
     const struct elapse__queue_handed *handed = &reply->handed;
@@ -259,10 +282,13 @@ static void receive_job(const struct reply *reply)
                 model_holds(handed->id, handed->lease);
     uint64_t refusals = process.refusals;
     uint64_t failed_calls = sim_disk_failed_calls();
+    bool is_spoilt = process.reads_badly && sim_disk_random() % 16 == 0;
+    process.reading_fails = is_spoilt;
     int error = elapse__joint_hand_over(&process.joint, handed, &job);
+    process.reading_fails = false;
     if (error != 0) {
         bool buried = runs && error == ENOENT;
-        if (buried && !process.is_damaged && sim_disk_failed_calls() == failed_calls)
+        if (buried && !process.is_damaged && !is_spoilt && sim_disk_failed_calls() == failed_calls)
             model_violate("job %llu cannot be handed out", (unsigned long long)handed->id);
         take_back(handed, buried, process.refusals != refusals);
         return;
@@ -280,6 +306,7 @@ static void receive_job(const struct reply *reply)
         model_do_begin(handed->id, handed->lease);
     }
     free(job.memory);
+    receive_lease(handed->lease);
     unsigned place = clients.lease_count < LEASES_MAX ? clients.lease_count++
                                                       : (unsigned)(handed->id % LEASES_MAX);
     clients.leases[place] = (struct lease){handed->id, handed->lease};
@@ -290,7 +317,9 @@ void clients_receive(void)
     unsigned kept = 0, count = clients.reply_count;
     for (unsigned i = 0; i < count; i++) {
         struct reply reply = clients.replies[i];
-        if (!elapse__joint_may_reply(&process.joint, reply.gate)) {
+        bool may_leave = elapse__joint_may_reply(&process.joint, reply.gate);
+        if (!may_leave || reply.waits > 0) {
+            reply.waits -= may_leave;
             clients.replies[kept++] = reply;
             continue;
         }
@@ -485,7 +514,8 @@ void clients_send(struct random_source *random)
         send_named(random, KICK);
     else if (kind < 78)
         (void)take(1 + (unsigned)random_below(random, (1 << MODEL_TUBES) - 1),
-                   random_one_in(random, 2) ? 0 : 1 + (unsigned)random_below(random, CONNECTIONS));
+                   random_one_in(random, 2) ? 0 : 1 + (unsigned)random_below(random, CONNECTIONS),
+                   random_one_in(random, 8) ? (unsigned)random_below(random, WAITS_MAX) : 0);
     else
         send_holder(random);
 }
@@ -528,7 +558,7 @@ static void finish_round(void)
     }
     clients_turn();
     while (clients.lease_count < LEASES_MAX && model.violation[0] == '\0' &&
-           take((1 << MODEL_TUBES) - 1, 0)) {
+           take((1 << MODEL_TUBES) - 1, 0, 0)) {
         work_until_idle();
         acknowledge_all();
     }
@@ -536,6 +566,8 @@ static void finish_round(void)
 
 void clients_finish(void)
 {
+    for (unsigned i = 0; i < clients.reply_count; i++)
+        clients.replies[i].waits = 0;
     for (unsigned round = 0; model.violation[0] == '\0'; round++) {
         work_until_idle();
         if (process_ended()) {

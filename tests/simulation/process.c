@@ -58,6 +58,15 @@ static void counter_live(struct elapse__record_sink *sink, uint64_t position, in
     below_counter()->live(below_counter(), position, change);
 }
 
+/* ---- a disk that cannot read now and then ---- */
+
+static struct elapse__files files;
+
+static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    return process.reading_fails ? EIO : sim_disk_files.read_at(file, offset, bytes, count, done);
+}
+
 /* ---- steps ---- */
 
 bool process_step(enum elapse__journal_lane lane)
@@ -148,8 +157,10 @@ static enum elapse_error try_to_open(struct elapse__journal_refusal *refusal)
         .body_bytes_max = MODEL_BODY_MAX,
         .find_zone = find_no_zone,
     };
+    files = sim_disk_files;
+    files.read_at = read_at;
     struct elapse__journal_options journal = {
-        .files = &sim_disk_files,
+        .files = &files,
         .path = "data",
         .segment_bits = SEGMENT_BITS,
         .interval_ms = process.interval_ms,

@@ -25,7 +25,9 @@ struct process {
     uint64_t capacity;
     uint32_t interval_ms;
     uint32_t greatest_life;
-    bool is_damaged; /* the files were damaged on purpose */
+    bool is_damaged;    /* the files were damaged on purpose */
+    bool reads_badly;   /* the disk cannot read the body of one hand-out in so many, */
+    bool reading_fails; /* and now it cannot read anything */
 };
 
 extern struct process process;

@@ -5,7 +5,7 @@
  * promises. Each run follows from its seed. A run that fails is shrunk: steps are left out as long
  * as it still fails; then its seed, and the steps that are left, are printed.
  *
- * `--seconds` limits the processor time. `--trace` prints what happens in a single run.
+ * `--seconds` limits the time that passes. `--trace` prints what happens in a single run.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,10 +66,11 @@ static struct habits begin_run(uint64_t seed)
     };
     model.keeps_all = process.interval_ms > 0;
     bool is_restless = random_one_in(&random, 3), is_patient = random_one_in(&random, 3);
-    bool commits_seldom = random_one_in(&random, 3);
+    bool commits_seldom = random_one_in(&random, 3), has_faults = !random_one_in(&random, 4);
+    process.reads_badly = has_faults && random_one_in(&random, 3);
     return (struct habits){
         .sets_clock = random_one_in(&random, 3),
-        .has_faults = !random_one_in(&random, 4),
+        .has_faults = has_faults,
         .crash_in = is_restless ? 10 + (unsigned)random_below(&random, 60)
                                 : 60 + (unsigned)random_below(&random, 800),
         .receive_in = is_patient ? 2 + (unsigned)random_below(&random, 60) : 1,

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GIVE_UP_S = 30 };
+enum { GIVE_UP_S = 120 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
@@ -29,7 +29,7 @@ void intercept_reading(size_t least, int error)
     pthread_mutex_unlock(&lock);
 }
 
-/* Waits until `*flag` is set. Returns false after half a minute. Requires the lock. */
+/* Waits until `*flag` is set. Returns false after two minutes. Requires the lock. */
 static bool wait_for(const bool *flag)
 {
     struct timespec until;

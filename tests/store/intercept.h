@@ -15,7 +15,7 @@ void intercept_reading(size_t least, int error);
 /* Returns whether a reading is held up. */
 bool intercept_is_held(void);
 
-/* Waits until a reading is held up. Returns false if none is within half a minute. */
+/* Waits until a reading is held up. Returns false if none is within two minutes. */
 bool intercept_wait(void);
 
 /* Lets the reading go on. Returns false if it had to wait so long that it gave up. */

@@ -37,6 +37,7 @@ enum {
     THREADS = 6,
     KEYS = 4096, /* of one thread */
     BATCH = 16,  /* jobs with one commit */
+    MOMENTS_MAX = 60000,
 };
 
 enum word { NOTHING, PUT_ASKED, PUT_SAID, END_ASKED, END_SAID };
@@ -248,6 +249,15 @@ static unsigned hand_out_all(const char *directory)
     return count;
 }
 
+/* A slow machine must not kill only processes that have not begun. */
+static void wait_for_load(void)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    for (unsigned moments = 0; moments < MOMENTS_MAX && atomic_load(&shared->said) == 0; moments++)
+        (void)nanosleep(&moment, NULL);
+}
+
 static uint64_t run_round(const char *directory, uint64_t *random)
 {
     struct timespec wait = {.tv_nsec = (long)(1000000 * (5 + random_next(random) % 150))};
@@ -261,6 +271,8 @@ static uint64_t run_round(const char *directory, uint64_t *random)
         run_child(directory, child_seed);
     if (child < 0)
         fail("fork", 0, 0);
+    if (random_next(random) % 8 != 0) /* the others may be killed while they open */
+        wait_for_load();
     (void)nanosleep(&wait, NULL);
     (void)kill(child, SIGKILL);
     if (waitpid(child, &status, 0) != child || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)

@@ -1,6 +1,7 @@
 /*
  * A reserve that finds jobs and cannot hand one out at once: the journal has no room for the lease,
- * or more jobs have expired than one look drops. Even with a timeout of 0 it goes on.
+ * or more jobs have expired than one look drops. Even with a timeout of 0 it goes on. And an ack of
+ * several jobs for which the journal has no room, or no more of it.
  */
 #include "fixture.h"
 
@@ -19,6 +20,8 @@ enum { REFUSALS_MOST = 10000, EXPIRED = 2500 };
 static struct elapse__record_sink sink;
 static struct elapse__record_sink *below;
 static atomic_bool refuses;
+static atomic_int refusal = EAGAIN;
+static atomic_uint admitted; /* so many are taken before it refuses */
 static atomic_uint refusals;
 
 static int begin(struct elapse__record_sink *own, uint64_t bytes,
@@ -27,9 +30,13 @@ static int begin(struct elapse__record_sink *own, uint64_t bytes,
     (void)own;
     if (!refuses || purpose != ELAPSE__RECORD_FOR_RELIEF)
         return below->begin(below, bytes, purpose);
+    if (admitted > 0) {
+        admitted--;
+        return below->begin(below, bytes, purpose);
+    }
     if (++refusals == REFUSALS_MOST)
         refuses = false; /* the test has failed, and ends */
-    return EAGAIN;
+    return refusal;
 }
 
 static uint64_t append(struct elapse__record_sink *own, const struct elapse__record *record)
@@ -92,6 +99,79 @@ static void reserve_waits_for_room_whatever_its_timeout(void **state)
     elapse_reserved_free(&job);
 }
 
+/* ---- several acks ---- */
+
+enum { ACKS = 4, ADMITTED = 2 };
+
+static void hand_out_all(struct elapse_held *held)
+{
+    static const char *const tubes[] = {"tube"};
+    struct elapse_reserved jobs[ACKS];
+    size_t count;
+
+    for (unsigned i = 0; i < ACKS; i++)
+        put_job(NULL, "body", 0);
+    assert_int_equal(elapse_queue_reserve_many(queue, tubes, 1, 10000, jobs, ACKS, &count),
+                     ELAPSE_OK);
+    assert_int_equal(count, ACKS);
+    for (unsigned i = 0; i < ACKS; i++) {
+        held[i] = (struct elapse_held){jobs[i].id, jobs[i].lease};
+        elapse_reserved_free(&jobs[i]);
+    }
+    refusals = 0;
+    admitted = ADMITTED;
+    refuses = true;
+}
+
+static void ack_many_goes_on_where_there_was_no_room(void **state)
+{
+    struct elapse_held held[ACKS];
+    enum elapse_result results[ACKS];
+    struct elapse_answer answer;
+    struct elapse_queue_counts counts;
+    pthread_t thread;
+
+    (void)state;
+    hand_out_all(held);
+    assert_int_equal(pthread_create(&thread, NULL, make_room, NULL), 0);
+    assert_int_equal(elapse_queue_ack_many(queue, held, ACKS, results, &answer), ELAPSE_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_in_range(refusals, 1, REFUSALS_MOST - 1);
+    for (unsigned i = 0; i < ACKS; i++)
+        assert_int_equal(results[i], ELAPSE_RESULT_DONE);
+    commit(&answer);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    assert_int_equal(counts.done, ACKS);
+    assert_int_equal(counts.reserved, 0);
+}
+
+static void ack_many_says_how_far_it_came_before_an_error(void **state)
+{
+    struct elapse_held held[ACKS];
+    enum elapse_result results[ACKS];
+    struct elapse_answer answer;
+    struct elapse_queue_counts counts;
+
+    (void)state;
+    hand_out_all(held);
+    refusal = ENOSPC;
+    assert_int_equal(elapse_queue_ack_many(queue, held, ACKS, results, &answer),
+                     ELAPSE_ERROR_DISK_FULL);
+    refusal = EAGAIN;
+    refuses = false;
+    for (unsigned i = 0; i < ACKS; i++)
+        assert_int_equal(results[i], i < ADMITTED ? ELAPSE_RESULT_DONE : ELAPSE_RESULT_NONE);
+    assert_int_not_equal(answer.position, 0);
+    commit(&answer);
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    assert_int_equal(counts.done, ADMITTED);
+    assert_int_equal(counts.reserved, ACKS - ADMITTED);
+    assert_int_equal(
+        elapse_queue_ack_many(queue, held + ADMITTED, ACKS - ADMITTED, results, &answer),
+        ELAPSE_OK);
+    assert_int_equal(results[0], ELAPSE_RESULT_DONE);
+}
+
 /* ---- jobs that have expired ---- */
 
 static atomic_bool time_stands_still;
@@ -134,6 +214,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(reserve_waits_for_room_whatever_its_timeout),
+        TEST(ack_many_goes_on_where_there_was_no_room),
+        TEST(ack_many_says_how_far_it_came_before_an_error),
         TEST(a_job_behind_many_that_have_expired_is_found),
     };
 

@@ -83,6 +83,63 @@ static void reserve_many_has_limits(void **state)
         elapse_reserved_free(&jobs[i]);
 }
 
+static void ack_many_says_of_each_job_whether_it_is_done(void **state)
+{
+    enum { JOBS = 5, UNKNOWN = JOBS, HELD };
+    struct elapse_reserved jobs[JOBS];
+    struct elapse_held held[HELD];
+    enum elapse_result results[HELD];
+    struct elapse_answer answer;
+    struct elapse_queue_counts counts;
+    size_t count;
+
+    (void)state;
+    for (unsigned i = 0; i < JOBS; i++)
+        put_job(NULL, "body", 0);
+    assert_int_equal(elapse_queue_reserve_many(queue, &tube, 1, 10000, jobs, JOBS, &count),
+                     ELAPSE_OK);
+    assert_int_equal(count, JOBS);
+    for (size_t i = 0; i < JOBS; i++) {
+        held[i] = (struct elapse_held){jobs[i].id, jobs[i].lease};
+        elapse_reserved_free(&jobs[i]);
+    }
+    held[UNKNOWN] = (struct elapse_held){held[0].id + 1000, held[0].lease};
+    held[3].lease.number += 1000; /* somebody else's */
+    assert_int_equal(elapse_queue_ack(queue, held[1].id, held[1].lease, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack_many(queue, held, HELD, results, &answer), ELAPSE_OK);
+    assert_int_equal(answer.result, ELAPSE_RESULT_DONE);
+    for (unsigned i = 0; i < HELD; i++)
+        assert_int_equal(results[i], i == 1 || i == 3 || i == UNKNOWN ? ELAPSE_RESULT_GONE
+                                                                      : ELAPSE_RESULT_DONE);
+    commit(&answer);
+    reopen();
+    assert_int_equal(elapse_queue_statistics(queue, NULL, &counts), ELAPSE_OK);
+    assert_int_equal(counts.reserved, 1);
+    assert_int_equal(counts.ready + counts.delayed + counts.buried, 0);
+    /* Leases outlive a restart, so their acks do. */
+    held[3].lease.number -= 1000;
+    assert_int_equal(elapse_queue_ack_many(queue, &held[3], 1, NULL, NULL), ELAPSE_OK);
+    assert_int_equal(elapse_queue_ack(queue, held[3].id, held[3].lease, NULL), ELAPSE_ERROR_GONE);
+}
+
+static void ack_many_has_limits(void **state)
+{
+    static struct elapse_held held[ELAPSE_RESERVE_MAX + 1];
+    static enum elapse_result results[ELAPSE_RESERVE_MAX];
+    struct elapse_answer answer;
+
+    (void)state;
+    assert_int_equal(elapse_queue_ack_many(queue, held, 0, NULL, &answer), ELAPSE_ERROR_ARGUMENT);
+    assert_non_null(answer.fault);
+    assert_int_equal(elapse_queue_ack_many(queue, held, ELAPSE_RESERVE_MAX + 1, NULL, NULL),
+                     ELAPSE_ERROR_ARGUMENT);
+    assert_int_equal(elapse_queue_ack_many(queue, held, ELAPSE_RESERVE_MAX, results, &answer),
+                     ELAPSE_OK);
+    assert_null(answer.fault);
+    for (unsigned i = 0; i < ELAPSE_RESERVE_MAX; i++)
+        assert_int_equal(results[i], ELAPSE_RESULT_GONE);
+}
+
 static void reserve_many_survives_a_restart(void **state)
 {
     struct elapse_reserved jobs[3];
@@ -225,6 +282,35 @@ static void what_becomes_ready_by_a_verb_wakes_a_worker(void **state)
     assert_int_equal(pthread_join(worker.thread, NULL), 0);
 }
 
+/* ---- what nobody waits for ---- */
+
+static void wait_until_durable(uint64_t position)
+{
+    unsigned looks = 0;
+
+    while (elapse_queue_durable(queue) < position) {
+        assert_in_range(++looks, 1, 30000);
+        (void)usleep(1000);
+    }
+}
+
+static void what_nobody_waits_for_becomes_durable_all_the_same(void **state)
+{
+    struct elapse_put put = {.tube = tube, .delay_ms = 3600000};
+    struct elapse_answer answer;
+
+    (void)state;
+    for (unsigned round = 0; round < 3; round++) {
+        for (unsigned i = 0; i < 20; i++) {
+            assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
+            if (i % 7 == 0)
+                wait_until_durable(answer.position);
+        }
+        wait_until_durable(answer.position);
+        (void)usleep(300000); /* most likely the journal is quiet, and its thread sleeps for long */
+    }
+}
+
 /* ---- stop ---- */
 
 static void *reserve_one(void *error)
@@ -287,9 +373,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(reserve_many_takes_ready_jobs_in_order),
         TEST(reserve_many_has_limits),
+        TEST(ack_many_says_of_each_job_whether_it_is_done),
+        TEST(ack_many_has_limits),
         TEST(reserve_many_survives_a_restart),
         TEST(each_job_finds_a_worker_that_waits),
         TEST(what_becomes_ready_by_a_verb_wakes_a_worker),
+        TEST(what_nobody_waits_for_becomes_durable_all_the_same),
         TEST(stop_ends_waiting_and_lets_workers_finish),
     };
 
