@@ -39,7 +39,9 @@ struct connection {
     char *output;
     size_t ready, size; /* bytes of the output that may leave, and all */
     size_t in_flight;   /* bytes that may leave after the group in flight */
-    bool is_waiting;
+    uint32_t watched;   /* what epoll waits for */
+    bool is_blocked;    /* the socket takes no more */
+    bool has_ended;     /* the other side has gone */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -48,7 +50,7 @@ static char *groups[2];
 static size_t forming_bytes;
 static unsigned forming;
 static bool in_flight;
-static int file, done;
+static int file, done, poller;
 static struct connection *connections[CONNECTIONS_MAX];
 static unsigned connection_count;
 static uint64_t last_id;
@@ -133,9 +135,11 @@ static void send_ready(struct connection *connection)
     (void)pthread_mutex_lock(&lock);
     size_t ready = connection->ready;
     (void)pthread_mutex_unlock(&lock);
+    connection->is_blocked = false;
     if (ready == 0)
         return;
     ssize_t sent = send(connection->socket, connection->output, ready, MSG_NOSIGNAL);
+    connection->is_blocked = sent < (ssize_t)ready;
     if (sent <= 0)
         return;
     (void)pthread_mutex_lock(&lock);
@@ -167,18 +171,42 @@ static size_t run_all(struct connection *connection, const char *bytes, size_t s
     return used;
 }
 
+/* Whether there is room for what one reading brings. */
+static bool has_room(const struct connection *connection)
+{
+    (void)pthread_mutex_lock(&lock);
+    bool has = forming_bytes + READ_BYTES * 2 <= GROUP_BYTES &&
+               connection->size + READ_BYTES <= OUTPUT_BYTES;
+    (void)pthread_mutex_unlock(&lock);
+    return has;
+}
+
+/* Waits for what can be done: bytes are no news while there is no room for them. */
+static void watch(struct connection *connection)
+{
+    uint32_t wanted = (has_room(connection) ? (uint32_t)EPOLLIN : 0) |
+                      (connection->is_blocked ? (uint32_t)EPOLLOUT : 0);
+
+    if (connection->has_ended || wanted == connection->watched)
+        return;
+    struct epoll_event event = {.events = wanted, .data.ptr = connection};
+    if (epoll_ctl(poller, EPOLL_CTL_MOD, connection->socket, &event) != 0)
+        stop("epoll_ctl");
+    connection->watched = wanted;
+}
+
 static void serve(struct connection *connection)
 {
     static char buffer[READ_BYTES + COMMAND_BYTES_MAX];
 
-    (void)pthread_mutex_lock(&lock);
-    bool is_full = forming_bytes + READ_BYTES * 2 > GROUP_BYTES ||
-                   connection->size + READ_BYTES > OUTPUT_BYTES;
-    (void)pthread_mutex_unlock(&lock);
-    if (is_full)
+    if (!has_room(connection))
         return;
     memcpy(buffer, connection->part, connection->kept);
     ssize_t got = recv(connection->socket, buffer + connection->kept, READ_BYTES, 0);
+    if (got == 0 || (got < 0 && errno != EAGAIN)) {
+        (void)epoll_ctl(poller, EPOLL_CTL_DEL, connection->socket, NULL);
+        connection->has_ended = true;
+    }
     if (got <= 0)
         return;
     size_t size = connection->kept + (size_t)got;
@@ -189,7 +217,7 @@ static void serve(struct connection *connection)
     memcpy(connection->part, buffer + used, connection->kept);
 }
 
-static void welcome(int listener, int poll)
+static void welcome(int listener)
 {
     int on = 1;
     int socket = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
@@ -199,12 +227,13 @@ static void welcome(int listener, int poll)
         stop("accept");
     (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     connection->socket = socket;
+    connection->watched = EPOLLIN;
     connection->output = malloc(OUTPUT_BYTES);
     (void)pthread_mutex_lock(&lock);
     connections[connection_count++] = connection;
     (void)pthread_mutex_unlock(&lock);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-    (void)epoll_ctl(poll, EPOLL_CTL_ADD, socket, &event);
+    (void)epoll_ctl(poller, EPOLL_CTL_ADD, socket, &event);
 }
 
 static int listen_at(void)
@@ -237,36 +266,54 @@ static void open_file(const char *name)
         stop(name);
 }
 
+static void look_at(struct connection *connection, uint32_t events)
+{
+    if ((events & EPOLLOUT) != 0)
+        send_ready(connection);
+    if ((events & ~(uint32_t)EPOLLOUT) != 0)
+        serve(connection);
+    watch(connection);
+}
+
+/* A group is durable: the next one may begin, and replies may leave. */
+static void end_group(void)
+{
+    uint64_t count;
+
+    if (read(done, &count, sizeof count) < 0)
+        return;
+    (void)pthread_mutex_lock(&lock);
+    if (forming_bytes > 0)
+        (void)pthread_cond_signal(&work);
+    (void)pthread_mutex_unlock(&lock);
+    for (unsigned j = 0; j < connection_count; j++) {
+        send_ready(connections[j]);
+        watch(connections[j]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread;
     struct epoll_event events[256];
-    int poll = epoll_create1(0);
-
+    poller = epoll_create1(0);
     open_file(argc > 1 ? argv[1] : "floor.tmp");
     done = eventfd(0, EFD_NONBLOCK);
     int listener = listen_at();
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = &listener};
-    (void)epoll_ctl(poll, EPOLL_CTL_ADD, listener, &event);
+    (void)epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event);
     event.data.ptr = &done;
-    (void)epoll_ctl(poll, EPOLL_CTL_ADD, done, &event);
+    (void)epoll_ctl(poller, EPOLL_CTL_ADD, done, &event);
     (void)pthread_create(&thread, NULL, commit, NULL);
     for (;;) {
-        int ready = epoll_wait(poll, events, 256, -1);
+        int ready = epoll_wait(poller, events, 256, -1);
         for (int i = 0; i < ready; i++) {
-            uint64_t count;
             if (events[i].data.ptr == &listener)
-                welcome(listener, poll);
-            else if (events[i].data.ptr != &done)
-                serve(events[i].data.ptr);
-            else if (read(done, &count, sizeof count) > 0) {
-                (void)pthread_mutex_lock(&lock);
-                if (forming_bytes > 0)
-                    (void)pthread_cond_signal(&work);
-                (void)pthread_mutex_unlock(&lock);
-                for (unsigned j = 0; j < connection_count; j++)
-                    send_ready(connections[j]);
-            }
+                welcome(listener);
+            else if (events[i].data.ptr == &done)
+                end_group();
+            else
+                look_at(events[i].data.ptr, events[i].events);
         }
     }
 }

@@ -12,11 +12,8 @@
  * wall clock of one machine. It stops at the first reply that is an error. Status 1 also if a job
  * came early, or if fewer were handed out than put.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +22,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "client.h"
 
 enum {
     WORKERS_MAX = 64,
@@ -58,17 +56,16 @@ static uint64_t put, put_answered, handed_out, acknowledged, early;
 static uint32_t histogram[BUCKETS];
 static int64_t latest_ns;
 
-static int64_t clock_ns(clockid_t clock)
+static int64_t wall_ns(void)
 {
     struct timespec now;
-    (void)clock_gettime(clock, &now);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
     return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-static void stop(const char *what)
+static int64_t monotonic_ns(void)
 {
-    perror(what);
-    exit(2);
+    return (int64_t)now_ns();
 }
 
 static void refuse(const char *what, const char *text)
@@ -105,18 +102,11 @@ static void add_text(struct bytes *bytes, const char *text)
 
 /* ---- sockets ---- */
 
-static void connect_to(struct connection *connection, uint16_t port)
+static int nonblocking(int connected)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    int on = 1;
-
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connection->socket = socket(AF_INET, SOCK_STREAM, 0);
-    if (connection->socket < 0 ||
-        connect(connection->socket, (struct sockaddr *)&address, sizeof address) != 0)
-        stop("connect");
-    (void)setsockopt(connection->socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)fcntl(connection->socket, F_SETFL, O_NONBLOCK);
+    if (fcntl(connected, F_SETFL, O_NONBLOCK) != 0)
+        stop("fcntl");
+    return connected;
 }
 
 static void send_some(struct connection *connection)
@@ -174,9 +164,9 @@ static bool read_bulk(struct reader *reader, const char **text, size_t *size)
     return true;
 }
 
-static void note_lateness(int64_t due_ms, int64_t now_ns)
+static void note_lateness(int64_t due_ms, int64_t read_ns)
 {
-    int64_t late_ns = now_ns - due_ms * NS_PER_MS;
+    int64_t late_ns = read_ns - due_ms * NS_PER_MS;
     int64_t bucket = late_ns < 0 ? 0 : late_ns / BUCKET_NS;
 
     early += late_ns < 0;
@@ -217,7 +207,7 @@ static bool read_job(struct reader *reader, struct bytes *done, int64_t *due_ms)
 }
 
 /* Reads the whole reply of a RESERVE. Returns false if it has not come. */
-static bool read_jobs(struct connection *connection, struct reader *reader, int64_t now_ns)
+static bool read_jobs(struct connection *connection, struct reader *reader, int64_t read_ns)
 {
     static int64_t dues_ms[1000];
     static struct bytes done;
@@ -231,7 +221,7 @@ static bool read_jobs(struct connection *connection, struct reader *reader, int6
         if (!read_job(reader, &done, &dues_ms[i]))
             return false;
     for (int64_t i = 0; i < count; i++)
-        note_lateness(dues_ms[i], now_ns);
+        note_lateness(dues_ms[i], read_ns);
     /* A command has up to 1,024 arguments: two acknowledgements of up to 500 jobs each. */
     const char *from = done.at;
     for (int64_t left = count; left > 0;) {
@@ -252,7 +242,7 @@ static bool read_jobs(struct connection *connection, struct reader *reader, int6
 }
 
 /* The reply of an ACK is an array of words, that of a RESERVE an array of arrays, or nothing. */
-static bool read_reply(struct connection *connection, struct reader *reader, int64_t now_ns)
+static bool read_reply(struct connection *connection, struct reader *reader, int64_t read_ns)
 {
     struct reader ahead = *reader;
 
@@ -262,7 +252,7 @@ static bool read_reply(struct connection *connection, struct reader *reader, int
     if (count == NOT_WHOLE || (count > 0 && ahead.at == ahead.end))
         return false;
     if (count == 0 || *ahead.at == '*')
-        return read_jobs(connection, reader, now_ns);
+        return read_jobs(connection, reader, read_ns);
     for (int64_t i = 0; i < count; i++)
         if (read_line(&ahead, '+') == NOT_WHOLE)
             return false;
@@ -288,12 +278,12 @@ static bool read_put(struct reader *reader)
 static void read_replies(struct connection *connection)
 {
     receive_some(connection);
-    int64_t now_ns = clock_ns(CLOCK_REALTIME);
+    int64_t read_ns = wall_ns();
     struct reader reader = {connection->in.at, connection->in.at + connection->in.size};
     const char *begin = reader.at;
     struct reader whole = reader;
 
-    while (connection->is_putter ? read_put(&reader) : read_reply(connection, &reader, now_ns))
+    while (connection->is_putter ? read_put(&reader) : read_reply(connection, &reader, read_ns))
         whole = reader;
     take(&connection->in, (size_t)(whole.at - begin));
 }
@@ -322,7 +312,7 @@ static void put_due(uint64_t rate, int64_t passed_ns, int64_t ahead_ms)
 
     if (rate > 0 && (uint64_t)(passed_ns / 1000) * rate / 1000000 < wanted)
         wanted = (uint64_t)(passed_ns / 1000) * rate / 1000000;
-    int64_t due_ms = clock_ns(CLOCK_REALTIME) / NS_PER_MS + ahead_ms;
+    int64_t due_ms = wall_ms() + ahead_ms;
     while (put < wanted)
         add_put(&putter->out, due_ms);
 }
@@ -370,22 +360,22 @@ int main(int argc, char **argv)
     connection_count = 1 + workers;
     connections[0].is_putter = true;
     for (unsigned i = 0; i < connection_count; i++)
-        connect_to(&connections[i], port);
+        connections[i].socket = nonblocking(connect_to(port));
     for (unsigned i = 1; i < connection_count; i++)
         add_text(&connections[i].out, "*6\r\n$7\r\nRESERVE\r\n$1\r\nt\r\n$5\r\nCOUNT\r\n"
                                       "$4\r\n1000\r\n$4\r\nWAIT\r\n$2\r\n1s\r\n");
 
-    int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
+    int64_t began_ns = monotonic_ns();
     int64_t puts_ns = (int64_t)(seconds * 1e9);
     int64_t ended_ns = began_ns;
-    while ((ended_ns = clock_ns(CLOCK_MONOTONIC)) - began_ns < puts_ns) {
+    while ((ended_ns = monotonic_ns()) - began_ns < puts_ns) {
         put_due(rate, ended_ns - began_ns, ahead_ms);
         exchange(1);
     }
     uint64_t puts = put_answered, acks = acknowledged;
     /* The last jobs come due; a machine may be slow. */
     int64_t patience_ns = ended_ns + ahead_ms * NS_PER_MS + 60 * NS_PER_S;
-    while (acknowledged < put && clock_ns(CLOCK_MONOTONIC) < patience_ns)
+    while (acknowledged < put && monotonic_ns() < patience_ns)
         exchange(10);
 
     double took = (double)(ended_ns - began_ns) / 1e9;

@@ -21,37 +21,40 @@ enum shape {
 
 struct word {
     const char *text;
+    uint8_t size;
     enum elapse__beanstalkd_verb verb;
     enum shape shape;
 };
 
+#define WORD(text) text, sizeof(text) - 1
+
 /* The first one with which a line begins is its verb. The blank is a part where there is one. */
 static const struct word words[] = {
-    {"put ", ELAPSE__BEANSTALKD_PUT, SHAPE_PUT},
-    {"reserve-with-timeout ", ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
-    {"reserve-job ", ELAPSE__BEANSTALKD_RESERVE_JOB, SHAPE_ID},
-    {"reserve", ELAPSE__BEANSTALKD_RESERVE, SHAPE_FOR_EVER},
-    {"delete ", ELAPSE__BEANSTALKD_DELETE, SHAPE_ID},
-    {"release ", ELAPSE__BEANSTALKD_RELEASE, SHAPE_ID_PRIORITY_DELAY},
-    {"bury ", ELAPSE__BEANSTALKD_BURY, SHAPE_ID_PRIORITY},
-    {"touch ", ELAPSE__BEANSTALKD_TOUCH, SHAPE_ID},
-    {"use ", ELAPSE__BEANSTALKD_USE, SHAPE_TUBE},
-    {"watch ", ELAPSE__BEANSTALKD_WATCH, SHAPE_TUBE},
-    {"ignore ", ELAPSE__BEANSTALKD_IGNORE, SHAPE_TUBE},
-    {"kick ", ELAPSE__BEANSTALKD_KICK, SHAPE_BOUND},
-    {"kick-job ", ELAPSE__BEANSTALKD_KICK_JOB, SHAPE_ID},
-    {"peek ", ELAPSE__BEANSTALKD_PEEK, SHAPE_ID},
-    {"peek-ready", ELAPSE__BEANSTALKD_PEEK_READY, SHAPE_NOTHING},
-    {"peek-delayed", ELAPSE__BEANSTALKD_PEEK_DELAYED, SHAPE_NOTHING},
-    {"peek-buried", ELAPSE__BEANSTALKD_PEEK_BURIED, SHAPE_NOTHING},
-    {"stats-job ", ELAPSE__BEANSTALKD_STATS_JOB, SHAPE_ID},
-    {"stats-tube ", ELAPSE__BEANSTALKD_STATS_TUBE, SHAPE_TUBE},
-    {"stats", ELAPSE__BEANSTALKD_STATS, SHAPE_NOTHING},
-    {"list-tubes-watched", ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED, SHAPE_NOTHING},
-    {"list-tube-used", ELAPSE__BEANSTALKD_LIST_TUBE_USED, SHAPE_NOTHING},
-    {"list-tubes", ELAPSE__BEANSTALKD_LIST_TUBES, SHAPE_NOTHING},
-    {"pause-tube", ELAPSE__BEANSTALKD_PAUSE_TUBE, SHAPE_TUBE_DELAY},
-    {"quit", ELAPSE__BEANSTALKD_QUIT, SHAPE_ANYTHING},
+    {WORD("put "), ELAPSE__BEANSTALKD_PUT, SHAPE_PUT},
+    {WORD("reserve-with-timeout "), ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
+    {WORD("reserve-job "), ELAPSE__BEANSTALKD_RESERVE_JOB, SHAPE_ID},
+    {WORD("reserve"), ELAPSE__BEANSTALKD_RESERVE, SHAPE_FOR_EVER},
+    {WORD("delete "), ELAPSE__BEANSTALKD_DELETE, SHAPE_ID},
+    {WORD("release "), ELAPSE__BEANSTALKD_RELEASE, SHAPE_ID_PRIORITY_DELAY},
+    {WORD("bury "), ELAPSE__BEANSTALKD_BURY, SHAPE_ID_PRIORITY},
+    {WORD("touch "), ELAPSE__BEANSTALKD_TOUCH, SHAPE_ID},
+    {WORD("use "), ELAPSE__BEANSTALKD_USE, SHAPE_TUBE},
+    {WORD("watch "), ELAPSE__BEANSTALKD_WATCH, SHAPE_TUBE},
+    {WORD("ignore "), ELAPSE__BEANSTALKD_IGNORE, SHAPE_TUBE},
+    {WORD("kick "), ELAPSE__BEANSTALKD_KICK, SHAPE_BOUND},
+    {WORD("kick-job "), ELAPSE__BEANSTALKD_KICK_JOB, SHAPE_ID},
+    {WORD("peek "), ELAPSE__BEANSTALKD_PEEK, SHAPE_ID},
+    {WORD("peek-ready"), ELAPSE__BEANSTALKD_PEEK_READY, SHAPE_NOTHING},
+    {WORD("peek-delayed"), ELAPSE__BEANSTALKD_PEEK_DELAYED, SHAPE_NOTHING},
+    {WORD("peek-buried"), ELAPSE__BEANSTALKD_PEEK_BURIED, SHAPE_NOTHING},
+    {WORD("stats-job "), ELAPSE__BEANSTALKD_STATS_JOB, SHAPE_ID},
+    {WORD("stats-tube "), ELAPSE__BEANSTALKD_STATS_TUBE, SHAPE_TUBE},
+    {WORD("stats"), ELAPSE__BEANSTALKD_STATS, SHAPE_NOTHING},
+    {WORD("list-tubes-watched"), ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED, SHAPE_NOTHING},
+    {WORD("list-tube-used"), ELAPSE__BEANSTALKD_LIST_TUBE_USED, SHAPE_NOTHING},
+    {WORD("list-tubes"), ELAPSE__BEANSTALKD_LIST_TUBES, SHAPE_NOTHING},
+    {WORD("pause-tube"), ELAPSE__BEANSTALKD_PAUSE_TUBE, SHAPE_TUBE_DELAY},
+    {WORD("quit"), ELAPSE__BEANSTALKD_QUIT, SHAPE_ANYTHING},
 };
 
 /* What has not been read yet of a line. */
@@ -73,16 +76,19 @@ static bool next_is_digit(const struct rest *rest)
 /* Reads digits. Returns false if there is none, or the number is above `most`. */
 static bool read_digits(struct rest *rest, uint64_t most, uint64_t *number)
 {
-    *number = 0;
-    if (!next_is_digit(rest))
-        return false;
-    for (; next_is_digit(rest); rest->next++) {
-        uint64_t digit = (uint64_t)(*rest->next - '0');
-        if (*number > (most - digit) / 10)
+    const char *at = rest->next;
+    uint64_t value = 0;
+
+    for (; at < rest->end && is_digit(*at); at++) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (value > UINT64_MAX / 10 || value * 10 > UINT64_MAX - digit)
             return false;
-        *number = *number * 10 + digit;
+        value = value * 10 + digit;
     }
-    ELAPSE__ASSERT_THAT(*number, <=, most);
+    if (at == rest->next || value > most)
+        return false;
+    rest->next = at;
+    *number = value;
     return true;
 }
 
@@ -214,20 +220,25 @@ static bool read_arguments(struct rest *rest, enum shape shape,
 }
 
 /* Reads a line, without its end. */
-static struct elapse__beanstalkd_command read_line(const char *line, size_t size)
+static void read_line(const char *line, size_t size, struct elapse__beanstalkd_command *command)
 {
     const struct elapse__beanstalkd_command bad = {.verb = ELAPSE__BEANSTALKD_BAD_FORMAT};
+
+    *command = bad;
     if (memchr(line, '\0', size) != NULL)
-        return bad;
+        return;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        size_t length = strlen(words[i].text);
-        if (size < length || memcmp(line, words[i].text, length) != 0)
+        const struct word *word = &words[i];
+        if (size < word->size || *line != *word->text || memcmp(line, word->text, word->size) != 0)
             continue;
-        struct rest rest = {line + length, line + size};
-        struct elapse__beanstalkd_command command = {.verb = words[i].verb};
-        return read_arguments(&rest, words[i].shape, &command) ? command : bad;
+        struct rest rest = {line + word->size, line + size};
+        if (read_arguments(&rest, word->shape, command))
+            command->verb = word->verb;
+        else
+            *command = bad;
+        return;
     }
-    return (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_UNKNOWN};
+    command->verb = ELAPSE__BEANSTALKD_UNKNOWN;
 }
 
 /* Returns where the first line ends, with its \r\n; 0: not within `size` bytes, of which the first
@@ -311,7 +322,7 @@ elapse__beanstalkd_parse(struct elapse__beanstalkd_parser *parser, const unsigne
         parser->searched = most;
         return not_whole(0, size + 1);
     }
-    *command = read_line((const char *)bytes, line - 2);
+    read_line((const char *)bytes, line - 2, command);
     if (command->verb != ELAPSE__BEANSTALKD_PUT)
         return whole(parser, line);
     if (command->body_size > parser->body_bytes_max) {

@@ -25,10 +25,11 @@
 #include <stdint.h>
 
 enum {
-    ELAPSE__RESP_ARGUMENTS_MAX = 1024, /* of a command, its name included */
+    /* Of a command, its name included: an ACK of the jobs of the largest RESERVE has 2,001. */
+    ELAPSE__RESP_ARGUMENTS_MAX = 2048,
     /* Beyond the longest argument, a command may have so many bytes for all others together: that
-     * is room for 1,024 keys and their headers. */
-    ELAPSE__RESP_OTHER_BYTES_MAX = 300 << 10,
+     * is room for 2,048 keys and their headers. */
+    ELAPSE__RESP_OTHER_BYTES_MAX = 600 << 10,
     /* What exceeds these is broken, not refused. */
     ELAPSE__RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,
     ELAPSE__RESP_REFUSED_BYTES_MAX = 512 << 20,

@@ -43,7 +43,7 @@ enum elapse__step elapse__beanstalkd_put(struct elapse__connection *connection,
         .ttr_ms = ms_of(command->ttr_s > 0 ? command->ttr_s : 1),
     };
     struct elapse__queue_answer answer;
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char *line;
 
     enum elapse__server_refusal refusal =
         elapse__session_may_put(connection, put.tube, put.body.size);
@@ -53,7 +53,9 @@ enum elapse__step elapse__beanstalkd_put(struct elapse__connection *connection,
         return ELAPSE__STEP_LATER;
     switch (answer.result) {
     case ELAPSE__QUEUE_SCHEDULED:
-        elapse__reply_bytes(connection, line, elapse__beanstalkd_inserted(line, answer.id));
+        line = elapse__reply_begin(connection, ELAPSE__BEANSTALKD_REPLY_BYTES_MAX);
+        if (line != NULL)
+            elapse__reply_end(connection, elapse__beanstalkd_inserted(line, answer.id));
         return ELAPSE__STEP_RAN;
     case ELAPSE__QUEUE_ARGUMENT:
         return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
@@ -102,6 +104,8 @@ static enum elapse__step run_on_job(struct elapse__connection *connection,
     const struct job_arguments arguments = {command, elapse__session_leases(connection)};
     struct elapse__queue_answer answer;
 
+    if (elapse__session_is_named(connection))
+        return ELAPSE__STEP_BEHIND;
     if (!elapse__session_run(connection, function, &arguments, &answer))
         return ELAPSE__STEP_LATER;
     return say_of_job(connection, answer.result, good);

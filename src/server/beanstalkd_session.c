@@ -85,7 +85,8 @@ static enum elapse__step run_command(struct elapse__connection *connection,
     if (!session->goes_on)
         elapse__session_count(connection, verb->counted);
     enum elapse__step step = verb->run(connection, command);
-    session->goes_on = step == ELAPSE__STEP_MORE || step == ELAPSE__STEP_LATER;
+    session->goes_on =
+        step == ELAPSE__STEP_MORE || step == ELAPSE__STEP_LATER || step == ELAPSE__STEP_BEHIND;
     return step;
 }
 

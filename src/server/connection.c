@@ -139,7 +139,8 @@ void elapse__connection_arrange(struct elapse__connection *connection)
         return;
     /* After a half close, what cannot run by now never will. */
     if (connection->input_ended && !elapse__linked(&connection->work) &&
-        !elapse__connection_is_choked(connection) && !server->stopped)
+        !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
+        !server->stopped)
         connection->ending = true;
     if (elapse__marks_wait_for_journal(connection))
         elapse__link_once(&server->gated, &connection->gated);
@@ -152,10 +153,11 @@ void elapse__connection_arrange(struct elapse__connection *connection)
     connection->had_room = has_room;
 }
 
-/* What waits in the buffer may run, and it is not looked at again by itself. */
+/* What waits in the buffer may run, and it is not looked at again by itself. If it has a place in
+ * `work`, its turn comes. */
 static void run_buffered(struct elapse__connection *connection)
 {
-    if (elapse__connection_can_run(connection)) {
+    if (!elapse__linked(&connection->work) && elapse__connection_can_run(connection)) {
         size_t done = elapse__connection_run(connection, elapse__buffer_first(&connection->input),
                                              elapse__buffer_size(&connection->input));
         elapse__buffer_take(&connection->input, done);
@@ -181,6 +183,11 @@ void elapse__connection_work(struct elapse__connection *connection)
         return;
     elapse__marks_release(connection);
     run_buffered(connection);
+    elapse__connection_release(connection);
+}
+
+void elapse__connection_release(struct elapse__connection *connection)
+{
     elapse__marks_release(connection);
     /* A choked connection that is no longer choked runs on. */
     if (may_release(connection) || elapse__connection_can_run(connection))

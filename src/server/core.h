@@ -27,8 +27,8 @@
  *
  * Promises: no byte leaves before its causes are durable (Q4 of docs/promises.md). Replies leave in
  * the order of the commands. A hand-out whose reply was not wholly sent when the connection closed
- * is undone, or ends with its connection, as the protocol says. No call works longer than about a
- * millisecond: elapse__server_turn does the rest.
+ * is undone, or ends with its connection, as the protocol says. All calls of a round together, up
+ * to the end of its turn, work no longer than about a millisecond: later turns do the rest.
  *
  * The shell's loop:
  *
@@ -52,6 +52,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../base/histogram.h"
 #include "../store/joint.h"
 
 struct elapse__server;
@@ -127,6 +128,11 @@ void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes);
 
 /* Says how much processor time the process has used, now and then; for statistics. */
 void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, uint64_t system_us);
+
+/* Returns whether `password` is one that may do everything; true if there are no passwords. Takes
+ * the same time for each. */
+bool elapse__server_knows_password(const struct elapse__server *server,
+                                   struct elapse__queue_text password);
 
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
  * there were some, and are some: connections that have not given one stay without rights. */
@@ -269,6 +275,9 @@ struct elapse__server_statistics {
 
 void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
                                struct elapse__server_statistics *statistics);
+
+/* How late jobs were handed out: milliseconds from their due time to their reply. */
+const struct elapse__histogram *elapse__server_lateness(const struct elapse__server *server);
 
 /* Tests the invariants of the core; for tests. Returns 0, or the number of the first one found
  * broken, as numbered in src/server/check.c. Cost: O(connections). */

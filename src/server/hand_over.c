@@ -197,6 +197,13 @@ static int begin_leases(struct elapse__server_reply *reply)
     return failed;
 }
 
+static void count_lateness(struct elapse__server *server, const struct elapse__queue_handed *handed)
+{
+    int64_t late_ms = server->now.wall_ms - handed->due_ms;
+
+    elapse__histogram_add(&server->lateness, late_ms > 0 ? (uint64_t)late_ms : 0);
+}
+
 /* Formats a reply with at least one job. */
 static void format_jobs(struct elapse__server_reply *reply)
 {
@@ -216,6 +223,7 @@ static void format_jobs(struct elapse__server_reply *reply)
     else
         elapse__connection_fail(connection);
     for (uint32_t i = 0; i < reply->hand_count; i++) {
+        count_lateness(connection->server, &reply->hands[i].job.handed);
         if (!protocol->leases_end_with_connection &&
             !elapse__leavings_add(connection, &reply->hands[i].job.handed))
             elapse__connection_fail(connection);

@@ -18,8 +18,11 @@
  *      gated           its first mark waits to become durable
  *      attention       the shell should look at it
  *
- * Budget: each entry point, and each turn, may do so many units of work: one for a command, several
- * for a hand-out. The rest stays in the ring `work`.
+ * Budget: work has units: one for a command and one for each KiB of it, several for a hand-out. A
+ * round, which ends with a turn, has so many of them for all connections together: half of it is
+ * the turn's for certain, and no entry point has more than a quantum. What exceeds it stays in the
+ * ring `work`, where each connection has a quantum in its turn. In a turn each stage has its share,
+ * so that neither commands nor hand-outs starve.
  */
 #ifndef ELAPSE__SERVER_INNER_H
 #define ELAPSE__SERVER_INNER_H
@@ -32,9 +35,11 @@
 #include "session.h"
 
 enum {
-    ELAPSE__BUDGET = 1000,                 /* units of one call: about a millisecond */
-    ELAPSE__QUANTUM = 250,                 /* of one connection in a turn */
-    ELAPSE__COST_HAND_OUT = 4,             /* units */
+    ELAPSE__BUDGET = 1000,                 /* units of a round: about a millisecond */
+    ELAPSE__TURN_BUDGET = 500,             /* of them, those that a turn has at least */
+    ELAPSE__QUANTUM = 250,                 /* of one connection in a call, or in a turn */
+    ELAPSE__UNIT_BYTES = 1024,             /* of a command, for one unit more */
+    ELAPSE__COST_HAND_OUT = 2,             /* units: of taking a job, and of reading it */
     ELAPSE__INLINE_READ_BYTES = 256 << 10, /* of a body that is read in the call */
     ELAPSE__DEADLINE_SOON_MS = 1000,
     ELAPSE__LEASES_EXAMINED = 4096,
@@ -167,9 +172,11 @@ struct elapse__connection {
     size_t need;        /* bytes that the next command needs at least */
     uint64_t skip;      /* bytes to drop */
     uint32_t waiting;   /* replies that wait for a job: no command runs */
+    uint32_t named;     /* replies of reserve_id that have no bytes yet */
     size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
     bool has_begun;     /* the session */
     bool input_ended;   /* the client sends nothing more */
+    bool behind;        /* the next command waits until `named` is 0 */
     bool ending;        /* no command is taken any more */
     bool dead;          /* the shell closes it now */
     bool closed;        /* the shell has closed it */
@@ -189,6 +196,7 @@ struct elapse__server {
     uint64_t durable; /* everything before this position */
     uint64_t memory_bytes;
     uint32_t budget; /* units left in this call */
+    uint32_t round;  /* units left in this round */
     bool refused;    /* the journal took no lease in this turn: its news come first */
     bool draining;
     bool stopped;
@@ -196,6 +204,7 @@ struct elapse__server {
     struct elapse__server_reply *free_replies;
     uint32_t free_reply_count;
     struct elapse__server_statistics figures; /* without jobs and journal */
+    struct elapse__histogram lateness;        /* of hand-outs, in milliseconds */
     struct elapse_wheel wheel;                /* milliseconds of the boot-time clock */
 };
 
@@ -233,6 +242,7 @@ void elapse__server_leave(struct elapse__server *server);
 static inline bool elapse__server_spend(struct elapse__server *server, uint32_t units)
 {
     server->budget = server->budget > units ? server->budget - units : 0;
+    server->round = server->round > units ? server->round - units : 0;
     return server->budget > 0;
 }
 
@@ -247,6 +257,9 @@ static inline bool elapse__server_journal_is_full(const struct elapse__server *s
  * rings it belongs to. */
 void elapse__connection_work(struct elapse__connection *connection);
 
+/* The same without commands: those that may run now come by `work`. */
+void elapse__connection_release(struct elapse__connection *connection);
+
 /* Puts the connection into the rings it belongs to. */
 void elapse__connection_arrange(struct elapse__connection *connection);
 
@@ -256,6 +269,12 @@ void elapse__connection_fail(struct elapse__connection *connection);
 /* Runs commands in `bytes`. Returns how many bytes are done with. */
 size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
                               size_t size);
+
+/* Whether the next command waits for replies before it. */
+static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)
+{
+    return connection->behind && connection->named > 0;
+}
 
 /* Whether a command may run now, whatever the input. */
 bool elapse__connection_may_run(const struct elapse__connection *connection);

@@ -6,6 +6,13 @@
 
 #include "inner.h"
 
+enum {
+    TAKEN_AT_ONCE = 64,    /* jobs of one call of the queue */
+    LOOKS_OF_FINDING = 16, /* finding a tube by its name costs as much as so many looks at one */
+    LOOKS_A_UNIT = 256,
+    LOOKS_MAX = 1 << 17 /* of one reserve: about half a millisecond */
+};
+
 /* ---- memory ---- */
 
 /* A reply without bytes counts as output by the memory that it has: a client that does not read
@@ -44,6 +51,7 @@ struct elapse__server_reply *elapse__reply_take(struct elapse__connection *conne
     reply->waiters = reply->own_waiters;
     reply->hands = &reply->own_hand;
     connection->reply_bytes += memory_of(reply);
+    connection->named += kind == ELAPSE__REPLY_RESERVE_ID;
     return reply;
 }
 
@@ -57,6 +65,7 @@ void elapse__reply_give(struct elapse__server_reply *reply)
         elapse__server_tube_give(server, reply->waiters[i].tube);
     ELAPSE__ASSERT_THAT(memory_of(reply), <=, reply->connection->reply_bytes);
     reply->connection->reply_bytes -= memory_of(reply);
+    reply->connection->named -= reply->kind == ELAPSE__REPLY_RESERVE_ID;
     if (reply->waiters != reply->own_waiters)
         free(reply->waiters);
     if (reply->hands != &reply->own_hand)
@@ -89,12 +98,15 @@ static bool make_waiters(struct elapse__server_reply *reply,
     return true;
 }
 
-/* Makes room for one hand more. */
-static bool grow_hands(struct elapse__server_reply *reply)
+/* Makes room for so many hands more. */
+static bool grow_hands(struct elapse__server_reply *reply, uint32_t more)
 {
-    if (reply->hand_count < reply->hand_room)
+    uint32_t room = reply->hand_room;
+
+    while (room - reply->hand_count < more)
+        room *= 2;
+    if (room == reply->hand_room)
         return true;
-    uint32_t room = reply->hand_room * 2;
     /* NOLINTNEXTLINE(clang-analyzer-optin.portability.UnixAPI): the room begins above 0 */
     struct elapse__hand *hands = malloc(room * sizeof *hands);
     if (hands == NULL)
@@ -137,50 +149,77 @@ void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__
     reply->gate = reply->connection->server->joint->last_position;
 }
 
-/* Takes one job for a reserve. `*gate` was the last position before it. Returns OK and whether
- * there is one, or an error. */
-static enum elapse__queue_result take_one(struct elapse__server_reply *reply,
-                                          const struct elapse__queue_reserve *reserve, bool *taken,
-                                          uint64_t *gate)
+/* Looks at tubes that a reserve has cost: each is found by its name in each call of the queue, and
+ * compared with the others for each job. */
+static uint64_t looks_of(const struct elapse__queue_reserve *reserve, uint32_t taken)
+{
+    return (uint64_t)reserve->tube_count * (LOOKS_OF_FINDING + taken);
+}
+
+/* Takes up to `reserve->count` jobs. Returns OK and how many, or an error. */
+static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
+                                           const struct elapse__queue_reserve *reserve,
+                                           uint32_t *taken)
 {
     struct elapse__joint *joint = reply->connection->server->joint;
-    struct elapse__queue_handed handed;
+    struct elapse__queue_handed handed[TAKEN_AT_ONCE];
     enum elapse__queue_result result;
     uint64_t before = joint->last_position;
-    uint64_t own_gate;
+    uint64_t gate;
 
-    *taken = false;
-    if (!grow_hands(reply))
-        return ELAPSE__QUEUE_NO_MEMORY;
-    *taken = elapse__joint_take(joint, reserve, &handed, &result, &own_gate);
-    if (!*taken)
+    ELAPSE__ASSERT_THAT(reserve->count, <=, TAKEN_AT_ONCE);
+    *taken = 0;
+    if (!elapse__joint_take_many(joint, reserve, handed, taken, &result, &gate))
         return result;
-    add_hand(reply, &handed);
+    if (!grow_hands(reply, *taken)) {
+        for (; *taken > 0; --*taken)
+            elapse__joint_take_back(joint, &handed[*taken - 1]);
+        return ELAPSE__QUEUE_NO_MEMORY;
+    }
     /* The leases of the same reply need not be durable before it; all else must be. */
-    if (reply->hand_count == 1 || own_gate != before)
-        *gate = own_gate;
+    if (reply->hand_count == 0 || gate != before)
+        reply->gate = gate;
+    for (uint32_t i = 0; i < *taken; i++)
+        add_hand(reply, &handed[i]);
     return ELAPSE__QUEUE_OK;
 }
 
-/* Takes as many jobs as are wanted and ready. */
+/* Returns how many jobs to take next: their bodies may have any length up to the longest. */
+static uint32_t count_to_take(const struct elapse__server_reply *reply, uint64_t body_bytes)
+{
+    const struct elapse__server_options *options = &reply->connection->server->options;
+    uint32_t wanted = reply->wanted - reply->hand_count;
+    uint32_t fits = (uint32_t)((options->output_bytes_max - body_bytes) / options->body_bytes_max);
+
+    fits = fits < 1 ? 1 : fits < TAKEN_AT_ONCE ? fits : TAKEN_AT_ONCE;
+    return wanted < fits ? wanted : fits;
+}
+
+/* Takes as many jobs as are wanted and ready, as far as one command may work. */
 static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
-                                           const struct elapse__queue_reserve *reserve)
+                                           struct elapse__queue_reserve *reserve)
 {
     struct elapse__server *server = reply->connection->server;
     enum elapse__queue_result result = ELAPSE__QUEUE_OK;
-    uint64_t body_bytes = 0;
-    bool taken = true;
+    uint64_t body_bytes = 0, looks = 0;
+    uint32_t taken;
 
-    while (reply->hand_count < reply->wanted && body_bytes < server->options.output_bytes_max) {
+    while (reply->hand_count < reply->wanted && body_bytes < server->options.output_bytes_max &&
+           looks < LOOKS_MAX) {
         if (reply->hand_count > 0 && elapse__server_journal_is_full(server))
             break;
-        result = take_one(reply, reserve, &taken, &reply->gate);
-        if (!taken)
+        reserve->count = count_to_take(reply, body_bytes);
+        result = take_some(reply, reserve, &taken);
+        for (uint32_t i = 0; i < taken; i++)
+            body_bytes += reply->hands[reply->hand_count - 1 - i].job.handed.body_size;
+        looks += looks_of(reserve, taken);
+        if (taken < reserve->count)
             break;
-        body_bytes += reply->hands[reply->hand_count - 1].job.handed.body_size;
-        if (reply->hand_count > 1)
-            (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
     }
+    /* The cost of one has been counted. */
+    if (reply->hand_count > 1)
+        (void)elapse__server_spend(server, (reply->hand_count - 1) * ELAPSE__COST_HAND_OUT);
+    (void)elapse__server_spend(server, (uint32_t)(looks / LOOKS_A_UNIT));
     return reply->hand_count > 0 ? ELAPSE__QUEUE_OK : result;
 }
 

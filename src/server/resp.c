@@ -116,7 +116,7 @@ static enum elapse__step run(struct elapse__connection *connection, const uint8_
         return ELAPSE__STEP_RAN;
     case ELAPSE__RESP_TOO_MANY:
         return elapse__resp_reply_error(connection,
-                                        "ERR too many arguments: a command may have 1024", NULL);
+                                        "ERR too many arguments: a command may have 2048", NULL);
     case ELAPSE__RESP_TOO_LONG:
         return elapse__resp_reply_error(
             connection, "ERR too long: a body, or all arguments together, exceed the limit", NULL);

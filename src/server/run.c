@@ -96,7 +96,8 @@ bool elapse__connection_may_run(const struct elapse__connection *connection)
 {
     const struct elapse__server *server = connection->server;
     return !connection->closed && !connection->dead && !connection->ending && !server->stopped &&
-           connection->waiting == 0 && !elapse__connection_is_choked(connection);
+           connection->waiting == 0 && !elapse__connection_is_behind(connection) &&
+           !elapse__connection_is_choked(connection);
 }
 
 /* A command needs more bytes than there may be. */
@@ -122,6 +123,7 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
 
     *used = 0;
     connection->need = 0;
+    connection->behind = false;
     connection->writing = &connection->held;
     step = protocol->run(connection, bytes, size, used);
     switch (step) {
@@ -141,6 +143,11 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
         elapse__unlink(&connection->work);
         elapse__link_once(&server->stalled, &connection->work);
         return false;
+    case ELAPSE__STEP_BEHIND:
+        *used = 0;
+        connection->behind = true;
+        ELAPSE__ASSERT(elapse__connection_is_behind(connection));
+        return false;
     case ELAPSE__STEP_END:
         connection->ending = true;
         break;
@@ -150,7 +157,7 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     ELAPSE__ASSERT_THAT(*used, >, 0);
     ELAPSE__ASSERT_THAT(*used, <=, size);
     elapse__marks_close_reply(connection);
-    return elapse__server_spend(server, 1);
+    return elapse__server_spend(server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
 }
 
 /* Drops bytes of a body that nobody wants. Returns how many. */
@@ -229,6 +236,11 @@ struct elapse__queue_connection *elapse__session_leases(struct elapse__connectio
     return connection->protocol->leases_end_with_connection ? &connection->leases : NULL;
 }
 
+bool elapse__session_is_named(const struct elapse__connection *connection)
+{
+    return connection->named > 0;
+}
+
 void elapse__session_count(struct elapse__connection *connection, enum elapse__server_verb verb)
 {
     ELAPSE__ASSERT_THAT(verb, <, ELAPSE__VERBS);
@@ -259,7 +271,13 @@ void elapse__session_skip(struct elapse__connection *connection, uint64_t size)
 bool elapse__session_password(const struct elapse__connection *connection,
                               struct elapse__queue_text password)
 {
-    const struct elapse__server_options *options = &connection->server->options;
+    return elapse__server_knows_password(connection->server, password);
+}
+
+bool elapse__server_knows_password(const struct elapse__server *server,
+                                   struct elapse__queue_text password)
+{
+    const struct elapse__server_options *options = &server->options;
     const uint8_t *given = password.bytes;
     unsigned known = options->password_count == 0;
 

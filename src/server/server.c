@@ -30,6 +30,7 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
     server->joint = options->joint;
     server->now = now;
     server->started_ms = now.boot_ms;
+    server->round = ELAPSE__BUDGET;
     server->durable = elapse__journal_durable(server->joint->journal);
     struct elapse__link *rings[] = {&server->open,    &server->closing, &server->work,
                                     &server->stalled, &server->gated,   &server->attention,
@@ -138,11 +139,13 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
 
 void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now)
 {
+    uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
+
     ELAPSE__ASSERT(server->joint->batch == NULL);
     server->now = now;
     server->joint->batch = &server->now;
     server->durable = elapse__journal_durable(server->joint->journal);
-    server->budget = ELAPSE__BUDGET;
+    server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
 }
 
 void elapse__server_leave(struct elapse__server *server)
@@ -197,7 +200,7 @@ static bool turn_gated(struct elapse__server *server)
             return true;
         elapse__unlink(&connection->gated);
         (void)elapse__server_spend(server, 1);
-        elapse__connection_work(connection);
+        elapse__connection_release(connection);
     }
     return false;
 }
@@ -214,10 +217,12 @@ static void turn_stalled(struct elapse__server *server)
     }
 }
 
-static void turn_work(struct elapse__server *server)
+/* Whether there is more, elapse__server_next_ms says. */
+static bool turn_work(struct elapse__server *server)
 {
     uint32_t left = server->budget;
 
+    turn_stalled(server);
     while (left > 0 && !elapse__ring_empty(&server->work)) {
         struct elapse__connection *connection =
             ELAPSE__OWNER(server->work.next, struct elapse__connection, work);
@@ -228,6 +233,13 @@ static void turn_work(struct elapse__server *server)
         left -= quantum - server->budget + (server->budget > 0);
     }
     server->budget = left;
+    return false;
+}
+
+static bool turn_waiting(struct elapse__server *server)
+{
+    elapse__server_serve(server);
+    return false;
 }
 
 /* Returns whether there is more to do now. */
@@ -251,19 +263,34 @@ static bool turn_closing(struct elapse__server *server)
     return server->budget == 0;
 }
 
+/* Runs a stage of a turn, with up to `most` of the units that are left. */
+static bool run_stage(struct elapse__server *server, bool (*stage)(struct elapse__server *),
+                      uint32_t *left, uint32_t most)
+{
+    uint32_t share = *left < most ? *left : most;
+
+    server->budget = share;
+    bool more = stage(server);
+    ELAPSE__ASSERT_THAT(server->budget, <=, share);
+    *left -= share - server->budget;
+    return more;
+}
+
 bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now now)
 {
+    uint32_t left =
+        server->round > ELAPSE__TURN_BUDGET ? server->round : (uint32_t)ELAPSE__TURN_BUDGET;
     bool more;
 
     elapse__server_enter(server, now);
     server->refused = false;
     more = elapse__queue_turn(server->joint->jobs, server->now).more;
-    more |= turn_gated(server);
-    more |= turn_timers(server);
-    elapse__server_serve(server);
-    turn_stalled(server);
-    turn_work(server);
-    more |= turn_closing(server);
+    more |= run_stage(server, turn_gated, &left, left / 2);
+    more |= run_stage(server, turn_timers, &left, left / 4);
+    more |= run_stage(server, turn_waiting, &left, left / 2);
+    more |= run_stage(server, turn_closing, &left, left / 4);
+    more |= run_stage(server, turn_work, &left, left);
+    server->round = ELAPSE__BUDGET;
     elapse__server_leave(server);
     return more || elapse__server_next_ms(server) == 0;
 }
@@ -291,6 +318,11 @@ struct elapse__connection *elapse__server_attention(struct elapse__server *serve
 }
 
 /* ---- statistics ---- */
+
+const struct elapse__histogram *elapse__server_lateness(const struct elapse__server *server)
+{
+    return &server->lateness;
+}
 
 void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
                                struct elapse__server_statistics *statistics)

@@ -26,12 +26,14 @@
 /* ---- what a protocol is ---- */
 
 enum elapse__step {
-    ELAPSE__STEP_NEED,  /* no whole command is there. Nothing was used. */
-    ELAPSE__STEP_RAN,   /* `*used` bytes are done with, at least 1 */
-    ELAPSE__STEP_MORE,  /* a part of the command was done; it comes again, with the same bytes */
-    ELAPSE__STEP_LATER, /* the journal takes nothing now; it comes again, with the same bytes */
-    ELAPSE__STEP_END,   /* as RAN, and no further command is taken: the connection ends when all
-                           replies were sent */
+    ELAPSE__STEP_NEED,   /* no whole command is there. Nothing was used. */
+    ELAPSE__STEP_RAN,    /* `*used` bytes are done with, at least 1 */
+    ELAPSE__STEP_MORE,   /* a part of the command was done; it comes again, with the same bytes */
+    ELAPSE__STEP_LATER,  /* the journal takes nothing now; it comes again, with the same bytes */
+    ELAPSE__STEP_BEHIND, /* it waits for elapse__session_is_named to become false; it comes again,
+                            with the same bytes */
+    ELAPSE__STEP_END,    /* as RAN, and no further command is taken: the connection ends when all
+                            replies were sent */
 };
 
 /* A job that is handed out, as it is formatted. */
@@ -212,6 +214,10 @@ bool elapse__session_reserve(struct elapse__connection *connection,
  * is GONE, RUNNING, or an error, and the caller replies. */
 bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t id,
                                 uint64_t context, enum elapse__queue_result *result);
+
+/* Returns whether a reply of reserve_id is still to come: a command that ends a job by its id may
+ * mean that one, and would take it away before it is handed out. */
+bool elapse__session_is_named(const struct elapse__connection *connection);
 
 /* Reads the texts of a job that a look-up has found: `looked` formats the reply, or `nothing` with
  * GONE or ERROR. As for reserve, nothing else is appended to the reply. Returns false if there is

@@ -314,9 +314,9 @@ static void longest_command(void **state)
         for (unsigned i = 0; i + 1 < whole; i++)
             send_argument(&client, ARGUMENT_BYTES);
         if (last == 2) {
-            /* "$500\r\n" and its end are 8. */
-            send_argument(&client, 500);
-            left -= 508;
+            /* "$990\r\n" and its end are 8. */
+            send_argument(&client, 990);
+            left -= 998;
         }
         size_t frame = left >= 1000 + 9 ? 9 : left >= 108 ? 8 : left >= 17 ? 7 : 6;
         send_argument(&client, left - frame);

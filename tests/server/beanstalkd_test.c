@@ -141,6 +141,27 @@ static void test_the_life_of_a_job(void **state)
     talk(&a, "delete 1\r\ndelete 1\r\npeek 1\r\n", "DELETED\r\nNOT_FOUND\r\nNOT_FOUND\r\n");
 }
 
+/* What ends a job waits for the reserve-job before it; also if the client sends nothing more. */
+static void test_a_pipeline_ends_the_job_that_it_reserves(void **state)
+{
+    struct client a;
+    (void)state;
+    connect(&a);
+    talk(&a, "put 9 0 60 1\r\na\r\nput 9 0 60 1\r\nb\r\n", "INSERTED 1\r\nINSERTED 2\r\n");
+    talk(&a, "reserve-job 1\r\ndelete 1\r\n", "RESERVED 1 1\r\na\r\nDELETED\r\n");
+    talk(&a, "reserve-job 2\r\nrelease 2 7 0\r\nreserve-job 2\r\ntouch 2\r\nbury 2 3\r\n",
+         "RESERVED 2 1\r\nb\r\nRELEASED\r\nRESERVED 2 1\r\nb\r\nTOUCHED\r\nBURIED\r\n");
+    say(&a, "put 9 0 60 1\r\nc\r\nreserve-job 2\r\nput 9 0 60 1\r\nd\r\ndelete 2\r\n");
+    rest();
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 3);
+    elapse__connection_received_all(a.connection, present());
+    rest();
+    assert_false(elapse__connection_wants_end(a.connection));
+    commit();
+    expect(&a, "INSERTED 3\r\nRESERVED 2 1\r\nb\r\nINSERTED 4\r\nDELETED\r\n");
+    assert_true(elapse__connection_wants_end(a.connection));
+}
+
 static void test_what_others_may_not_do(void **state)
 {
     struct client a, b;
@@ -286,8 +307,7 @@ static void test_tubes(void **state)
 static void test_as_many_tubes_as_may_be_watched(void **state)
 {
     struct client a;
-    char line[64];
-    char answer[64];
+    char line[64], answer[64];
     (void)state;
     connect(&a);
     for (int i = 2; i <= ELAPSE__QUEUE_RESERVE_MAX; i++) {
@@ -303,12 +323,16 @@ static void test_a_long_list_goes_in_slices(void **state)
 {
     enum { TUBES = 10000 };
     struct client a, b;
-    char line[64];
+    char lines[100 * 40];
     (void)state;
     connect(&a);
-    for (int i = 0; i < TUBES; i++) {
-        sprintf(line, "use t%05d\r\nput 0 0 60 0\r\n\r\n", i);
-        say(&a, line);
+    for (int i = 0, size = 0; i < TUBES; i++) {
+        size += sprintf(lines + size, "use t%05d\r\nput 0 0 60 0\r\n\r\n", i);
+        if (i % 100 == 99) {
+            say(&a, lines);
+            rest();
+            size = 0;
+        }
     }
     commit();
     (void)hear_some(&a, 1 << 21);
@@ -455,6 +479,7 @@ int main(void)
         TEST(test_a_line_that_is_too_long),
         TEST(test_drain_mode),
         TEST(test_the_life_of_a_job),
+        TEST(test_a_pipeline_ends_the_job_that_it_reserves),
         TEST(test_what_others_may_not_do),
         TEST(test_kick),
         TEST(test_a_long_kick_goes_in_slices),

@@ -91,7 +91,7 @@ static void the_first_to_wait_is_the_first_to_be_served(void **state)
 {
     enum { WAITING = 5 };
     struct client clients[WAITING], producer;
-    char line[32];
+    char line[64];
     (void)state;
     for (int i = 0; i < WAITING; i++) {
         connect(&clients[i]);

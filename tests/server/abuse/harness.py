@@ -5,8 +5,6 @@ import contextlib
 import os
 import pathlib
 import resource
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +12,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "resp"))
 
 import serving  # noqa: E402
+from serving import FREE_PORT, ServerProcess  # noqa: E402
 
 MIB = 1 << 20
 # Freed memory goes back to the system, so that resident memory is what the server uses.
@@ -21,30 +20,18 @@ MEMORY_IS_GIVEN_BACK = {"MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHO
 SANITIZED = os.environ.get("ELAPSE_SANITIZED") == "1"  # memory says nothing then
 
 
-class Server:
+class Server(ServerProcess):
     """A server on a free port of loopback. `files`: so many descriptors, and no more."""
 
     def __init__(self, directory, *options, files=None):
         def limit():
             resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-        self.log_path = pathlib.Path(directory) / "log"
         self.data = pathlib.Path(directory) / "data"
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                [serving.PROGRAM, "serve", "--data", str(self.data), "--listen", "127.0.0.1:0",
-                 *options],
-                stdin=subprocess.DEVNULL, stderr=log, env=os.environ | MEMORY_IS_GIVEN_BACK,
-                preexec_fn=None if files is None else limit)
+        super().__init__(pathlib.Path(directory) / "log",
+                         ["--data", str(self.data), *FREE_PORT, *options],
+                         env=os.environ | MEMORY_IS_GIVEN_BACK,
+                         preexec_fn=None if files is None else limit)
         self.port = self.wait_for_port()
-
-    def wait_for_port(self):
-        end = time.monotonic() + serving.PATIENCE_S
-        while b" ready: " not in self.log_path.read_bytes():
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise AssertionError("the server is not ready: " + self.log_path.read_text())
-            time.sleep(0.005)
-        found = serving.re.search(rb"listening: 127\.0\.0\.1:(\d+)", self.log_path.read_bytes())
-        return int(found.group(1))
 
     def memory(self, name="VmRSS"):
         """Bytes of resident memory: now, or the most since forget_peak (VmHWM)."""
@@ -52,7 +39,7 @@ class Server:
             for line in status:
                 if line.startswith(name + ":"):
                     return int(line.split()[1]) * 1024
-        raise AssertionError("the server has ended: " + self.log_path.read_text())
+        raise AssertionError("the server has ended: " + self.text())
 
     def forget_peak(self):
         with open(f"/proc/{self.process.pid}/clear_refs", "w") as file:
@@ -66,12 +53,6 @@ class Server:
     def connect(self):
         return serving.Connection(self.port)
 
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        status = self.process.wait(serving.PATIENCE_S)
-        if status != 0:
-            raise AssertionError(f"the server ended with {status}: {self.log_path.read_text()}")
-
 
 @contextlib.contextmanager
 def server(*options, files=None):
@@ -81,8 +62,7 @@ def server(*options, files=None):
             yield running
             running.stop()
         finally:
-            running.process.kill()
-            running.process.wait()
+            running.kill()
 
 
 class Samples:

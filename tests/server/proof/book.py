@@ -10,16 +10,12 @@ import time
 DEAD = {"DELETED", "ok", "removed", "running"}  # answers after which nobody gets the job
 
 
-# A delay goes by the wall clock across a restart, which is joined anew with the clock of the server.
-JOINING_S = 0.003
-
-
 class Change:
     """A command that gives a job another due time."""
 
-    def __init__(self, sent, due, life):
+    def __init__(self, sent, due):
         self.sent, self.end, self.happened = sent, None, None
-        self.due, self.life = due, life
+        self.due = due
 
 
 class Lease:
@@ -51,11 +47,11 @@ class Job:
     def must_be_there(self):
         return self.exists and self.dead_at is None and self.open_removals == 0
 
-    def earliest(self, life):
+    def earliest(self):
         """The earliest due time that it may have: of each change that no other one follows."""
         happened = [c.sent for c in self.changes if c.happened]
         newest = max(happened, default=0)
-        dues = [c.due if c.life == life else c.due - JOINING_S for c in self.changes
+        dues = [c.due for c in self.changes
                 if c.happened is not False and (c.end is None or c.end >= newest)]
         return min(dues, default=0)
 
@@ -90,7 +86,7 @@ class Book:
         job = self.jobs.get(body)
         if job is None:
             job = self.jobs[body] = Job(body, ttr)
-            job.changes.append(Change(sent, sent + delay, self.life))
+            job.changes.append(Change(sent, sent + delay))
             job.changes[0].happened = True
             job.changes[0].end = sent
         return job
@@ -111,7 +107,7 @@ class Book:
             self.fault(f"Q5 id {number} is used again: {self.ids[number]}, {job}")
 
     def change_sent(self, job, sent, due):
-        change = Change(sent, due, self.life)
+        change = Change(sent, due)
         job.changes.append(change)
         return change
 
@@ -154,7 +150,7 @@ class Book:
         if job.dead_at is not None and sent > job.dead_at:
             self.fault(f"Q3 {job} ({number}) is handed out {now - job.dead_at:.3f} s after the "
                        "answer that it was removed")
-        early = job.earliest(self.life) - now
+        early = job.earliest() - now
         if early > 0:
             self.fault(f"Q1 {job} ({number}) is {early * 1e3:.3f} ms early")
         if name is not None and name in self.lease_names:
@@ -163,16 +159,13 @@ class Book:
         old = job.lease
         # A reply that was long under way may be of a lease that has ended since.
         fresh = now < sent + job.ttr
-        if old is not None and fresh and now < self.until(old) and self.still_holds(old):
+        if old is not None and fresh and now < old.until and self.still_holds(old):
             self.fault(f"Q6 {job} ({number}) is handed out {(old.until - now) * 1e3:.3f} ms before "
                        f"the lease {old.name} of life {old.life} ends")
         if old is not None and old.life < self.life:
             self.count("handed out again after a kill")
         job.lease = Lease(job, name, sent, job.ttr, self.life, connection)
         return job.lease
-
-    def until(self, lease):
-        return lease.until if lease.life == self.life else lease.until - JOINING_S
 
     def still_holds(self, lease):
         """Whether this lease must hold, as long as its time is not over."""
@@ -190,7 +183,7 @@ class Book:
             self.fault(f"Q6 {lease.job}: the lease {lease.name} did {answer}, after another "
                        "worker got the job")
         if answer in ("gone", "NOT_FOUND") and held and lease.job.lease is lease \
-                and lease.job.removals == removals_before and time.monotonic() < self.until(lease):
+                and lease.job.removals == removals_before and time.monotonic() < lease.until:
             self.fault(f"Q6 {lease.job}: the lease {lease.name} of life {lease.life} is "
                        f"{answer}, {(lease.until - time.monotonic()) * 1e3:.0f} ms before its end")
         if held and lease.life < self.life and answer == "ok":
@@ -207,7 +200,9 @@ class Keys:
 
     A state is None, or (body, least due, greatest due) in milliseconds of the wall clock."""
 
-    SLACK_MS = JOINING_S * 1e3
+    # A look-up tells the due time of a delay by the wall clock: from two clocks, each rounded to
+    # its millisecond.
+    SLACK_MS = 1
 
     def __init__(self, book):
         self.book = book

@@ -34,8 +34,8 @@ def ended_well(server, faults):
     status = server.process.wait(PATIENCE_S)
     if status != STATUS_FAILED:
         faults.append(f"the server has ended with {status}")
-    if "writing or syncing failed: Input/output error" not in server.log():
-        faults.append(f"the server did not say why it ended:\n{server.log()}")
+    if "writing or syncing failed: Input/output error" not in server.text():
+        faults.append(f"the server did not say why it ended:\n{server.text()}")
 
 
 async def keep_all(directory, call, when, seed):

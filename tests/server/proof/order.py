@@ -279,7 +279,7 @@ def main():
             began = time.monotonic()
             asyncio.run(use(server, world, options.commands))
             if server.process.poll() is not None:
-                raise AssertionError(f"the server has died:\n{server.log()}")
+                raise AssertionError(f"the server has died:\n{server.text()}")
             seconds = time.monotonic() - began
             server.stop()
         finally:

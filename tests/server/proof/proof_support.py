@@ -1,59 +1,41 @@
-"""What the proofs share: a server to kill, and connections that know which commands were answered.
-
-ELAPSE_PROGRAM names the program.
-"""
+"""What the proofs share: a server to kill, and connections that know which commands were answered."""
 
 import asyncio
 import os
+import pathlib
 import re
 import signal
-import subprocess
+import sys
 import time
 
-PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
-PATIENCE_S = 60  # no run comes near it
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from server_process import FREE_PORT, PATIENCE_S, SKIPPED, ServerProcess  # noqa: E402
+
 NOTHING = "(nothing)"  # of RESP
-SKIPPED = 77     # what ctest takes for "skipped"
 
 
-class Server:
-    """A server process on a free port of loopback. Its log is a file."""
+class Server(ServerProcess):
+    """A server process on a free port of loopback."""
 
     def __init__(self, directory, *options, before=(), segment_bits=16):
-        self.log_path = os.path.join(directory, "log")
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                [*before, PROGRAM, "serve", "--data", os.path.join(directory, "data"),
-                 "--listen", "127.0.0.1:0", "--segment-bits", str(segment_bits), *options],
-                stdin=subprocess.DEVNULL, stderr=log)
+        super().__init__(os.path.join(directory, "log"),
+                         ["--data", os.path.join(directory, "data"), *FREE_PORT,
+                          "--segment-bits", str(segment_bits), *options], before=before)
         self.port = None
         self.number = None  # of the server's own process, which another one may have started
 
-    def log(self):
-        with open(self.log_path, "rb") as log:
-            return log.read().decode(errors="replace")
-
     def wait_until_ready(self):
-        end = time.monotonic() + PATIENCE_S
-        while " ready: " not in self.log():
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise AssertionError(f"the server is not ready:\n{self.log()}")
-            time.sleep(0.002)
-        self.port = int(re.search(r"listening: 127\.0\.0\.1:(\d+)", self.log()).group(1))
-        self.number = int(re.search(r" ready: .* process (\d+)", self.log()).group(1))
+        self.port = self.wait_for_port()
+        self.number = int(re.search(rb" ready: .* process (\d+)", self.log()).group(1))
+
+    def signal(self, number):
+        os.kill(self.number, number)
 
     def kill(self):
         if self.process.poll() is None and self.number is not None:
-            os.kill(self.number, signal.SIGKILL)
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
-    def stop(self):
-        os.kill(self.number, signal.SIGTERM)
-        status = self.process.wait(PATIENCE_S)
-        if status != 0:
-            raise AssertionError(f"the server ended with {status}:\n{self.log()}")
+            self.signal(signal.SIGKILL)
+        super().kill()
 
 
 class Command:

@@ -1,22 +1,16 @@
 """What the tests of RESP by sockets share: a server, and the protocol in Python, written apart from
-the server's own.
-
-ELAPSE_PROGRAM names the program.
-"""
+the server's own."""
 
 import contextlib
-import os
+import pathlib
 import re
-import select
-import signal
 import socket
-import subprocess
+import sys
 import tempfile
-import time
 
-PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
-PATIENCE_S = 60
-SKIPPED = 77  # what ctest takes for "skipped"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from server_process import FREE_PORT, PATIENCE_S, SKIPPED, ServerProcess  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -24,31 +18,14 @@ def server(*options, directory=None):
     """A server on a free port of loopback, with an empty queue unless a directory is given. Yields
     the port. It has to end by SIGTERM, with status 0."""
     with tempfile.TemporaryDirectory() as own:
-        process = subprocess.Popen(
-            [PROGRAM, "serve", "--data", directory or own + "/data", "--listen", "127.0.0.1:0",
-             "--segment-bits", "20", *options],
-            stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        running = ServerProcess(
+            own + "/log",
+            ["--data", directory or own + "/data", *FREE_PORT, "--segment-bits", "20", *options])
         try:
-            yield port_of(process)
-            process.send_signal(signal.SIGTERM)
-            _, errors = process.communicate(timeout=PATIENCE_S)
-            if process.returncode != 0:
-                raise AssertionError(f"the server ended with {process.returncode}: {errors.decode()}")
+            yield running.wait_for_port()
+            running.stop()
         finally:
-            process.kill()
-            process.wait()
-
-
-def port_of(process):
-    """Reads the log up to the line that the server is ready."""
-    log, end = b"", time.monotonic() + PATIENCE_S
-    while b" ready: " not in log:
-        ready, _, _ = select.select([process.stderr], [], [], max(0, end - time.monotonic()))
-        piece = os.read(process.stderr.fileno(), 65536) if ready else b""
-        if not piece:
-            raise AssertionError(f"the server is not ready: {log.decode()}")
-        log += piece
-    return int(re.search(rb"listening: 127\.0\.0\.1:(\d+)", log).group(1))
+            running.kill()
 
 
 class ReplyError(Exception):

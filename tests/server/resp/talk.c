@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ARGUMENTS_MAX = 1100, TEXT_MAX = 1 << 16 };
+enum { ARGUMENTS_MAX = 2100, TEXT_MAX = 1 << 17 };
 
 struct client c;
 

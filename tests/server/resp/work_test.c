@@ -93,7 +93,7 @@ static void reserve_errors(void **state)
 /* Reserves from `tubes` tubes. */
 static void reserve_many(unsigned tubes, const char *reply)
 {
-    static char words[1 << 14];
+    static char words[1 << 15];
     size_t size = (size_t)sprintf(words, "RESERVE");
 
     for (unsigned i = 0; i < tubes; i++)
@@ -107,8 +107,30 @@ static void most_tubes(void **state)
     says("PUT t999 b", "*2|:1|+scheduled|");
     reserve_many(1000, "*1|*8|:1|$3|1-1|$4|t999|$-1|$1|b|:1700000000000|:1|:0|");
     reserve_many(1001, "-ERR too many tubes: at most 1000|");
-    reserve_many(1024, "-ERR too many arguments: a command may have 1024|");
+    reserve_many(2047, "-ERR too many tubes: at most 1000|");
+    reserve_many(2048, "-ERR too many arguments: a command may have 2048|");
     says("PING", "+PONG|");
+}
+
+/* What the largest RESERVE has handed out, one ACK ends. */
+static void ack_of_a_thousand(void **state)
+{
+    enum { JOBS = 1000 };
+    static char words[JOBS * 16], expected[JOBS * 6];
+    size_t size = (size_t)sprintf(words, "ACK");
+    size_t reply = (size_t)sprintf(expected, "*%d|", JOBS);
+    (void)state;
+
+    ask_many(&c, JOBS, "PUT t b");
+    /* The journal may take no more leases at once. */
+    while (elapse__queue_statistics(f.joint.jobs).reserved < JOBS)
+        begins(&c, "RESERVE t COUNT 1000", "*");
+    for (int i = 1; i <= JOBS; i++) {
+        size += (size_t)sprintf(words + size, " %d 1-%d", i, i);
+        reply += (size_t)sprintf(expected + reply, "+ok|");
+    }
+    says(words, expected);
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
 }
 
 static void ack(void **state)
@@ -240,6 +262,7 @@ int main(void)
         RESP_TEST(wait_for_a_job),
         RESP_TEST(reserve_errors),
         RESP_TEST(most_tubes),
+        RESP_TEST(ack_of_a_thousand),
         RESP_TEST(ack),
         RESP_TEST(wrong_leases),
         RESP_TEST(nack),

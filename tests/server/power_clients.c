@@ -1,0 +1,497 @@
+#include "power_clients.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    JOBS_MAX = 4096,
+    HELD_MAX = 64,
+    TUBES = 2,
+    LEASE_BYTES = 48,
+    LEASES_MAX = 1 << 15,
+    BODY_MAX = 700,
+    TOKENS_MAX = 4
+};
+
+/* The knowledge of a job. Its body begins with its number. */
+static struct job {
+    uint64_t id;       /* 0: not known */
+    uint64_t due_ms;   /* not before */
+    uint64_t ended_at; /* the step of the first reply after which nobody gets it; 0: none */
+    bool is_certain;   /* its put was acknowledged, or it was seen */
+    bool was_refused;
+    bool may_be_ended; /* a command that ends it has no reply, and never will have */
+    bool is_found;
+} jobs[JOBS_MAX];
+static unsigned job_count;
+
+/* Jobs that were handed out, to be ended or given back. */
+static struct held {
+    unsigned job;
+    uint64_t id;
+    char lease[LEASE_BYTES]; /* "": beanstalkd's */
+    const struct power_client *client;
+} held[HELD_MAX];
+static unsigned held_count;
+
+static char leases[LEASES_MAX][LEASE_BYTES];
+static size_t lease_count;
+static uint64_t step;
+
+char power_violation[200];
+struct power_figures power_figures;
+uint64_t power_now_ms;
+
+__attribute__((format(printf, 1, 2))) static void violate(const char *format, ...)
+{
+    va_list arguments;
+
+    if (power_violation[0] != '\0')
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(power_violation, sizeof power_violation, format, arguments);
+    va_end(arguments);
+}
+
+void power_begin(void)
+{
+    memset(jobs, 0, sizeof jobs);
+    job_count = held_count = 0;
+    lease_count = 0;
+    step = 0;
+    power_now_ms = 0;
+    power_violation[0] = '\0';
+}
+
+/* ---- the book of the jobs ---- */
+
+static void name(unsigned number, uint64_t id)
+{
+    struct job *job = &jobs[number];
+
+    if (job->id == 0)
+        for (unsigned i = 0; i < job_count; i++)
+            if (jobs[i].id == id)
+                violate("Q5 jobs %u and %u have the id %llu", i, number, (unsigned long long)id);
+    if (job->id != 0 && job->id != id)
+        violate("Q5 job %u has two ids: %llu, %llu", number, (unsigned long long)job->id,
+                (unsigned long long)id);
+    job->id = id;
+    job->is_certain = true;
+}
+
+static void end_job(unsigned number)
+{
+    power_figures.ended++;
+    if (jobs[number].ended_at == 0)
+        jobs[number].ended_at = step;
+}
+
+static void note_lease(const char *lease)
+{
+    for (size_t i = 0; i < lease_count; i++)
+        if (strcmp(leases[i], lease) == 0)
+            violate("Q6 the lease %s has come twice", lease);
+    if (lease_count == LEASES_MAX)
+        abort(); /* more than any run has */
+    (void)snprintf(leases[lease_count++], LEASE_BYTES, "%s", lease);
+}
+
+/* A job was handed out by a reserve that was sent at `sent`. */
+static void take(struct power_client *client, uint64_t sent, uint64_t id, const char *lease,
+                 const char *body, size_t size)
+{
+    unsigned number = size > 1 && body[0] == 'j' ? (unsigned)strtoul(body + 1, NULL, 10) : JOBS_MAX;
+
+    power_figures.handed_out++;
+    if (number >= job_count) {
+        violate("Q2 nobody has put %.*s", (int)(size < 20 ? size : 20), body);
+        return;
+    }
+    struct job *job = &jobs[number];
+    name(number, id);
+    if (job->was_refused)
+        violate("Q5 job %u was refused, and is there", number);
+    if (job->ended_at != 0 && job->ended_at < sent)
+        violate("Q3 job %u (%llu) was ended, and is back", number, (unsigned long long)id);
+    if (power_now_ms < job->due_ms)
+        violate("Q1 job %u comes %llu ms early", number,
+                (unsigned long long)(job->due_ms - power_now_ms));
+    if (lease[0] != '\0')
+        note_lease(lease);
+    job->is_found = true;
+    if (held_count == HELD_MAX)
+        held[0] = held[--held_count];
+    held[held_count] = (struct held){.job = number, .id = id, .client = client};
+    (void)snprintf(held[held_count++].lease, LEASE_BYTES, "%s", lease);
+}
+
+void power_look_for_all(void)
+{
+    for (unsigned i = 0; i < job_count; i++)
+        jobs[i].is_found = false;
+}
+
+void power_find_missing(void)
+{
+    for (unsigned i = 0; i < job_count; i++) {
+        const struct job *job = &jobs[i];
+        if (job->is_certain && job->ended_at == 0 && !job->may_be_ended && !job->is_found)
+            violate("Q2 job %u (%llu) is lost", i, (unsigned long long)job->id);
+    }
+}
+
+/* ---- sending ---- */
+
+void power_connect(struct power_client *client, bool speaks_resp)
+{
+    for (; client->count > 0; client->count--) {
+        const struct power_command *command = &client->commands[client->first];
+        if (command->verb == POWER_END)
+            jobs[command->job].may_be_ended = true;
+        client->first = (client->first + 1) % POWER_UNDER_WAY;
+    }
+    for (unsigned i = 0; i < held_count;) {
+        if (held[i].client == client && held[i].lease[0] == '\0')
+            held[i] = held[--held_count];
+        else
+            i++;
+    }
+    client->speaks_resp = speaks_resp;
+    client->first = 0;
+    client->heard_size = 0;
+}
+
+static void remember(struct power_client *client, enum power_verb verb, unsigned job)
+{
+    unsigned place = (client->first + client->count++) % POWER_UNDER_WAY;
+
+    client->commands[place] = (struct power_command){.verb = verb, .job = job, .step = ++step};
+    power_figures.commands++;
+}
+
+static size_t write_words(const struct power_client *client, char *to, const char *words)
+{
+    char copy[256], text[512];
+    size_t size = 0;
+    unsigned count = 0;
+
+    if (!client->speaks_resp)
+        return (size_t)sprintf(to, "%s\r\n", words);
+    (void)snprintf(copy, sizeof copy, "%s", words);
+    for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "), count++)
+        size += (size_t)sprintf(text + size, "$%zu\r\n%s\r\n", strlen(word), word);
+    return (size_t)sprintf(to, "*%u\r\n%.*s", count, (int)size, text);
+}
+
+static size_t say_put(struct power_client *client, struct random_source *random, char *to)
+{
+    char body[BODY_MAX + 16];
+    struct job *job = &jobs[job_count];
+    unsigned delay_s = random_one_in(random, 2) ? (unsigned)random_below(random, 4) : 0;
+    size_t size = (size_t)sprintf(body, "j%u ", job_count);
+    size_t more = random_below(random, random_one_in(random, 3) ? BODY_MAX : 20);
+
+    memset(body + size, 'x', more);
+    size += more;
+    job->due_ms = power_now_ms + delay_s * UINT64_C(1000);
+    remember(client, POWER_PUT, job_count++);
+    if (client->speaks_resp)
+        return (size_t)sprintf(to,
+                               "*7\r\n$3\r\nPUT\r\n$1\r\nt\r\n$%zu\r\n%.*s\r\n$2\r\nIN\r\n$2\r\n%us"
+                               "\r\n$3\r\nTTR\r\n$2\r\n5s\r\n",
+                               size, (int)size, body, delay_s);
+    return (size_t)sprintf(to, "put 5 %u 5 %zu\r\n%.*s\r\n", delay_s, size, (int)size, body);
+}
+
+size_t power_say_reserve(struct power_client *client, char *to)
+{
+    remember(client, POWER_RESERVE, 0);
+    return write_words(
+        client, to, client->speaks_resp ? "RESERVE t default COUNT 5" : "reserve-with-timeout 0");
+}
+
+static bool may_name(const struct power_client *client, const struct held *one)
+{
+    return client->speaks_resp ? one->lease[0] != '\0'
+                               : one->lease[0] == '\0' && one->client == client;
+}
+
+/* Ends a job that was handed out, or gives it back. */
+static size_t say_of_held(struct power_client *client, struct random_source *random, char *to)
+{
+    char words[128];
+    unsigned place = (unsigned)random_below(random, held_count);
+    bool ends = !random_one_in(random, 4);
+
+    /* The first from there on that the client may name. */
+    for (unsigned i = 0; i < held_count && !may_name(client, &held[place]); i++)
+        place = (place + 1) % held_count;
+    struct held one = held[place];
+    if (!may_name(client, &one))
+        return 0;
+    held[place] = held[--held_count];
+    if (client->speaks_resp)
+        (void)snprintf(words, sizeof words, "%s %llu %s", ends ? "ACK" : "NACK",
+                       (unsigned long long)one.id, one.lease);
+    else
+        (void)snprintf(words, sizeof words, ends ? "delete %llu" : "release %llu 5 0",
+                       (unsigned long long)one.id);
+    remember(client, ends ? POWER_END : POWER_OTHER, one.job);
+    return write_words(client, to, words);
+}
+
+/* Names any job by its id: ends it, or looks at it. */
+static size_t say_of_any(struct power_client *client, struct random_source *random, char *to)
+{
+    char words[64];
+    unsigned number = (unsigned)random_below(random, job_count);
+    bool ends = random_one_in(random, 2);
+
+    if (jobs[number].id == 0)
+        return 0;
+    (void)snprintf(words, sizeof words, "%s %llu",
+                   client->speaks_resp ? ends ? "CANCELID" : "LOOKUPID"
+                   : ends              ? "delete"
+                                       : "peek",
+                   (unsigned long long)jobs[number].id);
+    remember(client, ends ? POWER_END : POWER_LOOK, number);
+    return write_words(client, to, words);
+}
+
+size_t power_say(struct power_client *client, struct random_source *random, char *to)
+{
+    if (client->count == POWER_UNDER_WAY)
+        return 0;
+    switch (random_below(random, 10)) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+        return job_count < JOBS_MAX ? say_put(client, random, to) : 0;
+    case 4:
+    case 5:
+        return power_say_reserve(client, to);
+    case 6:
+    case 7:
+    case 8:
+        return held_count > 0 ? say_of_held(client, random, to) : 0;
+    default:
+        return job_count > 0 ? say_of_any(client, random, to) : 0;
+    }
+}
+
+/* ---- replies ---- */
+
+/* A reply, taken apart. */
+struct reply {
+    const char *at, *end;
+    bool is_short; /* it is not whole */
+};
+
+/* Takes a line without its end. */
+static const char *take_line(struct reply *reply, size_t *size)
+{
+    for (const char *at = reply->at; at + 1 < reply->end; at++) {
+        if (at[0] != '\r' || at[1] != '\n')
+            continue;
+        const char *line = reply->at;
+        *size = (size_t)(at - line);
+        reply->at = at + 2;
+        return line;
+    }
+    reply->is_short = true;
+    *size = 0;
+    return "";
+}
+
+static const char *take_bytes(struct reply *reply, size_t size)
+{
+    const char *bytes = reply->at;
+
+    if ((size_t)(reply->end - reply->at) < size + 2) {
+        reply->is_short = true;
+        return "";
+    }
+    reply->at += size + 2;
+    return bytes;
+}
+
+/* Takes a number, or a string as it is; of another value only the begin. */
+static const char *take_value(struct reply *reply, size_t *size)
+{
+    const char *line = take_line(reply, size);
+
+    if (reply->is_short || *size == 0)
+        return "";
+    if (line[0] != '$' || line[1] == '-') {
+        --*size;
+        return line + 1;
+    }
+    *size = strtoul(line + 1, NULL, 10);
+    return take_bytes(reply, *size);
+}
+
+/* Takes a whole value, whatever it has inside. Returns its first line. */
+static const char *skip_value(struct reply *reply)
+{
+    size_t size;
+    const char *line = take_line(reply, &size);
+
+    if (reply->is_short)
+        return "";
+    if (line[0] == '$' && line[1] != '-')
+        (void)take_bytes(reply, strtoul(line + 1, NULL, 10));
+    else if (line[0] == '*' || line[0] == '%')
+        for (unsigned long i = strtoul(line + 1, NULL, 10) << (line[0] == '%');
+             i > 0 && !reply->is_short; i--)
+            (void)skip_value(reply);
+    return line;
+}
+
+static bool begins(const char *line, const char *word)
+{
+    return strncmp(line, word, strlen(word)) == 0;
+}
+
+static void hear_put(const struct power_command *command, const char *line, bool good, uint64_t id)
+{
+    if (good) {
+        power_figures.acknowledged++;
+        name(command->job, id);
+    } else if (begins(line, "-DISKFULL") || begins(line, "OUT_OF_MEMORY")) {
+        jobs[command->job].was_refused = true;
+    } else {
+        violate("a put is answered by %.30s", line);
+    }
+}
+
+/* Takes the jobs of a RESERVE, once it is whole. */
+static void hear_jobs(struct power_client *client, struct reply *reply, uint64_t sent)
+{
+    struct reply whole = *reply;
+    size_t size;
+
+    (void)skip_value(&whole);
+    if (whole.is_short) {
+        reply->is_short = true;
+        return;
+    }
+    const char *line = take_line(reply, &size);
+    if (line[0] != '*')
+        violate("a reserve is answered by %.30s", line);
+    for (unsigned long left = strtoul(line + 1, NULL, 10); left > 0 && line[0] == '*'; left--) {
+        char lease[LEASE_BYTES];
+        size_t lease_size, body_size;
+        (void)take_line(reply, &size); /* how many fields */
+        uint64_t id = strtoull(take_value(reply, &size), NULL, 10);
+        const char *text = take_value(reply, &lease_size);
+        (void)snprintf(lease, sizeof lease, "%.*s", (int)lease_size, text);
+        (void)take_value(reply, &size); /* tube, key */
+        (void)take_value(reply, &size);
+        const char *body = take_value(reply, &body_size);
+        for (int i = 0; i < 3; i++) /* due, attempt, missed */
+            (void)take_value(reply, &size);
+        take(client, sent, id, lease, body, body_size);
+    }
+}
+
+static void hear_resp(struct power_client *client, const struct power_command *command,
+                      struct reply *reply)
+{
+    static const char *const words[] = {"+ok\r", "+removed\r", "+running\r"};
+    struct reply second = *reply;
+    size_t size;
+
+    if (command->verb == POWER_RESERVE) {
+        hear_jobs(client, reply, command->step);
+        return;
+    }
+    const char *line = skip_value(reply);
+    if (reply->is_short)
+        return;
+    (void)take_line(&second, &size);
+    switch (command->verb) {
+    case POWER_PUT:
+        hear_put(command, line, line[0] == '*', strtoull(second.at + 1, NULL, 10));
+        break;
+    case POWER_END:
+        /* "running": it ends with its lease, and nobody else gets it. "gone" says of an ACK that
+         * the lease is. */
+        for (int i = 0; line[0] == '*' && i < 3; i++)
+            if (begins(second.at, words[i]))
+                end_job(command->job);
+        break;
+    case POWER_LOOK:
+        /* Nothing: it is gone for good. */
+        if (line[0] == '_' || begins(line, "$-1"))
+            end_job(command->job);
+        break;
+    default:
+        break;
+    }
+}
+
+static void hear_line(struct power_client *client, const struct power_command *command,
+                      struct reply *reply)
+{
+    size_t size;
+    const char *line = take_line(reply, &size);
+    bool has_body = begins(line, "RESERVED ") || begins(line, "FOUND ");
+    const char *body = "";
+    char *next = NULL;
+    uint64_t id = 0;
+    size_t body_size = 0;
+
+    if (reply->is_short)
+        return;
+    if (has_body) {
+        id = strtoull(strchr(line, ' ') + 1, &next, 10);
+        body_size = strtoul(next, NULL, 10);
+        body = take_bytes(reply, body_size);
+        if (reply->is_short)
+            return;
+    }
+    if (command->verb == POWER_PUT)
+        hear_put(command, line, begins(line, "INSERTED "), strtoull(line + 9, NULL, 10));
+    else if (command->verb == POWER_RESERVE && has_body)
+        take(client, command->step, id, "", body, body_size);
+    else if (command->verb == POWER_RESERVE && !begins(line, "TIMED_OUT") &&
+             !begins(line, "DEADLINE_SOON"))
+        violate("a reserve is answered by %.30s", line);
+    else if ((command->verb == POWER_END && begins(line, "DELETED")) ||
+             (command->verb == POWER_LOOK && begins(line, "NOT_FOUND")))
+        end_job(command->job);
+}
+
+void power_hear(struct power_client *client, const void *bytes, size_t size)
+{
+    if (size > sizeof client->heard - client->heard_size) {
+        violate("too many bytes come");
+        return;
+    }
+    memcpy(client->heard + client->heard_size, bytes, size);
+    client->heard_size += size;
+    while (client->heard_size > 0 && power_violation[0] == '\0') {
+        struct reply reply = {client->heard, client->heard + client->heard_size, false};
+        if (client->count == 0) {
+            violate("a reply comes that nobody has asked for");
+            return;
+        }
+        struct power_command command = client->commands[client->first];
+        step++;
+        if (client->speaks_resp)
+            hear_resp(client, &command, &reply);
+        else
+            hear_line(client, &command, &reply);
+        if (reply.is_short)
+            return;
+        power_figures.replies++;
+        client->first = (client->first + 1) % POWER_UNDER_WAY;
+        client->count--;
+        client->heard_size = (size_t)(reply.end - reply.at);
+        memmove(client->heard, reply.at, client->heard_size);
+    }
+}

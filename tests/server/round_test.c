@@ -1,0 +1,207 @@
+/*
+ * Rounds: how much the core does before the shell looks at other events, and who gets how much of
+ * it. The bounds are those of src/server/inner.h.
+ */
+#include "fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUND = 1000, BEFORE_THE_TURN = 500 };
+
+/* Says the same line so many times, without a turn in between. */
+static void say_often(struct client *client, const char *line, unsigned times)
+{
+    size_t size = strlen(line);
+    char *text = malloc(size * times + 1);
+
+    assert_non_null(text);
+    for (unsigned i = 0; i < times; i++)
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
+        memcpy(text + i * size, line, size);
+    say_bytes(client, text, size * times);
+    free(text);
+}
+
+static void hang_up_all(struct client *clients, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        hang_up(&clients[i]);
+    rest();
+}
+
+static void all_connections_share_one_round(void **state)
+{
+    enum { CLIENTS = 20, LINES = 900 };
+    struct client clients[CLIENTS];
+    (void)state;
+    for (int i = 0; i < CLIENTS; i++)
+        connect(&clients[i]);
+    turn();
+    lines_run = 0;
+    for (int i = 0; i < CLIENTS; i++)
+        say_often(&clients[i], "z\n", LINES);
+    assert_in_range(lines_run, 1, BEFORE_THE_TURN);
+    turn();
+    assert_true(f.more);
+    assert_in_range(lines_run, BEFORE_THE_TURN, ROUND);
+    turn();
+    assert_in_range(lines_run, ROUND, 2 * ROUND);
+    rest();
+    assert_int_equal(lines_run, CLIENTS * LINES);
+    for (int i = 0; i < CLIENTS; i++)
+        assert_int_equal(strlen(hear_some(&clients[i], 1 << 20)), LINES * strlen("-error\n"));
+    hang_up_all(clients, CLIENTS);
+}
+
+/* Others have far more to do, and came before. */
+static void a_client_with_one_command_waits_for_a_quantum_of_each_other_one(void **state)
+{
+    enum { CLIENTS = 6, LINES = 5000 };
+    struct client clients[CLIENTS], last;
+    int turns = 0;
+    (void)state;
+    for (int i = 0; i < CLIENTS; i++) {
+        connect(&clients[i]);
+        say_often(&clients[i], "z\n", LINES);
+    }
+    connect(&last);
+    say(&last, "z\n");
+    while (!last.attended) {
+        turn();
+        turns++;
+    }
+    expect(&last, "-error\n");
+    assert_in_range(turns, 1, 3);
+    rest();
+    hang_up_all(clients, CLIENTS);
+}
+
+/* Bytes that leave give no turn before the others. */
+static void a_reader_gets_no_more_turns_than_its_own(void **state)
+{
+    enum { LINES = 5000 };
+    struct client a, b;
+    (void)state;
+    connect(&a);
+    connect(&b);
+    turn();
+    say_often(&a, "z\n", LINES);
+    lines_run = 0;
+    for (int i = 0; i < 5; i++)
+        (void)hear_some(&a, 100);
+    assert_int_equal(lines_run, 0);
+    say(&b, "z\n");
+    expect(&b, "-error\n");
+}
+
+static void the_bytes_of_a_command_count(void **state)
+{
+    enum { LINES = 40, BODY = 4000, UNITS = 1 + BODY / 1024 };
+    struct client clients[5];
+    char line[BODY + 16];
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        connect(&clients[i]);
+    turn();
+    memset(line, 'x', sizeof line);
+    line[BODY] = '\n';
+    line[BODY + 1] = '\0';
+    lines_run = 0;
+    for (int i = 0; i < 5; i++)
+        say_often(&clients[i], line, LINES);
+    /* A command begins as long as a unit is left. */
+    assert_in_range(lines_run, 1, BEFORE_THE_TURN / UNITS + 2);
+    rest();
+    assert_int_equal(lines_run, 5 * LINES);
+    hang_up_all(clients, 5);
+}
+
+/* A putter at full speed waits for the journal, and has more to say. */
+static void a_putter_leaves_a_share_to_waiting_reserves(void **state)
+{
+    enum { LINES = 3000 };
+    struct client putter, worker, other;
+    (void)state;
+    connect(&worker);
+    say(&worker, "r 1000 1 w\n");
+    connect(&other);
+    connect(&putter);
+    rest();
+    say_often(&putter, "p t x\n", LINES);
+    say(&other, "p w job\n");
+    while (elapse__journal_work(f.joint.journal))
+        ;
+    assert_true(elapse__queue_jobs(f.joint.jobs) < ROUND);
+    turn();
+    assert_true(f.more);
+    uint64_t jobs = elapse__queue_jobs(f.joint.jobs);
+    assert_true(jobs < LINES);
+    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, 1);
+    while (elapse__journal_work(f.joint.journal))
+        ;
+    turn();
+    assert_true(worker.attended);
+    (void)hear_some(&worker, 100);
+    commit();
+    assert_int_equal(elapse__queue_jobs(f.joint.jobs), LINES + 1);
+}
+
+/* Each job costs a look at each tube: a command that would look too often hands out fewer. */
+static void a_reserve_of_many_tubes_is_bounded(void **state)
+{
+    enum { TUBES = 1000, LEAST = 32, MOST = 200, MOST_WITH_ROOM = 500 };
+    static char line[4000];
+    struct client a;
+    size_t size;
+    uint64_t left = TUBES;
+    (void)state;
+    connect(&a);
+    size = (size_t)sprintf(line, "r 0 1000");
+    for (int i = 0; i < TUBES; i++) {
+        char put[32], name[3] = {(char)('a' + i % 26), (char)('a' + i / 26), '\0'};
+        if (i / 26 >= 26)
+            name[1] = (char)('A' + i / 26 - 26);
+        sprintf(put, "p %s x\n", name);
+        say(&a, put);
+        if (i % 50 == 49)
+            rest();
+        size += (size_t)sprintf(line + size, " %s", name);
+    }
+    sprintf(line + size, "\n");
+    commit();
+    (void)hear_some(&a, 1 << 20);
+    while (left > 0) {
+        uint64_t jobs = left;
+        say(&a, line);
+        commit();
+        (void)hear_some(&a, 1 << 20);
+        left = elapse__queue_statistics(f.joint.jobs).ready;
+        assert_in_range(jobs - left, jobs < LEAST ? jobs : LEAST, MOST);
+    }
+    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, TUBES);
+    /* Of one tube all come, also by several calls of the queue. */
+    for (int i = 0; i < MOST_WITH_ROOM; i++) {
+        say(&a, "p t y\n");
+        if (i % 50 == 49)
+            rest();
+    }
+    commit();
+    say(&a, "r 0 1000 t\n");
+    commit();
+    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, TUBES + MOST_WITH_ROOM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(all_connections_share_one_round),
+        TEST(a_client_with_one_command_waits_for_a_quantum_of_each_other_one),
+        TEST(a_reader_gets_no_more_turns_than_its_own),
+        TEST(the_bytes_of_a_command_count),
+        TEST(a_putter_leaves_a_share_to_waiting_reserves),
+        TEST(a_reserve_of_many_tubes_is_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
