@@ -3,6 +3,12 @@
 install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 if(TARGET elapse-tool)
     install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    if(ELAPSE_CLIENT)
+        install(FILES
+            ${PROJECT_SOURCE_DIR}/docs/man/elapse-client.1
+            ${PROJECT_SOURCE_DIR}/docs/man/elapse-work.1
+            DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    endif()
     if(TARGET elapse-server)
         install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-resp.7
             DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,12 +140,16 @@ int elapse__os_write_all(int file, const void *bytes, size_t count)
     return 0;
 }
 
+/* Whether this program itself ignores SIGPIPE: another one that it starts does not. */
+static atomic_bool ignores_broken_pipes;
+
 bool elapse__os_broken_pipe_ends(bool ends)
 {
     const struct sigaction action = {.sa_handler = ends ? SIG_DFL : SIG_IGN};
     struct sigaction before;
 
     require_success(error_of(sigaction(SIGPIPE, &action, &before)), "sigaction");
+    atomic_store(&ignores_broken_pipes, !ends && before.sa_handler != SIG_IGN);
     return before.sa_handler != SIG_IGN;
 }
 
@@ -360,17 +365,18 @@ const char *elapse__os_signal_text(int number)
 
 int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns)
 {
-    enum { WATCHES_MAX = 8 };
-    struct pollfd files[WATCHES_MAX];
+    struct pollfd files[ELAPSE__OS_WATCHES_MAX];
     const struct timespec timeout = {
         .tv_sec = (time_t)(timeout_ns / NANOSECONDS_A_SECOND),
         .tv_nsec = (long)(timeout_ns % NANOSECONDS_A_SECOND),
     };
 
     ELAPSE__ASSERT(count > 0);
-    ELAPSE__ASSERT(count <= WATCHES_MAX);
-    for (size_t i = 0; i < count; i++)
-        files[i] = (struct pollfd){watches[i].file, watches[i].for_data ? POLLIN : 0, 0};
+    ELAPSE__ASSERT(count <= ELAPSE__OS_WATCHES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        int events = (watches[i].for_data ? POLLIN : 0) | (watches[i].for_room ? POLLOUT : 0);
+        files[i] = (struct pollfd){watches[i].file, (short)events, 0};
+    }
     int ready = ppoll(files, count, timeout_ns == ELAPSE__OS_FOREVER ? NULL : &timeout, NULL);
     if (ready < 0 && errno != EINTR)
         return errno;
@@ -422,8 +428,15 @@ static int set_start(posix_spawn_file_actions_t *actions, posix_spawnattr_t *att
     }
     error = posix_spawnattr_setsigmask(attributes, &mask);
     short flags = POSIX_SPAWN_SETSIGMASK;
-    if (program->timeout_ns > 0)
+    if (program->timeout_ns > 0 || program->has_group)
         flags |= POSIX_SPAWN_SETPGROUP; /* of its own: the default number, 0, says so */
+    if (error == 0 && atomic_load(&ignores_broken_pipes)) {
+        sigset_t usual;
+        sigemptyset(&usual);
+        sigaddset(&usual, SIGPIPE);
+        error = posix_spawnattr_setsigdefault(attributes, &usual);
+        flags |= POSIX_SPAWN_SETSIGDEF;
+    }
     return error != 0 ? error : posix_spawnattr_setflags(attributes, flags);
 }
 
@@ -448,105 +461,138 @@ static int spawn(const struct elapse__os_program *program, int input, pid_t *pro
     return error;
 }
 
-/* Waits until the process ends or the time has come. Does not collect its status. */
-static void wait_until(pid_t process, uint64_t when_ns)
+static bool has_ended(const struct elapse__os_process *process)
+{
+    siginfo_t ended = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)process->number, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+           ended.si_pid != 0;
+}
+
+/* Waits until the process ends or the time has come. Does not collect its status. Returns whether
+ * it has ended. */
+static bool wait_until(const struct elapse__os_process *process, uint64_t when_ns)
 {
     enum { TRY_AGAIN_AFTER_MS = 10 };
-    int file = (int)syscall(SYS_pidfd_open, process, 0);
-    siginfo_t ended = {.si_pid = 0};
 
     for (;;) {
         uint64_t now_ns = elapse__os_monotonic_ns();
-        if (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-            ended.si_pid != 0 || now_ns >= when_ns)
-            break;
+        bool ended = has_ended(process);
+        if (ended || now_ns >= when_ns)
+            return ended;
         uint64_t wait_ms = (when_ns - now_ns) / 1000000 + 1;
-        /* Before Linux 5.3 there is no such file: then it is tried again and again. */
-        if (file < 0 && wait_ms > TRY_AGAIN_AFTER_MS)
+        /* Without the file it is tried again and again. */
+        if (process->file < 0 && wait_ms > TRY_AGAIN_AFTER_MS)
             wait_ms = TRY_AGAIN_AFTER_MS;
-        struct pollfd exit = {.fd = file, .events = POLLIN};
+        struct pollfd exit = {.fd = process->file, .events = POLLIN};
         (void)poll(&exit, 1, wait_ms < INT_MAX ? (int)wait_ms : INT_MAX);
     }
-    if (file >= 0)
-        (void)close(file);
+}
+
+void elapse__os_end_group(const struct elapse__os_process *process, bool at_once)
+{
+    ELAPSE__ASSERT(process->number > 0);
+    (void)kill(-process->number, at_once ? SIGKILL : SIGTERM);
 }
 
 /* Ends the group of the process if the process runs for too long. */
-static void limit_time(pid_t process, uint64_t timeout_ns, struct elapse__os_end *end)
+static void limit_time(const struct elapse__os_process *process, uint64_t timeout_ns,
+                       struct elapse__os_end *end)
 {
-    static const int numbers[] = {SIGTERM, SIGKILL};
-    siginfo_t ended = {.si_pid = 0};
-
     ELAPSE__ASSERT(timeout_ns > 0);
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (int i = 0; i < 2; i++) {
         uint64_t now_ns = elapse__os_monotonic_ns();
-        wait_until(process, timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX);
-        if (waitid(P_PID, (id_t)process, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-            ended.si_pid != 0)
+        if (wait_until(process,
+                       timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX))
             return;
         end->timed_out = true;
-        (void)kill(-process, numbers[i]);
+        elapse__os_end_group(process, i == 1);
         timeout_ns = ELAPSE__OS_KILL_AFTER_NS;
     }
 }
 
-static int wait_for_end(pid_t process, struct elapse__os_end *end)
+static int wait_for_end(struct elapse__os_process *process, struct elapse__os_end *end)
 {
-    int status;
+    int status = 0;
+    int error = 0;
 
-    while (waitpid(process, &status, 0) < 0) {
-        if (errno != EINTR)
-            return errno;
+    while (waitpid(process->number, &status, 0) < 0) {
+        error = errno;
+        if (error != EINTR)
+            break;
+        error = 0;
     }
-    ELAPSE__ASSERT(WIFSIGNALED(status) || WIFEXITED(status));
+    if (process->file >= 0)
+        (void)close(process->file);
+    process->file = -1;
     end->by_signal = WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
-    return 0;
+    return error;
 }
 
-/* Opens where the program reads its input, and where this one writes it; -1 if it is empty. */
-static int open_input(const struct elapse__os_program *program, int ends[2])
+/* Opens where the program reads its input: a file in memory, which needs nobody to write on. */
+static int open_input(const struct elapse__os_program *program, int *input)
 {
     ELAPSE__ASSERT(program->input_bytes == 0 || program->input != NULL);
-    ends[1] = -1;
     if (program->input_bytes == 0)
-        return elapse__os_open_to_read("/dev/null", &ends[0]);
-    return error_of(pipe2(ends, O_CLOEXEC));
+        return elapse__os_open_to_read("/dev/null", input);
+    int error = elapse__os_open_in_memory(input);
+    size_t written = 0;
+    while (error == 0 && written < program->input_bytes) {
+        /* At a place of its own: the program reads from the beginning. */
+        ssize_t some = pwrite(*input, program->input + written, program->input_bytes - written,
+                              (off_t)written);
+        if (some >= 0)
+            written += (size_t)some;
+        else if (errno != EINTR) {
+            error = errno;
+            (void)close(*input);
+        }
+    }
+    return error;
 }
 
-/* Writes the input of a program, which may end before it has read all. */
-static void write_input(const struct elapse__os_program *program, int file)
+int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process)
 {
-    bool before = elapse__os_broken_pipe_ends(false);
-
-    (void)elapse__os_write_all(file, program->input, program->input_bytes);
-    (void)elapse__os_broken_pipe_ends(before);
-}
-
-int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end)
-{
-    int input[2];
-    pid_t process;
+    pid_t number;
+    int input;
 
     ELAPSE__ASSERT(program->environment != NULL);
     ELAPSE__ASSERT(program->output >= 0);
     /* If the parent has left this signal ignored, there is no exit status to wait for. */
     (void)signal(SIGCHLD, SIG_DFL);
-    int error = open_input(program, input);
+    int error = open_input(program, &input);
     if (error != 0)
         return error;
-    error = spawn(program, input[0], &process);
-    (void)elapse__os_close(input[0]);
-    if (error == 0 && input[1] >= 0)
-        write_input(program, input[1]);
-    if (input[1] >= 0)
-        (void)elapse__os_close(input[1]);
+    error = spawn(program, input, &number);
+    (void)elapse__os_close(input);
+    if (error != 0)
+        return error;
+    *process = (struct elapse__os_process){.number = number,
+                                           .file = (int)syscall(SYS_pidfd_open, number, 0)};
+    return 0;
+}
+
+bool elapse__os_collect(struct elapse__os_process *process, struct elapse__os_end *end)
+{
+    if (!has_ended(process))
+        return false;
+    end->timed_out = false;
+    (void)wait_for_end(process, end);
+    return true;
+}
+
+int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end)
+{
+    struct elapse__os_process process;
+    int error = elapse__os_start(program, &process);
+
     if (error != 0)
         return error;
     end->timed_out = false;
     if (program->timeout_ns > 0)
-        limit_time(process, program->timeout_ns, end);
-    return wait_for_end(process, end);
+        limit_time(&process, program->timeout_ns, end);
+    return wait_for_end(&process, end);
 }
 
 char *const *elapse__os_environment(void)

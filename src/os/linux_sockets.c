@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -237,6 +238,37 @@ int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer
     }
 }
 
+int elapse__os_connect_to(const struct elapse__os_address *address, int *result)
+{
+    int family = family_of(address);
+    int made = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (made < 0)
+        return errno;
+    if (family != AF_UNIX) {
+        set_option(made, SOL_SOCKET, SO_KEEPALIVE);
+        set_option(made, IPPROTO_TCP, TCP_NODELAY);
+    }
+    if (connect(made, sockaddr_of(address), (socklen_t)address->size) != 0 &&
+        errno != EINPROGRESS) {
+        int error = errno;
+        (void)close(made);
+        return error;
+    }
+    *result = made;
+    return 0;
+}
+
+int elapse__os_connect_error(int socket)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+
+    if (getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) != 0)
+        return errno;
+    return error;
+}
+
 int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got)
 {
     ssize_t result;
@@ -418,6 +450,16 @@ void elapse__os_processor_time(uint64_t *user_us, uint64_t *system_us)
     (void)getrusage(RUSAGE_SELF, &usage);
     *user_us = us_of(usage.ru_utime);
     *system_us = us_of(usage.ru_stime);
+}
+
+int elapse__os_disk_free(const char *directory, uint64_t *bytes)
+{
+    struct statvfs status;
+
+    if (statvfs(directory, &status) != 0)
+        return errno;
+    *bytes = (uint64_t)status.f_bavail * status.f_frsize;
+    return 0;
 }
 
 uint64_t elapse__os_memory_bytes(void)

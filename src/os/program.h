@@ -6,6 +6,7 @@
  *     output.c, writer.c    ------>  elapse__os_write_all  -----> write()
  *     life.c                ------>  elapse__os_wait       -----> ppoll()
  *     exec.c, plot.c        ------>  elapse__os_run        -----> posix_spawn(), waitpid()
+ *     work/run_program.c    ------>  elapse__os_start      -----> posix_spawn(), pidfd_open()
  *
  * Functions that can fail return 0 on success, or else the number of the error, as errno.h has it;
  * what they were to store is then undefined. A file is a descriptor, and is not passed on to other
@@ -158,13 +159,16 @@ const char *elapse__os_signal_text(int number);
 /* A file, and what the program waits for. */
 struct elapse__os_watch {
     int file;      /* -1: nothing is awaited */
-    bool for_data; /* that it can be read, or has ended; otherwise only that it fails */
-    bool ready;    /* result: it has data, has ended or has failed */
+    bool for_data; /* that it can be read, or has ended */
+    bool for_room; /* that it can be written; with neither, only that it fails */
+    bool ready;    /* result: what was awaited is there, or it has failed */
     bool failed;   /* result: it has failed; for a pipe that is written: nobody reads it any more */
 };
 
+enum { ELAPSE__OS_WATCHES_MAX = 1040 };
+
 /* Waits until one of the files is ready. It may also return when none is. Returns ETIMEDOUT when
- * `timeout_ns` have passed. */
+ * `timeout_ns` have passed. Requires that `count` is from 1 to ELAPSE__OS_WATCHES_MAX. */
 int elapse__os_wait(struct elapse__os_watch *watches, size_t count, uint64_t timeout_ns);
 
 /* Makes a file that is ready from the next elapse__os_event_set until elapse__os_event_reset. It is
@@ -187,8 +191,11 @@ struct elapse__os_program {
     int output; /* its standard output */
     /* How long it may run. Then it and the programs that it has started, which are a group of
      * processes, are asked to end, and are killed ELAPSE__OS_KILL_AFTER_NS later. 0: for ever, and
-     * it stays in the group of this program. */
+     * it stays in the group of this program. Only elapse__os_run looks at it. */
     uint64_t timeout_ns;
+    /* It is a group of processes of its own, as it is with a `timeout_ns`: elapse__os_end_group
+     * needs that, and the keys of the terminal that raise a signal do not reach it. */
+    bool has_group;
     const struct elapse__os_signals *signals; /* not to be held back from it; may be NULL */
 };
 
@@ -198,6 +205,22 @@ struct elapse__os_end {
     bool by_signal;
     int number; /* the exit status, or that of the signal */
 };
+
+/* A program that runs. */
+struct elapse__os_process {
+    int number;
+    int file; /* readable once it has ended; -1 before Linux 5.3: then ask again and again */
+};
+
+/* Starts a program, and does not wait. It need not read all its input. */
+int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
+
+/* Returns whether the program has ended. Then stores how, and releases the process. */
+bool elapse__os_collect(struct elapse__os_process *process, struct elapse__os_end *end);
+
+/* Asks the program's group of processes to end, or kills it. Requires that it has one, and was not
+ * collected. */
+void elapse__os_end_group(const struct elapse__os_process *process, bool at_once);
 
 /* Runs a program and waits until it has ended. It need not read all its input. */
 int elapse__os_run(const struct elapse__os_program *program, struct elapse__os_end *end);

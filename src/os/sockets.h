@@ -1,6 +1,6 @@
 /*
- * What the server asks of the operating system: sockets, and its life as a service. Only the
- * program uses it, and only when it is built with the server.
+ * What the server and its clients ask of the operating system: sockets, and the server's life as a
+ * service. Only the program uses it, and only when it is built with the server or the client.
  *
  *     src/server/loop               sockets.h                       linux_sockets.c
  *     listeners.c  -------------->  elapse__os_listen_at  ------->  socket(), bind(), listen()
@@ -66,6 +66,11 @@ void elapse__os_address_remove(const struct elapse__os_address *address);
  * ENFILE, ENOBUFS or ENOMEM if this machine cannot take one now. */
 int elapse__os_accept(int listener, int *result, struct elapse__os_address *peer);
 
+/* Begins a connection to the address. It is there when the socket can be written, unless
+ * elapse__os_connect_error then says why not. */
+int elapse__os_connect_to(const struct elapse__os_address *address, int *result);
+int elapse__os_connect_error(int socket);
+
 /* Receives up to `bytes` bytes, and stores in `*got` how many there were: 0 when the other side
  * sends no more. Fails with EAGAIN if there are none now. */
 int elapse__os_receive(int socket, void *buffer, size_t bytes, size_t *got);
@@ -108,6 +113,9 @@ void elapse__os_host_name(char *name, size_t bytes);
 void elapse__os_platform(char *name, size_t bytes);
 /* Stores the version of the kernel, in the same way. */
 void elapse__os_kernel(char *version, size_t bytes);
+
+/* Stores how many bytes are free for this process where the directory is. */
+int elapse__os_disk_free(const char *directory, uint64_t *bytes);
 
 /* Returns how much memory of the machine this process has; 0: nobody knows. */
 uint64_t elapse__os_memory_bytes(void);

@@ -18,18 +18,10 @@ static struct owner owner;
 static bool open_journal(void)
 {
     struct elapse__journal_refusal refusal;
-    struct elapse__journal_options options = {
-        .files = &sim_disk_files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = 14,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&owner);
-    owner.journal = elapse__journal_open(&options, &refusal);
-    if (owner.journal == NULL && refusal.fault == ELAPSE__FAULT_NONE)
+    bool is_open = owner_open(&owner, &sim_disk_files, 14, 0, &refusal);
+    if (!is_open && refusal.fault == ELAPSE__FAULT_NONE)
         abort(); /* a refusal without a reason */
-    return owner.journal != NULL;
+    return is_open;
 }
 
 static void work(void)

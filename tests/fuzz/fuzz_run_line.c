@@ -12,8 +12,8 @@
 #include <elapse/scheduler.h>
 
 #include "common/json.h"
+#include "common/timestamp.h"
 #include "run/line.h"
-#include "run/timestamp.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

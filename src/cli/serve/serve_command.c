@@ -64,6 +64,32 @@ static enum exit_status add_listen(void *context, const char *value)
     return STATUS_OK;
 }
 
+static enum exit_status add_http(void *context, const char *value)
+{
+    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+
+    if (serve->http_count == ELAPSE__SERVE_LISTENS_MAX)
+        return usage_error("%s: there are too many addresses", options_label());
+    const char *fault = elapse__serve_parse_listen(value, NULL, &serve->https[serve->http_count]);
+    if (fault != NULL)
+        return usage_error("%s: %s: %s", options_label(), quote_string(value).text, fault);
+    serve->http_count++;
+    return STATUS_OK;
+}
+
+static enum exit_status add_http_host(void *context, const char *value)
+{
+    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+
+    if (serve->http_host_count == ELAPSE__SERVE_LISTENS_MAX)
+        return usage_error("%s: there are too many names", options_label());
+    if (*value == '\0' || strchr(value, ':') != NULL || strchr(value, '/') != NULL)
+        return usage_error("%s: %s is not the name of a host", options_label(),
+                           quote_string(value).text);
+    serve->http_hosts[serve->http_host_count++] = value;
+    return STATUS_OK;
+}
+
 static enum exit_status read_durability(void *context, const char *value)
 {
     struct elapse__serve_options *serve = &((struct reading *)context)->serve;
@@ -195,6 +221,9 @@ static enum exit_status join(struct reading *reading)
     for (size_t i = 0; i < serve->listen_count; i++)
         if (serve->listens[i].tls && serve->tls_certificate == NULL)
             return usage_error("an address with tls: needs --tls-certificate and --tls-key");
+    for (size_t i = 0; i < serve->http_count; i++)
+        if (serve->https[i].tls && serve->tls_certificate == NULL)
+            return usage_error("an address with tls: needs --tls-certificate and --tls-key");
     if (reading->never_sync) {
         serve->durability = ELAPSE__SERVE_INTERVAL;
         serve->interval_ms = NEVER_SYNC_MS;
@@ -255,6 +284,20 @@ enum exit_status serve_command(int argc, char **argv)
          .context = reading,
          .help = "host:port, [IPv6]:port, unix:PATH, or one of the first two after tls:; may be "
                  "given again; otherwise 127.0.0.1:11300"},
+        {.name = "http",
+         .value = "ADDRESS",
+         .kind = OPTION_FUNCTION,
+         .read = add_http,
+         .context = reading,
+         .help = "serve the page, the metrics and the JSON interface at this address; written as "
+                 "for --listen; may be given again"},
+        {.name = "http-host",
+         .value = "NAME",
+         .kind = OPTION_FUNCTION,
+         .read = add_http_host,
+         .context = reading,
+         .help = "a name that requests over HTTP may use for this server, beside localhost and "
+                 "addresses in digits; may be given again"},
         {.name = "data",
          .value = "DIRECTORY",
          .kind = OPTION_TEXT,

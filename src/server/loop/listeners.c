@@ -6,6 +6,7 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "http.h"
 #include "loop.h"
 
 enum {
@@ -19,6 +20,8 @@ static void set_accepting(struct elapse__loop *loop, bool wanted)
 {
     for (size_t i = 0; i < loop->listener_count; i++) {
         struct event *event = loop->listeners[i]->can_accept;
+        if (loop->listeners[i]->is_http)
+            continue;
         (void)(wanted ? event_add(event, NULL) : event_del(event));
     }
 }
@@ -83,7 +86,7 @@ static bool refuse(struct elapse__loop *loop, const char *where, const char *why
 }
 
 /* Adds a socket that listens. */
-static bool add_listener(struct elapse__loop *loop, int socket, bool tls, bool is_passed)
+static bool add_listener(struct elapse__loop *loop, int socket, const struct elapse__listener *kind)
 {
     struct elapse__listener *listener = calloc(1, sizeof *listener);
 
@@ -91,12 +94,13 @@ static bool add_listener(struct elapse__loop *loop, int socket, bool tls, bool i
         (void)elapse__os_close(socket);
         return refuse(loop, "listening", "out of memory");
     }
-    *listener = (struct elapse__listener){
-        .loop = loop, .socket = socket, .tls = tls, .is_passed = is_passed};
+    *listener = *kind;
+    listener->loop = loop;
+    listener->socket = socket;
     ELAPSE__ASSERT_THAT(loop->listener_count, <, ELAPSE__LISTENERS_MAX);
     loop->listeners[loop->listener_count++] = listener;
     int error = elapse__os_listener_address(socket, &listener->address);
-    return error == 0 || refuse(loop, is_passed ? "a socket that was passed" : "listening",
+    return error == 0 || refuse(loop, kind->is_passed ? "a socket that was passed" : "listening",
                                 elapse__os_error_text(error));
 }
 
@@ -110,8 +114,10 @@ static bool is_allowed(struct elapse__loop *loop, const struct elapse__os_addres
                   "other machines can reach this address: give --auth, or --insecure");
 }
 
-static bool listen_at(struct elapse__loop *loop, const struct elapse__serve_listen *listen)
+static bool listen_at(struct elapse__loop *loop, const struct elapse__serve_listen *listen,
+                      bool is_http)
 {
+    const struct elapse__listener kind = {.tls = listen->tls, .is_http = is_http};
     struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
     size_t count = 1;
     size_t listening = 0;
@@ -137,7 +143,7 @@ static bool listen_at(struct elapse__loop *loop, const struct elapse__serve_list
         if (error != 0)
             return refuse(loop, elapse__os_address_text(&addresses[i]).text,
                           elapse__os_error_text(error));
-        if (!add_listener(loop, socket, listen->tls, false))
+        if (!add_listener(loop, socket, &kind))
             return false;
         listening++;
     }
@@ -152,8 +158,13 @@ static bool take_passed(struct elapse__loop *loop, size_t *count)
     if (*count == SIZE_MAX)
         return refuse(loop, "LISTEN_FDS", "too many sockets were passed");
     for (size_t i = 0; i < *count; i++) {
-        bool tls = strncmp(passed[i].name, "tls", 3) == 0;
-        if (!add_listener(loop, passed[i].socket, tls, true) ||
+        const struct elapse__listener kind = {
+            .tls =
+                strncmp(passed[i].name, "tls", 3) == 0 || strncmp(passed[i].name, "https", 5) == 0,
+            .is_http = strncmp(passed[i].name, "http", 4) == 0,
+            .is_passed = true,
+        };
+        if (!add_listener(loop, passed[i].socket, &kind) ||
             !is_allowed(loop, &loop->listeners[loop->listener_count - 1]->address))
             return false;
     }
@@ -169,15 +180,28 @@ bool elapse__listeners_open(struct elapse__loop *loop)
     if (!take_passed(loop, &passed))
         return false;
     for (size_t i = 0; i < options->listen_count; i++)
-        if (!listen_at(loop, &options->listens[i]))
+        if (!listen_at(loop, &options->listens[i], false))
             return false;
-    if (options->listen_count == 0 && passed == 0 && !listen_at(loop, &standard))
+    if (options->listen_count == 0 && passed == 0 && !listen_at(loop, &standard, false))
         return false;
+    for (size_t i = 0; i < options->http_count; i++)
+        if (!listen_at(loop, &options->https[i], true))
+            return false;
     for (size_t i = 0; i < loop->listener_count; i++)
         if (loop->listeners[i]->tls && loop->keys == NULL)
             return refuse(loop, elapse__os_address_text(&loop->listeners[i]->address).text,
                           "TLS needs --tls-certificate and --tls-key");
     return true;
+}
+
+/* Begins to take connections of one listener; those of HTTP are libevent's. */
+static bool start_listener(struct elapse__loop *loop, struct elapse__listener *listener)
+{
+    if (listener->is_http)
+        return elapse__http_listen(loop->http, listener->socket, listener->tls);
+    listener->can_accept = event_new(loop->peers.base, listener->socket, EV_READ | EV_PERSIST,
+                                     on_connection, listener);
+    return listener->can_accept != NULL && event_add(listener->can_accept, NULL) == 0;
 }
 
 bool elapse__listeners_start(struct elapse__loop *loop)
@@ -187,18 +211,19 @@ bool elapse__listeners_start(struct elapse__loop *loop)
         return false;
     for (size_t i = 0; i < loop->listener_count; i++) {
         struct elapse__listener *listener = loop->listeners[i];
-        listener->can_accept = event_new(loop->peers.base, listener->socket, EV_READ | EV_PERSIST,
-                                         on_connection, listener);
-        if (listener->can_accept == NULL || event_add(listener->can_accept, NULL) != 0)
+        if (!start_listener(loop, listener))
             return false;
-        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_LISTENING, "%s%s",
-                    listener->tls ? "tls:" : "", elapse__os_address_text(&listener->address).text);
+        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_LISTENING, "%s%s%s",
+                    listener->is_http ? "http:" : "", listener->tls ? "tls:" : "",
+                    elapse__os_address_text(&listener->address).text);
     }
     return true;
 }
 
 void elapse__listeners_close(struct elapse__loop *loop)
 {
+    if (loop->http != NULL)
+        elapse__http_listen_no_more(loop->http);
     for (size_t i = 0; i < loop->listener_count; i++) {
         struct elapse__listener *listener = loop->listeners[i];
         if (listener->can_accept != NULL)

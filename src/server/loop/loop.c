@@ -16,6 +16,7 @@ static void receive(struct elapse__loop *loop)
     struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_READY];
     struct elapse__peer *last = NULL;
     size_t used = 0;
+    size_t most = ring->next == ring->previous ? ELAPSE__BATCH_BYTES : ELAPSE__BATCH_PEER_BYTES;
 
     loop->piece_count = 0;
     if (!elapse__ring_empty(ring))
@@ -28,6 +29,7 @@ static void receive(struct elapse__loop *loop)
         elapse__peer_leave(peer, ELAPSE__PEER_READY);
         if (peer->room > 0 && !peer->has_ended && !loop->peers.is_stopping) {
             elapse__peer_enter(peer, ELAPSE__PEER_READY);
+            room = room < most ? room : most;
             room = room < peer->room ? room : peer->room;
             size_t got = elapse__peer_receive(peer, loop->batch + used, room);
             if (got > 0 || peer->has_ended)

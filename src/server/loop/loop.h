@@ -20,11 +20,12 @@
 #include "tokens.h"
 
 enum {
-    ELAPSE__BATCH_BYTES = 1 << 18,
+    ELAPSE__BATCH_BYTES = 1 << 17,      /* about what the core can run in a round */
+    ELAPSE__BATCH_PEER_BYTES = 1 << 15, /* of one peer, while others are ready */
     ELAPSE__BATCH_PIECES = 1024,
     /* Descriptors that no connection gets: segments, alarms, listeners, libevent. */
     ELAPSE__DESCRIPTORS_HELD = 40,
-    ELAPSE__LISTENERS_MAX = ELAPSE__SERVE_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
+    ELAPSE__LISTENERS_MAX = 2 * ELAPSE__SERVE_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
 };
 
 /* A piece of the batch: what one peer has sent. */
@@ -40,8 +41,11 @@ struct elapse__listener {
     struct elapse__os_address address;
     int socket;
     bool tls;
+    bool is_http;
     bool is_passed; /* by the service manager: its path stays */
 };
+
+struct elapse__http;
 
 struct elapse__loop {
     const struct elapse__serve_options *options;
@@ -51,6 +55,7 @@ struct elapse__loop {
     struct elapse__body_reader *reader;
     struct elapse__tls_keys *keys; /* NULL: no TLS */
     struct elapse__tokens tokens;
+    struct elapse__http *http; /* NULL: it is not spoken */
 
     struct elapse__listener *listeners[ELAPSE__LISTENERS_MAX];
     size_t listener_count;

@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+
+enum { NO_SOCKET = -1 };
 
 enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun by then ends */
 
@@ -92,6 +95,51 @@ static bool limit_handshake(struct elapse__peer *peer)
     return peer->handshake_limit != NULL && evtimer_add(peer->handshake_limit, &limit) == 0;
 }
 
+static struct elapse__peer *new_peer(struct elapse__peers *peers)
+{
+    struct elapse__peer *peer = calloc(1, sizeof *peer);
+
+    if (peer == NULL)
+        return NULL;
+    peer->peers = peers;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        peer->places[i].peer = peer;
+    elapse__peer_enter(peer, ELAPSE__PEER_ALL);
+    peers->count++;
+    return peer;
+}
+
+struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct elapse__pipe *pipe)
+{
+    struct elapse__peer *peer = new_peer(peers);
+
+    if (peer == NULL)
+        return NULL;
+    peer->pipe = pipe;
+    peer->socket = NO_SOCKET;
+    peer->is_local = true;
+    pipe->peer = peer;
+    return peer;
+}
+
+void elapse__pipe_end(struct elapse__pipe *pipe, size_t sent)
+{
+    struct elapse__peer *peer = pipe->peer;
+
+    if (peer == NULL)
+        return;
+    pipe->peer = NULL;
+    peer->pipe = NULL;
+    peer->has_ended = true;
+    peer->is_blocked = true;
+    elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    /* The turn that follows says first what was sent, and then that it has ended. */
+    peer->sent_bytes = sent;
+    if (sent > 0)
+        elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
 static bool make_events(struct elapse__peer *peer)
 {
     struct event_base *base = peer->peers->base;
@@ -104,19 +152,14 @@ static bool make_events(struct elapse__peer *peer)
 struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, bool is_local,
                                       struct elapse__tls_keys *keys)
 {
-    struct elapse__peer *peer = calloc(1, sizeof *peer);
+    struct elapse__peer *peer = new_peer(peers);
 
     if (peer == NULL) {
         (void)elapse__os_close(socket);
         return NULL;
     }
-    peer->peers = peers;
     peer->socket = socket;
     peer->is_local = is_local;
-    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
-        peer->places[i].peer = peer;
-    elapse__peer_enter(peer, ELAPSE__PEER_ALL);
-    peers->count++;
     if (keys != NULL)
         peer->tls = elapse__tls_begin(keys, socket);
     if (!make_events(peer) || (keys != NULL && (peer->tls == NULL || !limit_handshake(peer)))) {
@@ -128,6 +171,8 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
 
 void elapse__peer_free(struct elapse__peer *peer)
 {
+    struct elapse__pipe *pipe = peer->pipe;
+
     ELAPSE__ASSERT(peer->connection == NULL);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__peer_leave(peer, (enum elapse__peer_ring)i);
@@ -139,10 +184,15 @@ void elapse__peer_free(struct elapse__peer *peer)
         event_free(peer->handshake_limit);
     if (peer->tls != NULL)
         elapse__tls_end(peer->tls);
-    (void)elapse__os_close(peer->socket);
+    if (peer->socket != NO_SOCKET)
+        (void)elapse__os_close(peer->socket);
     ELAPSE__ASSERT_THAT(peer->peers->count, >, 0);
     peer->peers->count--;
     free(peer);
+    if (pipe == NULL)
+        return;
+    pipe->peer = NULL;
+    pipe->ended(pipe);
 }
 
 /* ---- bytes ---- */
@@ -161,9 +211,26 @@ static void fail(struct elapse__peer *peer, const char *what, int error)
     elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
 }
 
+static size_t receive_from_pipe(struct elapse__peer *peer, void *buffer, size_t bytes)
+{
+    struct elapse__pipe *pipe = peer->pipe;
+    size_t got = bytes < pipe->input_bytes ? bytes : pipe->input_bytes;
+
+    if (got > 0)
+        memcpy(buffer, pipe->input, got);
+    pipe->input += got;
+    pipe->input_bytes -= got;
+    if (pipe->input_bytes == 0)
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+    return got;
+}
+
 size_t elapse__peer_receive(struct elapse__peer *peer, void *buffer, size_t bytes)
 {
     size_t got = 0;
+
+    if (peer->pipe != NULL)
+        return receive_from_pipe(peer, buffer, bytes);
     int error = peer->tls != NULL ? elapse__tls_receive(peer->tls, buffer, bytes, &got)
                                   : elapse__os_receive(peer->socket, buffer, bytes, &got);
 
@@ -193,6 +260,13 @@ void elapse__peer_send(struct elapse__peer *peer)
 
     ELAPSE__ASSERT(!peer->is_blocked);
     ELAPSE__ASSERT_THAT(peer->output_bytes, >, 0);
+    if (peer->pipe != NULL) {
+        sent = peer->pipe->output(peer->pipe, peer->output, peer->output_bytes);
+        ELAPSE__ASSERT_THAT(sent, <=, peer->output_bytes);
+        if (peer->pipe != NULL)
+            peer->sent_bytes = sent;
+        return;
+    }
     int error = peer->tls != NULL
                     ? elapse__tls_send(peer->tls, peer->output, peer->output_bytes, &sent)
                     : elapse__os_send(peer->socket, peer->output, peer->output_bytes, &sent);
@@ -224,6 +298,11 @@ void elapse__peer_watch(struct elapse__peer *peer)
 {
     bool may_read = peer->room > 0 && !peer->has_ended && !peer->peers->is_stopping;
 
+    if (peer->socket == NO_SOCKET) {
+        if (may_read && peer->pipe->input_bytes > 0)
+            elapse__peer_enter(peer, ELAPSE__PEER_READY);
+        return;
+    }
     watch(peer->can_read, &peer->watches_read,
           may_read || (peer->tls != NULL && peer->is_blocked && !peer->has_ended));
     watch(peer->can_write, &peer->watches_write, peer->is_blocked);

@@ -8,6 +8,7 @@
  *
  *   watches   what libevent waits for: bytes to read while the core has room for them; room to
  *             write while the peer is blocked
+ *   pipe      in place of a socket: a command of this process, and its reply (HTTP)
  *   rings     a peer is in at most one place of each: all; ready (its socket may have bytes);
  *             attended (output, room or end may have changed); ending (its socket is to be closed)
  */
@@ -51,10 +52,23 @@ struct elapse__peer_place {
     bool is_in;
 };
 
+/* What a peer without a socket has: its bytes are in memory. */
+struct elapse__pipe {
+    struct elapse__peer *peer; /* NULL: it has ended, or has not begun */
+    const uint8_t *input;      /* what the core has not got yet; it stays valid */
+    size_t input_bytes;
+    /* The core has these bytes for it: all that were not sent, from the first of them on. Returns
+     * how many of them count as sent. */
+    size_t (*output)(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size);
+    /* The core, or the end of the server, has ended it; `peer` is NULL. */
+    void (*ended)(struct elapse__pipe *pipe);
+};
+
 struct elapse__peer {
     struct elapse__peer_place places[ELAPSE__PEER_RINGS];
     struct elapse__peers *peers;
     struct elapse__connection *connection; /* NULL: the core does not know it */
+    struct elapse__pipe *pipe;             /* NULL: it has a socket */
     struct elapse__tls_session *tls;       /* NULL: plain */
     struct event *can_read;
     struct event *can_write;
@@ -76,6 +90,13 @@ struct elapse__peer {
 /* Takes over an accepted socket. Returns NULL if there is no memory; the socket is then closed. */
 struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, bool is_local,
                                       struct elapse__tls_keys *keys);
+
+/* Makes a peer without a socket, for elapse__loop_welcome. Returns NULL if there is no memory. */
+struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct elapse__pipe *pipe);
+
+/* The owner of a pipe is done with it. The first `sent` bytes of the output have reached the
+ * client; hand-outs behind them are undone. */
+void elapse__pipe_end(struct elapse__pipe *pipe, size_t sent);
 
 /* Closes the socket, and releases the peer. Requires that the core does not know it any more. */
 void elapse__peer_free(struct elapse__peer *peer);

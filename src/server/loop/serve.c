@@ -20,6 +20,7 @@
 #include "../../os/memory_files.h"
 #include "../../os/program.h"
 #include "../session.h"
+#include "http.h"
 #include "listeners.h"
 #include "loop.h"
 
@@ -292,6 +293,15 @@ static bool become_user(struct service *service)
     return error == 0;
 }
 
+/* Whether HTTP is spoken anywhere. */
+static bool wants_http(const struct elapse__loop *loop)
+{
+    for (size_t i = 0; i < loop->listener_count; i++)
+        if (loop->listeners[i]->is_http)
+            return true;
+    return false;
+}
+
 static enum elapse_error open_store(struct service *service)
 {
     const struct elapse__serve_options *options = service->loop.options;
@@ -299,6 +309,7 @@ static enum elapse_error open_store(struct service *service)
         .files = options->durability == ELAPSE__SERVE_MEMORY ? elapse__files_in_memory() : NULL,
         .context = service,
         .may_begin = may_begin,
+        .foresees = wants_http(&service->loop),
     };
     struct elapse_queue_options queue;
     struct elapse_queue_fault fault;
@@ -370,6 +381,8 @@ static bool start(struct service *service)
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     if (!make_core(service))
         return false;
+    if (wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
+        return false;
     loop->reader = elapse__body_reader_start(loop->store->joint.journal);
     if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)
         return false;
@@ -413,7 +426,7 @@ static bool is_quiet(struct elapse__loop *loop)
 static bool has_no_peer(struct elapse__loop *loop)
 {
     return elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ALL]) &&
-           elapse__body_reader_count(loop->reader) == 0;
+           elapse__body_reader_count(loop->reader) == 0 && elapse__http_is_idle(loop->http);
 }
 
 static void stop_core(struct elapse__loop *loop, void *argument)
@@ -466,6 +479,7 @@ static bool release(struct service *service)
         if (loop->reader != NULL)
             elapse__body_reader_stop(loop->reader);
         elapse__loop_close(loop);
+        elapse__http_close(loop->http);
         elapse__loop_with_core(loop, free_core, NULL);
         if (loop->alarm.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
             elapse__os->alarm_close(&loop->alarm);

@@ -30,6 +30,10 @@ enum elapse__serve_durability {
 struct elapse__serve_options {
     struct elapse__serve_listen listens[ELAPSE__SERVE_LISTENS_MAX];
     size_t listen_count; /* 0: the sockets that the service manager passes, or the default */
+    struct elapse__serve_listen https[ELAPSE__SERVE_LISTENS_MAX]; /* where HTTP is spoken */
+    size_t http_count;
+    const char *http_hosts[ELAPSE__SERVE_LISTENS_MAX]; /* further names of this server */
+    size_t http_host_count;
     const char *directory;
     enum elapse__serve_durability durability;
     uint64_t interval_ms;

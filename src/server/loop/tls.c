@@ -45,13 +45,14 @@ static bool load(SSL_CTX *context, const char *certificate, const char *key,
     return true;
 }
 
-struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,
-                                               char fault[ELAPSE__TLS_FAULT_BYTES])
+/* Makes a context that has what both ends need. */
+static SSL_CTX *make_context(const SSL_METHOD *method, char fault[ELAPSE__TLS_FAULT_BYTES])
 {
-    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    SSL_CTX *context = SSL_CTX_new(method);
 
-    if (context == NULL) {
+    if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1) {
         (void)snprintf(fault, ELAPSE__TLS_FAULT_BYTES, "out of memory");
+        SSL_CTX_free(context);
         return NULL;
     }
     /* A write may take a part, and may be repeated from another place with the same bytes. */
@@ -60,17 +61,57 @@ struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const ch
                                         SSL_MODE_RELEASE_BUFFERS);
     (void)SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                            SSL_OP_IGNORE_UNEXPECTED_EOF);
-    if (SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) != 1 ||
-        !load(context, certificate, key, fault)) {
+    return context;
+}
+
+struct elapse__tls_keys *elapse__tls_keys_read(const char *certificate, const char *key,
+                                               char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    SSL_CTX *context = make_context(TLS_server_method(), fault);
+
+    if (context == NULL || !load(context, certificate, key, fault)) {
         SSL_CTX_free(context);
         return NULL;
     }
     return (struct elapse__tls_keys *)(void *)context;
 }
 
+static bool load_authorities(SSL_CTX *context, const char *authorities,
+                             char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    ERR_clear_error();
+    if (authorities == NULL)
+        return SSL_CTX_set_default_verify_paths(context) == 1;
+    if (SSL_CTX_load_verify_file(context, authorities) == 1)
+        return true;
+    say_why("the certificates", authorities, fault);
+    return false;
+}
+
+struct elapse__tls_keys *elapse__tls_trust_read(const char *authorities, const char *certificate,
+                                                const char *key,
+                                                char fault[ELAPSE__TLS_FAULT_BYTES])
+{
+    SSL_CTX *context = make_context(TLS_client_method(), fault);
+
+    ELAPSE__ASSERT((certificate == NULL) == (key == NULL));
+    if (context == NULL || !load_authorities(context, authorities, fault) ||
+        (certificate != NULL && !load(context, certificate, key, fault))) {
+        SSL_CTX_free(context);
+        return NULL;
+    }
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    return (struct elapse__tls_keys *)(void *)context;
+}
+
 void elapse__tls_keys_free(struct elapse__tls_keys *keys)
 {
     SSL_CTX_free(context_of(keys));
+}
+
+struct ssl_st *elapse__tls_session_new(struct elapse__tls_keys *keys)
+{
+    return SSL_new(context_of(keys));
 }
 
 struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int socket)
@@ -83,6 +124,33 @@ struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int
     }
     SSL_set_accept_state(ssl);
     return (struct elapse__tls_session *)(void *)ssl;
+}
+
+struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, int socket,
+                                                const char *host)
+{
+    SSL *ssl = SSL_new(context_of(keys));
+
+    if (ssl == NULL || SSL_set_fd(ssl, socket) != 1) {
+        SSL_free(ssl);
+        return NULL;
+    }
+    /* An address stands in the certificate as an address, and is not sent as a name. */
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) != 1 &&
+        (SSL_set1_host(ssl, host) != 1 || SSL_set_tlsext_host_name(ssl, host) != 1)) {
+        SSL_free(ssl);
+        return NULL;
+    }
+    ERR_clear_error();
+    SSL_set_connect_state(ssl);
+    return (struct elapse__tls_session *)(void *)ssl;
+}
+
+const char *elapse__tls_distrust(const struct elapse__tls_session *session)
+{
+    long result = SSL_get_verify_result(ssl_of(session));
+
+    return result == X509_V_OK ? NULL : X509_verify_cert_error_string(result);
 }
 
 void elapse__tls_end(struct elapse__tls_session *session)
@@ -133,6 +201,12 @@ int elapse__tls_send(struct elapse__tls_session *session, const void *bytes, siz
         return 0;
     int error = error_of(session, result);
     return error == 0 ? EPIPE : error;
+}
+
+void elapse__tls_send_no_more(struct elapse__tls_session *session)
+{
+    ERR_clear_error();
+    (void)SSL_shutdown(ssl_of(session));
 }
 
 bool elapse__tls_is_open(const struct elapse__tls_session *session)

@@ -1,16 +1,18 @@
 """What the tests of the server share: starting it, and talking to it."""
 
 import os
+import pathlib
 import re
 import resource
-import signal
 import socket
-import subprocess
-import time
+import sys
 
 import support
 
-START_S = 60  # a machine may be slow: a limit that no run comes near
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+
+from server_process import FREE_PORT, PATIENCE_S as START_S, ServerProcess  # noqa: E402
+
 LISTENING = re.compile(rb"listening: (\S+)\n")
 
 
@@ -65,30 +67,14 @@ class Client:
         self.socket.close()
 
 
-class Server:
-    """A running server. Its log goes to a file, because nobody reads a pipe all the time."""
+class Server(ServerProcess):
+    """A running server of a test, in its directory."""
 
     def __init__(self, test, arguments, program=None, **options):
         words = [support.PROGRAM, "serve"] if program is None else [program]
         self.test = test
-        self.log_path = test.directory / f"log-{len(test.servers)}"
-        with open(self.log_path, "wb") as log:
-            self.process = subprocess.Popen(
-                [*words, *arguments], cwd=test.directory, stderr=log,
-                stdin=subprocess.DEVNULL, **options)
-
-    def log(self):
-        return self.log_path.read_bytes()
-
-    def wait_for(self, words):
-        """Waits until the log has these words."""
-        end = time.monotonic() + START_S
-        while words not in self.log():
-            if self.process.poll() is not None or time.monotonic() > end:
-                break
-            time.sleep(0.005)
-        self.test.assertIn(words, self.log())
-        return self.log()
+        super().__init__(test.directory / f"log-{len(test.servers)}", arguments, words,
+                         cwd=test.directory, **options)
 
     def addresses(self):
         return [found.decode() for found in LISTENING.findall(self.wait_for(b" ready: "))]
@@ -105,32 +91,13 @@ class Server:
         self.test.addCleanup(client.close)
         return client
 
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def wait(self):
-        return self.process.wait(START_S)
-
-    def stop(self):
-        """Ends it by SIGTERM once it is ready, and returns its log."""
-        self.wait_for(b"ready")
-        self.signal(signal.SIGTERM)
-        status = self.wait()
-        self.test.assertEqual(status, 0, self.log())
-        return self.log()
-
-    def kill(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-
 
 class ServeTest(support.ProgramTest):
     def setUp(self):
         super().setUp()
         self.servers = []
 
-    def serve(self, *arguments, listen="127.0.0.1:0", data="d", **options):
+    def serve(self, *arguments, listen=FREE_PORT[1], data="d", **options):
         """Starts a server with small files, so that a start costs little."""
         words = ["--data", data, "--segment-bits", "18"]
         if listen is not None:

@@ -1,0 +1,197 @@
+#include "json_write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../../protocol/base64.h"
+#include "../../protocol/decimal.h"
+
+void elapse__json_free(struct elapse__json *json)
+{
+    elapse__buffer_free(&json->text);
+}
+
+static void add(struct elapse__json *json, const void *bytes, size_t size)
+{
+    if (!json->failed && !elapse__buffer_append(&json->text, bytes, size))
+        json->failed = true;
+}
+
+/* A value comes. */
+static void begin_value(struct elapse__json *json)
+{
+    if (json->needs_comma)
+        add(json, ",", 1);
+    json->needs_comma = true;
+}
+
+void elapse__json_raw(struct elapse__json *json, const char *text)
+{
+    add(json, text, strlen(text));
+}
+
+void elapse__json_open(struct elapse__json *json, char bracket)
+{
+    begin_value(json);
+    add(json, &bracket, 1);
+    json->needs_comma = false;
+}
+
+void elapse__json_close(struct elapse__json *json, char bracket)
+{
+    add(json, &bracket, 1);
+    json->needs_comma = true;
+}
+
+void elapse__json_name(struct elapse__json *json, const char *name)
+{
+    begin_value(json);
+    add(json, "\"", 1);
+    add(json, name, strlen(name));
+    add(json, "\":", 2);
+    json->needs_comma = false;
+}
+
+void elapse__json_unsigned(struct elapse__json *json, uint64_t number)
+{
+    char digits[ELAPSE__DECIMAL_BYTES];
+
+    begin_value(json);
+    add(json, digits, elapse__decimal_write(digits, number));
+}
+
+void elapse__json_signed(struct elapse__json *json, int64_t number)
+{
+    char digits[1 + ELAPSE__DECIMAL_BYTES] = "-";
+    uint64_t size = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    size_t length = elapse__decimal_write(digits + 1, size);
+
+    begin_value(json);
+    add(json, number < 0 ? digits : digits + 1, number < 0 ? length + 1 : length);
+}
+
+void elapse__json_real(struct elapse__json *json, double number)
+{
+    char digits[64];
+
+    (void)snprintf(digits, sizeof digits, "%.2f", number);
+    begin_value(json);
+    add(json, digits, strlen(digits));
+}
+
+void elapse__json_boolean(struct elapse__json *json, bool value)
+{
+    begin_value(json);
+    elapse__json_raw(json, value ? "true" : "false");
+}
+
+void elapse__json_null(struct elapse__json *json)
+{
+    begin_value(json);
+    add(json, "null", 4);
+}
+
+/* ---- strings ---- */
+
+/* Returns how many bytes the character at `at` takes; 0: it is none of UTF-8. */
+static size_t character_size(const uint8_t *at, size_t left)
+{
+    uint8_t first = at[0];
+    size_t size = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+
+    if (size < 2)
+        return size;
+    if (size > left || first > 0xF4)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    /* Too long a form, a surrogate, or above U+10FFFF. */
+    if ((first == 0xE0 && at[1] < 0xA0) || (first == 0xED && at[1] > 0x9F) ||
+        (first == 0xF0 && at[1] < 0x90) || (first == 0xF4 && at[1] > 0x8F))
+        return 0;
+    return size;
+}
+
+bool elapse__json_is_utf8(const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = at + size;
+
+    while (at < end) {
+        size_t step = character_size(at, (size_t)(end - at));
+        if (step == 0)
+            return false;
+        at += step;
+    }
+    return true;
+}
+
+/* A character that cannot stand as it is. */
+static void add_escaped(struct elapse__json *json, uint8_t byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[] = "\\u0000";
+
+    if (byte == '"' || byte == '\\') {
+        char pair[] = {'\\', (char)byte};
+        add(json, pair, sizeof pair);
+    } else if (byte == '\n') {
+        add(json, "\\n", 2);
+    } else {
+        text[4] = digits[byte >> 4];
+        text[5] = digits[byte & 15];
+        add(json, text, sizeof text - 1);
+    }
+}
+
+void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    const uint8_t *end = at + size;
+    const uint8_t *plain = at; /* from here on nothing has been written */
+
+    begin_value(json);
+    add(json, "\"", 1);
+    while (at < end) {
+        size_t step = character_size(at, (size_t)(end - at));
+        if (step > 1 || (step == 1 && *at >= 0x20 && *at != '"' && *at != '\\' && *at != 0x7F)) {
+            at += step;
+            continue;
+        }
+        add(json, plain, (size_t)(at - plain));
+        if (step == 0)
+            add(json, "\xEF\xBF\xBD", 3);
+        else
+            add_escaped(json, *at);
+        plain = ++at;
+    }
+    add(json, plain, (size_t)(at - plain));
+    add(json, "\"", 1);
+}
+
+void elapse__json_text(struct elapse__json *json, const char *text)
+{
+    elapse__json_string(json, text, strlen(text));
+}
+
+void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
+                               size_t size)
+{
+    if (elapse__json_is_utf8(bytes, size)) {
+        elapse__json_name(json, name);
+        elapse__json_string(json, bytes, size);
+        return;
+    }
+    begin_value(json);
+    add(json, "\"", 1);
+    elapse__json_raw(json, name);
+    elapse__json_raw(json, "_base64\":\"");
+    if (json->failed || !elapse__buffer_reserve(&json->text, ELAPSE__BASE64_ROOM(size))) {
+        json->failed = true;
+        return;
+    }
+    char *room = (char *)json->text.bytes + json->text.end;
+    json->text.end += (size_t)(elapse__base64_write(room, bytes, size) - room);
+    add(json, "\"", 1);
+}

@@ -1,0 +1,51 @@
+/*
+ * Writing JSON as text, from front to back, without a tree: a reply may have a thousand jobs.
+ *
+ * Without memory, text is left out, and `failed` says so at the end.
+ */
+#ifndef ELAPSE__HTTP_JSON_WRITE_H
+#define ELAPSE__HTTP_JSON_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../buffer.h"
+
+/* Begins as zeros. */
+struct elapse__json {
+    struct elapse__buffer text;
+    bool needs_comma;
+    bool failed;
+};
+
+void elapse__json_free(struct elapse__json *json);
+
+/* Text as it is. */
+void elapse__json_raw(struct elapse__json *json, const char *text);
+
+/* '{' or '[', and their ends. */
+void elapse__json_open(struct elapse__json *json, char bracket);
+void elapse__json_close(struct elapse__json *json, char bracket);
+
+/* The name of the member that comes next. Requires that no character of it has to be escaped. */
+void elapse__json_name(struct elapse__json *json, const char *name);
+
+void elapse__json_unsigned(struct elapse__json *json, uint64_t number);
+void elapse__json_signed(struct elapse__json *json, int64_t number);
+/* With two digits behind the point. */
+void elapse__json_real(struct elapse__json *json, double number);
+void elapse__json_boolean(struct elapse__json *json, bool value);
+void elapse__json_null(struct elapse__json *json);
+/* Bytes that are no UTF-8 become U+FFFD. */
+void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
+void elapse__json_text(struct elapse__json *json, const char *text);
+
+/* Returns whether the bytes are UTF-8, as RFC 3629 has it. */
+bool elapse__json_is_utf8(const void *bytes, size_t size);
+
+/* A member with bytes: as NAME if they are UTF-8, otherwise as NAME_base64. */
+void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
+                               size_t size);
+
+#endif

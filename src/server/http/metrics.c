@@ -1,0 +1,243 @@
+#include "metrics.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+__attribute__((format(printf, 2, 3))) static void add(struct elapse__json *text, const char *format,
+                                                      ...)
+{
+    char line[512];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    elapse__json_raw(text, line);
+}
+
+/* What a metric is, before its values. */
+static void begin(struct elapse__json *text, const char *name, const char *type, const char *help)
+{
+    add(text, "# HELP elapse_%s %s\n# TYPE elapse_%s %s\n", name, help, name, type);
+}
+
+static void gauge(struct elapse__json *text, const char *name, uint64_t value, const char *help)
+{
+    begin(text, name, "gauge", help);
+    add(text, "elapse_%s %" PRIu64 "\n", name, value);
+}
+
+static void counter(struct elapse__json *text, const char *name, uint64_t value, const char *help)
+{
+    begin(text, name, "counter", help);
+    add(text, "elapse_%s %" PRIu64 "\n", name, value);
+}
+
+/* ---- histograms ---- */
+
+/* A histogram, with a limit at each power of two from 2^least to 2^most. Its values are whole
+ * numbers of 1/scale; where they were rounded down, a value below a limit is below it before, too.
+ */
+static void histogram(struct elapse__json *text, const char *name,
+                      const struct elapse__histogram *values, unsigned least, unsigned most,
+                      double scale, const char *help)
+{
+    uint64_t below = 0;
+    unsigned bucket = 0;
+
+    begin(text, name, "histogram", help);
+    for (unsigned power = least; power <= most; power++) {
+        unsigned end = elapse__histogram_bucket(UINT64_C(1) << power);
+        for (; bucket < end; bucket++)
+            below += values->counts[bucket];
+        add(text, "elapse_%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
+            ((double)(UINT64_C(1) << power) - (scale > 1 ? 0 : 1)) / scale, below);
+    }
+    add(text, "elapse_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, values->count);
+    add(text, "elapse_%s_sum %.6f\n", name, (double)values->sum / scale);
+    add(text, "elapse_%s_count %" PRIu64 "\n", name, values->count);
+}
+
+/* ---- groups of metrics ---- */
+
+static const char *const commands[ELAPSE__VERBS] = {
+    [ELAPSE__VERB_PUT] = "put",
+    [ELAPSE__VERB_PEEK] = "peek",
+    [ELAPSE__VERB_PEEK_READY] = "peek-ready",
+    [ELAPSE__VERB_PEEK_DELAYED] = "peek-delayed",
+    [ELAPSE__VERB_PEEK_BURIED] = "peek-buried",
+    [ELAPSE__VERB_RESERVE] = "reserve",
+    [ELAPSE__VERB_RESERVE_WITH_TIMEOUT] = "reserve-with-timeout",
+    [ELAPSE__VERB_RESERVE_JOB] = "reserve-job",
+    [ELAPSE__VERB_DELETE] = "delete",
+    [ELAPSE__VERB_RELEASE] = "release",
+    [ELAPSE__VERB_USE] = "use",
+    [ELAPSE__VERB_WATCH] = "watch",
+    [ELAPSE__VERB_IGNORE] = "ignore",
+    [ELAPSE__VERB_BURY] = "bury",
+    [ELAPSE__VERB_KICK] = "kick",
+    [ELAPSE__VERB_KICK_JOB] = "kick-job",
+    [ELAPSE__VERB_TOUCH] = "touch",
+    [ELAPSE__VERB_STATS] = "stats",
+    [ELAPSE__VERB_STATS_JOB] = "stats-job",
+    [ELAPSE__VERB_STATS_TUBE] = "stats-tube",
+    [ELAPSE__VERB_LIST_TUBES] = "list-tubes",
+    [ELAPSE__VERB_LIST_TUBE_USED] = "list-tube-used",
+    [ELAPSE__VERB_LIST_TUBES_WATCHED] = "list-tubes-watched",
+    [ELAPSE__VERB_PAUSE_TUBE] = "pause-tube",
+    [ELAPSE__VERB_QUIT] = "quit",
+    [ELAPSE__VERB_CANCEL] = "cancel",
+    [ELAPSE__VERB_CANCEL_ID] = "cancel-id",
+    [ELAPSE__VERB_RESCHEDULE] = "reschedule",
+    [ELAPSE__VERB_RESCHEDULE_ID] = "reschedule-id",
+    [ELAPSE__VERB_ACK] = "ack",
+    [ELAPSE__VERB_NACK] = "nack",
+    [ELAPSE__VERB_EXTEND] = "extend",
+    [ELAPSE__VERB_KICK_ID] = "kick-id",
+    [ELAPSE__VERB_LOOK_UP] = "look-up",
+    [ELAPSE__VERB_LOOK_UP_ID] = "look-up-id",
+    [ELAPSE__VERB_LIST] = "list",
+    [ELAPSE__VERB_CANCEL_ALL] = "cancel-all",
+    [ELAPSE__VERB_OTHER] = "other",
+};
+
+static void write_commands(struct elapse__json *text,
+                           const struct elapse__server_statistics *server)
+{
+    begin(text, "commands_total", "counter", "Commands that were run, of all protocols.");
+    for (unsigned i = 0; i < ELAPSE__VERBS; i++)
+        if (commands[i] != NULL)
+            add(text, "elapse_commands_total{command=\"%s\"} %" PRIu64 "\n", commands[i],
+                server->commands[i]);
+}
+
+static void write_state(struct elapse__json *text, const char *labels, const char *state,
+                        const char *name, uint64_t value)
+{
+    add(text, "elapse_%s{", name);
+    elapse__json_raw(text, labels);
+    add(text, "state=\"%s\"} %" PRIu64 "\n", state, value);
+}
+
+static void write_states(struct elapse__json *text, const char *name, const char *labels,
+                         const struct elapse__queue_statistics *jobs)
+{
+    write_state(text, labels, "delayed", name, jobs->delayed);
+    write_state(text, labels, "ready", name, jobs->ready);
+    write_state(text, labels, "reserved", name, jobs->reserved);
+    write_state(text, labels, "buried", name, jobs->buried);
+}
+
+static void write_totals(struct elapse__json *text, const struct elapse__queue_statistics *jobs)
+{
+    begin(text, "queue_jobs", "gauge", "Jobs of all tubes together.");
+    write_states(text, "queue_jobs", "", jobs);
+    counter(text, "jobs_put_total", jobs->total_jobs, "Jobs that were put.");
+    counter(text, "jobs_done_total", jobs->deletes, "Jobs that were acknowledged or deleted.");
+    counter(text, "jobs_cancelled_total", jobs->cancelled, "Jobs that were cancelled.");
+    counter(text, "jobs_replaced_total", jobs->replaced, "Jobs that another one replaced.");
+    counter(text, "jobs_expired_total", jobs->expired, "Jobs that nobody took in time.");
+    counter(text, "jobs_dead_total", jobs->dead, "Jobs that were buried with no retry left.");
+    counter(text, "lease_timeouts_total", jobs->timeouts, "Leases that ended by themselves.");
+    counter(text, "occurrences_missed_total", jobs->missed,
+            "Occurrences of recurring jobs that passed without a hand-out.");
+}
+
+static void write_storage(struct elapse__json *text, const struct elapse__http_metrics *metrics)
+{
+    const struct elapse__journal_figures *journal = &metrics->server->journal;
+
+    gauge(text, "segments", journal->head - journal->tail + 1, "Files of the log in use.");
+    gauge(text, "log_bytes", journal->log_bytes, "Bytes of the log's files in use.");
+    gauge(text, "live_bytes", journal->live_bytes, "Bytes of them that jobs need.");
+    gauge(text, "spare_bytes", journal->spare_bytes, "Bytes of files that are kept for reuse.");
+    if (metrics->has_disk)
+        gauge(text, "disk_free_bytes", metrics->disk_free_bytes,
+              "Bytes that are free where the log is.");
+    gauge(text, "disk_full", journal->disk_is_full, "1 while puts are refused for a full disk.");
+    gauge(text, "log_pinned", journal->is_pinned, "1 if damage keeps the log from being cleaned.");
+    counter(text, "damaged_bodies_total", journal->damaged_bodies,
+            "Bodies that could not be read.");
+    counter(text, "groups_total", journal->groups, "Groups of records that were written.");
+    histogram(text, "group_bytes", metrics->writes, 6, 24, 1, "Bytes of each write of the log.");
+    histogram(text, "fsync_seconds", metrics->syncs, 4, 24, 1e6,
+              "Time that the disk took for each sync of the log.");
+}
+
+static void write_clients(struct elapse__json *text, const struct elapse__server_statistics *server)
+{
+    gauge(text, "connections", server->connections, "Connections, with requests under way.");
+    gauge(text, "workers", server->workers, "Connections that have asked for a job.");
+    gauge(text, "workers_waiting", server->waiting, "Connections that wait for a job.");
+    counter(text, "connections_total", server->total_connections, "Connections since the start.");
+    counter(text, "connections_refused_total", server->refused,
+            "Connections that were refused because there were too many.");
+    counter(text, "hand_outs_undone_total", server->undone,
+            "Hand-outs whose reply could not be sent.");
+}
+
+static void write_process(struct elapse__json *text, const struct elapse__http_metrics *metrics)
+{
+    const struct elapse__server_statistics *server = metrics->server;
+
+    begin(text, "build_info", "gauge", "The version of the server.");
+    add(text, "elapse_build_info{version=\"%s\"} 1\n", metrics->version);
+    begin(text, "uptime_seconds", "gauge", "Time since the start.");
+    add(text, "elapse_uptime_seconds %.3f\n", (double)server->uptime_ms / 1e3);
+    gauge(text, "draining", server->draining, "1 if no jobs are taken any more.");
+    gauge(text, "memory_bytes", metrics->memory_bytes, "Memory of the process.");
+    begin(text, "cpu_seconds_total", "counter", "Processor time of the process.");
+    add(text, "elapse_cpu_seconds_total{mode=\"user\"} %.6f\n", (double)server->user_us / 1e6);
+    add(text, "elapse_cpu_seconds_total{mode=\"system\"} %.6f\n", (double)server->system_us / 1e6);
+}
+
+void elapse__http_write_metrics(struct elapse__json *text,
+                                const struct elapse__http_metrics *metrics)
+{
+    write_process(text, metrics);
+    write_totals(text, &metrics->server->jobs);
+    gauge(text, "tubes", metrics->tubes, "Tubes.");
+    gauge(text, "tubes_left_out", metrics->tubes_left_out,
+          "Tubes that elapse_jobs does not have, because there are too many.");
+    histogram(text, "lateness_seconds", metrics->lateness, 0, 24, 1e3,
+              "Time from the moment that a job was due to its hand-out.");
+    begin(text, "oldest_overdue_seconds", "gauge",
+          "For how long the oldest ready job has been due, rounded down.");
+    add(text, "elapse_oldest_overdue_seconds %.3f\n", (double)metrics->oldest_overdue_ms / 1e3);
+    write_storage(text, metrics);
+    write_clients(text, metrics->server);
+    write_commands(text, metrics->server);
+}
+
+/* ---- tubes ---- */
+
+void elapse__http_begin_jobs(struct elapse__json *text)
+{
+    begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
+}
+
+/* The name has escapes; bytes that are no UTF-8 stand there as their numbers. */
+void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_text tube,
+                             const struct elapse__queue_statistics *counts)
+{
+    enum { HEAD = 6, TAIL = 3, MOST = 5 };
+    char label[HEAD + ELAPSE__QUEUE_TUBE_BYTES_MAX * MOST + TAIL] = "tube=\"";
+    const unsigned char *name = tube.bytes;
+    bool is_text = elapse__json_is_utf8(name, tube.size);
+    size_t size = HEAD;
+
+    for (size_t i = 0; i < tube.size; i++) {
+        if (name[i] == '\\' || name[i] == '"')
+            label[size++] = '\\';
+        if (name[i] == '\n')
+            size += (size_t)snprintf(label + size, MOST + 1, "\\n");
+        else if (name[i] < 0x20 || (!is_text && name[i] >= 0x80))
+            size += (size_t)snprintf(label + size, MOST + 1, "\\\\x%02x", name[i]);
+        else
+            label[size++] = (char)name[i];
+    }
+    memcpy(label + size, "\",", TAIL);
+    write_states(text, "jobs", label, counts);
+}

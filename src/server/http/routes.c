@@ -1,0 +1,66 @@
+#include "routes.h"
+
+#include <string.h>
+
+static const struct path {
+    const char *path; /* a '*' stands for at least one character that is no '/' */
+    enum elapse__http_operation operation;
+    bool posts;
+    bool is_open;
+} paths[] = {
+    {"/", ELAPSE__HTTP_PAGE, false, true},
+    {"/healthz", ELAPSE__HTTP_HEALTH, false, true},
+    {"/metrics", ELAPSE__HTTP_METRICS, false, false},
+    {"/events", ELAPSE__HTTP_EVENTS, false, false},
+    {"/api/v1/openapi.json", ELAPSE__HTTP_OPENAPI, false, false},
+    {"/api/v1/forecast", ELAPSE__HTTP_FORECAST, false, false},
+    {"/api/v1/put", ELAPSE__HTTP_PUT, true, false},
+    {"/api/v1/cancel", ELAPSE__HTTP_CANCEL, true, false},
+    {"/api/v1/reschedule", ELAPSE__HTTP_RESCHEDULE, true, false},
+    {"/api/v1/reserve", ELAPSE__HTTP_RESERVE, true, false},
+    {"/api/v1/ack", ELAPSE__HTTP_ACK, true, false},
+    {"/api/v1/nack", ELAPSE__HTTP_NACK, true, false},
+    {"/api/v1/extend", ELAPSE__HTTP_EXTEND, true, false},
+    {"/api/v1/bury", ELAPSE__HTTP_BURY, true, false},
+    {"/api/v1/kick", ELAPSE__HTTP_KICK, true, false},
+    {"/api/v1/cancel_all", ELAPSE__HTTP_CANCEL_ALL, true, false},
+    {"/api/v1/pause", ELAPSE__HTTP_PAUSE, true, false},
+    {"/api/v1/jobs", ELAPSE__HTTP_LOOK_UP, false, false},
+    {"/api/v1/jobs/*", ELAPSE__HTTP_LOOK_UP_ID, false, false},
+    {"/api/v1/tubes", ELAPSE__HTTP_TUBES, false, false},
+    {"/api/v1/tubes/*", ELAPSE__HTTP_TUBE, false, false},
+    {"/api/v1/tubes/*/jobs", ELAPSE__HTTP_LIST, false, false},
+    {"/api/v1/stats", ELAPSE__HTTP_STATS, false, false},
+};
+
+/* Returns whether the path fits, and notes what stands for the '*'. */
+static bool fits(const char *pattern, const char *path, struct elapse__http_route *route)
+{
+    const char *star = strchr(pattern, '*');
+
+    if (star == NULL)
+        return strcmp(pattern, path) == 0;
+    size_t before = (size_t)(star - pattern);
+    if (strncmp(pattern, path, before) != 0)
+        return false;
+    route->name = path + before;
+    route->name_size = strcspn(path + before, "/");
+    return route->name_size > 0 && strcmp(route->name + route->name_size, star + 1) == 0;
+}
+
+struct elapse__http_route elapse__http_find_route(enum elapse__http_method method, const char *path)
+{
+    struct elapse__http_route route = {.status = 404};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        if (!fits(paths[i].path, path, &route))
+            continue;
+        bool reads = method == ELAPSE__HTTP_GET || method == ELAPSE__HTTP_HEAD;
+        route.status = (paths[i].posts ? method == ELAPSE__HTTP_POST : reads) ? 200 : 405;
+        route.operation = paths[i].operation;
+        route.is_open = paths[i].is_open;
+        route.allow = paths[i].posts ? "POST" : "GET, HEAD";
+        break;
+    }
+    return route;
+}

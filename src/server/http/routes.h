@@ -1,0 +1,59 @@
+/*
+ * The paths of the server, and what they do.
+ */
+#ifndef ELAPSE__HTTP_ROUTES_H
+#define ELAPSE__HTTP_ROUTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum elapse__http_method {
+    ELAPSE__HTTP_GET,
+    ELAPSE__HTTP_HEAD, /* as GET, without a body */
+    ELAPSE__HTTP_POST,
+    ELAPSE__HTTP_OTHER,
+};
+
+enum elapse__http_operation {
+    /* Those that the shell answers by itself. */
+    ELAPSE__HTTP_PAGE,
+    ELAPSE__HTTP_HEALTH,
+    ELAPSE__HTTP_METRICS,
+    ELAPSE__HTTP_EVENTS,
+    ELAPSE__HTTP_OPENAPI,
+    ELAPSE__HTTP_FORECAST,
+    /* Those that become a command of RESP. */
+    ELAPSE__HTTP_PUT,
+    ELAPSE__HTTP_CANCEL,
+    ELAPSE__HTTP_RESCHEDULE,
+    ELAPSE__HTTP_RESERVE,
+    ELAPSE__HTTP_ACK,
+    ELAPSE__HTTP_NACK,
+    ELAPSE__HTTP_EXTEND,
+    ELAPSE__HTTP_BURY,
+    ELAPSE__HTTP_KICK,
+    ELAPSE__HTTP_CANCEL_ALL,
+    ELAPSE__HTTP_PAUSE,
+    ELAPSE__HTTP_LOOK_UP,
+    ELAPSE__HTTP_LOOK_UP_ID,
+    ELAPSE__HTTP_LIST,
+    ELAPSE__HTTP_TUBES,
+    ELAPSE__HTTP_TUBE,
+    ELAPSE__HTTP_STATS,
+    ELAPSE__HTTP_OPERATIONS,
+};
+
+struct elapse__http_route {
+    int status; /* 200, 404 or 405 */
+    enum elapse__http_operation operation;
+    bool is_open;      /* needs no password */
+    const char *allow; /* the methods of the path, for 405 */
+    const char *name;  /* what stands in the place of the '*' of the path, not decoded */
+    size_t name_size;
+};
+
+/* Finds the operation of a path. */
+struct elapse__http_route elapse__http_find_route(enum elapse__http_method method,
+                                                  const char *path);
+
+#endif

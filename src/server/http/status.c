@@ -1,0 +1,193 @@
+#include "status.h"
+
+static void member(struct elapse__json *json, const char *name, uint64_t number)
+{
+    elapse__json_name(json, name);
+    elapse__json_unsigned(json, number);
+}
+
+static void flag(struct elapse__json *json, const char *name, bool value)
+{
+    elapse__json_name(json, name);
+    elapse__json_boolean(json, value);
+}
+
+static void text(struct elapse__json *json, const char *name, const char *value)
+{
+    elapse__json_name(json, name);
+    elapse__json_text(json, value);
+}
+
+static void real(struct elapse__json *json, const char *name, double number)
+{
+    elapse__json_name(json, name);
+    elapse__json_real(json, number);
+}
+
+static void begin(struct elapse__json *json, const char *name)
+{
+    elapse__json_name(json, name);
+    elapse__json_open(json, '{');
+}
+
+static void write_rates(struct elapse__json *json, const struct elapse__http_rates *rates)
+{
+    begin(json, "rates");
+    real(json, "put", rates->put);
+    real(json, "cancelled", rates->cancelled);
+    real(json, "handed_out", rates->handed_out);
+    real(json, "acknowledged", rates->acknowledged);
+    real(json, "due", rates->due);
+    elapse__json_close(json, '}');
+}
+
+static void write_storage(struct elapse__json *json, const struct elapse__http_status *status)
+{
+    const struct elapse__journal_figures *journal = &status->server.journal;
+
+    begin(json, "storage");
+    text(json, "durability", status->durability);
+    member(json, "segments", journal->head - journal->tail + 1);
+    member(json, "segment_bytes", journal->log_bytes);
+    member(json, "live_bytes", journal->live_bytes);
+    elapse__json_name(json, "disk_free_bytes");
+    if (status->has_disk)
+        elapse__json_unsigned(json, status->disk_free_bytes);
+    else
+        elapse__json_null(json);
+    member(json, "damaged", journal->damaged_bodies);
+    flag(json, "disk_full", journal->disk_is_full);
+    elapse__json_close(json, '}');
+}
+
+static void write_states(struct elapse__json *json, const struct elapse__queue_statistics *counts)
+{
+    member(json, "delayed", counts->delayed);
+    member(json, "ready", counts->ready);
+    member(json, "reserved", counts->reserved);
+    member(json, "buried", counts->buried);
+}
+
+static void write_tube(struct elapse__json *json, int64_t now_ms,
+                       const struct elapse__http_tube *tube)
+{
+    elapse__json_open(json, '{');
+    elapse__json_name(json, "name");
+    elapse__json_string(json, tube->name, tube->name_size);
+    write_states(json, &tube->counts);
+    elapse__json_name(json, "paused_until_ms");
+    if (tube->counts.pause_left_ms == 0)
+        elapse__json_null(json);
+    else
+        elapse__json_signed(json, now_ms + (int64_t)tube->counts.pause_left_ms);
+    write_rates(json, &tube->rates);
+    member(json, "oldest_overdue_ms", tube->oldest_overdue_ms);
+    elapse__json_close(json, '}');
+}
+
+static void write_counts(struct elapse__json *json, const char *name, const uint64_t *counts,
+                         size_t count)
+{
+    elapse__json_name(json, name);
+    elapse__json_open(json, '[');
+    for (size_t i = 0; i < count; i++)
+        elapse__json_unsigned(json, counts[i]);
+    elapse__json_close(json, ']');
+}
+
+void elapse__http_write_forecast(struct elapse__json *json,
+                                 const struct elapse__queue_forecast *forecast, bool is_long)
+{
+    write_counts(json, "seconds", forecast->seconds, ELAPSE__QUEUE_FORECAST_SECONDS);
+    write_counts(json, "minutes", forecast->minutes, ELAPSE__QUEUE_FORECAST_MINUTES);
+    if (!is_long)
+        return;
+    write_counts(json, "hours", forecast->hours, ELAPSE__QUEUE_FORECAST_HOURS);
+    write_counts(json, "days", forecast->days, ELAPSE__QUEUE_FORECAST_DAYS);
+}
+
+/* Null if nothing was counted. */
+static void quantile(struct elapse__json *json, const char *name,
+                     const struct elapse__http_window *window, unsigned percent)
+{
+    elapse__json_name(json, name);
+    if (window->count == 0)
+        elapse__json_null(json);
+    else
+        elapse__json_unsigned(json, elapse__http_window_quantile(window, percent));
+}
+
+static void write_times(struct elapse__json *json, const struct elapse__http_status *status)
+{
+    begin(json, "lateness");
+    quantile(json, "p50_ms", status->lateness, 50);
+    quantile(json, "p99_ms", status->lateness, 99);
+    quantile(json, "max_ms", status->lateness, 100);
+    elapse__json_close(json, '}');
+    member(json, "oldest_overdue_ms", status->oldest_overdue_ms);
+    begin(json, "fsync");
+    quantile(json, "p50_us", status->sync_times, 50);
+    quantile(json, "p99_us", status->sync_times, 99);
+    real(json, "count_per_s", status->syncs);
+    elapse__json_close(json, '}');
+}
+
+/* Each digit has four slots, the first of them in its lowest bit. */
+static void write_level(struct elapse__json *json, const struct elapse__queue_wheel_level *level)
+{
+    char digits[ELAPSE__QUEUE_WHEEL_SLOTS / 4];
+    size_t count = level->slots / 4;
+
+    for (size_t i = 0; i < count; i++)
+        digits[i] = "0123456789abcdef"[level->occupied[i / 16] >> i % 16 * 4 & 15];
+    elapse__json_open(json, '{');
+    member(json, "slots", level->slots);
+    member(json, "slot_ms", level->slot_ms);
+    member(json, "position", level->position);
+    elapse__json_name(json, "occupied");
+    elapse__json_string(json, digits, count);
+    elapse__json_close(json, '}');
+}
+
+static void write_wheel(struct elapse__json *json, const struct elapse__http_status *status)
+{
+    begin(json, "wheel");
+    member(json, "tick_ms", 1);
+    member(json, "now_tick", status->wheel_ms);
+    elapse__json_name(json, "levels");
+    elapse__json_open(json, '[');
+    for (unsigned i = 0; i < ELAPSE__QUEUE_WHEEL_LEVELS; i++)
+        write_level(json, &status->levels[i]);
+    elapse__json_close(json, ']');
+    elapse__json_close(json, '}');
+}
+
+void elapse__http_write_status(struct elapse__json *json, const struct elapse__http_status *status)
+{
+    elapse__json_open(json, '{');
+    elapse__json_name(json, "now_ms");
+    elapse__json_signed(json, status->now_ms);
+    text(json, "version", status->version);
+    member(json, "uptime_ms", status->server.uptime_ms);
+    flag(json, "draining", status->server.draining);
+    write_storage(json, status);
+    write_times(json, status);
+    write_rates(json, &status->rates);
+    member(json, "connections", status->server.connections);
+    member(json, "workers_waiting", status->server.waiting);
+    member(json, "memory_bytes", status->memory_bytes);
+    begin(json, "forecast");
+    elapse__http_write_forecast(json, &status->forecast, status->has_long_forecast);
+    elapse__json_close(json, '}');
+    write_wheel(json, status);
+    begin(json, "jobs");
+    write_states(json, &status->server.jobs);
+    elapse__json_close(json, '}');
+    elapse__json_name(json, "tubes");
+    elapse__json_open(json, '[');
+    for (size_t i = 0; i < status->tube_count; i++)
+        write_tube(json, status->now_ms, &status->tubes[i]);
+    elapse__json_close(json, ']');
+    member(json, "tubes_total", status->tubes_total);
+    elapse__json_close(json, '}');
+}

@@ -1,0 +1,58 @@
+/*
+ * The state of a server as one object of JSON, for the events of the page.
+ */
+#ifndef ELAPSE__HTTP_STATUS_H
+#define ELAPSE__HTTP_STATUS_H
+
+#include "../core.h"
+#include "json_write.h"
+#include "window.h"
+
+enum {
+    ELAPSE__HTTP_STATUS_TUBES = 200,
+};
+
+/* How often something happens in a second. */
+struct elapse__http_rates {
+    double put, cancelled, handed_out, acknowledged, due;
+};
+
+struct elapse__http_tube {
+    unsigned char name[ELAPSE__QUEUE_TUBE_BYTES_MAX];
+    size_t name_size;
+    struct elapse__queue_statistics counts;
+    struct elapse__http_rates rates;
+    uint64_t oldest_overdue_ms; /* of the job that is handed out next */
+    uint64_t change;            /* how much happens there: the busiest come first */
+};
+
+struct elapse__http_status {
+    int64_t now_ms; /* wall clock */
+    const char *version;
+    const char *durability;
+    uint64_t disk_free_bytes;
+    bool has_disk; /* and knows how much of it is free */
+    uint64_t memory_bytes;
+    struct elapse__server_statistics server;
+    uint64_t oldest_overdue_ms;
+    const struct elapse__http_window *lateness;   /* milliseconds */
+    const struct elapse__http_window *sync_times; /* microseconds */
+    double syncs;                                 /* a second */
+    struct elapse__http_rates rates;
+    struct elapse__queue_forecast forecast;
+    bool has_long_forecast; /* days and hours are wanted */
+    uint64_t wheel_ms;
+    struct elapse__queue_wheel_level levels[ELAPSE__QUEUE_WHEEL_LEVELS];
+    const struct elapse__http_tube *tubes;
+    size_t tube_count;
+    uint64_t tubes_total;
+};
+
+/* Appends the object. */
+void elapse__http_write_status(struct elapse__json *json, const struct elapse__http_status *status);
+
+/* Appends the members "seconds" and "minutes", and if asked for "hours" and "days". */
+void elapse__http_write_forecast(struct elapse__json *json,
+                                 const struct elapse__queue_forecast *forecast, bool is_long);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * What a histogram has counted in the last minute, from one look at it in each second.
+ */
+#ifndef ELAPSE__HTTP_WINDOW_H
+#define ELAPSE__HTTP_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../base/histogram.h"
+
+enum { ELAPSE__HTTP_WINDOW_SECONDS = 60 };
+
+/* Begins as zeros: what was counted before the first look is in the first second. */
+struct elapse__http_window {
+    uint32_t seconds[ELAPSE__HTTP_WINDOW_SECONDS][ELAPSE__HISTOGRAM_BUCKETS];
+    uint64_t counts[ELAPSE__HISTOGRAM_BUCKETS]; /* the sum of them */
+    uint64_t before[ELAPSE__HISTOGRAM_BUCKETS]; /* at the last look */
+    uint64_t count;
+    unsigned place;
+};
+
+/* A second has passed. */
+void elapse__http_window_add(struct elapse__http_window *window,
+                             const struct elapse__histogram *histogram);
+
+/* Returns a value that so many of 100 do not exceed: the greatest of its bucket. 100: the greatest
+ * of all. Requires that something was counted. */
+uint64_t elapse__http_window_quantile(const struct elapse__http_window *window, unsigned percent);
+
+#endif

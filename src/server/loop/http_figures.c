@@ -1,0 +1,345 @@
+#include "http_figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../os/program.h"
+#include "../http/window.h"
+
+enum {
+    SLICE_TUBES = 200,
+    QUIET_TUBES = 1000, /* more than so many are looked at only while somebody watches */
+    ACTIVITIES = 1 << 16,
+};
+
+/* What has happened since the start. */
+struct totals {
+    uint64_t put, cancelled, handed_out, acknowledged, due, syncs;
+};
+
+struct elapse__http_figures {
+    struct elapse__loop *loop;
+    struct event *second;
+    struct event *slice;
+    bool is_watched;
+    bool is_passing; /* a pass over the tubes is under way */
+    struct elapse__http_window lateness;
+    struct elapse__http_window syncs;
+    struct totals before;
+    uint64_t before_ns;
+    struct elapse__http_rates rates;
+    double sync_rate;
+    uint32_t cursor;
+    uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
+    struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
+    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
+    size_t found_count, shown_count;
+    /* By the hash of a tube's name: what had happened there at the last look. Where two names meet,
+     * one of them may be shown in place of a busier one. */
+    uint64_t activities[ACTIVITIES];
+};
+
+/* ---- rates ---- */
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+    return now < before || seconds <= 0 ? 0 : (double)(now - before) / seconds;
+}
+
+static struct totals totals_of(struct elapse__loop *loop)
+{
+    struct elapse__queue_statistics jobs = elapse__queue_statistics(loop->store->joint.jobs);
+
+    return (struct totals){
+        .put = jobs.total_jobs,
+        .cancelled = jobs.cancelled,
+        .handed_out = elapse__server_lateness(loop->server)->count,
+        .acknowledged = jobs.deletes,
+        .due = elapse__queue_readied(loop->store->joint.jobs),
+        .syncs = loop->store->syncs.count,
+    };
+}
+
+static void sample(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+    const struct totals *before = &figures->before;
+    struct totals now = totals_of(loop);
+    uint64_t now_ns = elapse__os_monotonic_ns();
+    double seconds = (double)(now_ns - figures->before_ns) / 1e9;
+
+    elapse__http_window_add(&figures->lateness, elapse__server_lateness(loop->server));
+    elapse__http_window_add(&figures->syncs, &loop->store->syncs);
+    figures->rates = (struct elapse__http_rates){
+        .put = rate(now.put, before->put, seconds),
+        .cancelled = rate(now.cancelled, before->cancelled, seconds),
+        .handed_out = rate(now.handed_out, before->handed_out, seconds),
+        .acknowledged = rate(now.acknowledged, before->acknowledged, seconds),
+        .due = rate(now.due, before->due, seconds),
+    };
+    figures->sync_rate = rate(now.syncs, before->syncs, seconds);
+    figures->before = now;
+    figures->before_ns = now_ns;
+}
+
+/* ---- tubes ---- */
+
+static uint64_t activity_of(const struct elapse__queue_statistics *counts)
+{
+    return counts->total_jobs + counts->deletes + counts->cancelled + counts->timeouts;
+}
+
+static uint64_t *place_of(struct elapse__http_figures *figures, struct elapse__queue_text name)
+{
+    const unsigned char *bytes = name.bytes;
+    uint32_t hash = 2166136261U; /* FNV-1a */
+
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ bytes[i]) * 16777619U;
+    return &figures->activities[(hash ^ hash >> 16) % ACTIVITIES];
+}
+
+/* Orders tubes by what has happened there, and then by what there is to do. */
+static bool is_busier(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
+{
+    uint64_t waiting = one->counts.ready + one->counts.reserved;
+    uint64_t others = other->counts.ready + other->counts.reserved;
+
+    if (one->change != other->change)
+        return one->change > other->change;
+    if (waiting != others)
+        return waiting > others;
+    return one->counts.delayed > other->counts.delayed;
+}
+
+/* Keeps the tube, in its order, if it is among the busiest so far. */
+static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
+{
+    struct elapse__http_tube *found = figures->found;
+    size_t place = figures->found_count;
+
+    if (place == ELAPSE__HTTP_STATUS_TUBES && !is_busier(tube, &found[place - 1]))
+        return;
+    if (place == ELAPSE__HTTP_STATUS_TUBES)
+        place--;
+    else
+        figures->found_count++;
+    for (; place > 0 && is_busier(tube, &found[place - 1]); place--)
+        found[place] = found[place - 1];
+    found[place] = *tube;
+}
+
+static void look_at_tube(struct elapse__http_figures *figures, struct elapse__queue_text name,
+                         struct elapse__queue_now now)
+{
+    struct elapse__http_tube tube = {.name_size = name.size};
+    uint64_t *activity = place_of(figures, name);
+
+    if (elapse__queue_tube_statistics(figures->loop->store->joint.jobs, now, name, &tube.counts) !=
+        ELAPSE__QUEUE_OK)
+        return;
+    memcpy(tube.name, name.bytes, name.size);
+    uint64_t present = activity_of(&tube.counts);
+    tube.change = present > *activity ? present - *activity : 0;
+    *activity = present;
+    keep(figures, &tube);
+}
+
+static const struct elapse__http_tube *find_shown(const struct elapse__http_figures *figures,
+                                                  const struct elapse__http_tube *tube)
+{
+    for (size_t i = 0; i < figures->shown_count; i++) {
+        const struct elapse__http_tube *shown = &figures->shown[i];
+        if (shown->name_size == tube->name_size &&
+            memcmp(shown->name, tube->name, tube->name_size) == 0)
+            return shown;
+    }
+    return NULL;
+}
+
+/* What the pass does for the tubes that it shows. */
+static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube,
+                     struct elapse__queue_now now)
+{
+    const struct elapse__http_tube *before = find_shown(figures, tube);
+    struct elapse__queue_text name = {.bytes = tube->name, .size = tube->name_size};
+    double seconds = (double)(figures->began_ns - figures->begun_before_ns) / 1e9;
+    struct elapse__queue_view view;
+
+    if (before != NULL)
+        tube->rates = (struct elapse__http_rates){
+            .put = rate(tube->counts.total_jobs, before->counts.total_jobs, seconds),
+            .cancelled = rate(tube->counts.cancelled, before->counts.cancelled, seconds),
+            .acknowledged = rate(tube->counts.deletes, before->counts.deletes, seconds),
+        };
+    if (tube->counts.ready > 0 &&
+        elapse__queue_peek_ready(figures->loop->store->joint.jobs, now, name, &view) ==
+            ELAPSE__QUEUE_OK &&
+        now.wall_ms > view.due_ms)
+        tube->oldest_overdue_ms = (uint64_t)(now.wall_ms - view.due_ms);
+}
+
+static void end_pass(struct elapse__http_figures *figures, struct elapse__queue_now now)
+{
+    for (size_t i = 0; i < figures->found_count; i++)
+        complete(figures, &figures->found[i], now);
+    memcpy(figures->shown, figures->found, figures->found_count * sizeof *figures->found);
+    figures->shown_count = figures->found_count;
+    figures->begun_before_ns = figures->began_ns;
+    figures->is_passing = false;
+}
+
+/* Looks at some tubes. */
+static void look_at_slice(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+    struct elapse__queue_now now = elapse__store_now();
+
+    for (unsigned i = 0; i < SLICE_TUBES; i++) {
+        struct elapse__queue_text name =
+            elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor);
+        if (name.size == 0) {
+            end_pass(figures, now);
+            return;
+        }
+        look_at_tube(figures, name, now);
+    }
+}
+
+static void on_slice(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+    const struct timeval soon = {.tv_usec = 0};
+
+    (void)descriptor;
+    (void)what;
+    elapse__loop_with_core(figures->loop, look_at_slice, figures);
+    if (figures->is_passing && event_add(figures->slice, &soon) != 0)
+        figures->is_passing = false;
+}
+
+static void begin_pass(struct elapse__http_figures *figures)
+{
+    uint64_t tubes = elapse__queue_tube_count(figures->loop->store->joint.jobs);
+
+    if (figures->is_passing || (tubes > QUIET_TUBES && !figures->is_watched))
+        return;
+    figures->is_passing = true;
+    figures->cursor = 0;
+    figures->found_count = 0;
+    figures->began_ns = elapse__os_monotonic_ns();
+    on_slice(-1, 0, figures);
+}
+
+static void on_second(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+
+    (void)descriptor;
+    (void)what;
+    elapse__loop_with_core(figures->loop, sample, figures);
+    begin_pass(figures);
+}
+
+/* ---- the present state ---- */
+
+static void take(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_status *status = argument;
+    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+
+    status->now_ms = now.wall_ms;
+    elapse__server_statistics(loop->server, now, &status->server);
+    status->tubes_total = elapse__queue_tube_count(jobs);
+    status->oldest_overdue_ms = elapse__queue_overdue_ms(jobs, now);
+    status->wheel_ms = elapse__queue_draw(jobs, status->levels);
+    elapse__queue_foresee(jobs, now, status->has_long_forecast, &status->forecast);
+}
+
+bool elapse__http_has_disk(const struct elapse__loop *loop)
+{
+    return loop->options->durability != ELAPSE__SERVE_MEMORY;
+}
+
+static void describe(const struct elapse__http_figures *figures, struct elapse__http_status *status)
+{
+    static const char *const names[] = {
+        [ELAPSE__SERVE_SYNC] = "sync",
+        [ELAPSE__SERVE_INTERVAL] = "interval",
+        [ELAPSE__SERVE_MEMORY] = "memory",
+    };
+    const struct elapse__serve_options *options = figures->loop->options;
+
+    status->version = elapse_version();
+    status->durability = names[options->durability];
+    status->memory_bytes = elapse__os_memory_bytes();
+    status->has_disk = elapse__http_has_disk(figures->loop) &&
+                       elapse__os_disk_free(options->directory, &status->disk_free_bytes) == 0;
+}
+
+void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_long,
+                               struct elapse__http_status *status)
+{
+    *status = (struct elapse__http_status){.has_long_forecast = is_long};
+    describe(figures, status);
+    status->rates = figures->rates;
+    status->syncs = figures->sync_rate;
+    status->lateness = &figures->lateness;
+    status->sync_times = &figures->syncs;
+    status->tubes = figures->shown;
+    status->tube_count = figures->shown_count;
+    elapse__loop_with_core(figures->loop, take, status);
+}
+
+void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool is_watched)
+{
+    bool was_watched = figures->is_watched;
+
+    figures->is_watched = is_watched;
+    if (is_watched && !was_watched)
+        begin_pass(figures);
+}
+
+/* ---- life ---- */
+
+static void begin(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+
+    figures->before = totals_of(loop);
+    figures->before_ns = elapse__os_monotonic_ns();
+    elapse__http_window_add(&figures->syncs, &loop->store->syncs);
+}
+
+struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop)
+{
+    const struct timeval second = {.tv_sec = 1};
+    struct elapse__http_figures *figures = calloc(1, sizeof *figures);
+
+    if (figures == NULL)
+        return NULL;
+    figures->loop = loop;
+    figures->second = event_new(loop->peers.base, -1, EV_PERSIST, on_second, figures);
+    figures->slice = event_new(loop->peers.base, -1, 0, on_slice, figures);
+    if (figures->second == NULL || figures->slice == NULL ||
+        event_add(figures->second, &second) != 0) {
+        elapse__http_figures_close(figures);
+        return NULL;
+    }
+    elapse__loop_with_core(loop, begin, figures);
+    return figures;
+}
+
+void elapse__http_figures_close(struct elapse__http_figures *figures)
+{
+    if (figures == NULL)
+        return;
+    if (figures->second != NULL)
+        event_free(figures->second);
+    if (figures->slice != NULL)
+        event_free(figures->slice);
+    free(figures);
+}

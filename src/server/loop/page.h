@@ -1,0 +1,26 @@
+/*
+ * The page: one file of HTML, src/server/page/page.html, which the build puts into the program. It
+ * asks nobody but this server for anything, and the policy that goes with it says so.
+ */
+#ifndef ELAPSE__LOOP_PAGE_H
+#define ELAPSE__LOOP_PAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { ELAPSE__PAGE_POLICY_BYTES = 512 };
+
+/* The file, with a terminator behind it. */
+extern const unsigned char elapse__page[];
+extern const size_t elapse__page_bytes;
+
+/* docs/openapi.json, in the same way. */
+extern const unsigned char elapse__openapi[];
+extern const size_t elapse__openapi_bytes;
+
+/* Writes the Content-Security-Policy of a page: its first element <script> and its first <style>
+ * run, known by their hashes, and nothing else does. Returns false if the page lacks one of them,
+ * or if OpenSSL refuses. */
+bool elapse__page_policy(const char *page, char policy[ELAPSE__PAGE_POLICY_BYTES]);
+
+#endif

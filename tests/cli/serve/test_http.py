@@ -1,0 +1,259 @@
+"""elapse serve --http: who may ask, the page, and the requests that become commands."""
+
+import base64
+import hashlib
+import re
+import socket
+import ssl
+import subprocess
+import time
+
+import support
+from http_support import HttpTest
+from serve_support import START_S, few_files
+from support import STATUS_USAGE
+
+
+class Guards(HttpTest):
+    def test_names_of_the_server(self):
+        self.serve_http("--http-host", "Timers.example")
+        for host in ("127.0.0.1", "127.0.0.1:80", "[::1]:8080", "[::ffff:1.2.3.4]", "localhost",
+                     "LOCALHOST:1", "timers.example", "TIMERS.EXAMPLE:65535", "10.0.0.255"):
+            with self.subTest(host=host):
+                self.assertEqual(self.ask("GET", "/", headers={"Host": host}).status, 200)
+        for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "1.2.3",
+                     "1.2.3.256", "1.2.3.4.5", "localhost:", "localhost:80x", "localhost:123456",
+                     "timers.example.", "[::1", "[evil]", "[]", "", "127.0.0.1:80:90"):
+            with self.subTest(host=host):
+                answer = self.ask("GET", "/", headers={"Host": host})
+                self.refused(answer, 421, "UNKNOWN_HOST")
+
+    def test_a_request_without_a_host(self):
+        self.serve_http()
+        with socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
+            connected.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            self.assertRegex(connected.recv(100), rb"^HTTP/1\.\d 421 ")
+
+    def test_pages_of_others_ask_for_nothing(self):
+        self.serve_http()
+        here = f"localhost:{self.port}"
+        for origin in (f"http://{here}", f"https://{here}", f"HTTP://LOCALHOST:{self.port}"):
+            with self.subTest(origin=origin):
+                answer = self.ask("GET", "/api/v1/stats", headers={"Host": here, "Origin": origin})
+                self.assertEqual(answer.status, 200)
+                self.assertFalse([h for h in answer.headers if h.startswith("Access-Control")])
+        for origin in ("http://evil.example", f"http://127.0.0.1:{self.port}", "null", "http://",
+                       "http://localhost", f"ftp://{here}", here, f"http://{here}.evil.example"):
+            for method, path in (("GET", "/api/v1/stats"), ("POST", "/api/v1/put"),
+                                 ("GET", "/events"), ("OPTIONS", "/api/v1/put")):
+                with self.subTest(origin=origin, path=path):
+                    answer = self.ask(method, path, headers={"Host": here, "Origin": origin})
+                    self.refused(answer, 403, "FOREIGN_ORIGIN")
+
+    def test_changes_are_json(self):
+        self.serve_http()
+        body = b'{"tube":"a","body":"b"}'
+        for kind in ("application/json", "application/json; charset=utf-8", "Application/JSON",
+                     "application/json ;x"):
+            with self.subTest(kind=kind):
+                answer = self.ask("POST", "/api/v1/put", body, {"Content-Type": kind})
+                self.assertEqual(answer.status, 200)
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "application/jsonx",
+                     "text/json", "application/json,text/plain", ""):
+            with self.subTest(kind=kind):
+                answer = self.ask("POST", "/api/v1/put", body, {"Content-Type": kind})
+                self.refused(answer, 415, "NOT_JSON")
+        self.refused(self.ask("POST", "/api/v1/put", body), 415, "NOT_JSON")
+        self.assertEqual(self.get("/api/v1/stats")["total_put"], 4)
+
+    def test_passwords(self):
+        (self.directory / "auth").write_text("first\nsecond word\n")
+        self.serve_http("--auth", "auth")
+        for path in ("/", "/healthz"):
+            self.assertEqual(self.ask("GET", path).status, 200)
+        for path in ("/metrics", "/events", "/api/v1/stats", "/api/v1/forecast", "/nothing",
+                     "/api/v1/openapi.json"):
+            for header in (None, "Bearer third", "Bearer", "Bearer ", "Basic first", "first",
+                           "Bearer firstx", "Bearer firs", "Bearer second"):
+                with self.subTest(path=path, header=header):
+                    headers = {} if header is None else {"Authorization": header}
+                    answer = self.ask("GET", path, headers=headers)
+                    self.refused(answer, 401, "UNAUTHORIZED")
+                    self.assertEqual(answer.headers["WWW-Authenticate"], "Bearer")
+        for password in ("first", "second word"):
+            headers = {"Authorization": f"bearer {password}"}
+            self.assertEqual(self.post("put", headers=headers, tube="a", body="b")["result"],
+                             "scheduled")
+            self.assertEqual(self.get("/api/v1/stats", headers=headers)["ready"] > 0, True)
+        self.post("put", status=401, tube="a", body="b")
+        self.get("/nothing", status=404, headers={"Authorization": "Bearer first"})
+
+    def test_other_machines_need_passwords(self):
+        status, log = self.refused_to_start("--http", "0.0.0.0:0")
+        self.assertEqual(status, STATUS_USAGE)
+        self.assertIn("other machines can reach this address: give --auth, or --insecure", log)
+        (self.directory / "auth").write_text("first\n")
+        server = self.serve("--http", "0.0.0.0:0", "--auth", "auth")
+        server.stop()
+
+    def refused_to_start(self, *arguments):
+        server = self.serve(*arguments)
+        return server.wait(), server.log().decode()
+
+
+class Paths(HttpTest):
+    def test_paths_and_methods(self):
+        self.serve_http()
+        for path in ("/nothing", "/api", "/api/v1/", "/api/v1/jobs/", "/api/v1/jobs/1/2",
+                     "/api/v1/tubes/a/b", "/index.html", "//", "/%2e%2e/etc/passwd"):
+            with self.subTest(path=path):
+                self.refused(self.ask("GET", path), 404, "NO_SUCH_PATH")
+        for method, path, allow in (
+                ("POST", "/", "GET, HEAD"), ("PUT", "/api/v1/put", "POST"),
+                ("GET", "/api/v1/put", "POST"), ("DELETE", "/api/v1/jobs/1", "GET, HEAD"),
+                ("POST", "/metrics", "GET, HEAD"), ("OPTIONS", "/api/v1/put", "POST")):
+            with self.subTest(method=method, path=path):
+                answer = self.ask(method, path, headers={"Content-Type": "application/json"})
+                self.refused(answer, 405, "METHOD")
+                self.assertEqual(answer.headers["Allow"], allow)
+
+    def test_headers_of_each_answer(self):
+        self.serve_http()
+        for path in ("/", "/healthz", "/api/v1/stats", "/nothing"):
+            answer = self.ask("GET", path)
+            self.assertEqual(answer.headers["Cache-Control"], "no-store")
+            self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+        answer = self.ask("HEAD", "/")
+        self.assertEqual((answer.status, answer.body), (200, b""))
+
+    def test_the_page_runs_what_it_brings_and_nothing_else(self):
+        self.serve_http()
+        answer = self.ask("GET", "/")
+        self.assertEqual(answer.headers["Content-Type"], "text/html; charset=utf-8")
+        policy = dict(part.strip().split(" ", 1)
+                      for part in answer.headers["Content-Security-Policy"].split(";"))
+        self.assertEqual(policy["default-src"], "'none'")
+        self.assertEqual(policy["connect-src"], "'self'")
+        self.assertEqual(policy["frame-ancestors"], "'none'")
+        for kind, element in (("script-src", b"script"), ("style-src", b"style")):
+            parts = re.findall(b"<%s[^>]*>(.*?)</%s>" % (element, element), answer.body, re.S)
+            self.assertEqual(len(parts), 1)
+            digest = base64.b64encode(hashlib.sha256(parts[0]).digest()).decode()
+            self.assertEqual(policy[kind], f"'sha256-{digest}'")
+        self.assertNotRegex(answer.body, rb"<[^>]*\son[a-z]+\s*=")
+        self.assertNotRegex(answer.body, rb"<[a-z]+[^>]*\sstyle\s*=")
+
+    def test_a_request_that_is_too_big(self):
+        self.serve_http("-z", "1000")
+        kind = {"Content-Type": "application/json"}
+        for size in (1000, 1001):
+            self.assertEqual(self.post("put", status=200 if size == 1000 else 413, tube="a",
+                                       body="x" * size).get("result"),
+                             "scheduled" if size == 1000 else None)
+        most = 4 * 1000 + 65536
+        body = b'{"tube":"a","body":"x"}'
+        self.assertEqual(self.ask("POST", "/api/v1/put", body.ljust(most), kind).status, 200)
+        self.assertEqual(self.ask("POST", "/api/v1/put", body.ljust(most + 1), kind).status, 413)
+
+
+class Life(HttpTest):
+    def test_a_client_that_goes_away_gets_no_job(self):
+        self.serve_http()
+        waiting = self.begin("reserve", tubes=["a"], wait="60s")
+        self.until(lambda: self.get("/api/v1/stats")["waiting"] == 1)
+        waiting.close()
+        self.until(lambda: self.get("/api/v1/stats")["waiting"] == 0)
+        self.post("put", tube="a", body="b")
+        jobs = self.post("reserve", tubes=["a"])["jobs"]
+        self.assertEqual([job["body"] for job in jobs], ["b"])
+        self.assertEqual(jobs[0]["attempt"], 1)
+
+    def test_a_reserve_waits(self):
+        self.serve_http()
+        waiting = self.begin("reserve", tubes=["a"], wait="60s")
+        self.until(lambda: self.get("/api/v1/stats")["waiting"] == 1)
+        self.post("put", tube="a", body="b")
+        self.assertIn(b'"body":"b"', self.read_answer(waiting))
+        before = time.monotonic()
+        self.assertEqual(self.post("reserve", tubes=["a"], wait="50ms"), {"jobs": []})
+        self.assertGreaterEqual(time.monotonic() - before, 0.05)
+
+    def test_the_end_of_the_server(self):
+        server = self.serve_http()
+        waiting = self.begin("reserve", tubes=["a"], wait="60s")
+        self.until(lambda: self.get("/api/v1/stats")["waiting"] == 1)
+        server.stop()
+        answer = self.read_answer(waiting)
+        self.assertRegex(answer, rb"^HTTP/1\.1 503 ")
+        self.assertIn(b'"code":"ENDED"', answer)
+
+    def test_requests_follow_each_other_in_one_connection(self):
+        self.serve_http()
+        connection = self.connect_http()
+        for number in range(1, 20):
+            answer = self.ask("POST", "/api/v1/put", b'{"tube":"a","body":"b"}',
+                              {"Content-Type": "application/json"}, connection)
+            self.assertEqual(answer.json(), {"id": str(number), "result": "scheduled"})
+
+    def test_more_connections_than_there_may_be(self):
+        server = self.serve_http(preexec_fn=few_files(150))
+        self.assertEqual(self.ask("GET", "/healthz").status, 200)
+        idle = []
+        for _ in range(150):
+            connected = socket.create_connection(("127.0.0.1", self.port), START_S)
+            self.addCleanup(connected.close)
+            idle.append(connected)
+        server.wait_for(b"no connection of HTTP can be taken now")
+        # Everything else goes on, and so does HTTP when there is room again.
+        self.assertEqual(server.connect().put(b"a"), b"INSERTED 1")
+        for connected in idle:
+            connected.close()
+        self.assertEqual(self.ask("GET", "/healthz").status, 200)
+        server.stop()
+
+    def test_tls(self):
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+                        "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out",
+                        "cert.pem", "-subj", "/CN=localhost", "-days", "2"],
+                       cwd=self.directory, check=True, capture_output=True)
+        server = self.serve("--http", "tls:127.0.0.1:0", "--tls-certificate", "cert.pem",
+                            "--tls-key", "key.pem")
+        context = ssl.create_default_context(cafile=self.directory / "cert.pem")
+        with socket.create_connection(("127.0.0.1", self.http_port(server)), START_S) as plain:
+            with context.wrap_socket(plain, server_hostname="localhost") as secure:
+                secure.sendall(b"GET /api/v1/stats HTTP/1.0\r\nHost: localhost\r\n\r\n")
+                answer = b""
+                while piece := secure.recv(1 << 16):
+                    answer += piece
+        self.assertRegex(answer, rb"^HTTP/1\.\d 200 ")
+        self.assertIn(b'"total_put":0', answer)
+        server.stop()
+
+    def test_a_socket_in_the_file_system(self):
+        server = self.serve("--http", "unix:web")
+        self.assertIn("http:unix:web", server.addresses())
+        with socket.socket(socket.AF_UNIX) as connected:
+            connected.connect(str(self.directory / "web"))
+            connected.sendall(b"GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(connected.recv(1000), rb"^HTTP/1\.\d 200 ")
+        server.stop()
+        self.assertFalse((self.directory / "web").exists())
+
+    def read_answer(self, connected):
+        answer = b""
+        while b"\r\n\r\n" not in answer or not answer.endswith(b"}"):
+            piece = connected.recv(1 << 16)
+            if not piece:
+                break
+            answer += piece
+        return answer
+
+    def until(self, holds):
+        end = time.monotonic() + START_S
+        while not holds() and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertTrue(holds())
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,297 @@
+"""elapse serve --http: each operation of the interface in JSON, and what it refuses."""
+
+import base64
+import json
+import signal
+import time
+import urllib.parse
+
+import support
+from http_support import HttpTest
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Description(HttpTest):
+    """docs/openapi.json describes what the server does: see also `described` in http_support."""
+
+    def test_each_operation_is_at_its_path(self):
+        self.serve_http()
+        description = self.get("/api/v1/openapi.json")
+        names = []
+        for path, methods in description["paths"].items():
+            path = path.replace("{id}", "1").replace("{tube}", "a")
+            for method, operation in methods.items():
+                names.append(operation["operationId"])
+                with self.subTest(path=path, method=method):
+                    if path == "/events":
+                        continue
+                    answer = self.ask(method.upper(), path, b"{}" if method == "post" else None,
+                                      JSON)
+                    self.assertIn(str(answer.status), operation["responses"])
+                    other = self.ask("GET" if method == "post" else "POST", path, None, JSON)
+                    self.assertEqual(other.status, 405)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(len(names), 23)
+
+
+class Operations(HttpTest):
+    def setUp(self):
+        super().setUp()
+        self.server = self.serve_http()
+
+    def put(self, body="b", **members):
+        return self.post("put", tube=members.pop("tube", "a"), body=body, **members)["id"]
+
+    def take(self, tube="a"):
+        [job] = self.post("reserve", tubes=[tube])["jobs"]
+        return job
+
+    def test_put_and_look(self):
+        before = int(time.time() * 1000)
+        put = self.post("put", tube="mails", body="hé\0llo \u2028\"\\\n", key="k", tag="t",
+                        priority=7, ttr="90s", expire="2h", retry=3, backoff=["1s", "1m"],
+                        token="x", **{"in": "1h"})
+        self.assertEqual(put, {"id": "1", "result": "scheduled"})
+        job = self.get("/api/v1/jobs/1")
+        same = self.get("/api/v1/jobs?tube=mails&key=k")
+        self.assertLessEqual(same.pop("left_ms"), job["left_ms"])
+        self.assertTrue(0 < job.pop("left_ms") <= 3600001)
+        self.assertEqual(same, job)
+        due_ms = job.pop("due_ms")
+        self.assertTrue(before + 3600000 <= due_ms <= time.time() * 1000 + 3600001)
+        self.assertEqual(job, {
+            "id": "1", "tube": "mails", "key": "k", "body": "hé\0llo \u2028\"\\\n",
+            "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "retry": 3,
+            "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
+            "reason": None})
+        self.assertEqual(self.post("put", tube="mails", body="x", token="x"),
+                         {"id": "1", "result": "known"})
+
+    def test_each_way_to_be_due(self):
+        at = 4102444800000
+        self.put(key="at", at=at)
+        self.assertEqual(self.get("/api/v1/jobs?tube=a&key=at")["due_ms"], at)
+        self.put(key="every", every="10m")
+        self.assertTrue(self.get("/api/v1/jobs?tube=a&key=every")["recurring"])
+        self.put(key="cron", cron="0 9 * * mon", zone="Europe/Berlin")
+        self.assertTrue(self.get("/api/v1/jobs?tube=a&key=cron")["recurring"])
+        self.put(key="debounce", if_key="debounce", max="1m", **{"in": "10s"})
+        self.assertEqual(self.post("put", tube="a", body="2", key="debounce", if_key="debounce",
+                                   max="1m", **{"in": "10s"})["result"], "replaced")
+        self.assertEqual(self.post("put", tube="a", body="2", key="at", if_key="keep")["result"],
+                         "kept")
+        refused = self.post("put", status=409, tube="a", body="2", key="at", if_key="fail")
+        self.assertEqual(refused["error"]["code"], "BUSY_KEY")
+
+    def test_bodies_that_are_no_text(self):
+        for body in (b"\xff\x00", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"a\xe2\x82",
+                     b"\xf0\x8f\xbf\xbf", b""):
+            with self.subTest(body=body):
+                text = base64.b64encode(body).decode()
+                number = self.post("put", tube="a", body_base64=text)["id"]
+                job = self.get(f"/api/v1/jobs/{number}")
+                if body:
+                    self.assertEqual((job["body_base64"], "body" in job), (text, False))
+                else:
+                    self.assertEqual((job["body"], "body_base64" in job), ("", False))
+        for body in ("\u00e9", "\U0010ffff", "\ud7ff\ue000", "\x7f\x01\t"):
+            with self.subTest(body=body):
+                text = base64.b64encode(body.encode()).decode()
+                number = self.post("put", tube="a", body_base64=text)["id"]
+                self.assertEqual(self.get(f"/api/v1/jobs/{number}")["body"], body)
+
+    def test_names_with_any_character(self):
+        for tube in ("a b", "a/b", "ä+%&=?#", "..", "\u2028\"'<script>"):
+            with self.subTest(tube=tube):
+                self.put(tube=tube, key=tube, tag=tube)
+                name = urllib.parse.quote(tube, safe="")
+                self.assertEqual(self.get(f"/api/v1/tubes/{name}")["ready"], 1)
+                query = urllib.parse.urlencode({"tube": tube, "key": tube})
+                self.assertEqual(self.get(f"/api/v1/jobs?{query}")["key"], tube)
+                query = urllib.parse.urlencode({"tag": tube, "state": "ready"})
+                [job] = self.get(f"/api/v1/tubes/{name}/jobs?{query}")["jobs"]
+                self.assertEqual(job["tube"], tube)
+        self.assertEqual(len(self.get("/api/v1/tubes")["tubes"]), 5)
+
+    def test_cancel(self):
+        first, second = self.put(key="k", **{"in": "1h"}), self.put()
+        self.assertEqual(self.post("cancel", tube="a", keys=["k", "nobody"]),
+                         {"results": ["removed", "gone"]})
+        self.assertEqual(self.post("cancel", ids=[first, second]), {"results": ["gone", "removed"]})
+        self.put(key="k")
+        job = self.take()
+        self.assertEqual(self.post("cancel", tube="a", keys=["k"]), {"results": ["running"]})
+        self.assertEqual(self.post("extend", id=job["id"], lease=job["lease"]),
+                         {"result": "cancelled"})
+        refused = self.post("cancel", status=400, ids=[first, "x"])
+        self.assertEqual(refused["error"], {"code": "BAD_ARGUMENT",
+                                            "message": "not the id of a job: 'x'"})
+
+    def test_reschedule(self):
+        number = self.put(key="k", **{"in": "1h"})
+        self.assertEqual(self.post("reschedule", tube="a", key="k", at=4102444800000),
+                         {"result": "rescheduled"})
+        self.assertEqual(self.get("/api/v1/jobs/1")["due_ms"], 4102444800000)
+        self.assertEqual(self.post("reschedule", id=number, **{"in": "0s"}),
+                         {"result": "rescheduled"})
+        self.assertEqual(self.post("reschedule", id="99", **{"in": "1s"}), {"result": "gone"})
+
+    def test_work(self):
+        for body in ("1", "2", "3", "4"):
+            self.put(body, key=body)
+        jobs = self.post("reserve", tubes=["a", "b"], count=3, wait="1s")["jobs"]
+        self.assertEqual([job["body"] for job in jobs], ["1", "2", "3"])
+        self.assertEqual({name: value for name, value in jobs[0].items() if name != "due_ms"},
+                         {"id": "1", "lease": "1-1", "tube": "a", "key": "1", "body": "1",
+                          "attempt": 1, "missed": 0})
+        holders = [{"id": job["id"], "lease": job["lease"]} for job in jobs]
+        self.assertEqual(self.post("extend", **holders[0]), {"result": "ok"})
+        self.assertEqual(self.post("ack", jobs=[holders[0], holders[0]]),
+                         {"results": ["ok", "gone"]})
+        self.assertEqual(self.post("bury", **holders[1]), {"result": "ok"})
+        self.assertEqual(self.get("/api/v1/jobs/2")["state"], "buried")
+        self.assertEqual(self.post("nack", **holders[2], **{"in": "1h"}), {"result": "ok"})
+        self.assertEqual(self.get("/api/v1/jobs/3")["state"], "delayed")
+        self.assertEqual(self.post("nack", **holders[2]), {"result": "gone"})
+        self.assertEqual(self.post("kick", tube="a", count=10), {"kicked": 1})
+        self.assertEqual(self.post("kick", id="3"), {"result": "ok"})
+        self.assertEqual(self.post("kick", id="99"), {"result": "gone"})
+
+    def test_tubes_that_are_words_of_the_command(self):
+        self.put(tube="count")
+        self.put(tube="Wait")
+        jobs = self.post("reserve", tubes=["a", "count"], count=10)["jobs"]
+        self.assertEqual([job["tube"] for job in jobs], ["count"])
+        self.assertEqual(self.take("Wait")["tube"], "Wait")
+        self.post("reserve", status=400, tubes=["count", "wait"])
+
+    def test_many(self):
+        for number in range(7):
+            self.put(tag="even" if number % 2 == 0 else "odd", **{"in": "1h"})
+        found, cursor, pages = [], None, 0
+        while pages == 0 or cursor is not None:
+            query = "count=2" + (f"&cursor={cursor}" if cursor else "")
+            page = self.get(f"/api/v1/tubes/a/jobs?{query}")
+            found += [job["id"] for job in page["jobs"]]
+            cursor, pages = page["cursor"], pages + 1
+        self.assertEqual(sorted(found), [str(number) for number in range(1, 8)])
+        self.assertEqual(self.post("cancel_all", tube="a", tag="odd"), {"removed": 3, "running": 0})
+        self.assertEqual(self.post("cancel_all", tube="a", state="ready"),
+                         {"removed": 0, "running": 0})
+        self.assertEqual(self.get("/api/v1/tubes/a")["delayed"], 4)
+
+    def test_tubes(self):
+        for tube in ("a", "b", "c"):
+            self.put(tube=tube)
+        page = self.get("/api/v1/tubes?count=2")
+        rest = self.get(f"/api/v1/tubes?cursor={page['cursor']}")
+        self.assertEqual(sorted(page["tubes"] + rest["tubes"]), ["a", "b", "c"])
+        self.assertEqual(rest["cursor"], None)
+        self.assertEqual(self.post("pause", tube="a", **{"for": "1h"}), {"result": "ok"})
+        self.assertEqual(self.get("/api/v1/tubes/a")["pause_ms"], 3600000)
+        self.assertEqual(self.post("reserve", tubes=["a"]), {"jobs": []})
+        self.assertEqual(self.post("pause", tube="a", **{"for": "0s"}), {"result": "ok"})
+        self.assertEqual(self.post("pause", tube="x", **{"for": "0s"}), {"result": "gone"})
+        stats = self.get("/api/v1/stats")
+        self.assertEqual((stats["ready"], stats["total_put"], stats["draining"]), (3, 3, False))
+
+    def test_jobs_and_tubes_that_do_not_exist(self):
+        for path in ("/api/v1/jobs/1", "/api/v1/jobs?tube=a&key=b", "/api/v1/tubes/a"):
+            self.assertEqual(self.get(path, status=404)["error"]["code"], "GONE")
+        self.assertEqual(self.get("/api/v1/tubes/a/jobs"), {"jobs": [], "cursor": None})
+
+    def test_bodies_that_are_no_request(self):
+        for body in (b"", b"x", b"[]", b"1", b"{", b'{"tube":"a"}x', b'{"a":1,"a":2}', b"\xff",
+                     b'{"tube":"\\ud800"}', b"[" * 5000, b"null", b'{"tube":"a",}'):
+            with self.subTest(body=body[:20]):
+                answer = self.ask("POST", "/api/v1/put", body, JSON)
+                self.refused(answer, 400, "BAD_JSON")
+
+    def test_arguments_that_are_wrong(self):
+        wrong = [
+            ("put", {"body": "b"}), ("put", {"tube": "a"}), ("put", {"tube": 1, "body": "b"}),
+            ("put", {"tube": "a", "body": 1}), ("put", {"tube": "a", "body": "b", "in": 30}),
+            ("put", {"tube": "a", "body": "b", "in": "30"}),
+            ("put", {"tube": "a", "body": "b", "typo": 1}),
+            ("put", {"tube": "a", "body": "b", "body_base64": ""}),
+            ("put", {"tube": "a", "body_base64": "a"}), ("put", {"tube": "a", "body_base64": 1}),
+            ("put", {"tube": "a", "body": "b", "priority": -1}),
+            ("put", {"tube": "a", "body": "b", "priority": 1.5}),
+            ("put", {"tube": "a", "body": "b", "priority": 1 << 32}),
+            ("put", {"tube": "a", "body": "b", "priority": "1"}),
+            ("put", {"tube": "a", "body": "b", "backoff": "1s"}),
+            ("put", {"tube": "a", "body": "b", "backoff": ["1s"]}),
+            ("put", {"tube": "", "body": "b"}), ("put", {"tube": "a" * 201, "body": "b"}),
+            ("put", {"tube": "a", "body": "b", "key": ""}),
+            ("put", {"tube": "a", "body": "b", "if_key": "never", "key": "k"}),
+            ("put", {"tube": "a", "body": "b", "in": "1s", "at": 1}),
+            ("put", {"tube": "a", "body": "b", "cron": "x"}),
+            ("cancel", {"tube": "a"}), ("cancel", {"tube": "a", "keys": []}),
+            ("cancel", {"tube": "a", "keys": ["k"] * 501}), ("cancel", {"ids": [1]}),
+            ("cancel", {"ids": ["0"]}), ("cancel", {"ids": ["1"], "tube": "a"}),
+            ("reschedule", {"tube": "a", "key": "k"}),
+            ("reschedule", {"id": "1", "in": "1s", "at": 1}),
+            ("reserve", {"tubes": "a"}), ("reserve", {"tubes": ["a"], "count": 0}),
+            ("reserve", {"tubes": ["a"], "count": 501}), ("reserve", {"tubes": ["a"], "wait": "x"}),
+            ("ack", {"jobs": [{"id": "1"}]}), ("ack", {"jobs": [1]}),
+            ("ack", {"jobs": [{"id": "1", "lease": "x"}]}), ("nack", {"id": "1"}),
+            ("extend", {"id": "1", "lease": "1-1", "in": "1s"}), ("kick", {"tube": "a"}),
+            ("kick", {"tube": "a", "count": "x"}), ("pause", {"tube": "a"}),
+            ("cancel_all", {"tube": "a", "state": "sleeping"}),
+        ]
+        for operation, members in wrong:
+            with self.subTest(operation=operation, members=str(members)[:80]):
+                answer = self.post(operation, status=400, **members)
+                self.assertEqual(answer["error"]["code"], "BAD_ARGUMENT")
+                self.assertTrue(answer["error"]["message"])
+        for path in ("jobs", "jobs?tube=a", "jobs?tube=a&key=b&x=1", "jobs?tube", "jobs/x",
+                     "jobs/0", "jobs?tube=a&tube=b&key=k", "jobs?tube=%zz&key=k", "jobs/%f",
+                     "tubes/a/jobs?count=0", "tubes/a/jobs?count=501", "tubes/a/jobs?state=x",
+                     "tubes?cursor=x", "stats?x=1", "jobs?tube=%ff&key=k", "jobs?tube=%00&key=%"):
+            with self.subTest(path=path):
+                answer = self.get(f"/api/v1/{path}", status=400)
+                self.assertEqual(answer["error"]["code"], "BAD_ARGUMENT")
+        self.assertEqual(self.get("/api/v1/stats")["total_put"], 0)
+
+    def test_the_most_items_of_one_request(self):
+        keys = [str(number) for number in range(500)]
+        self.put(key="499")
+        self.assertEqual(self.post("cancel", tube="a", keys=keys)["results"],
+                         ["gone"] * 499 + ["removed"])
+        for _ in range(3):
+            self.put()
+        self.assertEqual(len(self.post("reserve", tubes=["a"], count=500)["jobs"]), 3)
+
+    def test_a_server_that_takes_no_jobs(self):
+        self.server.signal(signal.SIGUSR1)
+        self.server.wait_for(b"no jobs are taken any more")
+        answer = self.ask("POST", "/api/v1/put", json.dumps({"tube": "a", "body": "b"}).encode(),
+                          JSON)
+        self.refused(answer, 503, "DRAINING")
+
+
+class Limits(HttpTest):
+    def test_a_full_tube(self):
+        self.serve_http("--max-tube-jobs", "1")
+        self.post("put", tube="a", body="b")
+        self.assertEqual(self.post("put", status=429, tube="a", body="b")["error"]["code"], "LIMIT")
+
+    def test_memory(self):
+        self.serve_http("--max-memory", "1")
+        self.until_status(507)
+
+    def until_status(self, status):
+        """The server looks at its memory once a second."""
+        end = time.monotonic() + 60
+        answer = None
+        while time.monotonic() < end:
+            answer = self.ask("POST", "/api/v1/put", b'{"tube":"a","body":"b"}', JSON)
+            if answer.status == status:
+                break
+            time.sleep(0.05)
+        self.refused(answer, status, "OUT_OF_MEMORY")
+
+
+if __name__ == "__main__":
+    support.main()

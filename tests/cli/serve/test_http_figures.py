@@ -1,0 +1,302 @@
+"""elapse serve --http: the metrics, the events and the forecast."""
+
+import json
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import time
+import unittest
+
+import support
+from http_support import HttpTest
+from serve_support import START_S
+
+LINE = re.compile(r'^([a-z_]+)(?:\{(.*)\})? (\S+)$')
+
+
+class Figures(HttpTest):
+    def metrics(self):
+        answer = self.ask("GET", "/metrics")
+        self.assertEqual(answer.status, 200)
+        self.assertEqual(answer.headers["Content-Type"],
+                         "text/plain; version=0.0.4; charset=utf-8")
+        text = answer.body.decode()
+        values = {}
+        for line in text.splitlines():
+            if not line.startswith("#"):
+                name, labels, value = LINE.match(line).groups()
+                self.assertNotIn((name, labels), values)
+                values[name, labels] = float(value)
+        return text, values
+
+    def events(self, headers=None):
+        """Yields the events, from a connection of its own."""
+        connection = self.connect_http()
+        connection.request("GET", "/events", headers=headers or {})
+        response = connection.getresponse()
+        self.assertEqual(response.status, 200)
+        self.assertEqual(response.headers["Content-Type"], "text/event-stream")
+        name = None
+        for line in response:
+            line = line.decode().rstrip("\n")
+            if line.startswith("event: "):
+                name = line[7:]
+            elif line.startswith("data: "):
+                self.assertEqual(name, "status")
+                yield json.loads(line[6:])
+
+    def event_that(self, holds):
+        end = time.monotonic() + START_S
+        for event in self.events():
+            if holds(event) or time.monotonic() > end:
+                self.assertTrue(holds(event), event)
+                return event
+        self.fail("the events have ended")
+
+
+class Metrics(Figures):
+    def test_counts(self):
+        self.serve_http()
+        for number in range(5):
+            self.post("put", tube="a", body="b", **({"in": "1h"} if number else {}))
+        self.post("put", tube='b"\\\nä', body="b")
+        [job] = self.post("reserve", tubes=["a"])["jobs"]
+        self.post("ack", jobs=[{"id": job["id"], "lease": job["lease"]}])
+        _, values = self.metrics()
+        self.assertEqual(values["elapse_jobs", 'tube="a",state="delayed"'], 4)
+        self.assertEqual(values["elapse_jobs", 'tube="a",state="ready"'], 0)
+        self.assertEqual(values["elapse_jobs", 'tube="b\\"\\\\\\nä",state="ready"'], 1)
+        self.assertEqual(values["elapse_queue_jobs", 'state="delayed"'], 4)
+        self.assertEqual(values["elapse_tubes", None], 2)
+        self.assertEqual(values["elapse_jobs_put_total", None], 6)
+        self.assertEqual(values["elapse_jobs_done_total", None], 1)
+        self.assertEqual(values["elapse_commands_total", 'command="put"'], 6)
+        self.assertEqual(values["elapse_commands_total", 'command="ack"'], 1)
+        self.assertEqual(values["elapse_lateness_seconds_count", None], 1)
+        self.assertGreater(values["elapse_fsync_seconds_count", None], 0)
+        self.assertGreater(values["elapse_group_bytes_sum", None], 0)
+        self.assertGreater(values["elapse_memory_bytes", None], 1 << 20)
+        self.assertGreater(values["elapse_disk_free_bytes", None], 0)
+        self.assertEqual(values["elapse_segments", None], 1)
+
+    def test_histograms_add_up(self):
+        self.serve_http()
+        self.post("put", tube="a", body="b")
+        time.sleep(0.1)
+        self.post("reserve", tubes=["a"])
+        _, values = self.metrics()
+        for name in ("lateness_seconds", "fsync_seconds", "group_bytes"):
+            buckets = [(float(labels[4:-1]), value) for (metric, labels), value in values.items()
+                       if metric == f"elapse_{name}_bucket"]
+            self.assertEqual(buckets, sorted(buckets))
+            self.assertEqual([value for _, value in buckets], sorted(v for _, v in buckets))
+            self.assertEqual(buckets[-1], (float("inf"), values[f"elapse_{name}_count", None]))
+        self.assertEqual(values["elapse_lateness_seconds_bucket", 'le="0.064"'], 0)
+        self.assertGreaterEqual(values["elapse_lateness_seconds_sum", None], 0.1)
+
+    def test_the_oldest_job_that_nobody_takes(self):
+        self.serve_http()
+        self.post("put", tube="a", body="b")
+        end = time.monotonic() + START_S
+        overdue = 0
+        while overdue < 1 and time.monotonic() < end:
+            time.sleep(0.1)
+            overdue = self.metrics()[1]["elapse_oldest_overdue_seconds", None]
+        self.assertGreaterEqual(overdue, 1)
+        self.post("reserve", tubes=["a"])
+        self.assertEqual(self.metrics()[1]["elapse_oldest_overdue_seconds", None], 0)
+
+    def test_many_tubes(self):
+        server = self.serve_http()
+        client = server.connect()
+        for number in range(2100):
+            client.send(b"use t%d\r\nput 1 3600 60 1\r\nx\r\n" % number)
+        for _ in range(2100):
+            self.assertTrue(client.line().startswith(b"USING"))
+            self.assertTrue(client.line().startswith(b"INSERTED"))
+        _, values = self.metrics()
+        delayed = [value for (name, labels), value in values.items()
+                   if name == "elapse_jobs" and 'state="delayed"' in labels]
+        # That of the name `default`, which the client used first, is there too.
+        self.assertEqual((len(delayed), sum(delayed)), (2101, 2100))
+        self.assertEqual(values["elapse_tubes_left_out", None], 0)
+        event = self.event_that(lambda event: len(event["tubes"]) == 200)
+        self.assertEqual(event["tubes_total"], 2101)
+
+    def test_without_a_disk(self):
+        self.serve_http("--durability", "memory")
+        self.assertNotIn(("elapse_disk_free_bytes", None), self.metrics()[1])
+        event = next(self.events())
+        self.assertIsNone(event["storage"]["disk_free_bytes"])
+
+    @unittest.skipIf(shutil.which("promtool") is None, "promtool is not installed")
+    def test_prometheus_reads_them(self):
+        self.serve_http()
+        self.post("put", tube="a\xe9\"", body="b")
+        text, _ = self.metrics()
+        checked = subprocess.run(["promtool", "check", "metrics"], input=text.encode(),
+                                 capture_output=True, check=False)
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, b"", b""))
+
+
+class Alerts(Figures):
+    FOLDER = pathlib.Path(__file__).parents[3] / "examples" / "prometheus"
+
+    def test_every_metric_of_an_alert_is_there(self):
+        self.serve_http()
+        names = {name for name, _ in self.metrics()[1]}
+        rules = (self.FOLDER / "elapse.rules.yml").read_text(encoding="utf-8")
+        wanted = set(re.findall(r"\belapse_[a-z_]+", rules))
+        self.assertGreater(len(wanted), 5)
+        self.assertEqual(wanted - names, set())
+
+    @unittest.skipIf(shutil.which("promtool") is None, "promtool is not installed")
+    def test_the_alerts_come_when_they_should(self):
+        for words in (("check", "rules", "elapse.rules.yml"),
+                      ("test", "rules", "elapse.rules.test.yml")):
+            checked = subprocess.run(["promtool", *words], cwd=self.FOLDER, capture_output=True,
+                                     check=False, text=True)
+            self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_the_guide_names_metrics_that_are_there(self):
+        self.serve_http()
+        self.post("put", tube="a", body="b")
+        names = {name for name, _ in self.metrics()[1]}
+        guide = self.FOLDER.parents[1] / "docs" / "guide" / "operating.md"
+        for name in re.findall(r"`(elapse_[a-z_]+)`", guide.read_text(encoding="utf-8")):
+            self.assertTrue({name, name + "_count"} & names, name)
+
+
+class Events(Figures):
+    def test_the_first_event_and_the_next(self):
+        self.serve_http()
+        self.post("put", tube="a", body="b", **{"in": "30m"})
+        before = time.monotonic()
+        events = self.events()
+        first, second = next(events), next(events)
+        self.assertLess(time.monotonic() - before, START_S)
+        self.assertGreater(second["now_ms"], first["now_ms"])
+        self.assertEqual(len(first["forecast"]["days"]), 365)
+        self.assertEqual(len(first["forecast"]["hours"]), 48)
+        self.assertNotIn("days", second["forecast"])
+        self.assertEqual([len(second["forecast"][name]) for name in ("seconds", "minutes")],
+                         [60, 60])
+        self.assertEqual(sum(first["forecast"]["days"]), 1)
+        self.assertEqual(first["storage"]["durability"], "sync")
+        self.assertIsNone(first["lateness"]["p50_ms"])
+        for level in first["wheel"]["levels"]:
+            self.assertEqual(len(level["occupied"]), level["slots"] // 4)
+            self.assertLess(level["position"], level["slots"])
+        occupied = "".join(level["occupied"] for level in first["wheel"]["levels"])
+        self.assertEqual(sum(int(digit, 16).bit_count() for digit in occupied), 1)
+
+    def test_the_first_event_comes_at_once(self):
+        self.serve_http()
+        streams = []
+        for _ in range(6):
+            connection = self.connect_http()
+            connection.request("GET", "/events")
+            streams.append(connection)
+            time.sleep(0.02)
+        firsts = set()
+        for connection in streams:
+            for line in connection.getresponse():
+                if line.startswith(b"data: "):
+                    firsts.add(json.loads(line[6:])["now_ms"])
+                    break
+        self.assertGreaterEqual(len(firsts), 4)
+
+    def test_tubes_and_rates(self):
+        self.serve_http()
+        self.post("put", tube="a", body="b")
+        [tube] = self.event_that(lambda event: event["tubes"])["tubes"]
+        self.assertEqual((tube["name"], tube["ready"], tube["delayed"], tube["reserved"],
+                          tube["paused_until_ms"]), ("a", 1, 0, 0, None))
+        self.post("reserve", tubes=["a"])
+        event = self.event_that(lambda event: event["lateness"]["max_ms"] is not None)
+        self.assertEqual(event["tubes"][0]["reserved"], 1)
+        self.assertIsNotNone(event["fsync"]["p99_us"])
+        self.post("pause", tube="a", **{"for": "1h"})
+        tube = self.event_that(lambda e: e["tubes"][0]["paused_until_ms"] is not None)["tubes"][0]
+        self.assertGreater(tube["paused_until_ms"], time.time() * 1000)
+
+    def test_too_many_clients(self):
+        self.serve_http()
+        streams = [self.events() for _ in range(100)]
+        for stream in streams:
+            next(stream)
+        self.refused(self.ask("GET", "/events"), 503, "FULL")
+        streams.pop().close()
+
+    def test_a_client_that_goes_away_makes_room(self):
+        self.serve_http()
+        connections = []
+        for _ in range(100):
+            connection = self.connect_http()
+            connection.request("GET", "/events")
+            connections.append((connection, connection.getresponse()))
+        connections[0][1].close()
+        connections[0][0].close()
+        end = time.monotonic() + START_S
+        status = 503
+        while status == 503 and time.monotonic() < end:
+            connection = self.connect_http()
+            connection.request("GET", "/events")
+            status = connection.getresponse().status
+            time.sleep(0.05)
+        self.assertEqual(status, 200)
+
+    def test_a_client_that_does_not_read_loses_events_and_no_order(self):
+        self.serve_http("--http", "unix:web")
+        for number in range(200):
+            self.post("put", tube=f"{number}".ljust(200, "\1"), body="b")
+        with socket.socket(socket.AF_UNIX) as connected:
+            connected.settimeout(START_S)
+            connected.connect(str(self.directory / "web"))
+            connected.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            time.sleep(5)
+            seen = b""
+            while len(times := re.findall(rb'data: {"now_ms":(\d+)', seen)) < 4:
+                seen += connected.recv(1 << 16)
+        times = [int(found) for found in times]
+        self.assertEqual(times, sorted(set(times)))
+        # An event has 300 KB, and the socket holds fewer: those of some seconds were left out.
+        self.assertGreater(max(b - a for a, b in zip(times, times[1:])), 1900)
+
+    def test_the_server_ends_while_somebody_reads(self):
+        server = self.serve_http()
+        events = self.events()
+        next(events)
+        server.stop()
+
+
+class Forecast(Figures):
+    def test_forecast(self):
+        self.serve_http()
+        empty = self.get("/api/v1/forecast")
+        self.assertEqual([len(empty[name]) for name in ("seconds", "minutes", "hours", "days")],
+                         [60, 60, 48, 365])
+        self.assertEqual(sum(empty["days"]), 0)
+        for delay in ("40s", "30m", "20h", "100d"):
+            self.post("put", tube="a", body="b", key=delay, **{"in": delay})
+        forecast = self.get("/api/v1/forecast")
+        self.assertEqual([sum(forecast[name]) for name in ("seconds", "minutes", "hours", "days")],
+                         [1, 2, 3, 4])
+        self.assertEqual(forecast["seconds"].index(1) in range(37, 43), True)
+        self.post("cancel", tube="a", keys=["40s", "100d"])
+        forecast = self.get("/api/v1/forecast")
+        self.assertEqual([sum(forecast[name]) for name in ("seconds", "minutes", "hours", "days")],
+                         [0, 1, 2, 2])
+
+    def test_after_a_restart(self):
+        server = self.serve_http()
+        self.post("put", tube="a", body="b", **{"in": "30m"})
+        server.stop()
+        self.serve_http()
+        self.assertEqual(sum(self.get("/api/v1/forecast")["minutes"]), 1)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,125 @@
+/*
+ * libFuzzer target for requests over HTTP. The first byte chooses the operation; up to the first
+ * newline comes what stands in its path, up to the next one the query, and then the body.
+ *
+ * Whatever comes, a request becomes one whole command of RESP or is refused with a status and a
+ * message; a string of JSON is read as the text that was written; and the head of a reply is
+ * never taken for more bytes than there are.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "../../src/protocol/resp_parse.h"
+#include "../../src/server/http/guard.h"
+#include "../../src/server/http/translate.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { BODY_BYTES_MAX = 1000 };
+
+static void require(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* Takes a text up to a newline, with a terminator. */
+static char *take_line(const uint8_t **data, size_t *size)
+{
+    const uint8_t *end = memchr(*data, '\n', *size);
+    size_t length = end == NULL ? *size : (size_t)(end - *data);
+    char *line = malloc(length + 1);
+
+    require(line != NULL);
+    memcpy(line, *data, length);
+    line[length] = '\0';
+    *data += length + (end != NULL);
+    *size -= length + (end != NULL);
+    return line;
+}
+
+static void translate(const struct elapse__http_request *request)
+{
+    static struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
+    struct elapse__resp_parser parser = {.argument_bytes_max = UINT32_C(1) << 20};
+    struct elapse__buffer command = {.bytes = NULL};
+    struct elapse__http_fault fault = {.status = 0};
+
+    if (elapse__http_translate(request, &command, &fault)) {
+        size_t bytes = elapse__buffer_size(&command);
+        struct elapse__resp_parsed parsed =
+            elapse__resp_parse(&parser, elapse__buffer_first(&command), bytes, arguments);
+        require(parsed.outcome == ELAPSE__RESP_COMMAND);
+        require(parsed.consumed == bytes);
+    } else {
+        require(fault.status >= 400 && fault.status < 600);
+        require(fault.code != NULL && fault.message[0] != '\0');
+        require(memchr(fault.message, '\0', sizeof fault.message) != NULL);
+    }
+    elapse__buffer_free(&command);
+}
+
+static void write_string(const uint8_t *data, size_t size)
+{
+    struct elapse__json json = {.failed = false};
+    json_error_t error;
+
+    elapse__json_open(&json, '[');
+    elapse__json_string(&json, data, size);
+    elapse__json_close(&json, ']');
+    require(!json.failed);
+    json_t *read = json_loadb((const char *)elapse__buffer_first(&json.text),
+                              elapse__buffer_size(&json.text), JSON_ALLOW_NUL, &error);
+    require(read != NULL);
+    const json_t *text = json_array_get(read, 0);
+    if (elapse__json_is_utf8(data, size)) {
+        require(json_string_length(text) == size);
+        require(size == 0 || memcmp(json_string_value(text), data, size) == 0);
+    }
+    json_decref(read);
+    elapse__json_free(&json);
+}
+
+static void check_guards(const char *text)
+{
+    static const char *const names[] = {"timers.example"};
+
+    if (elapse__http_host_is_own(text, names, 1))
+        require(elapse__http_origin_is_own(NULL, text) && *text != '\0');
+    (void)elapse__http_origin_is_own(text, "localhost:80");
+    (void)elapse__http_is_json(text);
+    (void)elapse__http_bearer(text);
+    (void)elapse__http_find_route(ELAPSE__HTTP_GET, text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    struct elapse__http_request request = {
+        .route = {.status = 200,
+                  .operation = (enum elapse__http_operation)(
+                      ELAPSE__HTTP_PUT + data[0] % (ELAPSE__HTTP_OPERATIONS - ELAPSE__HTTP_PUT))},
+        .body_bytes_max = BODY_BYTES_MAX,
+    };
+    data++;
+    size--;
+    size_t taken = elapse__http_value_size(data, size);
+    require(taken <= size);
+    write_string(data, size);
+    char *name = take_line(&data, &size);
+    char *query = take_line(&data, &size);
+    request.route.name = name;
+    request.route.name_size = strlen(name);
+    request.query = query;
+    request.body = (const char *)data;
+    request.body_bytes = size;
+    check_guards(name);
+    translate(&request);
+    free(name);
+    free(query);
+    return 0;
+}
