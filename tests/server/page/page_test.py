@@ -1,0 +1,516 @@
+#!/usr/bin/env python3
+"""The page of `elapse serve --http`, in Chromium: against the server itself, and against a stand-in for
+what a server shows only after minutes or with ten million jobs.
+
+ELAPSE_PROGRAM names the program. Skipped where Chromium or Selenium is missing.
+"""
+
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import browser as chromium
+import stand_in
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "resp"))
+import serving  # noqa: E402
+from serving import ServerProcess  # noqa: E402
+
+EXPECTED_OFFLINE = re.compile(r"/(events|api/v1/\S*) - Failed to load resource")
+UNAUTHORIZED = re.compile(r"/events - Failed to load resource: the server responded with a status of 401")
+
+
+class Server(ServerProcess):
+    """`elapse serve --http`, on free ports of loopback unless they are given."""
+
+    def __init__(self, directory, *options, port=0, http_port=0):
+        super().__init__(directory + "/log",
+                         ["--data", directory + "/data", "--segment-bits", "20",
+                          "--listen", f"127.0.0.1:{port}", "--http", f"127.0.0.1:{http_port}",
+                          *options])
+        log = self.wait_for(b" ready: ")
+        self.port = int(re.search(rb"listening: 127\.0\.0\.1:(\d+)", log).group(1))
+        self.http_port = int(re.search(rb"listening: http:127\.0\.0\.1:(\d+)", log).group(1))
+        self.address = f"http://127.0.0.1:{self.http_port}/"
+
+    def end(self, by=signal.SIGTERM):
+        self.signal(by)
+        self.wait()
+
+
+@contextlib.contextmanager
+def server(*options):
+    with tempfile.TemporaryDirectory() as directory:
+        running = Server(directory, *options)
+        try:
+            yield running
+        finally:
+            running.end()
+
+
+# Each text that can be seen, with the contrast of its colour and its background, and each control with the contrast of its
+# edge: those that have less than the Web Content Accessibility Guidelines (level AA) ask for.
+LOW_CONTRAST = """
+const rgb = (text) => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return [r, g, b, a]; };
+const linear = (value) => value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4;
+const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+const ratio = (one, other) => { const [a, b] = [light(one), light(other)].sort((x, y) => y - x); return (a + 0.05) / (b + 0.05); };
+function behind(element) {
+    for (let at = element; at; at = at.parentElement) {
+        const colour = rgb(getComputedStyle(at).backgroundColor);
+        if (colour[3] === 1) return colour;
+        if (colour[3] !== 0) throw new Error("a translucent background: " + at.outerHTML.slice(0, 80));
+    }
+    return [255, 255, 255, 1];
+}
+const low = [], seen = { texts: 0, edges: 0 };
+const root = document.querySelector("dialog[open]") ?? document.body;
+const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+    const text = walker.currentNode.textContent.trim(), element = walker.currentNode.parentElement, style = getComputedStyle(element);
+    if (text === "" || !element.checkVisibility({ visibilityProperty: true }) || element.closest("script, style, :disabled, .unseen, .skip")) continue;
+    const size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+    const found = ratio(rgb(element instanceof SVGElement ? style.fill : style.color), behind(element));
+    seen.texts++;
+    if (found < (large ? 3 : 4.5)) low.push(`${text.slice(0, 40)}: ${found.toFixed(2)}`);
+}
+for (const control of root.querySelectorAll("button, input, select, textarea")) {
+    if (!control.checkVisibility() || control.disabled) continue;
+    const style = getComputedStyle(control), outside = behind(control.parentElement);
+    seen.edges++;
+    if (Math.max(ratio(rgb(style.borderTopColor), outside), ratio(rgb(style.backgroundColor), outside)) < 3) low.push(`edge of ${control.outerHTML.slice(0, 60)}`);
+}
+for (const bar of root.querySelectorAll("path.bars")) {
+    seen.edges++;
+    if (ratio(rgb(getComputedStyle(bar).fill), behind(bar.closest("div"))) < 3) low.push("the bars");
+}
+return { low, seen };
+"""
+
+# What sticks out of the window to the right, which nobody can scroll to in comfort on a phone.
+TOO_WIDE = """
+const wide = document.documentElement.clientWidth;
+return [...document.querySelectorAll("body *")].filter((element) => element.checkVisibility() && !element.closest(".unseen, .skip, .more, thead, svg"))
+    .filter((element) => element.getBoundingClientRect().right > wide + 1 || element.scrollWidth > element.clientWidth + 1
+        && getComputedStyle(element).overflowX === "visible" && getComputedStyle(element).display !== "inline")
+    .map((element) => element.outerHTML.slice(0, 100));
+"""
+
+# The elements that the keyboard can reach and that have no name for a person who hears the page.
+NAMELESS = """
+const name = (element) => element.getAttribute("aria-label") || element.labels?.[0]?.textContent.trim() || element.textContent.trim()
+    || (element.getAttribute("aria-labelledby") && document.getElementById(element.getAttribute("aria-labelledby")).textContent.trim());
+return [...document.querySelectorAll("a, button, input, select, textarea, summary, [tabindex='0'], [role=img], [role=slider], dialog")]
+    .filter((element) => element.checkVisibility() && !name(element)).map((element) => element.outerHTML.slice(0, 100));
+"""
+
+
+class PageTest(unittest.TestCase):
+    """One window for all; each test opens the page anew. The wheel does not turn, which saves processor time."""
+
+    window = None
+
+    def setUp(self):
+        if PageTest.window is None:
+            PageTest.window = unittest.enterModuleContext(chromium.browser())
+        self.window.size(chromium.DESK)
+        self.window.theme("light", "reduce")
+        self.allowed = []
+
+    def tearDown(self):
+        self.window.driver.get("about:blank")
+        complaints = [one for one in self.window.complaints() if not any(allowed.search(one) for allowed in self.allowed)]
+        self.assertEqual(complaints, [], "the console complains")
+
+    def keys(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+        ActionChains(self.window.driver).send_keys(*keys).perform()
+
+    def fill(self, selector, text):
+        field = self.window.find(selector)
+        field.clear()
+        field.send_keys(text)
+
+    def click(self, selector):
+        self.window.run("const found = document.querySelector(arguments[0]); found.scrollIntoView({block: 'center'}); found.click()", selector)
+
+    def said(self, text):
+        self.window.wait_for_text("#said", text)
+
+    def focused(self):
+        return self.window.run("return document.activeElement.id || document.activeElement.tagName.toLowerCase()")
+
+
+class Shown(PageTest):
+    """What the page shows, from statuses that are given."""
+
+    def stand_in(self, name):
+        return self.enterContext(stand_in.StandIn(stand_in.statuses()[name]))
+
+    def test_each_picture_fits_and_can_be_read(self):
+        for name, themes in (("empty", ()), ("ten", ("light", "dark")), ("millions", ()), ("trouble", ("light", "dark"))):
+            shown = self.stand_in(name)
+            self.window.open(shown.address)
+            for size in (chromium.PHONE, chromium.DESK):
+                self.window.size(size)
+                for theme in themes:
+                    with self.subTest(name=name, size=size, theme=theme):
+                        self.window.theme(theme, "reduce")
+                        found = self.window.run(LOW_CONTRAST)
+                        self.assertEqual(found["low"], [])
+                        self.assertGreater(found["seen"]["texts"], 40)
+                        self.assertGreater(found["seen"]["edges"], 8)
+                self.assertEqual(self.window.run(TOO_WIDE), [], (name, size))
+            self.assertEqual(self.window.run(NAMELESS), [])
+
+    def test_dialogs_can_be_read(self):
+        self.window.open(self.stand_in("trouble").address)
+        for theme in ("light", "dark"):
+            self.window.theme(theme, "reduce")
+            for button in ("#open-put", "#tube-rows button:nth-child(2)", "#tube-rows button:nth-child(3)"):
+                with self.subTest(theme=theme, button=button):
+                    self.click(button)
+                    self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
+                    self.assertEqual(self.window.run(NAMELESS), [])
+                    self.click("dialog[open] [data-close]")
+
+    def test_the_contrast_check_finds_grey_on_grey(self):
+        self.window.open(self.stand_in("ten").address)
+        self.window.run("document.querySelector('h1').style.color = '#bbbbbb'; document.querySelector('#open-find').style.borderColor = '#eeeeee'")
+        self.assertEqual(len(self.window.run(LOW_CONTRAST)["low"]), 2)
+        self.window.run("document.querySelector('h1').style.width = '3000px'")
+        self.assertNotEqual(self.window.run(TOO_WIDE), [])
+
+    def test_says_what_is_wrong(self):
+        self.window.open(self.stand_in("trouble").address)
+        self.assertIn("7 findings", self.window.text("#verdict-title"))
+        for text in ("mails has waited for 12", "no worker", "damaged", "300", "fsync", "3,411 jobs buried", "no new jobs"):
+            self.assertIn(text, self.window.text("#findings"))
+        self.assertEqual(self.window.text("#answer-time .big"), "No")
+        self.assertIn("mails", self.window.text("#tube-rows tr:first-child"), "the tube in trouble is first")
+        self.assertTrue(self.window.driver.title.startswith("✕"))
+
+    def test_says_that_all_is_well(self):
+        for name in ("empty", "ten", "millions"):
+            with self.subTest(name=name):
+                self.window.open(self.stand_in(name).address)
+                self.assertIn("All is well", self.window.text("#verdict-title"))
+                self.assertTrue(self.window.driver.title.startswith("✓"))
+
+    def test_numbers_have_separators_and_many_tubes_are_folded(self):
+        self.window.open(self.stand_in("millions").address)
+        self.assertIn("6,203,117", self.window.text("#tubes"))
+        self.assertEqual(self.window.run("return document.querySelectorAll('#tube-rows tr').length"), 12)
+        self.click("#more-tubes")
+        self.assertEqual(self.window.run("return document.querySelectorAll('#tube-rows tr').length"), 200)
+        self.fill("#filter", "0042")
+        self.assertEqual(self.window.run("return document.querySelectorAll('#tube-rows tr').length"), 1)
+        self.assertIn("busiest of 4,312", self.window.text("#tubes-note"))
+
+    def test_forecast_has_four_ranges_and_a_text_for_each_bar(self):
+        self.window.open(self.stand_in("millions").address)
+        for name, bars in (("seconds", 60), ("minutes", 60), ("hours", 48), ("days", 365)):
+            with self.subTest(range=name):
+                self.click(f"[data-range={name}]")
+                chart = self.window.find("#chart")
+                self.assertEqual(chart.get_attribute("aria-valuemax"), str(bars - 1))
+                self.window.run("document.activeElement.blur()")
+                self.window.run("arguments[0].focus({focusVisible: true})", chart)
+                from selenium.webdriver.common.keys import Keys
+                self.keys(Keys.HOME, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+                self.assertEqual(chart.get_attribute("aria-valuenow"), "2")
+                self.assertRegex(chart.get_attribute("aria-valuetext"), r": [\d,]+ jobs?$")
+                self.assertRegex(self.window.text("#readout"), r": [\d,]+ jobs?$")
+                self.click("#forecast-details summary")
+                self.window.wait(lambda: self.window.run("return document.querySelectorAll('#forecast-rows tr').length") >= bars - 1, "the table")
+                self.click("#forecast-details summary")
+
+    def test_a_silent_server_is_noticed(self):
+        shown = self.stand_in("ten")
+        self.window.open(shown.address)
+        shown.mode = "silent"
+        self.window.wait_for_text("#connection", "Data is")
+        self.assertNotIn("All is well", self.window.text("#verdict-title"))
+        self.click("[data-range=seconds]")
+        self.assertRegex(self.bar(20), r"\d jobs?$")
+        self.assertRegex(self.bar(59), "not known$", "seconds that came into sight meanwhile")
+        shown.mode = "well"
+        self.window.wait_for_text("#connection", "Live")
+        self.window.wait_for_text("#verdict-title", "All is well")
+
+    def bar(self, index):
+        """The text of a bar of the forecast."""
+        return self.window.run("pick(arguments[0]); return document.querySelector('#readout').textContent", index)
+
+    def test_motion_is_reduced_where_people_ask_for_it(self):
+        shown = self.stand_in("ten")
+        script = self.window.command("Page.addScriptToEvaluateOnNewDocument", source="""
+            window.frames = 0;
+            const request = window.requestAnimationFrame.bind(window);
+            window.requestAnimationFrame = (action) => { window.frames++; return request(action); };""")
+        try:
+            counts = {}
+            for motion in ("reduce", "no-preference"):
+                self.window.theme("light", motion)
+                self.window.open(shown.address)
+                self.window.run("document.querySelector('#wheel').scrollIntoView()")
+                before = self.window.run("return window.frames")
+                time.sleep(1)
+                counts[motion] = self.window.run("return window.frames") - before
+        finally:
+            self.window.command("Page.removeScriptToEvaluateOnNewDocument", identifier=script["identifier"])
+        self.assertEqual(counts["reduce"], 0)
+        self.assertGreater(counts["no-preference"], 5)
+
+
+class Keyboard(PageTest):
+    def test_everything_is_reached_and_the_focus_is_seen(self):
+        from selenium.webdriver.common.keys import Keys
+        self.window.open(self.enterContext(stand_in.StandIn(stand_in.statuses()["ten"])).address)
+        self.keys(Keys.TAB)
+        self.assertEqual(self.window.run("return document.activeElement.className"), "skip")
+        self.keys(Keys.ENTER)
+        self.assertEqual(self.focused(), "main")
+        self.window.open(self.window.driver.current_url.split("#")[0])
+        wanted = set(self.window.run("""return [...document.querySelectorAll("a, button, input, select, summary, [tabindex='0']")]
+            .filter((element) => element.checkVisibility() && !element.disabled).map((element) => element.outerHTML.slice(0, 60))"""))
+        reached = set()
+        for _ in range(len(wanted) + 10):
+            self.keys(Keys.TAB)
+            reached.add(self.window.run("return document.activeElement.outerHTML.slice(0, 60)"))
+            outline = self.window.run("""const style = getComputedStyle(document.activeElement);
+                return document.activeElement === document.body || (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2)""")
+            self.assertTrue(outline, f"no visible focus: {self.focused()}")
+            if wanted <= reached:
+                break
+        self.assertEqual(wanted - reached, set())
+
+    def test_a_dialog_keeps_the_focus_and_gives_it_back(self):
+        from selenium.webdriver.common.keys import Keys
+        self.window.open(self.enterContext(stand_in.StandIn(stand_in.statuses()["ten"])).address)
+        self.window.find("#open-put").send_keys(Keys.ENTER)
+        for _ in range(16):
+            self.assertTrue(self.window.run("return document.activeElement === document.body || document.activeElement.closest('#put-dialog') !== null"))
+            self.keys(Keys.TAB)
+        self.keys(Keys.ESCAPE)
+        self.assertFalse(self.window.run("return document.querySelector('dialog[open]') !== null"))
+        self.assertEqual(self.focused(), "open-put")
+
+
+class Live(PageTest):
+    """With the server itself."""
+
+    def start(self, *options):
+        running = self.enterContext(server(*options))
+        client = self.enterContext(serving.Connection(running.port))
+        return running, client
+
+    def tube(self, name):
+        return self.window.run("""const row = [...document.querySelectorAll('#tube-rows tr')].find((row) => row.querySelector('th span').textContent === arguments[0]);
+            return row ? Object.fromEntries([...row.querySelectorAll('[data-label]')].map((cell) => [cell.dataset.label, cell.textContent])) : null""", name)
+
+    def press_of_tube(self, name, text):
+        self.window.run("""[...document.querySelectorAll('#tube-rows tr')].find((row) => row.querySelector('th span').textContent === arguments[0])
+            .querySelector(`button[aria-label^="${arguments[1]}"]`).click()""", name, text)
+
+    def press(self, text):
+        """Presses the button with this text in the open dialog, or else in the page."""
+        self.window.run("""const root = document.querySelector('dialog[open]') ?? document.body;
+            [...root.querySelectorAll('button')].find((button) => button.textContent === arguments[0] && button.checkVisibility()).click()""", text)
+
+    def find_job(self, number):
+        self.fill("#find-id", str(number))
+        self.click("#find button")
+        self.window.wait_for_text("#job-found", f"Job {number}")
+
+    def state(self):
+        return self.window.text("#job-found [aria-current]").split("\n")[0]
+
+    def test_loads_and_asks_nobody_else(self):
+        running, _ = self.start()
+        self.window.open(running.address)
+        self.assertIn("All is well", self.window.text("#verdict-title"))
+        self.assertIn("There are no tubes", self.window.text("#tubes"))
+        asked = self.window.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
+        self.assertEqual([name for name in asked if not name.startswith(running.address)], [])
+
+    def test_shows_a_put_at_once(self):
+        running, client = self.start()
+        self.window.open(running.address)
+        client.ask("PUT", "mails", "hello", "IN", "30m")
+        self.window.wait(lambda: (self.tube("mails") or {}).get("Delayed") == "1", "the delayed job")
+        self.window.wait_for_text("#forecast-summary", "1 job in 60 minutes")
+        self.window.wait_for_text("#answer-next", "1 job in that minute")
+        client.ask("PUT", "mails", "now")
+        self.window.wait(lambda: self.tube("mails")["Ready"] == "1", "the ready job")
+
+    def test_counts_buried_jobs_of_tubes_that_are_not_shown(self):
+        running, client = self.start()
+        for number in range(201):
+            client.send("PUT", f"tube-{number:03}", "hello")
+        for _ in range(201):
+            client.receive()
+        for number in (0, 100, 200):
+            [[job, lease, *_]] = client.ask("RESERVE", f"tube-{number:03}")
+            client.ask("BURY", job, lease)
+        self.window.open(running.address)
+        self.window.wait_for_text("#tubes-note", "200 busiest of 201")
+        self.window.wait_for_text("#findings", "3 jobs buried")
+
+    def test_puts_a_job_by_keyboard_alone(self):
+        from selenium.webdriver.common.keys import Keys
+        running, client = self.start()
+        self.window.open(running.address)
+        self.window.find("#open-put").send_keys(Keys.ENTER)
+        self.keys("orders", Keys.TAB, "4711", Keys.TAB, "pay\nnow", Keys.TAB, Keys.TAB, "1h", Keys.ENTER)
+        self.said("was put.")
+        self.window.wait_for_text("#job-found", "pay\nnow")
+        self.assertEqual(self.state(), "Delayed")
+        client.ask("HELLO", "3")
+        job = client.ask("LOOKUP", "orders", "4711")
+        self.assertEqual((job["body"], job["state"]), ("pay\nnow", "delayed"))
+        self.assertTrue(3_000_000 < job["left"] <= 3_600_000, job)
+
+    def test_says_why_a_put_was_refused(self):
+        running, _ = self.start()
+        self.window.open(running.address)
+        self.allowed = [re.compile(r"/api/v1/put - Failed to load resource: the server responded with a status of 400")]
+        self.click("#open-put")
+        self.fill("[name=tube]", "orders")
+        self.fill("[name=in]", "30")
+        self.press("Put the job")
+        self.window.wait_for_text("#put-dialog .problem", "unit")
+
+    def test_finds_a_job_and_follows_its_life(self):
+        running, client = self.start()
+        number, _ = client.ask("PUT", "mails", "hello", "KEY", "a@b.c", "TAG", "welcome")
+        self.window.open(running.address)
+        self.find_job(number)
+        for text in ("mails", "a@b.c", "hello"):
+            self.assertIn(text, self.window.text("#job-found"))
+        self.assertEqual(self.state(), "Ready")
+        [[_, lease, *_]] = client.ask("RESERVE", "mails")
+        self.window.wait(lambda: self.state() == "Reserved", "the state Reserved")
+        client.ask("BURY", number, lease)
+        self.window.wait(lambda: self.state() == "Buried", "the state Buried")
+        self.press("Kick this job")
+        self.window.wait(lambda: self.state() == "Ready", "the state Ready")
+        [[_, lease, *_]] = client.ask("RESERVE", "mails")
+        self.allowed = [re.compile(r"/api/v1/jobs/\d+ - Failed to load resource: the server responded with a status of 404")]
+        client.ask("ACK", number, lease)
+        self.window.wait(lambda: self.state() == "Gone", "the state Gone")
+
+    def test_finds_a_job_by_its_key_or_says_that_there_is_none(self):
+        running, client = self.start()
+        number, _ = client.ask("PUT", "a/b&c ü", "hello", "KEY", "k?=%", "IN", "1h")
+        self.window.open(running.address)
+        self.fill("#find-tube", "a/b&c ü")
+        self.fill("#find-key", "k?=%")
+        self.click("#find button")
+        self.window.wait_for_text("#job-found", f"Job {number}")
+        self.allowed = [re.compile(r"/api/v1/jobs/\d+ - Failed to load resource: the server responded with a status of 404")]
+        self.fill("#find-id", "999")
+        self.click("#find button")
+        self.window.wait_for_text("#find-problem", "no such job")
+
+    def test_asks_before_it_cancels(self):
+        from selenium.webdriver.common.keys import Keys
+        running, client = self.start()
+        number, _ = client.ask("PUT", "mails", "hello", "IN", "1h")
+        self.window.open(running.address)
+        self.find_job(number)
+        self.press("Cancel this job")
+        self.assertIn(f"Cancel job {number}?", self.window.text("#sure-dialog"))
+        self.assertEqual(self.window.run("return document.activeElement.textContent"), "Keep the job")
+        self.keys(Keys.ENTER)
+        self.assertIsNotNone(client.ask("LOOKUPID", number), "it was kept")
+        self.press("Cancel this job")
+        self.keys(Keys.ESCAPE)
+        self.assertIsNotNone(client.ask("LOOKUPID", number), "it was kept")
+        self.allowed = [re.compile(r"/api/v1/jobs/\d+ - Failed to load resource: the server responded with a status of 404")]
+        self.press("Cancel this job")
+        self.press("Cancel the job")
+        self.said("was cancelled")
+        self.assertIsNone(client.ask("LOOKUPID", number))
+        self.window.wait(lambda: self.state() == "Gone", "the state Gone")
+
+    def test_kicks_pauses_and_resumes_a_tube(self):
+        running, client = self.start()
+        client.ask("HELLO", "3")
+        for body in ("one", "two", "three"):
+            client.ask("PUT", "mails", body)
+        for number, lease, *_ in client.ask("RESERVE", "mails", "COUNT", "3"):
+            client.ask("BURY", number, lease)
+        self.window.open(running.address)
+        self.window.wait_for_text("#findings", "3 jobs buried")
+        self.press_of_tube("mails", "Jobs")
+        self.window.wait_for_text("#list-text", "3 jobs shown")
+        self.press("Close")
+        self.press_of_tube("mails", "Kick")
+        self.fill("#sure-label input", "2")
+        self.press("Kick")
+        self.said("mails")
+        self.window.wait(lambda: (self.tube("mails")["Ready"], self.tube("mails")["Buried"]) == ("2", "1"), "two kicked jobs")
+        self.press_of_tube("mails", "Pause")
+        self.press("Pause")
+        self.said("paused for 10m")
+        self.assertGreater(client.ask("STATS", "mails")["pause_left"], 500_000)
+        self.window.wait_for_text("#tube-rows", "paused, 9")
+        self.press_of_tube("mails", "Resume")
+        self.said("hands out jobs again")
+        self.assertEqual(client.ask("STATS", "mails")["pause_left"], 0)
+
+    def test_a_lost_server_comes_back_by_itself(self):
+        self.allowed = [EXPECTED_OFFLINE]
+        with tempfile.TemporaryDirectory() as directory:
+            first = Server(directory)
+            with serving.Connection(first.port) as client:
+                client.ask("PUT", "mails", "hello", "IN", "30m")
+            self.window.open(first.address)
+            self.window.wait(lambda: self.tube("mails"), "the tube")
+            first.end(signal.SIGKILL)
+            self.window.wait_for_text("#lost", "Connection lost")
+            self.window.wait_for_text("#lost", "What you see is 3")
+            self.assertIn("Lost: data is", self.window.text("#connection"))
+            self.assertIn("Not known", self.window.text("#verdict-title"))
+            self.assertIn("1 job in 60 minutes", self.window.text("#forecast-summary"), "the forecast stays")
+            for theme in ("light", "dark"):
+                self.window.theme(theme, "reduce")
+                self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
+            second = Server(directory, port=first.port, http_port=first.http_port)
+            try:
+                self.window.wait_for_text("#connection", "Live")
+                self.assertFalse(self.window.run("return document.querySelector('#lost').checkVisibility()"))
+                self.assertEqual(self.tube("mails")["Delayed"], "1")
+            finally:
+                second.end()
+
+    def test_asks_for_the_password_once(self):
+        self.allowed = [UNAUTHORIZED]
+        with tempfile.NamedTemporaryFile("w") as passwords:
+            passwords.write("open-sesame\n")
+            passwords.flush()
+            os.chmod(passwords.name, 0o600)
+            running = self.enterContext(server("--auth", passwords.name))
+            self.window.driver.get(running.address)
+            self.window.wait_for_text("#password-dialog", "asks for a password")
+            self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
+            self.fill("#password", "wrong\n")
+            self.window.wait_for_text("#password-dialog", "does not know this password")
+            self.fill("#password", "open-sesame\n")
+            self.window.wait_for_text("#connection", "Live")
+            self.window.open(running.address)  # without a question
+            self.assertFalse(self.window.run("return localStorage.length > 0 || document.cookie !== ''"))
+            self.click("#forget")
+            self.window.wait_for_text("#password-dialog", "asks for a password")
+
+
+if __name__ == "__main__":
+    chromium.need()
+    unittest.main()

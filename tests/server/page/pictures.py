@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Takes pictures of the page, to be looked at: on a phone and on a desk, in dark and light, with no job, with
+ten, and with ten million, which a server of its own has.
+
+    ELAPSE_PROGRAM=build/release/elapse tests/server/page/pictures.py DIRECTORY [--jobs 10000000]
+"""
+
+import argparse
+import pathlib
+import random
+import sys
+import tempfile
+import threading
+import time
+
+import browser as chromium
+import page_test
+from page_test import serving
+
+AT_ONCE = 20_000
+PICTURES = {0: ["phone-dark", "desk-light"], 10: ["phone-light", "desk-dark"], "many": ["phone-dark", "desk-light"]}
+
+
+def pipelined(client, commands):
+    """Sends commands while it reads their replies, because the server stops reading where nobody reads."""
+    def send():
+        for command in commands:
+            client.socket.sendall(command)
+    sender = threading.Thread(target=send)
+    sender.start()
+    return sender
+
+
+def put_ten(client):
+    client.ask("PUT", "mails", "sent an hour ago")
+    [[number, lease, *_]] = client.ask("RESERVE", "mails")
+    client.ask("ACK", number, lease)
+    for index, delay in enumerate(["20s", "45s", "3m", "11m", "25m", "25m", "2h", "14h", "5d", "100d"]):
+        client.ask("PUT", "mails" if index % 3 else "orders", f"job {index}", "KEY", index, "IN", delay)
+
+
+TUBES = ["orders.payment-deadline"] * 12 + ["mails"] * 5 + ["reminders/subscription-ends"] * 2 + ["reports"]
+
+
+def work(port, stop):
+    """A worker that does nothing, well: so the due jobs of the picture do not wait."""
+    with serving.Connection(port) as client:
+        while not stop.is_set():
+            found = client.ask("RESERVE", *sorted(set(TUBES)), "COUNT", "1000", "WAIT", "500ms")
+            if found:
+                client.ask("ACK", *(part for number, lease, *_ in found for part in (number, lease)))
+
+
+def put_many(client, count):
+    """Most are due within weeks, fewer later, and more at full hours: deadlines as people set them."""
+    source = random.Random(1)
+
+    def commands():
+        for first in range(0, count, AT_ONCE):
+            parts, now_s = [], int(time.time())
+            for number in range(first, min(first + AT_ONCE, count)):
+                delay_s = 60 + int(source.expovariate(1 / (9 * 86400)))
+                how, when = "IN", f"{delay_s * 1000 + number % 1000}ms"
+                if number % 5 == 0:
+                    due_s = now_s + delay_s
+                    how, when = "AT", str((due_s - due_s % 3600 + 3600) * 1000)
+                tube = TUBES[number % 20]
+                parts.append(f"*5\r\n$3\r\nPUT\r\n${len(tube)}\r\n{tube}\r\n$5\r\nhello\r\n$2\r\n{how}\r\n${len(when)}\r\n{when}\r\n")
+            yield "".join(parts).encode()
+    sender = pipelined(client, commands())
+    for number in range(count):
+        client.file.readline()  # *2
+        client.file.readline()  # :id
+        if client.file.readline() != b"+scheduled\r\n":
+            sys.exit(f"put {number} was refused")
+    sender.join()
+
+
+def take(window, running, names, directory, what):
+    for name in names:
+        size, theme = name.split("-")
+        window.size(chromium.PHONE if size == "phone" else chromium.DESK)
+        window.theme(theme)
+        window.open(running.address)
+        time.sleep(3)  # for two more statuses
+        window.picture(f"{directory}/{name}-{what}.png")
+        window.picture(f"{directory}/{name}-{what}-top.png", whole=False)
+        print(f"{directory}/{name}-{what}.png", window.complaints() or "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("directory", type=pathlib.Path)
+    parser.add_argument("--jobs", type=int, default=10_000_000)
+    arguments = parser.parse_args()
+    chromium.need()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    with chromium.browser() as window, tempfile.TemporaryDirectory() as data:
+        for count, names in PICTURES.items():
+            folder = pathlib.Path(data, str(count))
+            folder.mkdir()
+            running = page_test.Server(str(folder), "--segment-bits", "26", "--durability", "interval=50")
+            with serving.Connection(running.port) as client:
+                begun = time.monotonic()
+                if count == 10:
+                    put_ten(client)
+                elif count == "many":
+                    stop = threading.Event()
+                    worker = threading.Thread(target=work, args=(running.port, stop))
+                    worker.start()
+                    put_many(client, arguments.jobs)
+                    print(f"{arguments.jobs} puts in {time.monotonic() - begun:.0f} s")
+                if count == "many":
+                    time.sleep(70)  # the minute of the puts is over
+                take(window, running, names, arguments.directory, arguments.jobs if count == "many" else count)
+                if count == "many":
+                    stop.set()
+                    worker.join()
+            running.end()
+
+
+if __name__ == "__main__":
+    main()
