@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef ELAPSE_HAS_CLIENT
+#include "client/client_commands.h"
+#endif
 #include "common/completion.h"
 #include "common/message.h"
 #include "common/options.h"
@@ -20,11 +23,24 @@
 #include "serve/serve_command.h"
 #endif
 #include "show/show_command.h"
+#ifdef ELAPSE_HAS_CLIENT
+#include "work/work_command.h"
+#endif
 
 static const struct command commands[] = {
     {"run", "make each line of the input a timer, and print when it fires", run_command},
 #ifdef ELAPSE_HAS_SERVER
     {"serve", "serve a durable queue to clients of beanstalkd and of Redis", serve_command},
+#endif
+#ifdef ELAPSE_HAS_CLIENT
+    {"put", "put a job on a server", put_command},
+    {"cancel", "cancel jobs on a server", cancel_command},
+    {"reschedule", "give a job on a server another due time", reschedule_command},
+    {"lookup", "show a job on a server", lookup_command},
+    {"list", "list the jobs of a tube on a server, or its tubes", list_command},
+    {"stats", "count the jobs of a server, or of a tube", stats_command},
+    {"top", "watch a server: its jobs, its tubes, and how fast they change", top_command},
+    {"work", "have the jobs of a server done by a program or a web hook", work_command},
 #endif
     {"replay", "run a trace of timers through a structure, and report", replay_command},
     {"generate", "write a trace of a given kind", generate_command},

@@ -16,6 +16,7 @@ from pathlib import Path
 
 PROGRAM = os.environ.get("ELAPSE_PROGRAM", "elapse")
 HAS_SERVER = os.environ.get("ELAPSE_HAS_SERVER", "1") == "1"
+HAS_CLIENT = os.environ.get("ELAPSE_HAS_CLIENT", "1") == "1"
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 STRUCTURES = ("wheel", "heap")
 HEADER = "time_us,op,key,delay_us,tag\n"

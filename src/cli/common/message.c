@@ -4,6 +4,7 @@
 #include "message.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 #include "text.h"
 
 static const char *command_words = "elapse";
+static bool is_silent;
 
 void message_set_command(const char *command)
 {
@@ -28,9 +30,16 @@ __attribute__((format(printf, 1, 0))) static void print_line(const char *format,
 {
     char line[8192];
 
+    if (is_silent)
+        return;
     vsnprintf(line, sizeof line, format, arguments);
     mask_control_characters(line);
     fprintf(stderr, "%s: %s\n", command_words, line);
+}
+
+void message_silence(bool silent)
+{
+    is_silent = silent;
 }
 
 void print_error(const char *format, ...)

@@ -4,6 +4,7 @@
 #ifndef ELAPSE_CLI_COMMON_MESSAGE_H
 #define ELAPSE_CLI_COMMON_MESSAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Exit statuses of the program. */
@@ -11,6 +12,13 @@ enum exit_status {
     STATUS_OK = 0,
     STATUS_FAILED = 1, /* the machine or a structure failed */
     STATUS_USAGE = 2,  /* the command line or the input is wrong */
+    /* Of the commands that speak to a server. */
+    STATUS_GONE = 3,           /* there is no such job or tube */
+    STATUS_TAKEN = 4,          /* another job, or a worker, is in the way: nothing has changed */
+    STATUS_FULL = 5,           /* the server takes no job now */
+    STATUS_NO_SERVER = 6,      /* no connection: nothing has changed */
+    STATUS_NOT_AUTHORISED = 7, /* the password is missing or wrong: nothing has changed */
+    STATUS_UNKNOWN = 8,        /* the connection was lost while a reply was awaited */
     /* A signal has cost something, so the status is that of a program which the signal ended. */
     STATUS_HUNG_UP = 128 + 1,
     STATUS_INTERRUPTED = 128 + 2,
@@ -23,6 +31,9 @@ void message_set_command(const char *command);
 
 /* Returns those words. */
 const char *message_command(void);
+
+/* Says whether messages are left out, while the terminal shows a picture that they would spoil. */
+void message_silence(bool silent);
 
 /* Prints "elapse COMMAND: ", the message and a line end. Control characters, which a file name may
  * have, become '?', so that it is always one line. */

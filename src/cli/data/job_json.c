@@ -9,10 +9,11 @@
 #include <jansson.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/base64.h"
 #include "../common/json.h"
+#include "../common/json_text.h"
 #include "../common/message.h"
 #include "../common/text.h"
-#include "base64.h"
 
 #define TTR_DEFAULT_MS 60000
 
@@ -77,32 +78,10 @@ enum { REASON_COUNT = sizeof reasons / sizeof reasons[0] };
 
 /* ---- writing ---- */
 
-static bool is_utf8(struct elapse__queue_text text)
-{
-    for (size_t at = 0; at < text.size;) {
-        size_t length = character_length((const char *)text.bytes + at, text.size - at);
-        if (length == 0)
-            return false;
-        at += length;
-    }
-    return true;
-}
-
 static void write_text(struct buffer *line, const char *name, struct elapse__queue_text text)
 {
-    bool is_plain = is_utf8(text);
-    buffer_add_format(line, ",\"%s%s\":", name, is_plain ? "" : "_base64");
-    if (is_plain) {
-        char *out = buffer_reserve(line, JSON_STRING_ROOM(text.size));
-        line->length += (size_t)(json_write_string(out, text.bytes, text.size) - out);
-        return;
-    }
-    char *out = buffer_reserve(line, BASE64_ROOM(text.size) + 2);
-    char *end = out;
-    *end++ = '"';
-    end = base64_write(end, text.bytes, text.size);
-    *end++ = '"';
-    line->length += (size_t)(end - out);
+    buffer_add_text(line, ",");
+    json_add_text(line, name, text.bytes, text.size);
 }
 
 static void write_number(struct buffer *line, const struct number_member *member,
@@ -199,7 +178,7 @@ static bool read_text(struct reading *reading, const struct text_member *member,
         return bad(reading, member->name, "this is no string");
     if (!is_base64)
         memcpy(reading->next, json_string_value(value), text.size);
-    else if (!base64_read(json_string_value(value), text.size, reading->next, &text.size))
+    else if (!elapse__base64_read(json_string_value(value), text.size, reading->next, &text.size))
         return bad(reading, member->name, "this is no base64");
     reading->next += text.size;
     memcpy(place, &text, sizeof text);

@@ -13,7 +13,7 @@
 #include "../common/environment.h"
 #include "../common/message.h"
 #include "../common/text.h"
-#include "timestamp.h"
+#include "../common/timestamp.h"
 
 /* The variables that a program gets besides those it inherits. */
 static const char *const names[] = {

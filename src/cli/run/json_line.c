@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "timestamp.h"
+#include "../common/timestamp.h"
 
 char *json_line_text(char *out, const char *text)
 {

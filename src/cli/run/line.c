@@ -13,7 +13,7 @@
 #include "../../base/assert.h"
 #include "../common/duration.h"
 #include "../common/text.h"
-#include "timestamp.h"
+#include "../common/timestamp.h"
 
 /* The part of the line that has not been read yet. */
 struct rest {

@@ -19,7 +19,7 @@
 
 #include <elapse/cron.h>
 
-#include "timestamp.h"
+#include "../common/timestamp.h"
 
 enum run_line_limits {
     RUN_LINE_BYTES_MAX = 1 << 20, /* without its end */

@@ -22,7 +22,7 @@
 #include <elapse/scheduler.h>
 
 #include "../../os/program.h"
-#include "timestamp.h"
+#include "../common/timestamp.h"
 #include "writer.h"
 
 enum { RUN_BATCH_TASKS = 64 };

@@ -7,7 +7,9 @@ import subprocess
 import support
 
 COMMANDS = ("run", "replay", "generate", "cron", "check", "export", "import", "backup",
-            "show") + (("serve",) if support.HAS_SERVER else ())
+            "show") + (("serve",) if support.HAS_SERVER else ()) + (
+                ("put", "cancel", "reschedule", "lookup", "list", "stats", "top", "work")
+                if support.HAS_CLIENT else ())
 
 
 class Completion(support.ProgramTest):
@@ -35,7 +37,7 @@ class Completion(support.ProgramTest):
         return done.stdout.split()
 
     def test_bash_completes(self):
-        self.assertEqual(self.complete("elapse", "sh"), ["show"])
+        self.assertEqual(self.complete("elapse", "sho"), ["show"])
         self.assertEqual(set(self.complete("elapse", "")),
                          {*COMMANDS, "completion", "help", "--help", "--version"})
         for command in COMMANDS:

@@ -1,0 +1,50 @@
+/*
+ * What a reply means for a command: its exit status, and what to say. Nothing here has an effect.
+ */
+#ifndef ELAPSE_CLI_CLIENT_ANSWER_H
+#define ELAPSE_CLI_CLIENT_ANSWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+#include "../common/message.h"
+#include "connection.h"
+
+/* What a reply says. Its texts are those of the reply. */
+struct answer {
+    enum exit_status status;
+    uint64_t id;      /* of a job; 0: none */
+    const char *word; /* NULL for an error */
+    size_t word_length;
+    const char *error; /* NULL for a word */
+};
+
+/* Reads [id, word], the reply to PUT. A job that keeps the key is no failure if the caller asked
+ * for that (`keeps`). */
+struct answer answer_to_put(const redisReply *reply, bool keeps);
+
+/* Reads a word, or an error: the reply to RESCHEDULE, and each part of that to CANCEL. `gone` and
+ * `running` are failures, but not the `running` of CANCEL (`running_is_well`). */
+struct answer answer_of_word(const redisReply *reply, bool running_is_well);
+
+/* Returns the status that belongs to an error of the server. */
+enum exit_status answer_status_of_error(const char *error);
+
+/* Returns the status that belongs to a lost connection, if a reply was awaited. */
+enum exit_status answer_status_of_fault(enum connection_fault fault);
+
+/* Returns the status of two parts together: that of the first which failed. An unknown outcome
+ * comes before all others, because only it asks for care. */
+enum exit_status answer_join(enum exit_status before, enum exit_status next);
+
+/* Finds a value of a map, which is an array of names and values in turn; NULL if it is not there.
+ */
+const redisReply *answer_member(const redisReply *map, const char *name);
+
+/* Returns the number of a member, 0 if there is none. */
+uint64_t answer_number(const redisReply *map, const char *name);
+
+#endif

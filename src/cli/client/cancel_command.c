@@ -1,0 +1,206 @@
+/*
+ * elapse cancel: by key, by id, or all jobs of a tube.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/json_text.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "client.h"
+#include "client_commands.h"
+
+/* So many keys or ids go into one request. */
+enum { PARTS_MAX = 1000 };
+
+static const char usage[] =
+    "Usage: elapse cancel TUBE KEY... [OPTION]...\n"
+    "       elapse cancel --id ID... [OPTION]...\n"
+    "       elapse cancel TUBE --all [--state STATE] [--tag TAG] [OPTION]...\n";
+
+static const char purpose[] =
+    "Cancels jobs, and prints a word for each: removed; running, if a worker has it and\n"
+    "goes on, but nobody gets it again; or gone, if there is no such job.\n";
+
+static const char example[] = "Examples:\n"
+                              "  elapse cancel orders 4711 4712\n"
+                              "  elapse cancel orders --all --tag spring\n";
+
+struct cancel {
+    struct client *client;
+    const char *state;
+    const char *tag;
+    bool by_id;
+    bool all;
+};
+
+static void print_word(const struct cancel *cancel, const char *name, const struct answer *answer)
+{
+    if (!cancel->client->json) {
+        output_add_format("%s %.*s\n", name, (int)answer->word_length, answer->word);
+        return;
+    }
+    struct buffer text = {.length = 0};
+    if (cancel->by_id)
+        buffer_add_format(&text, "\"id\":%s", name);
+    else
+        json_add_text(&text, "key", name, strlen(name));
+    output_add_format("{%s,\"result\":\"%.*s\"}\n", text.bytes, (int)answer->word_length,
+                      answer->word);
+    buffer_free(&text);
+}
+
+/* Prints the reply to one request. */
+static enum exit_status print_words(const struct cancel *cancel, const redisReply *reply,
+                                    char **names, size_t count)
+{
+    enum exit_status status = STATUS_OK;
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != count) {
+        struct answer answer = answer_of_word(reply, true);
+        if (answer.error == NULL)
+            answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no list"};
+        return session_report_error(&answer, NULL);
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct answer answer = answer_of_word(reply->element[i], true);
+        if (answer.error != NULL)
+            status = answer_join(status, session_report_error(&answer, names[i]));
+        else
+            print_word(cancel, names[i], &answer);
+        status = answer_join(status, answer.status);
+    }
+    return status;
+}
+
+static enum exit_status cancel_some(struct cancel *cancel, const char *tube, char **names,
+                                    size_t count)
+{
+    struct request *request = &cancel->client->request;
+    enum exit_status status = STATUS_OK;
+
+    ELAPSE__ASSERT_THAT(count, <=, (size_t)PARTS_MAX);
+    request_clear(request);
+    request_add_text(request, cancel->by_id ? "CANCELID" : "CANCEL");
+    if (!cancel->by_id)
+        request_add_text(request, tube);
+    for (size_t i = 0; i < count; i++)
+        request_add_text(request, names[i]);
+    redisReply *reply = client_ask(cancel->client, &status);
+    if (reply == NULL)
+        return status;
+    status = print_words(cancel, reply, names, count);
+    freeReplyObject(reply);
+    return status;
+}
+
+static enum exit_status cancel_each(struct cancel *cancel, const char *tube, char **names,
+                                    size_t count)
+{
+    enum exit_status status = client_open(cancel->client);
+
+    if (status != STATUS_OK)
+        return status;
+    for (size_t done = 0;
+         done < count && connection_fault(cancel->client->connection) == CONNECTION_WORKS;) {
+        size_t some = count - done < PARTS_MAX ? count - done : PARTS_MAX;
+        status = answer_join(status, cancel_some(cancel, tube, names + done, some));
+        done += some;
+    }
+    return status;
+}
+
+static enum exit_status cancel_all(struct cancel *cancel, const char *tube)
+{
+    struct client *client = cancel->client;
+    enum exit_status status = client_open(client);
+
+    if (status != STATUS_OK)
+        return status;
+    request_clear(&client->request);
+    request_add_text(&client->request, "CANCELALL");
+    request_add_text(&client->request, tube);
+    client_add_option(client, "STATE", cancel->state);
+    client_add_option(client, "TAG", cancel->tag);
+    redisReply *reply = client_ask_map(client, &status);
+    if (reply == NULL)
+        return status;
+    uint64_t removed = answer_number(reply, "removed");
+    uint64_t running = answer_number(reply, "running");
+    output_add_format(client->json ? "{\"removed\":%" PRIu64 ",\"running\":%" PRIu64 "}\n"
+                                   : "removed %" PRIu64 ", running %" PRIu64 "\n",
+                      removed, running);
+    freeReplyObject(reply);
+    return status;
+}
+
+static enum exit_status run(struct cancel *cancel, const struct command_line *line)
+{
+    size_t count = (size_t)line->argument_count;
+    char **words = line->arguments;
+
+    if ((cancel->state != NULL || cancel->tag != NULL) && !cancel->all)
+        return usage_error("--state and --tag need --all");
+    if (cancel->all && cancel->by_id)
+        return usage_error("--all and --id exclude each other");
+    if (count == 0)
+        return usage_error(cancel->by_id ? "an id is missing" : "a tube is missing");
+    if (cancel->all && count > 1)
+        return usage_error("unknown argument %s", quote_string(words[1]).text);
+    if (cancel->all)
+        return cancel_all(cancel, words[0]);
+    if (cancel->by_id) {
+        for (size_t i = 0; i < count; i++) {
+            enum exit_status status = client_check_id(words[i]);
+            if (status != STATUS_OK)
+                return status;
+        }
+        return cancel_each(cancel, NULL, words, count);
+    }
+    if (count == 1)
+        return usage_error("a key is missing; --all cancels all jobs of the tube");
+    return cancel_each(cancel, words[0], words + 1, count - 1);
+}
+
+enum exit_status cancel_command(int argc, char **argv)
+{
+    struct cancel cancel = {.client = client_new()};
+    enum exit_status status;
+    struct command_option table[8 + CLIENT_OPTION_COUNT] = {
+        {.name = "id",
+         .kind = OPTION_FLAG,
+         .flag = &cancel.by_id,
+         .help = "the arguments are ids of jobs"},
+        {.name = "all",
+         .kind = OPTION_FLAG,
+         .flag = &cancel.all,
+         .help = "cancel all jobs of the tube"},
+        {.name = "state",
+         .value = "STATE",
+         .kind = OPTION_TEXT,
+         .text = &cancel.state,
+         .help = "with --all: only those that are delayed, ready, reserved or buried"},
+        {.name = "tag",
+         .value = "TAG",
+         .kind = OPTION_TEXT,
+         .text = &cancel.tag,
+         .help = "with --all: only those with this tag"},
+        client_json_option(cancel.client),
+    };
+    size_t count = 5;
+
+    client_settings_add(&cancel.client->settings, table, &count);
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = example};
+    if (options_read(&line, argc, argv, &status)) {
+        status = run(&cancel, &line);
+        enum exit_status written = output_finish();
+        status = status == STATUS_OK ? written : status;
+    }
+    client_free(cancel.client);
+    return status;
+}

@@ -1,0 +1,392 @@
+#include "connection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/sockets.h"
+#include "../common/text.h"
+
+enum { RECEIVE_BYTES = 64 << 10, FAULT_BYTES = 300 };
+
+enum state { CLOSED, CONNECTING, CONNECTED };
+
+struct connection {
+    const struct client_settings *settings;
+    enum state state;
+    int socket;
+    struct elapse__tls_session *tls;
+    redisReader *reader;
+    struct buffer out;
+    size_t sent;    /* of `out` */
+    size_t awaited; /* replies, without that to AUTH */
+    bool awaits_auth;
+    bool ends; /* nothing more will be added */
+    bool said_end;
+    bool needs_data; /* before more can be sent: TLS has to receive first */
+
+    struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
+    size_t address_count;
+    size_t address_next;
+
+    enum connection_fault fault;
+    char fault_text[FAULT_BYTES];
+    unsigned char received[RECEIVE_BYTES];
+};
+
+struct connection *connection_new(const struct client_settings *settings)
+{
+    struct connection *connection = allocate(sizeof *connection);
+
+    memset(connection, 0, sizeof *connection);
+    connection->settings = settings;
+    connection->socket = -1;
+    return connection;
+}
+
+static void close_socket(struct connection *connection)
+{
+    if (connection->tls != NULL)
+        elapse__tls_end(connection->tls);
+    connection->tls = NULL;
+    if (connection->socket >= 0)
+        (void)elapse__os_close(connection->socket);
+    connection->socket = -1;
+}
+
+void connection_close(struct connection *connection)
+{
+    close_socket(connection);
+    if (connection->reader != NULL)
+        redisReaderFree(connection->reader);
+    connection->reader = NULL;
+    connection->state = CLOSED;
+    connection->out.length = 0;
+    connection->sent = 0;
+    connection->awaited = 0;
+}
+
+void connection_free(struct connection *connection)
+{
+    connection_close(connection);
+    buffer_free(&connection->out);
+    free(connection);
+}
+
+enum connection_fault connection_fault(const struct connection *connection)
+{
+    return connection->fault;
+}
+
+const char *connection_fault_text(const struct connection *connection)
+{
+    return connection->fault_text;
+}
+
+bool connection_is_made(const struct connection *connection)
+{
+    return connection->state == CONNECTED && !connection->awaits_auth &&
+           connection->fault == CONNECTION_WORKS;
+}
+
+size_t connection_awaited(const struct connection *connection)
+{
+    return connection->awaited;
+}
+
+size_t connection_unsent(const struct connection *connection)
+{
+    return connection->out.length - connection->sent;
+}
+
+static void lose(struct connection *connection, enum connection_fault fault, const char *why)
+{
+    ELAPSE__ASSERT(fault != CONNECTION_WORKS);
+    connection->fault = fault;
+    (void)snprintf(connection->fault_text, sizeof connection->fault_text, "%s", why);
+    mask_control_characters(connection->fault_text);
+    close_socket(connection);
+    connection->state = CLOSED;
+}
+
+void connection_give_up(struct connection *connection, const char *why)
+{
+    bool was_there = connection->state == CONNECTED && !connection->awaits_auth &&
+                     (connection->tls == NULL || elapse__tls_is_open(connection->tls));
+
+    lose(connection, was_there ? CONNECTION_BROKEN : CONNECTION_REFUSED, why);
+}
+
+/* ---- making it ---- */
+
+/* Tries the addresses in turn, until a connection begins. */
+static void try_next(struct connection *connection, int error)
+{
+    close_socket(connection);
+    while (connection->address_next < connection->address_count) {
+        const struct elapse__os_address *address =
+            &connection->addresses[connection->address_next++];
+        error = elapse__os_connect_to(address, &connection->socket);
+        if (error == 0) {
+            connection->state = CONNECTING;
+            return;
+        }
+        connection->socket = -1;
+    }
+    lose(connection, CONNECTION_REFUSED, elapse__os_error_text(error));
+}
+
+static const char *find_addresses(struct connection *connection)
+{
+    const struct elapse__serve_listen *at = &connection->settings->address;
+
+    connection->address_next = 0;
+    if (!at->is_path)
+        return elapse__os_resolve(at->host, at->port, connection->addresses,
+                                  &connection->address_count);
+    connection->address_count = 1;
+    int error = elapse__os_path_address(at->host, &connection->addresses[0]);
+    return error == 0 ? NULL : elapse__os_error_text(error);
+}
+
+static void add_auth(struct connection *connection)
+{
+    static struct request request;
+
+    connection->awaits_auth = connection->settings->token != NULL;
+    if (!connection->awaits_auth)
+        return;
+    request_clear(&request);
+    request_add_text(&request, "AUTH");
+    request_add_text(&request, connection->settings->token);
+    request_write(&request, &connection->out);
+    request_free(&request);
+}
+
+void connection_open(struct connection *connection)
+{
+    connection_close(connection);
+    connection->fault = CONNECTION_WORKS;
+    connection->ends = false;
+    connection->said_end = false;
+    connection->needs_data = false;
+    connection->reader = redisReaderCreate();
+    if (connection->reader == NULL) {
+        lose(connection, CONNECTION_REFUSED, "out of memory");
+        return;
+    }
+    add_auth(connection);
+    const char *fault = find_addresses(connection);
+    if (fault != NULL)
+        lose(connection, CONNECTION_REFUSED, fault);
+    else
+        try_next(connection, 0);
+}
+
+/* The socket can be written, or has failed. */
+static void finish_connecting(struct connection *connection)
+{
+    int error = elapse__os_connect_error(connection->socket);
+
+    if (error != 0) {
+        try_next(connection, error);
+        return;
+    }
+    if (connection->settings->trust != NULL) {
+        connection->tls = elapse__tls_connect(connection->settings->trust, connection->socket,
+                                              connection->settings->address.host);
+        if (connection->tls == NULL) {
+            lose(connection, CONNECTION_REFUSED, "out of memory");
+            return;
+        }
+    }
+    connection->state = CONNECTED;
+}
+
+/* ---- sending and receiving ---- */
+
+/* The socket has failed, or ended. Without an answer to AUTH no request was run. */
+static void lose_socket(struct connection *connection, int error)
+{
+    const char *why =
+        error == 0 ? "the server has closed the connection" : elapse__os_error_text(error);
+    bool is_made = connection->tls == NULL || elapse__tls_is_open(connection->tls);
+    const char *distrust = connection->tls == NULL ? NULL : elapse__tls_distrust(connection->tls);
+
+    if (distrust != NULL)
+        why = distrust;
+    else if (error == EPROTO)
+        why = "what answers does not speak TLS, or refuses this client";
+    lose(connection,
+         is_made && !connection->awaits_auth && distrust == NULL ? CONNECTION_BROKEN
+                                                                 : CONNECTION_REFUSED,
+         why);
+}
+
+void connection_add(struct connection *connection, const struct request *request)
+{
+    ELAPSE__ASSERT(!connection->ends);
+    request_write(request, &connection->out);
+    connection->awaited++;
+}
+
+void connection_add_no_more(struct connection *connection)
+{
+    connection->ends = true;
+}
+
+static void say_end(struct connection *connection)
+{
+    connection->said_end = true;
+    if (connection->tls != NULL)
+        elapse__tls_send_no_more(connection->tls);
+    elapse__os_send_no_more(connection->socket);
+}
+
+/* Returns 0, or the error of a socket that takes no more for good. */
+static int send_some(struct connection *connection)
+{
+    connection->needs_data = false;
+    while (connection->sent < connection->out.length) {
+        size_t sent = 0;
+        const char *bytes = connection->out.bytes + connection->sent;
+        size_t count = connection->out.length - connection->sent;
+        int error = connection->tls != NULL
+                        ? elapse__tls_send(connection->tls, bytes, count, &sent)
+                        : elapse__os_send(connection->socket, bytes, count, &sent);
+        if (error == EAGAIN) {
+            connection->needs_data =
+                connection->tls != NULL && !elapse__tls_wants_to_write(connection->tls);
+            return 0;
+        }
+        if (error != 0)
+            return error;
+        connection->sent += sent;
+    }
+    connection->out.length = 0;
+    connection->sent = 0;
+    if (connection->ends && !connection->said_end)
+        say_end(connection);
+    return 0;
+}
+
+static void receive_some(struct connection *connection)
+{
+    for (;;) {
+        size_t got = 0;
+        int error = connection->tls != NULL
+                        ? elapse__tls_receive(connection->tls, connection->received,
+                                              sizeof connection->received, &got)
+                        : elapse__os_receive(connection->socket, connection->received,
+                                             sizeof connection->received, &got);
+        if (error == EAGAIN)
+            return;
+        if (error != 0 || got == 0) {
+            lose_socket(connection, error);
+            return;
+        }
+        if (redisReaderFeed(connection->reader, (const char *)connection->received, got) !=
+            REDIS_OK) {
+            lose(connection, CONNECTION_STRANGE, "the answer is not of the protocol of elapse");
+            return;
+        }
+    }
+}
+
+struct elapse__os_watch connection_watch(const struct connection *connection)
+{
+    bool connecting = connection->state == CONNECTING;
+    bool has_output =
+        connection->sent < connection->out.length || (connection->ends && !connection->said_end);
+
+    return (struct elapse__os_watch){
+        .file = connection->socket,
+        .for_data = !connecting,
+        .for_room = connecting || (has_output && !connection->needs_data),
+    };
+}
+
+void connection_turn(struct connection *connection)
+{
+    struct elapse__os_watch watch = connection_watch(connection);
+    int error = 0;
+
+    if (connection->state == CLOSED)
+        return;
+    if (connection->state == CONNECTING) {
+        (void)elapse__os_wait(&watch, 1, 0);
+        if (!watch.ready)
+            return;
+        finish_connecting(connection);
+    }
+    if (connection->state == CONNECTED && !connection->said_end)
+        error = send_some(connection);
+    /* What the server has sent before it closed may say why. */
+    if (connection->state == CONNECTED)
+        receive_some(connection);
+    if (connection->state == CONNECTED && error != 0)
+        lose_socket(connection, error);
+}
+
+void connection_send(struct connection *connection)
+{
+    int error = 0;
+
+    if (connection->state == CONNECTED && !connection->said_end)
+        error = send_some(connection);
+    if (error != 0)
+        receive_some(connection);
+    if (error != 0 && connection->state == CONNECTED)
+        lose_socket(connection, error);
+}
+
+/* ---- replies ---- */
+
+static bool begins_with(const redisReply *reply, const char *words)
+{
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, words, strlen(words)) == 0;
+}
+
+/* The reply to AUTH. A server without passwords takes any. */
+static void read_auth(struct connection *connection, const redisReply *reply)
+{
+    connection->awaits_auth = false;
+    if (begins_with(reply, "WRONGPASS"))
+        lose(connection, CONNECTION_NOT_AUTHORISED, "the server does not know this password");
+    else if (reply->type == REDIS_REPLY_ERROR &&
+             !begins_with(reply, "ERR AUTH called without any password"))
+        lose(connection, CONNECTION_REFUSED, reply->str);
+}
+
+redisReply *connection_take(struct connection *connection)
+{
+    void *found = NULL;
+
+    /* The replies that came before the end count. */
+    if (connection->reader == NULL || connection->fault == CONNECTION_NOT_AUTHORISED)
+        return NULL;
+    if (redisReaderGetReply(connection->reader, &found) != REDIS_OK) {
+        if (connection->fault != CONNECTION_STRANGE)
+            lose(connection, CONNECTION_STRANGE, "the answer is not of the protocol of elapse");
+        return NULL;
+    }
+    redisReply *reply = found;
+    if (reply == NULL)
+        return NULL;
+    if (connection->awaits_auth) {
+        read_auth(connection, reply);
+        freeReplyObject(reply);
+        return connection_take(connection);
+    }
+    if (begins_with(reply, "NOAUTH")) {
+        lose(connection, CONNECTION_NOT_AUTHORISED,
+             "the server asks for a password: give --token-file");
+        freeReplyObject(reply);
+        return NULL;
+    }
+    if (connection->awaited > 0)
+        connection->awaited--;
+    return reply;
+}

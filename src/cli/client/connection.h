@@ -1,0 +1,82 @@
+/*
+ * A connection to the server: requests go in, replies come out, and nothing here waits.
+ *
+ * hiredis writes the requests and reads the replies. Sockets are those of src/os, and TLS that of
+ * the server: the hiredis of Debian 12 has none.
+ *
+ *     connection_open      begins; requests may be added at once
+ *     connection_watch     what to wait for
+ *     connection_turn      goes on as far as it can
+ *     connection_take      the next reply
+ *
+ * A connection that was lost stays so until it is opened again; what was added before is gone then.
+ */
+#ifndef ELAPSE_CLI_CLIENT_CONNECTION_H
+#define ELAPSE_CLI_CLIENT_CONNECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hiredis/hiredis.h>
+
+#include "../../os/program.h"
+#include "request.h"
+#include "settings.h"
+
+enum connection_fault {
+    CONNECTION_WORKS,
+    CONNECTION_REFUSED,        /* it was never there: the server has seen no request */
+    CONNECTION_NOT_AUTHORISED, /* the password is missing or wrong: no request was run */
+    CONNECTION_BROKEN,         /* requests without a reply may have been run */
+    CONNECTION_STRANGE,        /* what answers speaks another protocol */
+};
+
+struct connection;
+
+/* Makes a connection that is not open. The settings must outlive it. */
+struct connection *connection_new(const struct client_settings *settings);
+void connection_free(struct connection *connection);
+
+/* Begins it, again if it was lost or closed. Finding the address of a name may wait for the
+ * network. */
+void connection_open(struct connection *connection);
+void connection_close(struct connection *connection);
+
+/* Returns CONNECTION_WORKS, also while it is being made. */
+enum connection_fault connection_fault(const struct connection *connection);
+
+/* Returns the fault in words, without the address. */
+const char *connection_fault_text(const struct connection *connection);
+
+/* Returns whether it was made, and the server took the password. */
+bool connection_is_made(const struct connection *connection);
+
+/* Adds a request. */
+void connection_add(struct connection *connection, const struct request *request);
+
+/* Returns how many requests have no reply yet, of those that were added. */
+size_t connection_awaited(const struct connection *connection);
+
+/* Returns how many bytes were added that the socket has not taken. */
+size_t connection_unsent(const struct connection *connection);
+
+/* Sends what was added and then nothing more; the server answers that, and closes. */
+void connection_add_no_more(struct connection *connection);
+
+/* Returns what to wait for. */
+struct elapse__os_watch connection_watch(const struct connection *connection);
+
+/* Sends and receives what it can. Requires that the connection is open. */
+void connection_turn(struct connection *connection);
+
+/* Sends what it can, and receives nothing: so no reply comes that a wait would not announce. */
+void connection_send(struct connection *connection);
+
+/* Returns the next reply, or NULL if there is none yet. The caller releases it by freeReplyObject.
+ */
+redisReply *connection_take(struct connection *connection);
+
+/* Marks the connection as lost, because a reply takes too long. */
+void connection_give_up(struct connection *connection, const char *why);
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * elapse list: the jobs of a tube, or the names of all tubes.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/json_text.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "client.h"
+#include "client_commands.h"
+#include "render.h"
+
+enum { PAGE_JOBS = 1000 };
+
+static const char usage[] = "Usage: elapse list [TUBE] [--state STATE] [--tag TAG] [OPTION]...\n";
+
+static const char purpose[] =
+    "Lists the jobs of a tube, in no order, without their bodies; without TUBE, the names\n"
+    "of the tubes.\n";
+
+static const char example[] = "Examples:\n"
+                              "  elapse list orders --state buried\n"
+                              "  elapse list orders --json | jq .id\n";
+
+struct list {
+    struct client *client;
+    const char *tube; /* NULL: the tubes */
+    const char *state;
+    const char *tag;
+    uint64_t limit; /* 0: none */
+    uint64_t listed;
+};
+
+static void fill_request(struct list *list, const char *cursor)
+{
+    struct request *request = &list->client->request;
+    uint64_t left = list->limit - list->listed;
+
+    request_clear(request);
+    request_add_text(request, list->tube != NULL ? "LIST" : "TUBES");
+    if (list->tube != NULL)
+        request_add_text(request, list->tube);
+    client_add_option(list->client, "STATE", list->state);
+    client_add_option(list->client, "TAG", list->tag);
+    client_add_option(list->client, "CURSOR", cursor);
+    request_add_text(request, "COUNT");
+    request_add_number(request, list->limit != 0 && left < PAGE_JOBS ? left : PAGE_JOBS);
+}
+
+static void add_cell(struct buffer *line, const redisReply *job, const char *name)
+{
+    const redisReply *value = answer_member(job, name);
+
+    if (value != NULL && (value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_STATUS))
+        render_text(line, value);
+    else
+        buffer_add_format(line, "%" PRIu64, answer_number(job, name));
+}
+
+/* Adds blanks up to the column, and at least one. */
+static void pad(struct buffer *line, size_t begin, size_t column)
+{
+    do
+        buffer_add_text(line, " ");
+    while (line->length - begin < column);
+}
+
+static void add_job_line(struct buffer *line, const redisReply *job)
+{
+    enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70 };
+    size_t begin = line->length;
+
+    add_cell(line, job, "id");
+    pad(line, begin, STATE);
+    add_cell(line, job, "state");
+    pad(line, begin, DUE);
+    render_moment(line, answer_number(job, "due"));
+    pad(line, begin, LEFT);
+    render_duration(line, answer_number(job, "left"));
+    pad(line, begin, ATTEMPTS);
+    add_cell(line, job, "attempts");
+    pad(line, begin, PRIORITY);
+    add_cell(line, job, "priority");
+}
+
+static void add_entry(const struct list *list, struct buffer *line, const redisReply *entry)
+{
+    bool is_name = entry->type == REDIS_REPLY_STRING;
+
+    if (list->client->json && is_name) {
+        buffer_add_text(line, "{");
+        json_add_text(line, "tube", entry->str, entry->len);
+        buffer_add_text(line, "}");
+    } else if (list->client->json) {
+        render_json(line, entry);
+    } else if (is_name) {
+        render_text(line, entry);
+    } else {
+        add_job_line(line, entry);
+    }
+    buffer_add_text(line, "\n");
+}
+
+/* Prints a page, and stores its cursor. */
+static enum exit_status print_page(struct list *list, const redisReply *reply, char cursor[21])
+{
+    struct buffer text = {.length = 0};
+    static const redisReply no_page = {.type = REDIS_REPLY_NIL};
+    const redisReply *entries = reply->elements == 2 ? reply->element[1] : &no_page;
+
+    if (entries->type != REDIS_REPLY_ARRAY || reply->element[0]->type != REDIS_REPLY_INTEGER) {
+        print_error("the reply is no list");
+        return STATUS_FAILED;
+    }
+    for (size_t i = 0; i < entries->elements; i++) {
+        const redisReply *entry = entries->element[i];
+        if (entry->type == REDIS_REPLY_ARRAY || entry->type == REDIS_REPLY_STRING)
+            add_entry(list, &text, entry);
+    }
+    if (text.length > 0)
+        output_add(text.bytes, text.length);
+    buffer_free(&text);
+    list->listed += entries->elements;
+    (void)snprintf(cursor, 21, "%lld", reply->element[0]->integer);
+    return STATUS_OK;
+}
+
+static enum exit_status list_pages(struct list *list)
+{
+    enum exit_status status = client_open(list->client);
+    char cursor[21] = "";
+
+    while (status == STATUS_OK && strcmp(cursor, "0") != 0 && !output_failed() &&
+           (list->limit == 0 || list->listed < list->limit)) {
+        fill_request(list, cursor[0] == '\0' ? NULL : cursor);
+        redisReply *reply = client_ask_map(list->client, &status);
+        if (reply == NULL)
+            return status;
+        if (cursor[0] == '\0' && list->tube != NULL && !list->client->json)
+            output_add_format("%-11s %-9s %-25s %-11s %-9s %s\n", "ID", "STATE", "DUE", "LEFT",
+                              "ATTEMPTS", "PRIORITY");
+        status = print_page(list, reply, cursor);
+        freeReplyObject(reply);
+    }
+    return status;
+}
+
+static enum exit_status run(struct list *list, const struct command_line *line)
+{
+    if (line->argument_count > 1)
+        return usage_error("unknown argument %s", quote_string(line->arguments[1]).text);
+    list->tube = line->argument_count == 1 ? line->arguments[0] : NULL;
+    if (list->tube == NULL && (list->state != NULL || list->tag != NULL))
+        return usage_error("--state and --tag need a tube");
+    return list_pages(list);
+}
+
+enum exit_status list_command(int argc, char **argv)
+{
+    struct list list = {.client = client_new()};
+    enum exit_status status;
+    struct command_option table[8 + CLIENT_OPTION_COUNT] = {
+        {.name = "state",
+         .value = "STATE",
+         .kind = OPTION_TEXT,
+         .text = &list.state,
+         .help = "only those that are delayed, ready, reserved or buried"},
+        {.name = "tag",
+         .value = "TAG",
+         .kind = OPTION_TEXT,
+         .text = &list.tag,
+         .help = "only those with this tag"},
+        {.name = "limit",
+         .value = "COUNT",
+         .kind = OPTION_NUMBER,
+         .number = &list.limit,
+         .least = 1,
+         .most = UINT32_MAX,
+         .help = "at most so many; all of them without it"},
+        client_json_option(list.client),
+    };
+    size_t count = 4;
+
+    client_settings_add(&list.client->settings, table, &count);
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = example};
+    if (options_read(&line, argc, argv, &status)) {
+        status = run(&list, &line);
+        enum exit_status written = output_finish();
+        status = status == STATUS_OK ? written : status;
+    }
+    client_free(list.client);
+    return status;
+}

@@ -1,0 +1,501 @@
+/*
+ * elapse put: one job, or one for each line of the input.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "client.h"
+#include "client_commands.h"
+
+/* The server takes no longer body under any setting. */
+#define BODY_BYTES_MAX ((size_t)32 << 20)
+
+enum {
+    /* How many lines may wait for their replies. */
+    LINES_AWAITED_MAX = 1000,
+    LINE_OUTPUT_MAX = 4 << 20,
+    READ_BYTES = 64 << 10,
+};
+
+static const char usage[] = "Usage: elapse put TUBE [BODY | @FILE] [OPTION]...\n"
+                            "       elapse put TUBE --lines [OPTION]...\n";
+
+static const char purpose[] =
+    "Puts a job on a server, and prints its id and a word: scheduled, replaced, kept,\n"
+    "running, buried or known; elapse-client(1) tells what they mean. Without BODY, the\n"
+    "body is standard input. A BODY that begins with @ is written with two of them.\n";
+
+static const char example[] = "Examples:\n"
+                              "  elapse put orders 'pay 4711' --in 30m --key 4711\n"
+                              "  elapse put reports weekly --cron '0 9 * * mon' --key weekly\n"
+                              "  elapse put mails --lines --retry 5 --backoff 1s..10m <mails.txt\n";
+
+struct put {
+    struct client *client;
+    const char *tube;
+    const char *file;
+    bool lines;
+
+    struct client_time in;
+    struct client_time at;
+    struct client_time every;
+    struct client_time maximum;
+    struct client_time ttr;
+    struct client_time expire;
+    struct client_time backoff_min;
+    struct client_time backoff_max;
+    char backoff[64];
+    const char *cron;
+    const char *zone;
+    const char *key;
+    const char *if_key;
+    const char *tag;
+    const char *put_token;
+    uint64_t priority;
+    bool has_priority;
+    uint64_t retry;
+    bool has_retry;
+
+    struct buffer body;
+    uint64_t line_sent;
+    uint64_t line_answered;
+    uint64_t failed;
+};
+
+/* ---- options ---- */
+
+/* MIN..MAX, or one duration for both. */
+static enum exit_status read_backoff(void *context, const char *value)
+{
+    struct put *put = context;
+    size_t length = strlen(value);
+
+    if (length >= sizeof put->backoff)
+        return usage_error("%s: %s is too long", options_label(), quote_string(value).text);
+    memcpy(put->backoff, value, length + 1);
+    char *dots = strstr(put->backoff, "..");
+    if (dots != NULL)
+        *dots = '\0';
+    enum exit_status status = client_read_duration(&put->backoff_min, put->backoff);
+    return status != STATUS_OK
+               ? status
+               : client_read_duration(&put->backoff_max, dots != NULL ? dots + 2 : put->backoff);
+}
+
+static enum exit_status read_if_key(void *context, const char *value)
+{
+    static const char *const words[] = {"replace", "keep", "fail", "debounce"};
+    struct put *put = context;
+
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            put->if_key = words[i];
+            return STATUS_OK;
+        }
+    }
+    return usage_error("%s: %s is not replace, keep, fail or debounce", options_label(),
+                       quote_string(value).text);
+}
+
+static enum exit_status check(const struct put *put)
+{
+    int times = (put->in.text != NULL) + (put->at.text != NULL) + (put->every.text != NULL) +
+                (put->cron != NULL);
+    bool debounces = put->if_key != NULL && strcmp(put->if_key, "debounce") == 0;
+
+    if (times > 1)
+        return usage_error("give one of --in, --at, --every and --cron");
+    if (put->zone != NULL && put->cron == NULL)
+        return usage_error("--zone needs --cron");
+    if (put->if_key != NULL && put->key == NULL)
+        return usage_error("--ifkey needs --key");
+    if (debounces != (put->maximum.text != NULL))
+        return usage_error("--ifkey debounce and --max need each other");
+    if (put->lines && (put->key != NULL || put->put_token != NULL))
+        return usage_error("--lines makes many jobs, which cannot share a --key or --put-token");
+    return STATUS_OK;
+}
+
+/* ---- the request ---- */
+
+static void fill_request(struct put *put, const char *body, size_t length)
+{
+    struct client *client = put->client;
+    struct request *request = &client->request;
+
+    request_clear(request);
+    request_add_text(request, "PUT");
+    request_add_text(request, put->tube);
+    request_add(request, body, length);
+    client_add_option(client, "IN", put->in.text);
+    client_add_option(client, "AT", put->at.text);
+    client_add_option(client, "EVERY", put->every.text);
+    client_add_option(client, "CRON", put->cron);
+    client_add_option(client, "ZONE", put->zone);
+    client_add_option(client, "KEY", put->key);
+    client_add_option(client, "IFKEY", put->if_key);
+    client_add_option(client, "MAX", put->maximum.text);
+    client_add_option(client, "TAG", put->tag);
+    client_add_option(client, "TTR", put->ttr.text);
+    client_add_option(client, "EXPIRE", put->expire.text);
+    client_add_option(client, "TOKEN", put->put_token);
+    client_add_option(client, "BACKOFF", put->backoff_min.text);
+    if (put->backoff_max.text != NULL)
+        request_add_text(request, put->backoff_max.text);
+    if (put->has_priority) {
+        request_add_text(request, "PRIORITY");
+        request_add_number(request, put->priority);
+    }
+    if (put->has_retry) {
+        request_add_text(request, "RETRY");
+        request_add_number(request, put->retry);
+    }
+}
+
+/* Prints an answer. `line` is 0 if there is one job alone. */
+static enum exit_status print_answer(struct put *put, const redisReply *reply, uint64_t line)
+{
+    char part[40];
+    bool keeps = put->if_key != NULL && strcmp(put->if_key, "keep") == 0;
+    struct answer answer = answer_to_put(reply, keeps);
+
+    (void)snprintf(part, sizeof part, "line %" PRIu64, line);
+    if (answer.error != NULL)
+        return session_report_error(&answer, line == 0 ? NULL : part);
+    if (put->client->json)
+        output_add_format("{\"id\":%" PRIu64 ",\"result\":\"%.*s\"}\n", answer.id,
+                          (int)answer.word_length, answer.word);
+    else
+        output_add_format("%" PRIu64 " %.*s\n", answer.id, (int)answer.word_length, answer.word);
+    return answer.status;
+}
+
+/* ---- one job ---- */
+
+static enum exit_status too_long(const char *name)
+{
+    return usage_error("%s: a body has at most 32 MiB", name);
+}
+
+static enum exit_status read_body(struct put *put, int file, const char *name)
+{
+    size_t got = 1;
+    int error = 0;
+
+    while (error == 0 && got > 0 && put->body.length <= BODY_BYTES_MAX) {
+        char *end = buffer_reserve(&put->body, READ_BYTES);
+        error = elapse__os_read(file, end, READ_BYTES, &got);
+        put->body.length += error == 0 ? got : 0;
+    }
+    if (error != 0) {
+        print_error("%s: %s", name, elapse__os_error_text(error));
+        return STATUS_USAGE;
+    }
+    return put->body.length > BODY_BYTES_MAX ? too_long(name) : STATUS_OK;
+}
+
+static enum exit_status read_body_file(struct put *put, const char *path)
+{
+    int file;
+    int error = elapse__os_open_to_read(path, &file);
+
+    if (error != 0) {
+        print_error("%s: %s", path, elapse__os_error_text(error));
+        return STATUS_USAGE;
+    }
+    enum exit_status status = read_body(put, file, path);
+    (void)elapse__os_close(file);
+    return status;
+}
+
+static enum exit_status find_body(struct put *put, const char *argument)
+{
+    if (put->file != NULL && argument != NULL)
+        return usage_error("--file and a body exclude each other");
+    if (put->file != NULL)
+        return read_body_file(put, put->file);
+    if (argument == NULL && elapse__os_is_terminal(ELAPSE__OS_INPUT))
+        return usage_error("the body is missing");
+    if (argument == NULL)
+        return read_body(put, ELAPSE__OS_INPUT, "standard input");
+    if (argument[0] == '@' && argument[1] != '@')
+        return read_body_file(put, argument + 1);
+    buffer_add_text(&put->body, argument + (argument[0] == '@'));
+    return STATUS_OK;
+}
+
+static enum exit_status put_one(struct put *put, const char *argument)
+{
+    enum exit_status status = find_body(put, argument);
+
+    if (status == STATUS_OK)
+        status = client_open(put->client);
+    if (status != STATUS_OK)
+        return status;
+    fill_request(put, put->body.length > 0 ? put->body.bytes : "", put->body.length);
+    redisReply *reply = client_ask(put->client, &status);
+    if (reply == NULL)
+        return status;
+    status = print_answer(put, reply, 0);
+    freeReplyObject(reply);
+    return status;
+}
+
+/* ---- many jobs ---- */
+
+/* Sends the whole lines that were read, as many as may wait. At the end of the input the last line
+ * needs no end. Returns whether a line is too long. */
+static bool send_lines(struct put *put, bool ended)
+{
+    struct connection *connection = put->client->connection;
+    size_t at = 0;
+
+    while (at < put->body.length && connection_awaited(connection) < LINES_AWAITED_MAX &&
+           connection_unsent(connection) < LINE_OUTPUT_MAX) {
+        const char *line = put->body.bytes + at;
+        const char *end = memchr(line, '\n', put->body.length - at);
+        if (end == NULL && !ended)
+            break;
+        size_t length = end != NULL ? (size_t)(end - line) : put->body.length - at;
+        fill_request(put, line, length);
+        connection_add(connection, &put->client->request);
+        put->line_sent++;
+        at += length + (end != NULL);
+    }
+    if (at > 0)
+        memmove(put->body.bytes, put->body.bytes + at, put->body.length - at);
+    put->body.length -= at;
+    return at == 0 && put->body.length > BODY_BYTES_MAX &&
+           connection_awaited(connection) < LINES_AWAITED_MAX;
+}
+
+static void take_answers(struct put *put, enum exit_status *status)
+{
+    redisReply *reply;
+
+    while ((reply = connection_take(put->client->connection)) != NULL) {
+        enum exit_status own = print_answer(put, reply, ++put->line_answered);
+        put->failed += own != STATUS_OK;
+        *status = answer_join(*status, own);
+        freeReplyObject(reply);
+    }
+}
+
+/* Says what happened to the lines that have no answer. */
+static enum exit_status report_lost_lines(const struct put *put)
+{
+    const struct client *client = put->client;
+    enum connection_fault fault = connection_fault(client->connection);
+
+    if (fault == CONNECTION_BROKEN && put->line_answered == put->line_sent) {
+        print_error("%s: %s after line %" PRIu64 "; the lines behind it were not sent",
+                    client->settings.server, connection_fault_text(client->connection),
+                    put->line_answered);
+        return STATUS_NO_SERVER;
+    }
+    if (fault != CONNECTION_BROKEN)
+        return session_report(client->connection, &client->settings);
+    print_error("%s: %s; nobody knows whether lines %" PRIu64 " to %" PRIu64
+                " were put; those before have their answers, those behind were not sent",
+                client->settings.server, connection_fault_text(client->connection),
+                put->line_answered + 1, put->line_sent);
+    return STATUS_UNKNOWN;
+}
+
+/* Reads some of the input. Returns false at its end. */
+static bool read_some(struct put *put, enum exit_status *status)
+{
+    size_t got = 0;
+    char *end = buffer_reserve(&put->body, READ_BYTES);
+    int error = elapse__os_read(ELAPSE__OS_INPUT, end, READ_BYTES, &got);
+
+    if (error != 0) {
+        print_error("standard input: %s", elapse__os_error_text(error));
+        *status = answer_join(*status, STATUS_USAGE);
+        return false;
+    }
+    put->body.length += got;
+    return got > 0;
+}
+
+static enum exit_status put_lines(struct put *put)
+{
+    struct connection *connection = put->client->connection;
+    enum exit_status status = STATUS_OK;
+    bool ended = false;
+    uint64_t since_ns = elapse__os_monotonic_ns();
+
+    while (connection_fault(connection) == CONNECTION_WORKS) {
+        uint64_t answered = put->line_answered;
+        if (send_lines(put, ended)) {
+            status = answer_join(status, too_long("standard input"));
+            ended = true;
+            put->body.length = 0;
+        }
+        if (ended && put->body.length == 0 && connection_awaited(connection) == 0)
+            return status;
+        bool has_room = !ended && put->body.length <= BODY_BYTES_MAX &&
+                        connection_awaited(connection) < LINES_AWAITED_MAX;
+        struct elapse__os_watch input = {.file = has_room ? ELAPSE__OS_INPUT : -1,
+                                         .for_data = true};
+        session_wait(connection, &put->client->settings, &input, since_ns);
+        if (input.ready && has_room)
+            ended = !read_some(put, &status);
+        take_answers(put, &status);
+        if (put->line_answered > answered || connection_awaited(connection) == 0)
+            since_ns = elapse__os_monotonic_ns();
+        if (output_finish() != STATUS_OK)
+            return answer_join(status, STATUS_FAILED);
+    }
+    take_answers(put, &status);
+    return answer_join(status, report_lost_lines(put));
+}
+
+static enum exit_status run(struct put *put, const struct command_line *line)
+{
+    enum exit_status status = check(put);
+
+    if (status != STATUS_OK)
+        return status;
+    if (line->argument_count == 0)
+        return usage_error("a tube is missing");
+    if (line->argument_count > (put->lines ? 1 : 2))
+        return usage_error("unknown argument %s",
+                           quote_string(line->arguments[put->lines ? 1 : 2]).text);
+    put->tube = line->arguments[0];
+    if (!put->lines)
+        return put_one(put, line->argument_count > 1 ? line->arguments[1] : NULL);
+    if (put->file != NULL)
+        return usage_error("--lines reads standard input: --file and --lines exclude each other");
+    status = client_open(put->client);
+    return status != STATUS_OK ? status : put_lines(put);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): a table of options */
+enum exit_status put_command(int argc, char **argv)
+{
+    struct put put = {.client = client_new()};
+    enum exit_status status;
+    struct command_option table[OPTIONS_MAX] = {
+        {.name = "in",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_duration,
+         .context = &put.in,
+         .help = "due after this time, such as 30m; due at once without it"},
+        {.name = "at",
+         .value = "TIME",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_moment,
+         .context = &put.at,
+         .help = "due at this time: 2026-11-20T18:30:00+01:00, or milliseconds since 1970"},
+        {.name = "every",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_duration,
+         .context = &put.every,
+         .help = "due each so long, the first time after one period"},
+        {.name = "cron",
+         .value = "EXPRESSION",
+         .kind = OPTION_TEXT,
+         .text = &put.cron,
+         .help = "due when the expression says"},
+        {.name = "zone",
+         .value = "ZONE",
+         .kind = OPTION_TEXT,
+         .text = &put.zone,
+         .help = "the time zone of --cron, such as Europe/Berlin; UTC without it"},
+        {.name = "key",
+         .value = "KEY",
+         .kind = OPTION_TEXT,
+         .text = &put.key,
+         .help = "a name for the job, unique in its tube"},
+        {.name = "ifkey",
+         .value = "WORD",
+         .kind = OPTION_FUNCTION,
+         .read = read_if_key,
+         .context = &put,
+         .help = "if the key is taken: replace (the default), keep, fail or debounce"},
+        {.name = "max",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_duration,
+         .context = &put.maximum,
+         .help = "with debounce: due no later than so long after the first put"},
+        {.name = "tag",
+         .value = "TAG",
+         .kind = OPTION_TEXT,
+         .text = &put.tag,
+         .help = "a name for many jobs, for list and cancel"},
+        {.name = "priority",
+         .value = "NUMBER",
+         .kind = OPTION_NUMBER,
+         .number = &put.priority,
+         .most = UINT32_MAX,
+         .given = &put.has_priority,
+         .help = "among ready jobs, smaller numbers come first (default 1024)"},
+        {.name = "ttr",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_duration,
+         .context = &put.ttr,
+         .help = "how long a worker has the job until another one gets it (default 60s)"},
+        {.name = "expire",
+         .value = "DURATION",
+         .kind = OPTION_FUNCTION,
+         .read = client_read_duration,
+         .context = &put.expire,
+         .help = "dropped if nobody took it so long after it was due"},
+        {.name = "retry",
+         .value = "COUNT",
+         .kind = OPTION_NUMBER,
+         .number = &put.retry,
+         .most = UINT32_MAX,
+         .given = &put.has_retry,
+         .help = "how many hand-outs may fail before it is buried; 0, the default: no limit"},
+        {.name = "backoff",
+         .value = "MIN..MAX",
+         .kind = OPTION_FUNCTION,
+         .read = read_backoff,
+         .context = &put,
+         .help = "the wait before the first retry, and the longest; it doubles each time"},
+        {.name = "put-token",
+         .value = "TOKEN",
+         .kind = OPTION_TEXT,
+         .text = &put.put_token,
+         .help = "the same token within 10 minutes stores nothing, and answers known"},
+        {.name = "file",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &put.file,
+         .help = "the body is this file, of up to 32 MiB"},
+        {.name = "lines",
+         .kind = OPTION_FLAG,
+         .flag = &put.lines,
+         .help = "make each line of standard input a job, many at once"},
+        client_json_option(put.client),
+    };
+    size_t count = 0;
+
+    while (table[count].name != NULL)
+        count++;
+    client_settings_add(&put.client->settings, table, &count);
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = example};
+    if (options_read(&line, argc, argv, &status)) {
+        status = run(&put, &line);
+        enum exit_status written = output_finish();
+        status = status == STATUS_OK ? written : status;
+    }
+    buffer_free(&put.body);
+    client_free(put.client);
+    return status;
+}

@@ -1,0 +1,164 @@
+#include "render.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/json_text.h"
+#include "../common/text.h"
+#include "../common/timestamp.h"
+
+/* How people read a number of this name. */
+enum kind { KIND_NUMBER, KIND_YES_OR_NO, KIND_MOMENT, KIND_DURATION };
+
+static enum kind kind_of(const redisReply *name)
+{
+    static const struct {
+        const char *name;
+        enum kind kind;
+    } kinds[] = {
+        {"recurring", KIND_YES_OR_NO}, {"draining", KIND_YES_OR_NO}, {"disk_full", KIND_YES_OR_NO},
+        {"due", KIND_MOMENT},          {"left", KIND_DURATION},      {"ttr", KIND_DURATION},
+        {"expire", KIND_DURATION},     {"pause", KIND_DURATION},     {"pause_left", KIND_DURATION},
+        {"uptime", KIND_DURATION},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (name->len == strlen(kinds[i].name) && memcmp(name->str, kinds[i].name, name->len) == 0)
+            return kinds[i].kind;
+    }
+    return KIND_NUMBER;
+}
+
+static bool is_text(const redisReply *value)
+{
+    return value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_STATUS;
+}
+
+void render_json(struct buffer *out, const redisReply *map)
+{
+    ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
+    buffer_add_text(out, "{");
+    for (size_t i = 0; i + 1 < map->elements; i += 2) {
+        const redisReply *name = map->element[i];
+        const redisReply *value = map->element[i + 1];
+        if (!is_text(name))
+            continue;
+        buffer_add_text(out, i == 0 ? "" : ",");
+        if (is_text(value))
+            json_add_text(out, name->str, value->str, value->len);
+        else if (value->type != REDIS_REPLY_INTEGER)
+            buffer_add_format(out, "\"%s\":null", name->str);
+        else if (kind_of(name) == KIND_YES_OR_NO)
+            buffer_add_format(out, "\"%s\":%s", name->str, value->integer != 0 ? "true" : "false");
+        else
+            buffer_add_format(out, "\"%s\":%lld", name->str, value->integer);
+    }
+    buffer_add_text(out, "}");
+}
+
+void render_text(struct buffer *out, const redisReply *text)
+{
+    size_t begin = out->length;
+
+    buffer_add(out, text->str, text->len);
+    for (size_t at = begin; at < out->length; at++) {
+        unsigned char byte = (unsigned char)out->bytes[at];
+        if (byte < ' ' || byte == 0x7f)
+            out->bytes[at] = '?';
+    }
+}
+
+void render_moment(struct buffer *out, uint64_t milliseconds)
+{
+    const uint64_t nanoseconds = 1000000;
+    char text[TIMESTAMP_BYTES];
+
+    if (milliseconds > UINT64_MAX / nanoseconds) {
+        buffer_add_format(out, "%" PRIu64, milliseconds);
+        return;
+    }
+    timestamp_write(text, milliseconds * nanoseconds);
+    /* Without the microseconds, which are none. */
+    buffer_add(out, text, TIMESTAMP_BYTES - 4);
+    buffer_add_text(out, "Z");
+}
+
+void render_duration(struct buffer *out, uint64_t milliseconds)
+{
+    static const struct {
+        const char *name;
+        uint64_t milliseconds;
+    } units[] = {{"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}, {"ms", 1}};
+    unsigned shown = 0;
+
+    for (size_t i = 0; i < sizeof units / sizeof units[0] && shown < 2; i++) {
+        uint64_t count = milliseconds / units[i].milliseconds;
+        /* Behind a larger unit the next one stands too, unless it is zero. */
+        if (count == 0 && shown == 0)
+            continue;
+        shown++;
+        if (count > 0)
+            buffer_add_format(out, "%s%" PRIu64 "%s", shown > 1 ? " " : "", count, units[i].name);
+        milliseconds %= units[i].milliseconds;
+    }
+    if (shown == 0)
+        buffer_add_text(out, "0");
+}
+
+static void add_value(struct buffer *out, const redisReply *name, const redisReply *value)
+{
+    if (is_text(value)) {
+        render_text(out, value);
+        return;
+    }
+    if (value->type != REDIS_REPLY_INTEGER) {
+        buffer_add_text(out, "-");
+        return;
+    }
+    uint64_t number = value->integer > 0 ? (uint64_t)value->integer : 0;
+    switch (kind_of(name)) {
+    case KIND_YES_OR_NO:
+        buffer_add_text(out, number != 0 ? "yes" : "no");
+        break;
+    case KIND_MOMENT:
+        render_moment(out, number);
+        break;
+    case KIND_DURATION:
+        render_duration(out, number);
+        break;
+    case KIND_NUMBER:
+        buffer_add_text(out, group_digits(number).text);
+        break;
+    }
+}
+
+static bool is_named(const redisReply *name, const char *text)
+{
+    return name->len == strlen(text) && memcmp(name->str, text, name->len) == 0;
+}
+
+void render_lines(struct buffer *out, const redisReply *map)
+{
+    size_t widest = 0;
+
+    ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
+    for (size_t i = 0; i + 1 < map->elements; i += 2) {
+        if (is_text(map->element[i]) && map->element[i]->len > widest)
+            widest = map->element[i]->len;
+    }
+    for (size_t i = 0; i + 1 < map->elements; i += 2) {
+        const redisReply *name = map->element[i];
+        const redisReply *value = map->element[i + 1];
+        if (!is_text(name))
+            continue;
+        buffer_add_format(out, "%-*s  ", (int)widest, name->str);
+        /* An id is a name, and stays without commas. */
+        if (is_named(name, "id") && value->type == REDIS_REPLY_INTEGER)
+            buffer_add_format(out, "%lld", value->integer);
+        else
+            add_value(out, name, value);
+        buffer_add_text(out, "\n");
+    }
+}

@@ -1,0 +1,31 @@
+/*
+ * A map of the server, such as that of LOOKUP or STATS, as JSON and as lines for people. Nothing
+ * here has an effect.
+ */
+#ifndef ELAPSE_CLI_CLIENT_RENDER_H
+#define ELAPSE_CLI_CLIENT_RENDER_H
+
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+#include "../common/buffer.h"
+
+/* Adds the map as one object of JSON, without a line end. Texts that are not UTF-8 become base64.
+ */
+void render_json(struct buffer *out, const redisReply *map);
+
+/* Adds a line for each member: its name and its value, in columns. Times stand in UTC, durations in
+ * units, texts with control characters as '?'. */
+void render_lines(struct buffer *out, const redisReply *map);
+
+/* Adds a text of the server with every control character as '?'. */
+void render_text(struct buffer *out, const redisReply *text);
+
+/* Adds a due time, in milliseconds since 1970, as 2026-11-20T17:30:00.000Z. */
+void render_moment(struct buffer *out, uint64_t milliseconds);
+
+/* Adds a duration, cut to its two largest units: "3h 12m", "250ms". */
+void render_duration(struct buffer *out, uint64_t milliseconds);
+
+#endif

@@ -1,0 +1,64 @@
+#include "request.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+#include "../../base/assert.h"
+#include "../common/message.h"
+
+void request_clear(struct request *request)
+{
+    request->bytes.length = 0;
+    request->count = 0;
+}
+
+void request_free(struct request *request)
+{
+    buffer_free(&request->bytes);
+    request->count = 0;
+}
+
+void request_add(struct request *request, const char *bytes, size_t length)
+{
+    ELAPSE__ASSERT_THAT(request->count, <, REQUEST_WORDS_MAX);
+    buffer_add(&request->bytes, bytes, length);
+    request->ends[request->count++] = request->bytes.length;
+}
+
+void request_add_text(struct request *request, const char *text)
+{
+    request_add(request, text, strlen(text));
+}
+
+void request_add_number(struct request *request, uint64_t number)
+{
+    char text[21];
+
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    request_add_text(request, text);
+}
+
+void request_write(const struct request *request, struct buffer *out)
+{
+    const char *words[REQUEST_WORDS_MAX];
+    size_t lengths[REQUEST_WORDS_MAX];
+    char *text = NULL;
+    size_t begin = 0;
+
+    ELAPSE__ASSERT_THAT(request->count, >, 0);
+    for (size_t i = 0; i < request->count; i++) {
+        words[i] = request->bytes.bytes + begin;
+        lengths[i] = request->ends[i] - begin;
+        begin = request->ends[i];
+    }
+    int length = redisFormatCommandArgv(&text, (int)request->count, words, lengths);
+    if (length < 0 || text == NULL) {
+        print_error("out of memory");
+        return;
+    }
+    buffer_add(out, text, (size_t)length);
+    redisFreeCommand(text);
+}

@@ -1,0 +1,34 @@
+/*
+ * A command for the server, as it is put together: words of any bytes.
+ */
+#ifndef ELAPSE_CLI_CLIENT_REQUEST_H
+#define ELAPSE_CLI_CLIENT_REQUEST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../common/buffer.h"
+
+/* The server takes no more words in one command. */
+enum { REQUEST_WORDS_MAX = 1024 };
+
+/* Empty when it is all zero. */
+struct request {
+    struct buffer bytes;
+    size_t ends[REQUEST_WORDS_MAX]; /* of each word */
+    size_t count;
+};
+
+/* Make the request empty; release its memory. */
+void request_clear(struct request *request);
+void request_free(struct request *request);
+
+/* Require that it has fewer than REQUEST_WORDS_MAX words. */
+void request_add(struct request *request, const char *bytes, size_t length);
+void request_add_text(struct request *request, const char *text);
+void request_add_number(struct request *request, uint64_t number);
+
+/* Appends the request to `out` as the server reads it. */
+void request_write(const struct request *request, struct buffer *out);
+
+#endif

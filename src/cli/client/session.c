@@ -1,0 +1,69 @@
+#include "session.h"
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+
+void session_wait(struct connection *connection, const struct client_settings *settings,
+                  struct elapse__os_watch *extra, uint64_t since_ns)
+{
+    struct elapse__os_watch watches[2] = {connection_watch(connection), {.file = -1}};
+    uint64_t now_ns = elapse__os_monotonic_ns();
+    uint64_t until_ns = since_ns + settings->timeout_ns;
+    bool is_waiting = connection_awaited(connection) > 0;
+
+    ELAPSE__ASSERT(connection_fault(connection) == CONNECTION_WORKS);
+    if (extra != NULL)
+        watches[1] = *extra;
+    uint64_t timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    (void)elapse__os_wait(watches, 2, is_waiting ? timeout_ns : ELAPSE__OS_FOREVER);
+    if (extra != NULL)
+        *extra = watches[1];
+    if (watches[0].ready)
+        connection_turn(connection);
+    else if (is_waiting && elapse__os_monotonic_ns() >= until_ns)
+        connection_give_up(connection, "there was no reply in time");
+}
+
+enum exit_status session_report(const struct connection *connection,
+                                const struct client_settings *settings)
+{
+    enum connection_fault fault = connection_fault(connection);
+    const char *why = connection_fault_text(connection);
+
+    ELAPSE__ASSERT(fault != CONNECTION_WORKS);
+    if (fault == CONNECTION_BROKEN)
+        print_error("%s: %s; nobody knows whether the command was done", settings->server, why);
+    else if (fault == CONNECTION_REFUSED)
+        print_error("%s: no connection: %s", settings->server, why);
+    else
+        print_error("%s: %s", settings->server, why);
+    return answer_status_of_fault(fault);
+}
+
+enum exit_status session_report_error(const struct answer *answer, const char *part)
+{
+    ELAPSE__ASSERT(answer->error != NULL);
+    print_error("%s%s%s", part == NULL ? "" : part, part == NULL ? "" : ": ", answer->error);
+    return answer->status;
+}
+
+redisReply *session_ask(struct connection *connection, const struct client_settings *settings,
+                        const struct request *request, enum exit_status *status)
+{
+    redisReply *reply = NULL;
+    uint64_t since_ns = elapse__os_monotonic_ns();
+
+    if (connection_fault(connection) == CONNECTION_WORKS)
+        connection_add(connection, request);
+    while (connection_fault(connection) == CONNECTION_WORKS) {
+        reply = connection_take(connection);
+        if (reply != NULL)
+            return reply;
+        if (connection_fault(connection) == CONNECTION_WORKS)
+            session_wait(connection, settings, NULL, since_ns);
+    }
+    reply = connection_take(connection);
+    if (reply == NULL)
+        *status = session_report(connection, settings);
+    return reply;
+}

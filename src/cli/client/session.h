@@ -1,0 +1,28 @@
+/*
+ * One command after another over a connection: each call waits for its reply.
+ */
+#ifndef ELAPSE_CLI_CLIENT_SESSION_H
+#define ELAPSE_CLI_CLIENT_SESSION_H
+
+#include "answer.h"
+#include "connection.h"
+
+/* Waits until the connection can go on, or `extra` is ready, and goes on. `extra` may be NULL.
+ * Gives the connection up if it has made no step since `since_ns`, and the settings' time is over.
+ */
+void session_wait(struct connection *connection, const struct client_settings *settings,
+                  struct elapse__os_watch *extra, uint64_t since_ns);
+
+/* Sends the request, and waits for its reply. Returns NULL, after a message, if the connection was
+ * lost; then `*status` says why. The caller releases the reply. */
+redisReply *session_ask(struct connection *connection, const struct client_settings *settings,
+                        const struct request *request, enum exit_status *status);
+
+/* Prints why the connection was lost, and returns the status for it. */
+enum exit_status session_report(const struct connection *connection,
+                                const struct client_settings *settings);
+
+/* Prints the error of an answer, and returns its status. `part` is what it is about, or NULL. */
+enum exit_status session_report_error(const struct answer *answer, const char *part);
+
+#endif

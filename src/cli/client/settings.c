@@ -1,0 +1,173 @@
+#include "settings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/text.h"
+
+enum { SECRET_BYTES_MAX = 4096 };
+
+#define TIMEOUT_NS     (30 * UINT64_C(1000000000))
+#define TIMEOUT_NS_MAX (86400 * UINT64_C(1000000000))
+
+/* Everybody on the machine can read a command line. */
+static enum exit_status refuse_token(void *context, const char *value)
+{
+    (void)context;
+    (void)value;
+    return usage_error("--token: others can read a command line; put the password into a file, and "
+                       "name it by --token-file or ELAPSE_TOKEN_FILE");
+}
+
+void client_settings_add(struct client_settings *settings, struct command_option *table,
+                         size_t *count)
+{
+    const struct command_option own[CLIENT_OPTION_COUNT] = {
+        {.name = "server",
+         .value = "ADDRESS",
+         .kind = OPTION_TEXT,
+         .text = &settings->server,
+         .help = "host:port, [IPv6]:port, unix:PATH, or one of the first two after tls:; "
+                 "otherwise ELAPSE_SERVER, or 127.0.0.1:11300"},
+        {.name = "token-file",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &settings->token_file,
+         .help = "a file with the password of the server; otherwise ELAPSE_TOKEN_FILE"},
+        {.name = "token",
+         .value = "PASSWORD",
+         .kind = OPTION_FUNCTION,
+         .read = refuse_token,
+         .help = "refused, because others can read a command line"},
+        {.name = "ca",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &settings->authorities,
+         .help = "with tls: the certificates to trust, in PEM; otherwise those of this machine"},
+        {.name = "cert",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &settings->certificate,
+         .help = "with tls: a certificate of this client, in PEM"},
+        {.name = "cert-key",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &settings->key,
+         .help = "with tls: the key of that certificate, in PEM"},
+        {.name = "timeout",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &settings->timeout_ns,
+         .least = UINT64_C(1000000),
+         .most = TIMEOUT_NS_MAX,
+         .help = "wait so long for the connection, and for a reply (default 30s)"},
+    };
+
+    settings->timeout_ns = TIMEOUT_NS;
+    memcpy(table + *count, own, sizeof own);
+    *count += CLIENT_OPTION_COUNT;
+    ELAPSE__ASSERT(*count <= OPTIONS_MAX);
+}
+
+static const char *or_variable(const char *given, const char *variable)
+{
+    const char *value = given != NULL ? given : getenv(variable);
+
+    return value != NULL && *value != '\0' ? value : NULL;
+}
+
+/* Reads a file up to its end, or up to `capacity` bytes. Returns 0 or the number of the error. */
+static int read_file(const char *path, char *bytes, size_t capacity, size_t *length)
+{
+    size_t got = 1;
+    int file;
+    int error = elapse__os_open_to_read(path, &file);
+
+    *length = 0;
+    if (error != 0)
+        return error;
+    while (error == 0 && got > 0 && *length < capacity) {
+        error = elapse__os_read(file, bytes + *length, capacity - *length, &got);
+        *length += error == 0 ? got : 0;
+    }
+    (void)elapse__os_close(file);
+    return error;
+}
+
+char *client_read_secret(const char *label, const char *path)
+{
+    const size_t room = SECRET_BYTES_MAX + 3; /* one too many, behind the end of the line */
+    size_t length;
+    char *text = allocate(room + 1);
+    int error = read_file(path, text, room, &length);
+    const char *fault = error != 0 ? elapse__os_error_text(error) : NULL;
+
+    text[length] = '\0';
+    while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == '\r'))
+        text[--length] = '\0';
+    if (fault == NULL && length > SECRET_BYTES_MAX)
+        fault = "a secret has at most 4096 bytes";
+    if (fault == NULL && length == 0)
+        fault = "the file is empty";
+    if (fault == NULL && (strlen(text) != length || strchr(text, '\n') != NULL))
+        fault = "a secret is one line of text";
+    if (fault == NULL)
+        return text;
+    print_error("%s: %s: %s", label, path, fault);
+    free(text);
+    return NULL;
+}
+
+static enum exit_status read_trust(struct client_settings *settings)
+{
+    char fault[ELAPSE__TLS_FAULT_BYTES];
+
+    if ((settings->certificate == NULL) != (settings->key == NULL))
+        return usage_error("--cert and --cert-key need each other");
+    if (!settings->address.tls) {
+        if (settings->authorities != NULL || settings->certificate != NULL)
+            return usage_error("--ca, --cert and --cert-key need an address with tls:");
+        return STATUS_OK;
+    }
+    settings->trust =
+        elapse__tls_trust_read(settings->authorities, settings->certificate, settings->key, fault);
+    if (settings->trust != NULL)
+        return STATUS_OK;
+    print_error("%s", fault);
+    return STATUS_USAGE;
+}
+
+enum exit_status client_settings_read(struct client_settings *settings)
+{
+    const char *label = settings->server != NULL ? "--server" : "ELAPSE_SERVER";
+
+    settings->server = or_variable(settings->server, "ELAPSE_SERVER");
+    if (settings->server == NULL)
+        settings->server = "127.0.0.1:11300";
+    const char *fault = elapse__serve_parse_listen(settings->server, "11300", &settings->address);
+    if (fault == NULL && settings->address.host[0] == '\0')
+        fault = "the host is missing";
+    if (fault != NULL)
+        return usage_error("%s: %s: %s", label, quote_string(settings->server).text, fault);
+    label = settings->token_file != NULL ? "--token-file" : "ELAPSE_TOKEN_FILE";
+    const char *path = or_variable(settings->token_file, "ELAPSE_TOKEN_FILE");
+    enum exit_status status = read_trust(settings);
+    if (status == STATUS_OK && path != NULL) {
+        settings->token = client_read_secret(label, path);
+        if (settings->token == NULL)
+            return STATUS_USAGE;
+    }
+    (void)elapse__os_broken_pipe_ends(false);
+    return status;
+}
+
+void client_settings_free(struct client_settings *settings)
+{
+    if (settings->trust != NULL)
+        elapse__tls_keys_free(settings->trust);
+    if (settings->token != NULL)
+        memset(settings->token, 0, strlen(settings->token));
+    free(settings->token);
+}

@@ -1,0 +1,45 @@
+/*
+ * Where the server is, and how a client proves who it is: the options that all commands of the
+ * client have, and the variables of the environment that stand in for them.
+ */
+#ifndef ELAPSE_CLI_CLIENT_SETTINGS_H
+#define ELAPSE_CLI_CLIENT_SETTINGS_H
+
+#include <stdint.h>
+
+#include "../../server/loop/settings.h"
+#include "../../server/loop/tls.h"
+#include "../common/options.h"
+
+struct client_settings {
+    const char *server; /* as it was given */
+    const char *token_file;
+    const char *authorities;
+    const char *certificate;
+    const char *key;
+    uint64_t timeout_ns; /* for a connection, and for a reply */
+
+    /* What client_settings_read has made of them. */
+    struct elapse__serve_listen address;
+    struct elapse__tls_keys *trust; /* NULL: without TLS */
+    char *token;                    /* NULL: none */
+};
+
+enum { CLIENT_OPTION_COUNT = 7 };
+
+/* Appends the options to a table that has room for CLIENT_OPTION_COUNT more. */
+void client_settings_add(struct client_settings *settings, struct command_option *table,
+                         size_t *count);
+
+/* Reads the files that the options name, and takes from the environment what they do not say. Says
+ * what is wrong, and returns the status for it. From now on a broken pipe does not end the program.
+ */
+enum exit_status client_settings_read(struct client_settings *settings);
+
+void client_settings_free(struct client_settings *settings);
+
+/* Reads a file of one secret: its text, without the end of its line. Says what is wrong, and
+ * returns NULL. The caller frees it. */
+char *client_read_secret(const char *label, const char *path);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * elapse top: what a server does now, on a terminal, again and again.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "client.h"
+#include "client_commands.h"
+#include "top_view.h"
+
+#define SECOND_NS  UINT64_C(1000000000)
+#define TIMEOUT_NS (3 * SECOND_NS) /* keys are not read meanwhile */
+
+enum { COLUMNS_DEFAULT = 80, COLUMNS_MIN = 20, COLUMNS_MAX = 500 };
+
+#define TAKEN_SIGNALS                                                            \
+    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_QUIT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) |    \
+     ELAPSE__OS_BIT(ELAPSE__OS_SUSPEND) | ELAPSE__OS_BIT(ELAPSE__OS_WINDOW_SIZE))
+
+static const char usage[] = "Usage: elapse top [--interval DURATION] [--once] [OPTION]...\n";
+
+static const char purpose[] =
+    "Shows what a server does: its jobs by their states, how fast they come and go, and\n"
+    "its tubes, those with the most ready jobs first. q ends it.\n";
+
+static const char example[] = "Examples:\n"
+                              "  elapse top\n"
+                              "  elapse top --once --server queue.example:11300\n";
+
+struct top {
+    struct client *client;
+    uint64_t interval_ns;
+    bool once;
+
+    struct top_sample *now;
+    struct top_sample *before; /* one that is older, if `has_before` */
+    bool has_now;
+    bool has_before;
+    bool has_keys;
+    struct elapse__os_signals signals;
+    const char *fault; /* why there is no new sample */
+};
+
+/* ---- asking the server ---- */
+
+static redisReply *ask(struct top *top, const char *verb, const redisReply *tube,
+                       enum exit_status *status)
+{
+    struct request *request = &top->client->request;
+
+    request_clear(request);
+    request_add_text(request, verb);
+    if (tube != NULL)
+        request_add(request, tube->str, tube->len);
+    return client_ask_map(top->client, status);
+}
+
+/* Asks for each tube of a page of names. */
+static enum exit_status sample_tubes(struct top *top, struct top_sample *sample,
+                                     const redisReply *page)
+{
+    enum exit_status status = STATUS_OK;
+    bool is_page = page->type == REDIS_REPLY_ARRAY && page->elements == 2 &&
+                   page->element[1]->type == REDIS_REPLY_ARRAY;
+
+    sample->has_more_tubes = is_page && page->element[0]->integer != 0;
+    for (size_t i = 0; is_page && i < page->element[1]->elements && i < TOP_TUBES_MAX; i++) {
+        const redisReply *name = page->element[1]->element[i];
+        if (name->type != REDIS_REPLY_STRING)
+            continue;
+        redisReply *map = ask(top, "STATS", name, &status);
+        if (map == NULL)
+            return status;
+        /* A tube may end between the two questions. */
+        if (map->type == REDIS_REPLY_ARRAY)
+            top_add_tube(sample, name->str, name->len, map);
+        freeReplyObject(map);
+    }
+    return STATUS_OK;
+}
+
+static enum exit_status sample_server(struct top *top, struct top_sample *sample)
+{
+    enum exit_status status;
+
+    memset(sample, 0, sizeof *sample);
+    redisReply *reply = ask(top, "STATS", NULL, &status);
+    if (reply == NULL)
+        return status;
+    top_read_server(sample, reply);
+    freeReplyObject(reply);
+    sample->when_ns = elapse__os_monotonic_ns();
+    reply = ask(top, "TUBES", NULL, &status);
+    if (reply == NULL)
+        return status;
+    status = sample_tubes(top, sample, reply);
+    freeReplyObject(reply);
+    top_sort(sample);
+    return status;
+}
+
+/* Takes a new sample in place of the older of the two. */
+static enum exit_status take_sample(struct top *top)
+{
+    struct top_sample *next = top->before;
+    enum exit_status status = sample_server(top, next);
+
+    if (status != STATUS_OK) {
+        top->has_before = false;
+        return status;
+    }
+    top->before = top->now;
+    top->now = next;
+    top->has_before = top->has_now;
+    top->has_now = true;
+    return STATUS_OK;
+}
+
+/* ---- the terminal ---- */
+
+static struct top_look look_of_output(const struct top *top)
+{
+    unsigned columns = 0;
+    unsigned rows = 0;
+    uint64_t wanted = 0;
+    const char *variable = getenv("COLUMNS");
+    const char *terminal = getenv("TERM");
+    const char *no_colour = getenv("NO_COLOR");
+    bool is_terminal = elapse__os_terminal_size(ELAPSE__OS_OUTPUT, &columns, &rows);
+
+    if (columns == 0 && variable != NULL && parse_number(variable, 1, COLUMNS_MAX, &wanted))
+        columns = (unsigned)wanted;
+    if (columns == 0)
+        columns = COLUMNS_DEFAULT;
+    columns = columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
+    return (struct top_look){
+        .columns = columns < COLUMNS_MIN ? COLUMNS_MIN : columns,
+        .rows = top->once ? 0 : rows,
+        .has_styles = is_terminal && (no_colour == NULL || *no_colour == '\0') &&
+                      terminal != NULL && strcmp(terminal, "dumb") != 0,
+        .is_live = !top->once,
+        .server = top->client->settings.server,
+        .fault = top->fault,
+    };
+}
+
+/* Draws over the picture before. */
+static enum exit_status draw(const struct top *top)
+{
+    struct buffer text = {.length = 0};
+    struct top_look look = look_of_output(top);
+    const char *line;
+
+    top_draw(&text, &look, top->now, top->has_before ? top->before : NULL);
+    if (top->once) {
+        output_add(text.bytes, text.length);
+        buffer_free(&text);
+        return output_finish();
+    }
+    output_add_text("\033[H");
+    for (line = text.bytes; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        output_add(line, length);
+        output_add_text("\033[K\n");
+        line += length + 1;
+    }
+    output_add_text("\033[J");
+    buffer_free(&text);
+    return output_finish();
+}
+
+/* The other screen of the terminal, without a cursor: what was there before comes back. */
+static void take_terminal(struct top *top)
+{
+    output_add_text("\033[?1049h\033[?25l");
+    if (top->has_keys)
+        top->has_keys = elapse__os_keys_open(ELAPSE__OS_INPUT) == 0;
+}
+
+static void restore_terminal(const struct top *top)
+{
+    output_add_text("\033[?25h\033[?1049l");
+    (void)output_finish();
+    if (top->has_keys)
+        elapse__os_keys_close(ELAPSE__OS_INPUT);
+}
+
+/* Ends or stops the program as the signal would have done. Returns when it is continued. */
+static void obey(struct top *top, enum elapse__os_signal signal)
+{
+    restore_terminal(top);
+    elapse__os_signals_release(&top->signals, TAKEN_SIGNALS);
+    elapse__os_signal_raise(signal);
+    elapse__os_signals_hold(&top->signals, TAKEN_SIGNALS);
+    take_terminal(top);
+}
+
+/* Waits for the time of the next sample. Returns false when the user wants to quit. */
+static bool wait_for_next(struct top *top, uint64_t until_ns, enum exit_status *status)
+{
+    enum { SIGNALS, KEYS, WATCH_COUNT };
+    uint64_t now_ns;
+
+    while (*status == STATUS_OK && (now_ns = elapse__os_monotonic_ns()) < until_ns) {
+        struct elapse__os_watch watches[WATCH_COUNT] = {
+            [SIGNALS] = {.file = top->signals.file, .for_data = true},
+            [KEYS] = {.file = top->has_keys ? ELAPSE__OS_INPUT : -1, .for_data = true},
+        };
+        if (elapse__os_wait(watches, WATCH_COUNT, until_ns - now_ns) == ETIMEDOUT)
+            break;
+        char key = 'q';
+        size_t got = 0;
+        if (watches[KEYS].ready &&
+            (elapse__os_read(ELAPSE__OS_INPUT, &key, 1, &got) != 0 || got == 0 || key == 'q'))
+            return false;
+        enum elapse__os_signal signal = elapse__os_signals_take(&top->signals);
+        if (signal == ELAPSE__OS_NO_SIGNAL)
+            continue;
+        if (signal != ELAPSE__OS_WINDOW_SIZE)
+            obey(top, signal);
+        *status = draw(top);
+    }
+    return *status == STATUS_OK;
+}
+
+/* A sample that could not be taken is tried again over a new connection; messages would spoil the
+ * picture, so they stand in it. */
+static void sample_again(struct top *top)
+{
+    static char fault[200];
+    struct connection *connection = top->client->connection;
+
+    if (connection_fault(connection) != CONNECTION_WORKS)
+        connection_open(connection);
+    message_silence(true);
+    bool is_new = take_sample(top) == STATUS_OK;
+    message_silence(false);
+    top->fault = NULL;
+    if (is_new)
+        return;
+    (void)snprintf(fault, sizeof fault, "%s", connection_fault_text(connection));
+    top->fault = fault[0] != '\0' ? fault : "the server refuses to answer";
+}
+
+static enum exit_status watch(struct top *top)
+{
+    enum exit_status status = STATUS_OK;
+    int error = elapse__os_signals_open(&top->signals, TAKEN_SIGNALS);
+
+    if (error != 0) {
+        print_error("cannot take signals: %s", elapse__os_error_text(error));
+        return STATUS_FAILED;
+    }
+    top->has_keys = elapse__os_is_terminal(ELAPSE__OS_INPUT);
+    take_terminal(top);
+    uint64_t next_ns = elapse__os_monotonic_ns();
+    do {
+        status = draw(top);
+        next_ns += top->interval_ns;
+        /* After a long stop there is nothing to catch up with. */
+        if (next_ns < elapse__os_monotonic_ns())
+            next_ns = elapse__os_monotonic_ns() + top->interval_ns;
+        if (!wait_for_next(top, next_ns, &status))
+            break;
+        sample_again(top);
+    } while (status == STATUS_OK);
+    restore_terminal(top);
+    elapse__os_signals_release(&top->signals, TAKEN_SIGNALS);
+    elapse__os_signals_close(&top->signals);
+    return status;
+}
+
+static enum exit_status run(struct top *top, const struct command_line *line)
+{
+    if (line->argument_count > 0)
+        return usage_error("unknown argument %s", quote_string(line->arguments[0]).text);
+    if (!top->once && !elapse__os_is_terminal(ELAPSE__OS_OUTPUT))
+        return usage_error("standard output is no terminal: --once prints one picture");
+    enum exit_status status = client_open(top->client);
+    if (status == STATUS_OK)
+        status = take_sample(top);
+    if (status != STATUS_OK)
+        return status;
+    return top->once ? draw(top) : watch(top);
+}
+
+enum exit_status top_command(int argc, char **argv)
+{
+    struct top top = {.client = client_new(), .interval_ns = SECOND_NS};
+    enum exit_status status;
+    struct command_option table[8 + CLIENT_OPTION_COUNT] = {
+        {.name = "interval",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &top.interval_ns,
+         .least = SECOND_NS / 10,
+         .most = 3600 * SECOND_NS,
+         .help = "ask the server each so long (default 1s)"},
+        {.name = "once",
+         .kind = OPTION_FLAG,
+         .flag = &top.once,
+         .help = "print one picture, and end"},
+    };
+    size_t count = 2;
+
+    client_settings_add(&top.client->settings, table, &count);
+    top.client->settings.timeout_ns = TIMEOUT_NS;
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = example};
+    top.now = allocate(sizeof *top.now);
+    top.before = allocate(sizeof *top.before);
+    memset(top.now, 0, sizeof *top.now);
+    if (options_read(&line, argc, argv, &status))
+        status = run(&top, &line);
+    free(top.now);
+    free(top.before);
+    client_free(top.client);
+    return status;
+}

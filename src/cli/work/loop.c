@@ -1,0 +1,623 @@
+#include "loop.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../client/answer.h"
+#include "../client/session.h"
+#include "../common/text.h"
+#include "handed.h"
+#include "programs.h"
+
+#define RESERVE_WAIT_NS      UINT64_C(10000000000)
+#define RECONNECT_MIN_NS     UINT64_C(100000000)
+#define RECONNECT_MAX_NS     UINT64_C(5000000000)
+#define LAST_WORDS_NS        UINT64_C(3000000000)
+#define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
+
+#define TAKEN_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+
+/* What belongs to a job that the worker has. */
+struct task {
+    redisReply *reply; /* its texts */
+    struct handed handed;
+    struct elapse__os_process process;
+    struct hook *hook;
+    bool is_running;
+};
+
+/* A connection, and when to try again to make it. */
+struct link {
+    struct connection *connection;
+    bool was_made;     /* since it was last opened */
+    bool is_reported;  /* that it cannot be made */
+    uint64_t retry_ns; /* when to open it; WORKER_NEVER: it is open */
+    uint64_t pause_ns;
+    uint64_t since_ns; /* of the oldest request without a reply, or a later time */
+};
+
+/* A request on the telling connection whose reply is awaited. */
+struct told {
+    enum work_effect_kind kind;
+    struct work_job *job;
+};
+
+struct loop {
+    const struct work_options *options;
+    struct worker worker;
+    struct task tasks[WORKER_JOBS_MAX];
+    struct link taker;
+    struct link teller;
+    struct told *told; /* in the order of their requests */
+    size_t told_count;
+    size_t told_capacity;
+    struct programs programs;
+    struct hooks *hooks;
+    struct elapse__os_signals signals;
+    struct request request;
+    bool has_reserved; /* the server took such a request before */
+    enum exit_status status;
+    uint64_t end_ns; /* the last words are over */
+};
+
+static struct task *task_of(struct loop *loop, const struct work_job *job)
+{
+    return &loop->tasks[job - loop->worker.jobs];
+}
+
+__attribute__((format(printf, 3, 4))) static void
+say_of_job(const struct loop *loop, const struct task *task, const char *format, ...)
+{
+    char text[400];
+    va_list arguments;
+
+    if (loop->options->quiet)
+        return;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    print_error("job %" PRIu64 " of %s: %s", task->handed.id,
+                quote_text(task->handed.tube, task->handed.tube_length).text, text);
+}
+
+/* ---- links ---- */
+
+static void link_begin(struct link *link, const struct client_settings *settings)
+{
+    *link = (struct link){.connection = connection_new(settings), .pause_ns = RECONNECT_MIN_NS};
+}
+
+static bool link_is_there(const struct link *link)
+{
+    return link->retry_ns == WORKER_NEVER;
+}
+
+/* Opens the connection if it is time for it. */
+static bool link_try(struct link *link, uint64_t now_ns)
+{
+    if (now_ns < link->retry_ns || link_is_there(link))
+        return false;
+    connection_open(link->connection);
+    link->was_made = false;
+    link->retry_ns = WORKER_NEVER;
+    link->since_ns = now_ns;
+    return true;
+}
+
+/* Says once that there is no server, and that there is one again. */
+static void link_report(struct link *link, const struct client_settings *settings)
+{
+    if (!link->was_made && connection_is_made(link->connection)) {
+        link->was_made = true;
+        link->pause_ns = RECONNECT_MIN_NS;
+        if (link->is_reported)
+            print_error("%s: connected again", settings->server);
+        link->is_reported = false;
+    }
+    if (connection_fault(link->connection) != CONNECTION_WORKS && !link->is_reported) {
+        link->is_reported = true;
+        print_error("%s: no connection: %s; trying again", settings->server,
+                    connection_fault_text(link->connection));
+    }
+}
+
+/* The connection was lost: it is tried again after a pause. */
+static void link_lost(struct link *link, uint64_t now_ns)
+{
+    connection_close(link->connection);
+    link->retry_ns = now_ns + link->pause_ns;
+    link->pause_ns = 2 * link->pause_ns < RECONNECT_MAX_NS ? 2 * link->pause_ns : RECONNECT_MAX_NS;
+}
+
+/* ---- effects ---- */
+
+static void reserve(struct loop *loop, size_t count, uint64_t now_ns)
+{
+    struct request *request = &loop->request;
+
+    request_clear(request);
+    request_add_text(request, "RESERVE");
+    for (size_t i = 0; i < loop->options->tube_count; i++)
+        request_add_text(request, loop->options->tubes[i]);
+    request_add_text(request, "COUNT");
+    request_add_number(request, count);
+    if (!loop->options->worker.until_empty) {
+        request_add_text(request, "WAIT");
+        request_add_text(request, "10s");
+    }
+    connection_add(loop->taker.connection, request);
+    loop->taker.since_ns = now_ns;
+}
+
+static void ask_about(struct loop *loop, const struct work_effect *effect, uint64_t now_ns)
+{
+    static const char *const verbs[] = {
+        [EFFECT_LOOK] = "LOOKUPID", [EFFECT_EXTEND] = "EXTEND", [EFFECT_ACK] = "ACK",
+        [EFFECT_NACK] = "NACK",     [EFFECT_NACK_IN] = "NACK",
+    };
+    struct request *request = &loop->request;
+    char delay[24];
+
+    request_clear(request);
+    request_add_text(request, verbs[effect->kind]);
+    request_add_number(request, effect->job->id);
+    if (effect->kind != EFFECT_LOOK)
+        request_add_text(request, effect->job->lease);
+    if (effect->kind == EFFECT_NACK_IN) {
+        (void)snprintf(delay, sizeof delay, "%" PRIu64 "ms", effect->delay_ms);
+        request_add_text(request, "IN");
+        request_add_text(request, delay);
+    }
+    if (connection_awaited(loop->teller.connection) == 0)
+        loop->teller.since_ns = now_ns;
+    connection_add(loop->teller.connection, request);
+    if (loop->told_count == loop->told_capacity) {
+        loop->told_capacity = loop->told_capacity == 0 ? 64 : 2 * loop->told_capacity;
+        loop->told = reallocate(loop->told, loop->told_capacity * sizeof *loop->told);
+    }
+    loop->told[loop->told_count++] = (struct told){effect->kind, effect->job};
+}
+
+static void start(struct loop *loop, struct work_job *job)
+{
+    struct task *task = task_of(loop, job);
+
+    if (loop->options->program == NULL) {
+        task->hook = hooks_start(loop->hooks, &task->handed, job);
+        task->is_running = task->hook != NULL;
+    } else {
+        int error = programs_start(&loop->programs, &task->handed, &task->process);
+        task->is_running = error == 0;
+        if (error != 0)
+            say_of_job(loop, task, "cannot run %s: %s", loop->options->program[0],
+                       elapse__os_error_text(error));
+    }
+    if (!task->is_running)
+        worker_ran(&loop->worker, job, WORK_NOT_BEGUN);
+}
+
+static void stop(struct loop *loop, struct work_job *job, bool at_once)
+{
+    struct task *task = task_of(loop, job);
+
+    ELAPSE__ASSERT(task->is_running);
+    if (job->lost || job->cancelled || job->timed_out)
+        say_of_job(loop, task, "%s",
+                   job->timed_out   ? "the time limit is over"
+                   : job->cancelled ? "cancelled: the work is ended"
+                                    : "the lease has ended: the work is ended too");
+    if (loop->options->program != NULL) {
+        elapse__os_end_group(&task->process, at_once);
+        return;
+    }
+    hooks_stop(loop->hooks, task->hook);
+    task->is_running = false;
+    worker_ran(&loop->worker, job, WORK_FAILED);
+}
+
+static void perform_for_job(struct loop *loop, const struct work_effect *effect, uint64_t now_ns)
+{
+    struct work_job *job = effect->job;
+
+    ELAPSE__ASSERT(job != NULL);
+    switch (effect->kind) {
+    case EFFECT_RESERVE:
+        break;
+    case EFFECT_START:
+        start(loop, job);
+        break;
+    case EFFECT_STOP:
+    case EFFECT_KILL:
+        stop(loop, job, effect->kind == EFFECT_KILL);
+        break;
+    case EFFECT_LOOK:
+    case EFFECT_EXTEND:
+    case EFFECT_ACK:
+    case EFFECT_NACK:
+    case EFFECT_NACK_IN:
+        ask_about(loop, effect, now_ns);
+        break;
+    case EFFECT_FORGET:
+        freeReplyObject(task_of(loop, job)->reply);
+        task_of(loop, job)->reply = NULL;
+        break;
+    }
+}
+
+static void perform(struct loop *loop, const struct work_effect *effect, uint64_t now_ns)
+{
+    if (effect->kind == EFFECT_RESERVE)
+        reserve(loop, effect->count, now_ns);
+    else
+        perform_for_job(loop, effect, now_ns);
+}
+
+/* ---- replies ---- */
+
+/* Ends the worker, because it can never work: the server said why. */
+static void fail(struct loop *loop, enum exit_status status)
+{
+    loop->status = answer_join(loop->status, status);
+    worker_give_up(&loop->worker);
+    loop->end_ns = 0;
+}
+
+/* Takes the jobs of a reply over: each keeps its part of it. */
+static void take_jobs(struct loop *loop, redisReply *reply, uint64_t now_ns)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < reply->elements; i++) {
+        struct handed handed;
+        if (!handed_read(reply->element[i], &handed))
+            continue;
+        struct work_job *job = worker_handed(&loop->worker, now_ns, handed.id, handed.lease);
+        if (job == NULL)
+            continue;
+        *task_of(loop, job) = (struct task){.reply = reply->element[i], .handed = handed};
+        reply->element[i] = NULL;
+        count++;
+    }
+    worker_reserved(&loop->worker, count);
+}
+
+static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
+{
+    struct answer answer;
+
+    if (reply->type == REDIS_REPLY_ARRAY) {
+        loop->has_reserved = true;
+        take_jobs(loop, reply, now_ns);
+        return;
+    }
+    answer = answer_of_word(reply, true);
+    if (answer.error == NULL)
+        answer = (struct answer){.status = STATUS_FAILED, .error = "the reply is no list of jobs"};
+    (void)session_report_error(&answer, NULL);
+    worker_reserve_failed(&loop->worker, now_ns);
+    /* What the server took before is no fault of the command line. */
+    if (answer.status == STATUS_USAGE && !loop->has_reserved)
+        fail(loop, STATUS_USAGE);
+}
+
+static enum work_answer answer_word(const redisReply *reply)
+{
+    struct answer answer = answer_of_word(reply, true);
+
+    if (answer.word == NULL)
+        return ANSWER_ERROR;
+    if (strncmp(answer.word, "gone", answer.word_length) == 0)
+        return ANSWER_GONE;
+    return strncmp(answer.word, "cancelled", answer.word_length) == 0 ? ANSWER_CANCELLED
+                                                                      : ANSWER_OK;
+}
+
+/* The state of a job: whether it still has this lease, and how long its leases are. */
+static void take_look(struct loop *loop, struct work_job *job, const redisReply *reply,
+                      uint64_t now_ns)
+{
+    const redisReply *lease = answer_member(reply, "lease");
+    const redisReply *state = answer_member(reply, "state");
+    enum work_answer answer = ANSWER_OK;
+
+    if (reply->type == REDIS_REPLY_ERROR)
+        answer = ANSWER_ERROR;
+    else if (state != NULL && state->str != NULL && strcmp(state->str, "cancelled") == 0)
+        answer = ANSWER_CANCELLED;
+    else if (lease == NULL || lease->str == NULL || strcmp(lease->str, job->lease) != 0)
+        answer = ANSWER_GONE;
+    worker_looked(&loop->worker, job, now_ns, answer, answer_number(reply, "ttr") * 1000000);
+}
+
+static void take_told(struct loop *loop, const struct told *told, const redisReply *reply,
+                      uint64_t now_ns)
+{
+    /* ACK answers for many jobs. */
+    const redisReply *word =
+        reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 ? reply->element[0] : reply;
+
+    if (told->kind == EFFECT_LOOK) {
+        take_look(loop, told->job, reply, now_ns);
+        return;
+    }
+    enum work_answer answer = answer_word(word);
+    if (told->kind == EFFECT_EXTEND) {
+        worker_extended(&loop->worker, told->job, now_ns, answer);
+        return;
+    }
+    if (answer == ANSWER_GONE && !told->job->told_once)
+        say_of_job(loop, task_of(loop, told->job),
+                   "the lease had ended before the work did: it may be done twice");
+    worker_told(&loop->worker, told->job, now_ns, answer);
+}
+
+static void take_replies(struct loop *loop, uint64_t now_ns)
+{
+    redisReply *reply;
+    size_t taken = 0;
+
+    while ((reply = connection_take(loop->taker.connection)) != NULL) {
+        take_reserved(loop, reply, now_ns);
+        freeReplyObject(reply);
+    }
+    while (taken < loop->told_count && (reply = connection_take(loop->teller.connection)) != NULL) {
+        take_told(loop, &loop->told[taken++], reply, now_ns);
+        freeReplyObject(reply);
+        loop->teller.since_ns = now_ns;
+    }
+    loop->told_count -= taken;
+    if (taken > 0 && loop->told_count > 0)
+        memmove(loop->told, loop->told + taken, loop->told_count * sizeof *loop->told);
+}
+
+/* ---- the connections ---- */
+
+/* Gives up a connection whose reply takes too long. */
+static void watch_time(struct loop *loop, struct link *link, uint64_t extra_ns, uint64_t now_ns)
+{
+    uint64_t limit_ns = loop->options->settings->timeout_ns + extra_ns;
+
+    if (link_is_there(link) && connection_awaited(link->connection) > 0 &&
+        now_ns - link->since_ns > limit_ns)
+        connection_give_up(link->connection, "there was no reply in time");
+}
+
+/* Looks after a connection: opens it, and notes that it was lost. Returns whether its state has
+ * changed. */
+static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
+{
+    const struct client_settings *settings = loop->options->settings;
+    bool opened = link_try(link, now_ns);
+
+    if (!link_is_there(link))
+        return opened;
+    enum connection_fault fault = connection_fault(link->connection);
+    bool ends = loop->worker.stops && link == &loop->taker;
+    if (fault == CONNECTION_NOT_AUTHORISED)
+        fail(loop, session_report(link->connection, settings));
+    else if ((link == &loop->taker) == !loop->worker.stops)
+        link_report(link, settings); /* the other one has the same fault */
+    if (fault == CONNECTION_WORKS)
+        return opened;
+    link_lost(link, now_ns);
+    if (ends)
+        link->retry_ns = WORKER_NEVER - 1;
+    return true;
+}
+
+static void look_after_both(struct loop *loop, uint64_t now_ns)
+{
+    watch_time(loop, &loop->taker, RESERVE_WAIT_NS, now_ns);
+    watch_time(loop, &loop->teller, 0, now_ns);
+    if (look_after(loop, &loop->taker, now_ns))
+        worker_taker_changed(&loop->worker, link_is_there(&loop->taker));
+    if (look_after(loop, &loop->teller, now_ns)) {
+        loop->told_count = 0;
+        worker_teller_changed(&loop->worker, false);
+        worker_teller_changed(&loop->worker, link_is_there(&loop->teller));
+    }
+}
+
+/* ---- the work ---- */
+
+static void end_task(struct loop *loop, struct work_job *job, const char *failure)
+{
+    struct task *task = task_of(loop, job);
+
+    task->is_running = false;
+    task->hook = NULL;
+    if (failure != NULL && !job->stopping)
+        say_of_job(loop, task, "attempt %" PRIu64 " failed: %s", task->handed.attempt, failure);
+    worker_ran(&loop->worker, job, failure == NULL ? WORK_DONE : WORK_FAILED);
+}
+
+static void collect_work(struct loop *loop)
+{
+    const char *failure = NULL;
+    struct work_job *job;
+
+    while (loop->hooks != NULL && (job = hooks_take(loop->hooks, &failure)) != NULL)
+        end_task(loop, job, failure);
+    for (size_t i = 0; loop->hooks == NULL && i < loop->options->worker.concurrency; i++) {
+        struct elapse__os_end end;
+        struct task *task = &loop->tasks[i];
+        if (task->is_running && elapse__os_collect(&task->process, &end))
+            end_task(loop, &loop->worker.jobs[i], programs_failure(&end));
+    }
+}
+
+static void take_signal(struct loop *loop, uint64_t now_ns)
+{
+    enum elapse__os_signal signal = elapse__os_signals_take(&loop->signals);
+
+    if (signal == ELAPSE__OS_NO_SIGNAL)
+        return;
+    if (loop->worker.stops) {
+        print_error("giving up the work under way");
+        worker_give_up(&loop->worker);
+        loop->end_ns = now_ns + WORKER_KILL_AFTER_NS + LAST_WORDS_NS;
+        /* The next one ends the program at once. */
+        elapse__os_signals_release(&loop->signals, TAKEN_SIGNALS);
+        return;
+    }
+    worker_stop(&loop->worker);
+    if (loop->worker.job_count > 0)
+        print_error("finishing the work under way; another signal gives it up");
+    if (link_is_there(&loop->taker))
+        connection_add_no_more(loop->taker.connection);
+    if (!link_is_there(&loop->taker) || !connection_is_made(loop->taker.connection)) {
+        connection_close(loop->taker.connection);
+        loop->taker.retry_ns = WORKER_NEVER - 1;
+        worker_taker_changed(&loop->worker, false);
+    }
+}
+
+/* ---- waiting ---- */
+
+static uint64_t wake_ns(const struct loop *loop, bool *has_process)
+{
+    uint64_t wake = worker_wake_ns(&loop->worker);
+    const struct link *links[] = {&loop->taker, &loop->teller};
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct link *link = links[i];
+        uint64_t limit_ns = loop->options->settings->timeout_ns + (i == 0 ? RESERVE_WAIT_NS : 0);
+        if (!link_is_there(link) && link->retry_ns < wake)
+            wake = link->retry_ns;
+        /* It was lost when something was sent: that is looked after at once. */
+        if (link_is_there(link) && connection_fault(link->connection) != CONNECTION_WORKS)
+            wake = 0;
+        if (link_is_there(link) && connection_awaited(link->connection) > 0 &&
+            link->since_ns + limit_ns < wake)
+            wake = link->since_ns + limit_ns;
+    }
+    *has_process = false;
+    for (size_t i = 0; i < loop->options->worker.concurrency; i++)
+        *has_process = *has_process || (loop->tasks[i].is_running && loop->hooks == NULL &&
+                                        loop->tasks[i].process.file < 0);
+    return loop->end_ns < wake ? loop->end_ns : wake;
+}
+
+static void wait_for_something(struct loop *loop, uint64_t now_ns)
+{
+    static struct elapse__os_watch watches[WORKER_JOBS_MAX + 3];
+    size_t count = 3;
+    bool has_process;
+    uint64_t wake = wake_ns(loop, &has_process);
+    uint64_t timeout_ns = wake > now_ns ? wake - now_ns : 0;
+
+    if (wake == WORKER_NEVER)
+        timeout_ns = ELAPSE__OS_FOREVER;
+    if (has_process && timeout_ns > LOOK_AT_PROCESSES_NS)
+        timeout_ns = LOOK_AT_PROCESSES_NS;
+    watches[0] = (struct elapse__os_watch){.file = loop->signals.file, .for_data = true};
+    watches[1] = connection_watch(loop->taker.connection);
+    watches[2] = connection_watch(loop->teller.connection);
+    if (loop->hooks != NULL) {
+        hooks_wait(loop->hooks, watches, count, timeout_ns);
+    } else {
+        for (size_t i = 0; i < loop->options->worker.concurrency; i++)
+            if (loop->tasks[i].is_running)
+                watches[count++] = (struct elapse__os_watch){.file = loop->tasks[i].process.file,
+                                                             .for_data = true};
+        (void)elapse__os_wait(watches, count, timeout_ns);
+    }
+    if (watches[1].ready)
+        connection_turn(loop->taker.connection);
+    if (watches[2].ready)
+        connection_turn(loop->teller.connection);
+}
+
+/* ---- all of it ---- */
+
+static void go_on(struct loop *loop)
+{
+    struct work_effect effect;
+    uint64_t now_ns = elapse__os_monotonic_ns();
+
+    take_signal(loop, now_ns);
+    take_replies(loop, now_ns);
+    look_after_both(loop, now_ns);
+    collect_work(loop);
+    while (worker_next(&loop->worker, now_ns, &effect))
+        perform(loop, &effect, now_ns);
+    /* What was added goes out now, not after the next wait. */
+    connection_send(loop->taker.connection);
+    connection_send(loop->teller.connection);
+}
+
+static bool is_over(const struct loop *loop)
+{
+    return worker_is_finished(&loop->worker) || elapse__os_monotonic_ns() >= loop->end_ns;
+}
+
+static enum exit_status report_end(const struct loop *loop)
+{
+    if (loop->worker.job_count == 0)
+        return loop->status;
+    print_error("%zu jobs could not be given back: other workers get them when their leases end",
+                loop->worker.job_count);
+    return answer_join(loop->status, STATUS_UNKNOWN);
+}
+
+static void free_loop(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->options->worker.concurrency; i++) {
+        struct task *task = &loop->tasks[i];
+        if (task->is_running && loop->hooks == NULL)
+            elapse__os_end_group(&task->process, true);
+        else if (task->is_running)
+            hooks_stop(loop->hooks, task->hook);
+        freeReplyObject(task->reply);
+    }
+    if (loop->hooks != NULL)
+        hooks_free(loop->hooks);
+    else
+        programs_free(&loop->programs);
+    connection_free(loop->taker.connection);
+    connection_free(loop->teller.connection);
+    request_free(&loop->request);
+    free(loop->told);
+    elapse__os_signals_release(&loop->signals, TAKEN_SIGNALS);
+    elapse__os_signals_close(&loop->signals);
+    free(loop);
+}
+
+enum exit_status work_loop(const struct work_options *options)
+{
+    struct loop *loop = allocate(sizeof *loop);
+
+    memset(loop, 0, sizeof *loop);
+    loop->options = options;
+    loop->end_ns = WORKER_NEVER;
+    int error = elapse__os_signals_open(&loop->signals, TAKEN_SIGNALS);
+    if (error != 0) {
+        print_error("cannot take signals: %s", elapse__os_error_text(error));
+        free(loop);
+        return STATUS_FAILED;
+    }
+    worker_init(&loop->worker, &options->worker);
+    link_begin(&loop->taker, options->settings);
+    link_begin(&loop->teller, options->settings);
+    if (options->program != NULL)
+        programs_init(&loop->programs, options->program, &loop->signals);
+    else
+        loop->hooks = hooks_new(&options->hooks);
+    if (options->program == NULL && loop->hooks == NULL) {
+        print_error("out of memory");
+        exit(STATUS_FAILED);
+    }
+    go_on(loop);
+    while (!is_over(loop)) {
+        wait_for_something(loop, elapse__os_monotonic_ns());
+        go_on(loop);
+    }
+    enum exit_status status = report_end(loop);
+    free_loop(loop);
+    return status;
+}

@@ -1,0 +1,105 @@
+#include "programs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/buffer.h"
+#include "../common/environment.h"
+#include "../common/message.h"
+
+/* The variables that a program gets besides those it inherits. */
+static const char *const names[] = {
+    "ELAPSE_JOB_ID=",  "ELAPSE_LEASE=",  "ELAPSE_TUBE=",   "ELAPSE_KEY=",
+    "ELAPSE_ATTEMPT=", "ELAPSE_DUE_MS=", "ELAPSE_MISSED=",
+};
+
+enum { NAME_COUNT = sizeof names / sizeof names[0] };
+
+void programs_init(struct programs *programs, char **arguments,
+                   const struct elapse__os_signals *signals)
+{
+    size_t count;
+
+    *programs = (struct programs){.arguments = arguments, .signals = signals};
+    programs->inherited = environment_without(names, NAME_COUNT, 0, &count);
+}
+
+void programs_free(struct programs *programs)
+{
+    free(programs->inherited);
+}
+
+/* Adds NAME=text and a NUL. */
+static void add_text(struct buffer *out, const char *name, const char *text, size_t length)
+{
+    buffer_add_text(out, name);
+    buffer_add(out, text, length);
+    buffer_add(out, "", 1);
+}
+
+static void add_number(struct buffer *out, const char *name, uint64_t number)
+{
+    char text[21];
+    int length = snprintf(text, sizeof text, "%" PRIu64, number);
+
+    add_text(out, name, text, (size_t)length);
+}
+
+/* Adds the variables of a job, each with its NUL. A key with a NUL cannot stand there. */
+static void add_variables(struct buffer *out, const struct handed *handed)
+{
+    add_number(out, "ELAPSE_JOB_ID=", handed->id);
+    add_text(out, "ELAPSE_LEASE=", handed->lease, strlen(handed->lease));
+    add_number(out, "ELAPSE_ATTEMPT=", handed->attempt);
+    add_number(out, "ELAPSE_DUE_MS=", handed->due_ms);
+    add_number(out, "ELAPSE_MISSED=", handed->missed);
+    if (memchr(handed->tube, '\0', handed->tube_length) == NULL)
+        add_text(out, "ELAPSE_TUBE=", handed->tube, handed->tube_length);
+    if (handed->key != NULL && memchr(handed->key, '\0', handed->key_length) == NULL)
+        add_text(out, "ELAPSE_KEY=", handed->key, handed->key_length);
+}
+
+int programs_start(const struct programs *programs, const struct handed *handed,
+                   struct elapse__os_process *process)
+{
+    struct buffer text = {.length = 0};
+    size_t count = 0;
+
+    while (programs->inherited[count] != NULL)
+        count++;
+    char **environment = allocate((count + NAME_COUNT + 1) * sizeof *environment);
+    memcpy(environment, programs->inherited, count * sizeof *environment);
+    add_variables(&text, handed);
+    for (size_t at = 0; at < text.length; at += strlen(text.bytes + at) + 1)
+        environment[count++] = text.bytes + at;
+    environment[count] = NULL;
+    const struct elapse__os_program program = {
+        .arguments = programs->arguments,
+        .environment = environment,
+        .input = handed->body,
+        .input_bytes = handed->body_length,
+        .output = ELAPSE__OS_OUTPUT,
+        .has_group = true,
+        .signals = programs->signals,
+    };
+    int error = elapse__os_start(&program, process);
+    free(environment);
+    buffer_free(&text);
+    return error;
+}
+
+const char *programs_failure(const struct elapse__os_end *end)
+{
+    static char text[80];
+
+    ELAPSE__ASSERT(end->number >= 0);
+    if (end->by_signal)
+        (void)snprintf(text, sizeof text, "ended by signal %d (%s)", end->number,
+                       elapse__os_signal_text(end->number));
+    else
+        (void)snprintf(text, sizeof text, "exit status %d", end->number);
+    return end->by_signal || end->number != 0 ? text : NULL;
+}

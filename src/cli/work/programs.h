@@ -1,0 +1,31 @@
+/*
+ * Work by a program: one for each job, which gets the body on its standard input.
+ */
+#ifndef ELAPSE_CLI_WORK_PROGRAMS_H
+#define ELAPSE_CLI_WORK_PROGRAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../../os/program.h"
+#include "handed.h"
+
+struct programs {
+    char **arguments; /* ends with NULL */
+    const struct elapse__os_signals *signals;
+    char **inherited;
+};
+
+void programs_init(struct programs *programs, char **arguments,
+                   const struct elapse__os_signals *signals);
+void programs_free(struct programs *programs);
+
+/* Starts the program for a job. Returns 0, or the number of the error. */
+int programs_start(const struct programs *programs, const struct handed *handed,
+                   struct elapse__os_process *process);
+
+/* Describes how a program ended that has failed; NULL if it has not. The text is that of the next
+ * call's, too. */
+const char *programs_failure(const struct elapse__os_end *end);
+
+#endif

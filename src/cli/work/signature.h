@@ -1,0 +1,26 @@
+/*
+ * The headers of a web hook: what the job is, and a signature by which the receiver knows that the
+ * request comes from a sender with the secret. Nothing here has an effect.
+ */
+#ifndef ELAPSE_CLI_WORK_SIGNATURE_H
+#define ELAPSE_CLI_WORK_SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../common/buffer.h"
+#include "handed.h"
+
+/* "sha256=" and 64 digits, with a NUL. */
+enum { SIGNATURE_BYTES = 7 + 64 + 1 };
+
+/* Signs a request: HMAC-SHA256 of the time in milliseconds, a point, the job's id, a point, and the
+ * body. */
+void signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
+                     const struct handed *handed);
+
+/* Adds the value of a header: every byte that is not printable ASCII, and '%', as %XX. So a key can
+ * add no header. */
+void signature_add_value(struct buffer *out, const char *text, size_t length);
+
+#endif

@@ -1,0 +1,167 @@
+#include "work_command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../common/options.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "loop.h"
+
+#define MILLISECOND_NS UINT64_C(1000000)
+#define LIMIT_NS_MAX   (7 * 86400 * UINT64_C(1000000000))
+#define HOOK_LIMIT_NS  (30 * UINT64_C(1000000000))
+#define TUBES_MAX      1000
+
+static const char usage[] = "Usage: elapse work TUBE... [OPTION]... --exec PROGRAM [ARGUMENT]...\n"
+                            "       elapse work TUBE... [OPTION]... --post URL\n";
+
+static const char purpose[] =
+    "Has the jobs of a server done: each becomes a run of PROGRAM, with the body on its\n"
+    "standard input, or a request to URL. What ends well is acknowledged (status 0, or\n"
+    "2xx); otherwise the job is tried again as it was put. Leases are extended while the\n"
+    "work goes on. SIGTERM finishes the work under way, a second one gives it back.\n";
+
+static const char example[] =
+    "Examples:\n"
+    "  elapse work mails --concurrency 4 --exec sendmail -t\n"
+    "  elapse work orders --post https://shop.example/hooks --secret-file secret\n";
+
+struct work {
+    struct client_settings settings;
+    struct work_options options;
+    const char *secret_file;
+    char **program;
+    uint64_t concurrency;
+    uint64_t limit_ns;
+    uint64_t backoff_ns;
+};
+
+static enum exit_status check_hook(struct work *work, char **secret)
+{
+    struct hooks_options *hooks = &work->options.hooks;
+    const char *fault = hooks_check_url(hooks->url);
+
+    if (fault != NULL)
+        return usage_error("--post: %s: %s", quote_string(hooks->url).text, fault);
+    for (const char *at = hooks->content_type; *at != '\0'; at++)
+        if ((unsigned char)*at < ' ' || (unsigned char)*at >= 0x7f)
+            return usage_error("--content-type: it has bytes that are not printable ASCII");
+    hooks->concurrency = (size_t)work->concurrency;
+    hooks->limit_ms = (work->limit_ns == 0 ? HOOK_LIMIT_NS : work->limit_ns) / MILLISECOND_NS;
+    if (work->secret_file == NULL)
+        return STATUS_OK;
+    *secret = client_read_secret("--secret-file", work->secret_file);
+    hooks->secret = *secret;
+    return *secret == NULL ? STATUS_USAGE : STATUS_OK;
+}
+
+static enum exit_status check(struct work *work, const struct command_line *line, char **secret)
+{
+    bool has_hook = work->options.hooks.url != NULL;
+
+    if (line->argument_count == 0)
+        return usage_error("a tube is missing");
+    if (line->argument_count > TUBES_MAX)
+        return usage_error("there are too many tubes: at most 1000");
+    if ((work->program != NULL) == has_hook)
+        return usage_error("give --exec PROGRAM or --post URL");
+    if (work->program != NULL && work->program[0] == NULL)
+        return usage_error("--exec: the program is missing");
+    if (work->secret_file != NULL && !has_hook)
+        return usage_error("--secret-file needs --post");
+    work->options.settings = &work->settings;
+    work->options.tubes = line->arguments;
+    work->options.tube_count = (size_t)line->argument_count;
+    work->options.program = work->program;
+    work->options.worker.concurrency = (size_t)work->concurrency;
+    work->options.worker.backoff_ms = work->backoff_ns / MILLISECOND_NS;
+    /* libcurl keeps the time of a request. */
+    work->options.worker.limit_ns = has_hook ? 0 : work->limit_ns;
+    return has_hook ? check_hook(work, secret) : STATUS_OK;
+}
+
+static enum exit_status run(struct work *work, const struct command_line *line)
+{
+    char *secret = NULL;
+    enum exit_status status = check(work, line, &secret);
+
+    if (status == STATUS_OK)
+        status = client_settings_read(&work->settings);
+    if (status == STATUS_OK)
+        status = work_loop(&work->options);
+    free(secret);
+    return status;
+}
+
+/* NOLINTNEXTLINE(readability-function-size): a table of options */
+enum exit_status work_command(int argc, char **argv)
+{
+    struct work work = {.concurrency = 1, .options.hooks.content_type = "application/octet-stream"};
+    enum exit_status status;
+    struct command_option table[16 + CLIENT_OPTION_COUNT] = {
+        {.name = "exec",
+         .value = "PROGRAM",
+         .kind = OPTION_REST,
+         .rest = &work.program,
+         .help = "run this for each job, with the rest of the command line as its arguments"},
+        {.name = "post",
+         .value = "URL",
+         .kind = OPTION_TEXT,
+         .text = &work.options.hooks.url,
+         .help = "send each job there, as the body of a POST"},
+        {.name = "concurrency",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &work.concurrency,
+         .least = 1,
+         .most = WORKER_JOBS_MAX,
+         .help = "up to so many jobs at once, 1 to 1000 (default 1)"},
+        {.name = "time-limit",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &work.limit_ns,
+         .least = MILLISECOND_NS,
+         .most = LIMIT_NS_MAX,
+         .help = "the work on a job fails after so long; --post: 30s unless given"},
+        {.name = "backoff",
+         .value = "DURATION",
+         .kind = OPTION_DURATION,
+         .number = &work.backoff_ns,
+         .most = LIMIT_NS_MAX,
+         .given = &work.options.worker.has_backoff,
+         .help = "a job that failed waits so long, in place of its own back-off, and loses none of "
+                 "its retries"},
+        {.name = "secret-file",
+         .value = "FILE",
+         .kind = OPTION_TEXT,
+         .text = &work.secret_file,
+         .help = "sign each request with the secret in this file (HMAC-SHA256)"},
+        {.name = "content-type",
+         .value = "TYPE",
+         .kind = OPTION_TEXT,
+         .text = &work.options.hooks.content_type,
+         .help = "of the bodies that are sent (default application/octet-stream)"},
+        {.name = "until-empty",
+         .kind = OPTION_FLAG,
+         .flag = &work.options.worker.until_empty,
+         .help = "end when no job is ready and all are done"},
+        {.name = "quiet",
+         .kind = OPTION_FLAG,
+         .flag = &work.options.quiet,
+         .help = "print nothing about single jobs"},
+    };
+    size_t count = 9;
+
+    client_settings_add(&work.settings, table, &count);
+    struct command_line line = {.usage = usage,
+                                .purpose = purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = example};
+    if (options_read(&line, argc, argv, &status))
+        status = run(&work, &line);
+    client_settings_free(&work.settings);
+    return status;
+}

@@ -1,0 +1,290 @@
+#include "worker.h"
+
+#include <string.h>
+
+#include "../../base/assert.h"
+
+void worker_init(struct worker *worker, const struct worker_options *options)
+{
+    ELAPSE__ASSERT_THAT(options->concurrency, >, 0);
+    ELAPSE__ASSERT_THAT(options->concurrency, <=, (size_t)WORKER_JOBS_MAX);
+    memset(worker, 0, sizeof *worker);
+    worker->options = *options;
+}
+
+static uint64_t later(uint64_t now_ns, uint64_t after_ns)
+{
+    return after_ns < WORKER_NEVER - now_ns ? now_ns + after_ns : WORKER_NEVER;
+}
+
+/* ---- effects ---- */
+
+static bool say(struct work_effect *effect, enum work_effect_kind kind, struct work_job *job)
+{
+    *effect = (struct work_effect){.kind = kind, .job = job};
+    return true;
+}
+
+static bool start(const struct worker *worker, struct work_job *job, uint64_t now_ns,
+                  struct work_effect *effect)
+{
+    uint64_t limit_ns = worker->options.limit_ns;
+
+    job->state = WORK_RUNNING;
+    job->ask_ns = later(now_ns, WORKER_LOOK_AFTER_NS);
+    job->limit_ns = limit_ns == 0 ? WORKER_NEVER : later(now_ns, limit_ns);
+    job->kill_ns = WORKER_NEVER;
+    return say(effect, EFFECT_START, job);
+}
+
+/* What a job needs whose work goes on. */
+static bool attend(const struct worker *worker, struct work_job *job, uint64_t now_ns,
+                   struct work_effect *effect)
+{
+    if (!job->stopping && now_ns >= job->limit_ns)
+        job->timed_out = true;
+    if (!job->stopping && (job->timed_out || job->lost || job->cancelled || worker->gives_up)) {
+        job->stopping = true;
+        job->kill_ns = later(now_ns, WORKER_KILL_AFTER_NS);
+        return say(effect, EFFECT_STOP, job);
+    }
+    if (job->stopping && now_ns >= job->kill_ns) {
+        job->kill_ns = WORKER_NEVER;
+        return say(effect, EFFECT_KILL, job);
+    }
+    if (!worker->can_tell || job->asks || job->lost || job->cancelled || now_ns < job->ask_ns)
+        return false;
+    job->asks = true;
+    return say(effect, job->ttr_ns == 0 ? EFFECT_LOOK : EFFECT_EXTEND, job);
+}
+
+/* Tells the server how the work on a job ended. */
+static bool tell(const struct worker *worker, struct work_job *job, struct work_effect *effect)
+{
+    bool has_delay = job->outcome == WORK_NOT_BEGUN || job->outcome == WORK_GIVEN_UP;
+
+    job->tell_sent = true;
+    if (job->outcome == WORK_DONE)
+        return say(effect, EFFECT_ACK, job);
+    if (job->outcome == WORK_FAILED && !worker->options.has_backoff)
+        return say(effect, EFFECT_NACK, job);
+    (void)say(effect, EFFECT_NACK_IN, job);
+    if (!has_delay)
+        effect->delay_ms = worker->options.backoff_ms;
+    else if (job->outcome == WORK_NOT_BEGUN)
+        effect->delay_ms = WORKER_AGAIN_NS / 1000000;
+    return true;
+}
+
+static bool forget(struct worker *worker, struct work_job *job, struct work_effect *effect)
+{
+    ELAPSE__ASSERT_THAT(worker->job_count, >, 0);
+    ELAPSE__ASSERT(!job->asks);
+    worker->job_count--;
+    job->state = WORK_FREE;
+    return say(effect, EFFECT_FORGET, job);
+}
+
+static bool next_of_job(struct worker *worker, struct work_job *job, uint64_t now_ns,
+                        struct work_effect *effect)
+{
+    switch (job->state) {
+    case WORK_FREE:
+        break;
+    case WORK_TAKEN:
+        return start(worker, job, now_ns, effect);
+    case WORK_RUNNING:
+        return attend(worker, job, now_ns, effect);
+    case WORK_ENDED:
+        if (job->lost)
+            return forget(worker, job, effect);
+        if (!job->lost && worker->can_tell && !job->tell_sent && now_ns >= job->tell_ns)
+            return tell(worker, job, effect);
+        break;
+    case WORK_TOLD:
+        return !job->asks && forget(worker, job, effect);
+    }
+    return false;
+}
+
+static bool may_reserve(const struct worker *worker)
+{
+    return worker->can_reserve && !worker->reserves && !worker->stops &&
+           worker->job_count < worker->options.concurrency &&
+           !(worker->options.until_empty && worker->is_empty);
+}
+
+bool worker_next(struct worker *worker, uint64_t now_ns, struct work_effect *effect)
+{
+    for (size_t i = 0; worker->job_count > 0 && i < worker->options.concurrency; i++) {
+        if (next_of_job(worker, &worker->jobs[i], now_ns, effect))
+            return true;
+    }
+    if (!may_reserve(worker) || now_ns < worker->reserve_ns)
+        return false;
+    worker->reserves = true;
+    *effect = (struct work_effect){.kind = EFFECT_RESERVE,
+                                   .count = worker->options.concurrency - worker->job_count};
+    return true;
+}
+
+static void earlier(uint64_t *wake_ns, uint64_t other_ns)
+{
+    if (other_ns < *wake_ns)
+        *wake_ns = other_ns;
+}
+
+uint64_t worker_wake_ns(const struct worker *worker)
+{
+    uint64_t wake_ns = may_reserve(worker) ? worker->reserve_ns : WORKER_NEVER;
+
+    for (size_t i = 0; worker->job_count > 0 && i < worker->options.concurrency; i++) {
+        const struct work_job *job = &worker->jobs[i];
+        if (job->state == WORK_RUNNING) {
+            earlier(&wake_ns, job->stopping ? job->kill_ns : job->limit_ns);
+            if (worker->can_tell && !job->asks && !job->lost && !job->cancelled)
+                earlier(&wake_ns, job->ask_ns);
+        } else if (job->state == WORK_ENDED && worker->can_tell && !job->tell_sent) {
+            earlier(&wake_ns, job->tell_ns);
+        }
+    }
+    return wake_ns;
+}
+
+bool worker_is_finished(const struct worker *worker)
+{
+    bool is_empty = worker->options.until_empty && worker->is_empty;
+
+    return worker->job_count == 0 && !worker->reserves && (worker->stops || is_empty);
+}
+
+/* ---- events ---- */
+
+struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t id,
+                               const char *lease)
+{
+    size_t length = strlen(lease);
+
+    for (size_t i = 0; i < worker->options.concurrency && length < WORKER_LEASE_BYTES; i++) {
+        struct work_job *job = &worker->jobs[i];
+        if (job->state != WORK_FREE)
+            continue;
+        *job = (struct work_job){.state = WORK_TAKEN, .id = id, .taken_ns = now_ns};
+        memcpy(job->lease, lease, length + 1);
+        /* It came when the worker was about to end. */
+        if (worker->stops) {
+            job->state = WORK_ENDED;
+            job->outcome = WORK_GIVEN_UP;
+        }
+        worker->job_count++;
+        return job;
+    }
+    return NULL;
+}
+
+void worker_reserved(struct worker *worker, size_t count)
+{
+    worker->reserves = false;
+    worker->is_empty = count == 0;
+}
+
+void worker_reserve_failed(struct worker *worker, uint64_t now_ns)
+{
+    worker->reserves = false;
+    worker->reserve_ns = later(now_ns, WORKER_AGAIN_NS);
+}
+
+void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome outcome)
+{
+    ELAPSE__ASSERT(job->state == WORK_RUNNING);
+    job->state = WORK_ENDED;
+    job->outcome = outcome;
+    /* What was ended because the worker ends has not failed. */
+    if (outcome == WORK_FAILED && worker->gives_up && job->stopping && !job->timed_out)
+        job->outcome = WORK_GIVEN_UP;
+    worker->done += job->outcome == WORK_DONE;
+    worker->failed += job->outcome == WORK_FAILED;
+}
+
+/* Extends three times within a lease. The time counts from what surely lies before its begin. */
+static void plan_extension(struct work_job *job, uint64_t since_ns)
+{
+    const uint64_t least_ns = 1000000;
+    uint64_t third_ns = job->ttr_ns / 3;
+
+    job->ask_ns = later(since_ns, third_ns > least_ns ? third_ns : least_ns);
+}
+
+/* Reads an answer that is no "ok". */
+static void note(struct worker *worker, struct work_job *job, uint64_t now_ns,
+                 enum work_answer answer)
+{
+    job->cancelled = job->cancelled || answer == ANSWER_CANCELLED;
+    if (answer == ANSWER_GONE && !job->lost && !job->tell_sent) {
+        job->lost = true;
+        worker->lost++;
+    }
+    if (answer == ANSWER_ERROR)
+        job->ask_ns = later(now_ns, WORKER_AGAIN_NS);
+}
+
+void worker_looked(struct worker *worker, struct work_job *job, uint64_t now_ns,
+                   enum work_answer answer, uint64_t ttr_ns)
+{
+    job->asks = false;
+    note(worker, job, now_ns, answer);
+    if (answer != ANSWER_OK)
+        return;
+    job->ttr_ns = ttr_ns > 0 ? ttr_ns : 1;
+    plan_extension(job, job->taken_ns);
+}
+
+void worker_extended(struct worker *worker, struct work_job *job, uint64_t now_ns,
+                     enum work_answer answer)
+{
+    job->asks = false;
+    note(worker, job, now_ns, answer);
+    if (answer == ANSWER_OK)
+        plan_extension(job, now_ns);
+}
+
+void worker_told(struct worker *worker, struct work_job *job, uint64_t now_ns,
+                 enum work_answer answer)
+{
+    ELAPSE__ASSERT(job->state == WORK_ENDED);
+    job->tell_sent = false;
+    if (answer == ANSWER_ERROR) {
+        job->tell_ns = later(now_ns, WORKER_AGAIN_NS);
+        return;
+    }
+    worker->lost += answer == ANSWER_GONE && !job->told_once;
+    job->state = WORK_TOLD;
+}
+
+void worker_taker_changed(struct worker *worker, bool is_there)
+{
+    worker->can_reserve = is_there;
+    worker->reserves = worker->reserves && is_there;
+}
+
+void worker_teller_changed(struct worker *worker, bool is_there)
+{
+    worker->can_tell = is_there;
+    for (size_t i = 0; !is_there && i < worker->options.concurrency; i++) {
+        struct work_job *job = &worker->jobs[i];
+        job->told_once = job->told_once || job->tell_sent;
+        job->asks = false;
+        job->tell_sent = false;
+    }
+}
+
+void worker_stop(struct worker *worker)
+{
+    worker->stops = true;
+}
+
+void worker_give_up(struct worker *worker)
+{
+    worker->stops = true;
+    worker->gives_up = true;
+}

@@ -1,0 +1,468 @@
+"""The commands that speak to a server: elapse put, cancel, reschedule, lookup, list, stats, top."""
+
+import base64
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import termios
+import time
+
+import support
+from client_support import (FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN, UNKNOWN,
+                            USAGE, ClientTest, Stranger)
+
+VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top")
+
+
+class Jobs(ClientTest):
+    """Each verb, from its arguments to its words."""
+
+    def setUp(self):
+        super().setUp()
+        self.start()
+
+    def test_put_and_cancel(self):
+        self.assertEqual(self.done("put", "orders", "pay 1", "--in", "30m", "--key", "1"),
+                         "1 scheduled\n")
+        self.assertEqual(self.done("put", "orders", "pay 1", "--in", "1h", "--key", "1"),
+                         "2 replaced\n")
+        self.assertEqual(self.json_of("put", "orders", "x"), [{"id": 3, "result": "scheduled"}])
+        self.assertEqual(self.done("cancel", "orders", "1"), "1 removed\n")
+        self.assertEqual(self.done("cancel", "orders", "1", "2", status=GONE), "1 gone\n2 gone\n")
+        self.assertEqual(self.done("cancel", "--id", "3", "99", status=GONE),
+                         "3 removed\n99 gone\n")
+        self.assertEqual(self.json_of("cancel", "--id", "3", status=GONE),
+                         [{"id": 3, "result": "gone"}])
+        self.assertEqual(self.json_of("cancel", "orders", "k", status=GONE),
+                         [{"key": "k", "result": "gone"}])
+
+    def test_a_taken_key(self):
+        self.done("put", "t", "first", "--key", "k")
+        self.fails(TAKEN, "BUSYKEY 1 has this key", "put", "t", "x", "--key", "k", "--ifkey", "fail")
+        self.assertEqual(self.done("put", "t", "x", "--key", "k", "--ifkey", "keep"), "1 kept\n")
+        self.assertEqual(self.done("put", "t", "new", "--key", "k", "--ifkey", "debounce",
+                                   "--max", "1h", "--in", "1m"), "1 replaced\n")
+        self.assertEqual(self.done("lookup", "t", "k", "--body"), "new")
+
+    def test_a_job_that_a_worker_has(self):
+        self.done("put", "t", "x", "--key", "k")
+        client = self.servers[0].connect()
+        client.send(b"*2\r\n$7\r\nRESERVE\r\n$1\r\nt\r\n")
+        self.assertEqual(client.line(), b"*1")
+        self.assertEqual(self.done("put", "t", "y", "--key", "k", "--ifkey", "keep", status=TAKEN),
+                         "1 running\n")
+        self.assertEqual(self.done("reschedule", "t", "k", "--in", "1m", status=TAKEN), "running\n")
+        self.assertEqual(self.json_of("list", "t")[0]["state"], "reserved")
+        self.assertEqual(self.done("cancel", "t", "k"), "k running\n")
+
+    def test_options_of_put(self):
+        self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 scheduled\n")
+        self.assertEqual(self.done("put", "t", "a", "--put-token", "z"), "1 known\n")
+        self.done("put", "t", "b", "--tag", "spring", "--priority", "7", "--ttr", "5s", "--expire",
+                  "1h", "--retry", "3", "--backoff", "1s..1m", "--at", "2100-01-01T00:00:00+01:00",
+                  "--key", "b")
+        [job] = self.json_of("lookup", "t", "b")
+        self.assertEqual({name: job[name] for name in ("id", "state", "due", "priority", "ttr",
+                                                       "expire", "retry", "recurring", "body")},
+                         {"id": 2, "state": "delayed", "due": 4102441200000, "priority": 7,
+                          "ttr": 5000, "expire": 3600000, "retry": 3, "recurring": False,
+                          "body": "b"})
+        self.assertEqual([job["id"] for job in self.json_of("list", "t", "--tag", "spring")], [2])
+        self.done("put", "t", "c", "--cron", "0 9 * * mon", "--zone", "Europe/Berlin", "--key", "c")
+        self.assertTrue(self.json_of("lookup", "t", "c")[0]["recurring"])
+        self.done("put", "t", "d", "--every", "1h", "--key", "d")
+        self.done("put", "t", "e", "--at", "4102441200000", "--key", "e")
+        self.assertEqual(self.json_of("lookup", "t", "e")[0]["due"], 4102441200000)
+
+    def test_a_time_is_never_early(self):
+        self.done("put", "t", "e", "--at", "2100-01-01T00:00:00.0001+01:00", "--key", "e")
+        self.assertEqual(self.json_of("lookup", "t", "e")[0]["due"], 4102441200001)
+
+    def test_where_a_body_comes_from(self):
+        every_byte = bytes(range(256))
+        self.write("body", every_byte)
+        for arguments, stdin, body in ((["@body"], b"", every_byte), (["--file", "body"], b"",
+                                                                      every_byte),
+                                       ([], every_byte, every_byte), (["@@home"], b"", b"@home"),
+                                       ([""], b"", b""), ([], b"", b""), (["--", "--in"], b"",
+                                                                          b"--in")):
+            put_id = self.done("put", "t", *arguments, stdin=stdin).split()[0]
+            completed = subprocess.run([support.PROGRAM, "lookup", "--id", put_id, "--body"],
+                                       env=self.environment(), stdout=subprocess.PIPE, check=True,
+                                       timeout=LONG_S)
+            self.assertEqual(completed.stdout, body)
+        [job] = self.json_of("lookup", "--id", "1")
+        self.assertEqual(base64.b64decode(job["body_base64"]), every_byte)
+        self.fails(USAGE, "No such file", "put", "t", "@nothing")
+        self.fails(USAGE, "exclude each other", "put", "t", "x", "--file", "body")
+        self.fails(USAGE, "Is a directory", "put", "t", "@.")
+
+    def test_the_longest_body(self):
+        self.done("put", "t", stdin=b"x" * 65535)
+        self.fails(USAGE, "ERR", "put", "t", stdin=b"x" * 65536)
+        self.fails(USAGE, "at most 32 MiB", "put", "t", stdin=b"x" * ((32 << 20) + 1))
+
+    def test_lines(self):
+        count = 5000
+        lines = b"".join(b"job %d\n" % number for number in range(count)) + b"the last"
+        output = self.done("put", "t", "--lines", "--in", "1h", stdin=lines)
+        self.assertEqual(output, "".join(f"{number} scheduled\n" for number in
+                                         range(1, count + 2)))
+        self.assertEqual(self.done("lookup", "--id", "1", "--body"), "job 0")
+        self.assertEqual(self.done("lookup", "--id", str(count + 1), "--body"), "the last")
+        self.assertEqual(self.done("put", "t", "--lines", stdin=b""), "")
+        self.assertEqual(self.done("put", "u", "--lines", stdin=b"\n\r\n"),
+                         f"{count + 2} scheduled\n{count + 3} scheduled\n")
+
+    def test_a_bad_line_is_named_and_the_others_are_put(self):
+        lines = b"one\n" + b"x" * 70000 + b"\nthree\n"
+        outcome = self.client("put", "t", "--lines", stdin=lines)
+        self.assertEqual(outcome.status, USAGE, outcome)
+        self.assertEqual(outcome.output, "1 scheduled\n2 scheduled\n")
+        self.assertRegex(outcome.errors, r"^elapse put: line 2: ERR .*\n$")
+
+    def test_lines_that_come_slowly_are_put_at_once(self):
+        with subprocess.Popen([support.PROGRAM, "put", "t", "--lines"], env=self.environment(),
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE) as put:
+            for number in (1, 2):
+                put.stdin.write(b"a line\n")
+                put.stdin.flush()
+                self.assertEqual(put.stdout.readline(), b"%d scheduled\n" % number)
+            put.stdin.close()
+            self.assertEqual(put.wait(LONG_S), OK)
+
+    def test_reschedule(self):
+        self.done("put", "t", "x", "--key", "k", "--in", "1h")
+        self.assertEqual(self.done("reschedule", "t", "k", "--at", "4102441200000"),
+                         "rescheduled\n")
+        self.assertEqual(self.json_of("lookup", "t", "k")[0]["due"], 4102441200000)
+        self.assertEqual(self.json_of("reschedule", "--id", "1", "--in", "2h"),
+                         [{"result": "rescheduled"}])
+        self.assertEqual(self.done("reschedule", "--id", "9", "--in", "2h", status=GONE), "gone\n")
+        self.assertEqual(self.done("reschedule", "t", "q", "--in", "2h", status=GONE), "gone\n")
+
+    def test_lookup_for_people(self):
+        self.done("put", "t", "two\nlines\033[2J", "--key", "k", "--at", "4102441200000")
+        output = self.done("lookup", "t", "k")
+        self.assertIn("\nbody       two?lines?[2J\n", output)
+        self.assertIn("\ndue        2099-12-31T23:00:00.000Z\n", output)
+        self.fails(GONE, "there is no such job", "lookup", "t", "nobody")
+        self.fails(GONE, "there is no such job", "lookup", "--id", "99", "--json")
+
+    def test_list(self):
+        count = 2500
+        self.done("put", "many", "--lines", "--in", "1h", stdin=b"x\n" * count)
+        self.done("put", "few", "x", "--tag", "a\tb")
+        ids = [job["id"] for job in self.json_of("list", "many")]
+        self.assertEqual(sorted(ids), list(range(1, count + 1)))
+        self.assertEqual(len(self.json_of("list", "many", "--limit", "1001")), 1001)
+        self.assertEqual(self.json_of("list", "many", "--state", "buried"), [])
+        table = self.done("list", "few").splitlines()
+        self.assertEqual(len(table), 2)
+        self.assertRegex(table[0], r"^ID +STATE +DUE +LEFT +ATTEMPTS +PRIORITY$")
+        self.assertRegex(table[1], r"^2501 +ready +2\S+Z +0 +0 +1024$")
+        self.assertEqual(set(self.done("list").split()), {"many", "few"})
+        self.assertEqual(sorted(line["tube"] for line in self.json_of("list")), ["few", "many"])
+        self.fails(USAGE, "ERR", "list", "few", "--state", "odd", "--json")
+
+    def test_cancel_all(self):
+        self.done("put", "t", "--lines", "--tag", "a", stdin=b"x\n" * 10)
+        self.done("put", "t", "y")
+        self.assertEqual(self.done("cancel", "t", "--all", "--tag", "a"), "removed 10, running 0\n")
+        self.assertEqual(self.json_of("cancel", "t", "--all", "--state", "ready"),
+                         [{"removed": 1, "running": 0}])
+
+    def test_many_keys_are_cancelled_in_pieces(self):
+        keys = [f"k{number}" for number in range(2500)]
+        for key in ("k0", "k999", "k1000", "k2499"):
+            self.done("put", "t", "x", "--key", key, "--in", "1h")
+        lines = self.done("cancel", "t", *keys, status=GONE).splitlines()
+        self.assertEqual([line.split()[0] for line in lines], keys)
+        self.assertEqual([line.split()[0] for line in lines if line.endswith(" removed")],
+                         ["k0", "k999", "k1000", "k2499"])
+
+    def test_stats(self):
+        self.done("put", "t", "x")
+        [tube] = self.json_of("stats", "t")
+        self.assertEqual((tube["ready"], tube["total_put"]), (1, 1))
+        [server] = self.json_of("stats")
+        self.assertIs(server["disk_full"], False)
+        self.assertRegex(self.done("stats", "t"), r"\nready +1\n")
+        self.fails(GONE, "there is no such tube", "stats", "nothing")
+
+    def test_a_reader_that_has_gone(self):
+        self.done("put", "t", "--lines", stdin=b"x\n" * 2000)
+        with subprocess.Popen([support.PROGRAM, "list", "t", "--json"], env=self.environment(),
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as listing:
+            listing.stdout.read(1)
+            listing.stdout.close()
+            self.assertEqual(listing.stderr.read(), b"")
+            self.assertNotEqual(listing.wait(LONG_S), OK)
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            outcome = self.client("put", "t", "x", stdout=full)
+        self.assertEqual(outcome.status, 1, outcome)
+        self.assertIn("standard output: No space left", outcome.errors)
+
+
+class Usage(ClientTest):
+    def test_bad_command_lines(self):
+        for says, *arguments in (
+                ("a tube is missing", "put"), ("unknown argument 'c'", "put", "a", "b", "c"),
+                ("give one of --in, --at", "put", "t", "x", "--in", "1s", "--every", "1s"),
+                ("--zone needs --cron", "put", "t", "x", "--zone", "utc"),
+                ("--ifkey needs --key", "put", "t", "x", "--ifkey", "keep"),
+                ("need each other", "put", "t", "x", "--key", "k", "--ifkey", "debounce"),
+                ("'odd' is not replace", "put", "t", "x", "--key", "k", "--ifkey", "odd"),
+                ("a unit is missing", "put", "t", "x", "--in", "30"),
+                ("a unit is missing", "put", "t", "x", "--backoff", "1s..30"),
+                ("the time is not of the form", "put", "t", "x", "--at", "tomorrow"),
+                ("cannot share", "put", "t", "--lines", "--key", "k"),
+                ("unknown argument 'x'", "put", "t", "x", "--lines"),
+                ("a key is missing", "cancel", "t"), ("a tube is missing", "cancel"),
+                ("an id is missing", "cancel", "--id"),
+                ("is no number of a job", "cancel", "--id", "1", "x"),
+                ("is no number of a job", "cancel", "--id", "0"),
+                ("is no number of a job", "lookup", "--id", str(2**53)),
+                ("need --all", "cancel", "t", "k", "--tag", "a"),
+                ("exclude each other", "cancel", "--id", "1", "--all"),
+                ("give --in or --at", "reschedule", "t", "k"),
+                ("give a tube and a key", "reschedule", "t", "--in", "1s"),
+                ("give a tube and a key", "lookup", "t"),
+                ("exclude each other", "lookup", "t", "k", "--body", "--json"),
+                ("need a tube", "list", "--tag", "a"), ("unknown argument", "stats", "a", "b"),
+                ("unknown argument", "top", "x"), ("is no terminal", "top")):
+            self.assert_usage_error(f"elapse {arguments[0]}", *arguments, says=[says])
+
+    def test_bad_settings(self):
+        self.write("two-lines", "a\nb\n")
+        self.write("empty", "\n")
+        self.write("longest", "x" * 4096 + "\n")
+        self.write("longer", "x" * 4097)
+        for verb in VERBS:
+            arguments = {"put": ["t", "x"], "cancel": ["t", "k"], "lookup": ["t", "k"],
+                         "reschedule": ["t", "k", "--in", "1s"], "top": ["--once"]}.get(verb, [])
+            for status, says, *options in (
+                    (USAGE, "others can read a command line", "--token", "secret"),
+                    (USAGE, "the port is not a number", "--server", "host:port"),
+                    (USAGE, "the host is missing", "--server", ":11300"),
+                    (USAGE, "with more than one ':'", "--server", "::1:11300"),
+                    (USAGE, "need an address with tls:", "--server", "h:1", "--ca", "f"),
+                    (USAGE, "need each other", "--server", "tls:h:1", "--cert", "f"),
+                    (USAGE, "No such file", "--token-file", "nothing"),
+                    (USAGE, "one line", "--token-file", "two-lines"),
+                    (USAGE, "empty", "--token-file", "empty"),
+                    (USAGE, "at most 4096", "--token-file", "longer"),
+                    (NO_SERVER, "no connection", "--token-file", "longest", "--server",
+                     "127.0.0.1:1")):
+                self.fails(status, says, verb, *arguments, *options)
+
+    def test_the_password_stands_in_no_message(self):
+        outcome = self.client("put", "t", "x", "--token", "hunter2")
+        self.assertNotIn("hunter2", outcome.errors)
+
+
+class Connections(ClientTest):
+    """Every way to a server, and every way to fail on it."""
+
+    def test_no_server(self):
+        for address in ("127.0.0.1:1", "[::1]:1", "unix:nothing", "no-such-host.invalid:1"):
+            self.fails(NO_SERVER, f"{address}: no connection: ", "put", "t", "x", "--server",
+                       address)
+        self.fails(NO_SERVER, "no connection", "put", "t", "--lines", "--server", "127.0.0.1:1",
+                   stdin=b"x\n" * 10)
+        self.fails(NO_SERVER, "no connection", "cancel", "t", *["k"] * 3000, "--server",
+                   "127.0.0.1:1")
+
+    def test_unix_socket(self):
+        self.start(listen="unix:socket")
+        self.assertEqual(self.done("put", "t", "x"), "1 scheduled\n")
+
+    def test_ipv6(self):
+        try:
+            socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+        except OSError:
+            self.skipTest("this machine has no IPv6")
+        self.start(listen="[::1]:0")
+        self.assertEqual(self.done("put", "t", "x"), "1 scheduled\n")
+        port = self.address.rpartition(":")[2]
+        self.fails(NO_SERVER, "no connection", "put", "t", "x", "--server", f"127.0.0.1:{port}")
+
+    def test_passwords(self):
+        self.write("passwords", "open sesame\n")
+        self.write("right", "open sesame\n")
+        self.write("wrong", "close\n")
+        self.start("--auth", "passwords")
+        self.assertEqual(self.done("put", "t", "x", "--token-file", "right"), "1 scheduled\n")
+        self.assertEqual(self.done("put", "t", "--lines", "--token-file", "right",
+                                   stdin=b"x\ny\n"), "2 scheduled\n3 scheduled\n")
+        for verb in (["put", "t", "x"], ["put", "t", "--lines"], ["cancel", "t", "k"],
+                     ["lookup", "t", "k"], ["list", "t"], ["stats"], ["top", "--once"],
+                     ["reschedule", "t", "k", "--in", "1s"]):
+            self.fails(NOT_AUTHORISED, "asks for a password", *verb, stdin=b"x\n")
+            self.fails(NOT_AUTHORISED, "does not know this password", *verb, "--token-file",
+                       "wrong", stdin=b"x\n")
+        environment = self.environment() | {"ELAPSE_TOKEN_FILE": "right"}
+        self.assertEqual(self.done("stats", "t", "--json", env=environment)[:1], "{")
+
+    def test_a_password_for_a_server_without_any(self):
+        self.write("password", "any\n")
+        self.start()
+        self.assertEqual(self.done("put", "t", "x", "--token-file", "password"), "1 scheduled\n")
+
+    def test_tls(self):
+        self.serve_tls()
+        self.assertEqual(self.done("put", "t", "--ca", "server.pem", stdin=b"x" * 65535),
+                         "1 scheduled\n")
+        self.assertEqual(len(self.done("lookup", "--id", "1", "--body", "--ca", "server.pem")),
+                         65535)
+        lines = self.done("put", "t", "--lines", "--ca", "server.pem", stdin=b"x" * 500 + b"\n" +
+                          b"y\n" * 5000).splitlines()
+        self.assertEqual(len(lines), 5001)
+        local = self.address.replace("127.0.0.1", "localhost")
+        self.done("stats", "--ca", "server.pem", "--server", local)
+
+    def test_tls_that_cannot_be_trusted(self):
+        self.serve_tls()
+        self.fails(NO_SERVER, "self-signed", "put", "t", "x")
+        self.make_certificate("other", "DNS:localhost")
+        self.fails(NO_SERVER, "no connection: ", "put", "t", "x", "--ca", "other.pem")
+        self.fails(USAGE, "the certificates nothing", "put", "t", "x", "--ca", "nothing")
+        # The right certificate, of another name.
+        self.servers[0].stop()
+        self.make_certificate("server", "DNS:elsewhere")
+        self.start("--tls-certificate", "server.pem", "--tls-key", "server.key",
+                   listen="tls:127.0.0.1:0")
+        self.fails(NO_SERVER, "IP address mismatch", "put", "t", "x", "--ca", "server.pem")
+
+    def test_tls_where_there_is_none(self):
+        self.start()
+        self.fails(NO_SERVER, "no connection: ", "put", "t", "x", "--server", "tls:" + self.address,
+                   "--timeout", "200ms")
+
+    def test_a_server_that_speaks_something_else(self):
+        def answer(connection):
+            connection.recv(100)
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        stranger = Stranger(self, answer)
+        self.fails(NO_SERVER, "not of the protocol", "put", "t", "x", "--server", stranger.address)
+
+    def test_a_reply_that_never_comes(self):
+        def hang(connection):
+            while connection.recv(1000):
+                pass
+        stranger = Stranger(self, hang)
+        self.fails(UNKNOWN, "there was no reply in time; nobody knows", "put", "t", "x", "--server",
+                   stranger.address, "--timeout", "100ms")
+
+    def test_a_connection_that_breaks(self):
+        stranger = Stranger(self, lambda connection: connection.recv(10))
+        self.fails(UNKNOWN, "nobody knows whether the command was done", "put", "t", "x",
+                   "--server", stranger.address)
+        self.fails(UNKNOWN, "nobody knows whether lines 1 to ", "put", "t", "--lines", "--server",
+                   stranger.address, stdin=b"x\n" * 100)
+
+    def test_a_connection_that_breaks_after_some_answers(self):
+        def answer_two(connection):
+            connection.recv(10000)
+            connection.sendall(b"*2\r\n:1\r\n+scheduled\r\n*2\r\n:2\r\n+scheduled\r\n")
+        stranger = Stranger(self, answer_two)
+        outcome = self.client("put", "t", "--lines", "--server", stranger.address, stdin=b"x\n" * 5)
+        self.assertEqual((outcome.status, outcome.output),
+                         (UNKNOWN, "1 scheduled\n2 scheduled\n"), outcome)
+        self.assertIn("whether lines 3 to 5 were put", outcome.errors)
+
+    def test_a_full_server(self):
+        self.start("--max-jobs", "1")
+        self.done("put", "t", "x")
+        self.fails(FULL, "LIMIT", "put", "t", "x")
+        outcome = self.client("put", "t", "--lines", stdin=b"x\ny\n")
+        self.assertEqual((outcome.status, outcome.output), (FULL, ""), outcome)
+        self.assertEqual(len(outcome.errors.splitlines()), 2)
+
+
+class Top(ClientTest):
+    def setUp(self):
+        super().setUp()
+        self.start()
+        self.done("put", "orders", "--lines", stdin=b"x\n" * 3)
+
+    def test_once(self):
+        output = self.done("top", "--once")
+        self.assertIn("jobs   delayed 0   ready 3   reserved 0   buried 0\n", output)
+        self.assertRegex(output, r"\norders +3 +0 +0 +0 +- +-\n$")
+        self.assertNotIn("\033", output)
+
+    def read(self, terminal, wanted):
+        """Reads pictures until one has these words, and returns it."""
+        text = b""
+        end = time.monotonic() + LONG_S
+        while time.monotonic() < end:
+            if not select.select([terminal], [], [], 1)[0]:
+                continue
+            try:
+                text += os.read(terminal, 1 << 16)
+            except OSError:
+                break
+            for picture in text.split(b"\033[H")[1:]:
+                if picture.endswith(b"\033[J") and re.search(wanted, picture):
+                    return picture
+        self.fail(f"no {wanted!r} in {text!r}")
+
+    def lines(self, picture):
+        return re.sub(rb"\033\[[0-9;?]*[A-Za-z]", b"", picture).decode().splitlines()
+
+    def open_terminal(self):
+        """elapse top on a terminal of 80x24."""
+        master, slave = pty.openpty()
+        self.addCleanup(os.close, master)
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        top = subprocess.Popen([support.PROGRAM, "top", "--interval", "100ms"], stdin=slave,
+                               stdout=slave, stderr=slave, start_new_session=True,
+                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                               env=self.environment() | {"TERM": "xterm"})
+        os.close(slave)
+        self.addCleanup(top.kill)
+        return top, master
+
+    def test_on_a_terminal(self):
+        for number in range(30):
+            self.done("put", f"tube-{number}", "x", "--in", "1h")
+        top, terminal = self.open_terminal()
+        lines = self.lines(self.read(terminal, rb"put 0/s"))
+        self.assertLess(len(lines), 24)
+        self.assertTrue(lines[0].startswith("elapse 127.0.0.1:"), lines)
+        self.assertRegex(lines[-2], r"^and \d+ more$")
+        self.assertEqual(lines[-1], "q: quit")
+        self.assertLessEqual(max(map(len, lines)), 80)
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 9, 30, 0, 0))
+        top.send_signal(signal.SIGWINCH)
+        end = time.monotonic() + LONG_S
+        while len(lines) > 8 and time.monotonic() < end:
+            lines = self.lines(self.read(terminal, rb"TUBE"))
+        self.assertLess(len(lines), 9)
+        self.assertLessEqual(max(map(len, lines)), 30)
+        os.write(terminal, b"xq")
+        self.assertEqual(top.wait(LONG_S), OK)
+
+    def test_a_server_that_goes_and_comes_back(self):
+        top, terminal = self.open_terminal()
+        self.read(terminal, rb"q: quit")
+        server = self.servers[0]
+        server.stop()
+        self.read(terminal, rb"no news: ")
+        self.start(listen=self.address)
+        self.read(terminal, rb"q: quit")
+        top.send_signal(signal.SIGTERM)
+        self.assertEqual(top.wait(LONG_S), -signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    support.main()

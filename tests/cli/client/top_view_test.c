@@ -1,0 +1,180 @@
+/*
+ * The picture of elapse top, in windows of every size.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "client/top_view.h"
+#include "common/text.h"
+
+static struct top_sample now;
+static struct top_sample before;
+
+static void add_tube(struct top_sample *sample, const char *name, uint64_t ready, uint64_t put)
+{
+    struct top_tube *tube = &sample->tubes[sample->tube_count++];
+
+    memset(tube, 0, sizeof *tube);
+    (void)snprintf(tube->name, sizeof tube->name, "%s", name);
+    tube->counts.ready = ready;
+    tube->counts.total_put = put;
+}
+
+static void begin(void)
+{
+    memset(&now, 0, sizeof now);
+    memset(&before, 0, sizeof before);
+    before.when_ns = 1000000000;
+    now.when_ns = 3000000000;
+}
+
+static const char *draw(const struct top_look *look, const struct top_sample *earlier)
+{
+    static struct buffer out;
+
+    buffer_free(&out);
+    top_draw(&out, look, &now, earlier);
+    assert_non_null(out.bytes);
+    return out.bytes;
+}
+
+static void test_it_fits_every_window(void **state)
+{
+    (void)state;
+    begin();
+    for (int i = 0; i < 300; i++) {
+        char name[TOP_NAME_BYTES];
+        memset(name, 'n', sizeof name);
+        name[i % 200 + 1] = '\0';
+        (void)memcpy(name,
+                     "gr\xc3\xb6\xc3\x9f"
+                     "e",
+                     i % 200 > 10 ? 7 : 0);
+        add_tube(&now, name, UINT64_MAX, 1);
+    }
+    now.has_more_tubes = true;
+    now.server.delayed = now.server.ready = UINT64_MAX;
+    for (unsigned columns = 20; columns <= 300; columns++) {
+        for (unsigned rows = 2; rows <= 40; rows++) {
+            struct top_look look = {
+                .columns = columns, .rows = rows, .is_live = true, .server = "server"};
+            const char *text = draw(&look, &before);
+            unsigned lines = 0;
+            size_t width = 0;
+            for (const char *at = text; *at != '\0';) {
+                if (*at == '\n') {
+                    assert_true(width <= columns);
+                    width = 0;
+                    lines++;
+                    at++;
+                    continue;
+                }
+                size_t length = character_length(at, strlen(at));
+                assert_true(length > 0); /* no character was cut */
+                at += length;
+                width++;
+            }
+            assert_true(lines < rows);
+        }
+    }
+}
+
+static void test_how_fast_it_changes(void **state)
+{
+    struct top_look look = {.columns = 80, .server = "server"};
+
+    (void)state;
+    begin();
+    now.server.total_put = 500;
+    before.server.total_put = 100;
+    add_tube(&now, "orders", 3, 100);
+    add_tube(&before, "orders", 3, 40);
+    add_tube(&now, "new", 0, 7);
+    const char *text = draw(&look, &before);
+    assert_non_null(strstr(text, "put 200/s"));
+    assert_non_null(strstr(text, "\norders                       3         0         0         0"
+                                 "        30         0\n"));
+    /* Of a tube that was not there before, nobody knows how fast it changes. */
+    assert_non_null(strstr(text, "\nnew                          0         0         0         0"
+                                 "         -         -\n"));
+    text = draw(&look, NULL);
+    assert_non_null(strstr(text, "put -/s"));
+    /* The server was started again: its totals begin anew. */
+    now.server.total_put = 1;
+    assert_non_null(strstr(draw(&look, &before), "put -/s"));
+}
+
+static void test_what_it_warns_of(void **state)
+{
+    struct top_look look = {.columns = 80, .server = "server", .is_live = true};
+
+    (void)state;
+    begin();
+    assert_non_null(strstr(draw(&look, NULL), "\nno tubes\nq: quit\n"));
+    now.is_disk_full = true;
+    assert_non_null(strstr(draw(&look, NULL), "DISK FULL"));
+    now.takes_no_jobs = true;
+    assert_non_null(strstr(draw(&look, NULL), "TAKES NO NEW JOBS"));
+    look.fault = "connection refused";
+    assert_non_null(strstr(draw(&look, NULL), "\nno news: connection refused\n"));
+}
+
+static void test_the_busiest_tubes_come_first(void **state)
+{
+    (void)state;
+    begin();
+    add_tube(&now, "b", 1, 0);
+    add_tube(&now, "a", 1, 0);
+    add_tube(&now, "c", 2, 0);
+    add_tube(&now, "d", 0, 0);
+    now.tubes[3].counts.delayed = 9;
+    add_tube(&now, "e", 0, 0);
+    top_sort(&now);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(now.tubes[i].name[0], "cabde"[i]);
+}
+
+static void test_styles_change_no_text(void **state)
+{
+    struct top_look look = {.columns = 40, .rows = 12, .server = "server", .is_live = true};
+
+    (void)state;
+    begin();
+    add_tube(&now, "orders", 1, 1);
+    char plain[4000];
+    (void)snprintf(plain, sizeof plain, "%s", draw(&look, NULL));
+    look.has_styles = true;
+    const char *styled = draw(&look, NULL);
+    size_t at = 0;
+    for (const char *next = styled; *next != '\0'; next++) {
+        if (*next == '\033') {
+            next = strchr(next, 'm');
+            assert_non_null(next);
+            continue;
+        }
+        assert_int_equal(*next, plain[at]);
+        at++;
+    }
+    assert_int_equal(plain[at], '\0');
+    assert_true(strlen(styled) > at);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_fits_every_window),
+        cmocka_unit_test(test_how_fast_it_changes),
+        cmocka_unit_test(test_what_it_warns_of),
+        cmocka_unit_test(test_the_busiest_tubes_come_first),
+        cmocka_unit_test(test_styles_change_no_text),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,249 @@
+"""elapse work --exec: jobs become runs of a program."""
+
+import os
+import signal
+
+import support
+from work_support import OK, WorkTest
+from client_support import NOT_AUTHORISED, UNKNOWN, USAGE
+
+
+class Programs(WorkTest):
+    def setUp(self):
+        super().setUp()
+        self.start()
+
+    def test_a_program_gets_the_job(self):
+        body = bytes(range(256)) * 200
+        self.done("put", "t", stdin=body)
+        self.done("put", "t", "two", "--key", "k\n")
+        worker = self.until_empty(
+            "t", "--exec", "sh", "-c",
+            'cat >body-$ELAPSE_JOB_ID; echo "$ELAPSE_JOB_ID|$ELAPSE_TUBE|${ELAPSE_KEY-none}|'
+            '$ELAPSE_ATTEMPT|$ELAPSE_MISSED|${ELAPSE_LEASE:+lease}|$ELAPSE_DUE_MS"')
+        self.assertEqual(worker.errors(), "")
+        first, second, third = worker.output().splitlines()
+        self.assertRegex(first, r"^1\|t\|none\|1\|0\|lease\|\d{13}$")
+        self.assertRegex(second + third, r"^2\|t\|k\|1\|0\|lease\|\d{13}$")
+        self.assertEqual((self.directory / "body-1").read_bytes(), body)
+        self.assertEqual((self.directory / "body-2").read_bytes(), b"two")
+        self.assertEqual(self.counts()["ready"], 0)
+
+    def test_variables_of_another_job_are_not_inherited(self):
+        self.done("put", "t", "x")
+        os.environ["ELAPSE_KEY"] = "of another job"
+        self.addCleanup(os.environ.pop, "ELAPSE_KEY")
+        worker = self.until_empty("t", "--exec", "sh", "-c", 'echo "${ELAPSE_KEY-none}"')
+        self.assertEqual(worker.output(), "none\n")
+
+    def test_a_program_that_reads_nothing(self):
+        self.done("put", "t", "--lines", stdin=(b"x" * 65000 + b"\n") * 20)
+        self.assertEqual(self.until_empty("t", "--concurrency", "4", "--exec", "true").errors(), "")
+
+    def test_many_tubes_and_options_behind_them(self):
+        for tube in ("a", "b", "c"):
+            self.done("put", tube, "x")
+        worker = self.work("a", "b", "c", "--until-empty", "--concurrency", "3", "--exec", "sh",
+                           "-c", "echo $ELAPSE_TUBE")
+        self.assertEqual(worker.wait(), OK, worker.errors())
+        self.assertEqual(sorted(worker.output().split()), ["a", "b", "c"])
+
+    def test_a_failed_job_is_tried_again_and_buried(self):
+        self.done("put", "t", "x", "--retry", "3", "--backoff", "10ms..20ms")
+        worker = self.work("t", "--exec", "sh", "-c", "echo $ELAPSE_ATTEMPT; exit 9")
+        self.until(lambda: self.counts()["buried"] == 1, "buried")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), OK)
+        self.assertEqual(worker.output().split(), ["1", "2", "3"])
+        self.assertEqual(worker.errors(), "".join(
+            f"elapse work: job 1 of 't': attempt {number} failed: exit status 9\n"
+            for number in (1, 2, 3)))
+
+    def test_a_program_that_a_signal_ends_has_failed(self):
+        self.done("put", "t", "x", "--retry", "1")
+        worker = self.work("t", "--exec", "sh", "-c", "kill -SEGV $$")
+        self.until(lambda: self.counts()["buried"] == 1, "buried")
+        self.assertIn("ended by signal 11", worker.errors())
+
+    def test_a_backoff_of_the_worker(self):
+        self.done("put", "t", "x", "--retry", "1", "--key", "k")
+        worker = self.work("t", "--backoff", "1h", "--exec", "false")
+        self.until(lambda: self.counts()["delayed"] == 1, "waiting")
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertGreater(job["left"], 3000000)
+        self.assertEqual(job["attempts"], 0)
+        self.assertIsNone(worker.process.poll())
+
+    def test_a_program_that_is_not_there(self):
+        self.done("put", "t", "x", "--retry", "1", "--key", "k")
+        worker = self.work("t", "--exec", "./nothing")
+        self.until(lambda: "cannot run ./nothing: No such file" in worker.errors(), "refused")
+        self.until(lambda: self.counts()["delayed"] == 1, "given back")
+        self.assertEqual(self.json_of("lookup", "t", "k")[0]["attempts"], 0)
+
+    def test_a_lease_is_extended(self):
+        self.done("put", "t", "x", "--ttr", "3s")
+        worker = self.until_empty("t", "--exec", "sh", "-c", "sleep 7; echo done")
+        self.assertEqual((worker.output(), worker.errors()), ("done\n", ""))
+        [server] = self.json_of("stats")
+        self.assertEqual((server["total_timeouts"], server["total_done"]), (0, 1))
+
+    def test_cancelled_work_is_ended(self):
+        self.done("put", "t", "x", "--key", "k", "--ttr", "3s")
+        worker = self.work("t", "--exec", "sh", "-c", "echo begun; sleep 600; echo done")
+        self.until(lambda: worker.output() == "begun\n", "begun")
+        self.done("cancel", "t", "k")
+        self.until(lambda: "cancelled: the work is ended" in worker.errors(), "ended")
+        self.until(lambda: self.json_of("stats")[0]["cancelled_running"] == 0, "told")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), OK)
+        self.assertEqual(worker.output(), "begun\n")
+
+    def test_the_time_limit(self):
+        self.done("put", "t", "x", "--retry", "1")
+        # The programs that it has started are ended too.
+        worker = self.work("t", "--time-limit", "200ms", "--exec", "sh", "-c",
+                           "(sleep 600; echo late) & wait")
+        self.until(lambda: self.counts()["buried"] == 1, "buried")
+        self.assertIn("the time limit is over", worker.errors())
+        self.assertEqual(worker.output(), "")
+
+    def test_as_many_at_once_as_allowed(self):
+        self.done("put", "t", "--lines", stdin=b"x\n" * 12)
+        self.until_empty("t", "--concurrency", "4", "--exec", "sh", "-c",
+                         'touch run-$ELAPSE_JOB_ID; ls | grep -c run- >>most; sleep 0.1; '
+                         'rm run-$ELAPSE_JOB_ID')
+        most = max(map(int, (self.directory / "most").read_text().split()))
+        self.assertLessEqual(most, 4)
+        self.assertGreater(most, 1)
+
+    def test_sigterm_finishes_work_under_way(self):
+        self.done("put", "t", "--lines", stdin=b"x\ny\nz\n")
+        worker = self.work("t", "--concurrency", "2", "--exec", "sh", "-c",
+                           "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo done")
+        self.until(lambda: worker.output() == "begun\n" * 2, "begun")
+        worker.signal(signal.SIGTERM)
+        self.until(lambda: "finishing the work under way" in worker.errors(), "heard")
+        self.write("go", "")
+        self.assertEqual(worker.wait(), OK, worker.errors())
+        self.assertEqual(worker.output(), "begun\n" * 2 + "done\n" * 2)
+        counts = self.counts()
+        self.assertEqual((counts["ready"], counts["reserved"]), (1, 0))
+
+    def test_sigint_ends_an_idle_worker(self):
+        worker = self.work("t", "--exec", "true")
+        self.until(lambda: self.json_of("stats")[0]["waiting"] == 1, "waiting")
+        worker.signal(signal.SIGINT)
+        self.assertEqual(worker.wait(), OK)
+        self.assertEqual(worker.errors(), "")
+
+    def test_a_second_signal_gives_jobs_back(self):
+        self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
+        worker = self.work("t", "--exec", "sh", "-c", "echo begun; sleep 600")
+        self.until(lambda: worker.output() == "begun\n", "begun")
+        worker.signal(signal.SIGTERM)
+        self.until(lambda: "finishing" in worker.errors(), "heard")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), OK, worker.errors())
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertEqual((job["state"], job["attempts"]), ("ready", 0))
+
+    def test_a_job_of_a_killed_worker_is_delivered_again(self):
+        self.done("put", "t", "x", "--ttr", "1s", "--key", "k")
+        worker = self.work("t", "--exec", "sh", "-c", "echo begun; sleep 600")
+        self.until(lambda: worker.output() == "begun\n", "begun")
+        worker.process.kill()
+        worker.wait()
+        second = self.work("t", "--exec", "sh", "-c", 'echo "again $ELAPSE_JOB_ID"')
+        self.until(lambda: second.output() == "again 1\n", "delivered again")
+        self.until(lambda: self.json_of("stats")[0]["total_done"] == 1, "done")
+
+    def test_no_job_is_lost_by_killed_workers(self):
+        self.done("put", "t", "--lines", "--ttr", "700ms",
+                  stdin=b"".join(b"%d\n" % number for number in range(200)))
+        for _ in range(4):
+            worker = self.work("t", "--concurrency", "8", "--exec", "sh", "-c",
+                               'echo "$(cat)"; sleep 0.02')
+            begun = len(worker.output())
+            self.until(lambda: len(worker.output()) > begun + 20, "busy")
+            worker.process.kill()
+            worker.wait()
+        self.work("t", "--concurrency", "8", "--exec", "sh", "-c", 'echo "$(cat)"')
+        self.until(lambda: self.json_of("stats")[0]["total_done"] == 200, "done")
+        bodies = "".join(worker.output() for worker in self.workers)
+        self.assertEqual({int(body) for body in bodies.split()}, set(range(200)))
+
+    def test_a_server_that_goes_and_comes_back(self):
+        self.done("put", "t", "x", "--ttr", "1h")
+        worker = self.work("t", "--exec", "sh", "-c",
+                           "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo done")
+        self.until(lambda: worker.output() == "begun\n", "begun")
+        self.servers[0].stop()
+        self.until(lambda: "no connection: " in worker.errors(), "noticed")
+        self.write("go", "")
+        self.until(lambda: worker.output() == "begun\ndone\n", "done")
+        self.start(listen=self.address)
+        # The server hears of the end over the new connection, and the next job comes over it.
+        self.until(lambda: self.json_of("stats")[0]["total_done"] == 1, "told")
+        self.assertIn("connected again", worker.errors())
+        self.done("put", "t", "x")
+        self.until(lambda: worker.output() == "begun\ndone\nbegun\ndone\n", "going on")
+        self.assertEqual(worker.errors().count("no connection"), 1)
+
+    def test_jobs_that_cannot_be_given_back(self):
+        self.done("put", "t", "x", "--ttr", "1h")
+        worker = self.work("t", "--exec", "sh", "-c", "echo begun; exec sleep 600")
+        self.until(lambda: worker.output() == "begun\n", "begun")
+        self.servers[0].stop()
+        worker.signal(signal.SIGTERM)
+        self.until(lambda: "finishing" in worker.errors(), "heard")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), UNKNOWN)
+        self.assertIn("1 jobs could not be given back", worker.errors())
+
+    def test_bad_command_lines(self):
+        self.write("secret", "s\n")
+        for says, *arguments in (
+                ("a tube is missing", "--exec", "true"), ("give --exec", "t"),
+                ("give --exec", "t", "--post", "http://x/", "--exec", "true"),
+                ("the program is missing", "t", "--exec"),
+                ("is no URL", "t", "--post", "http://"),
+                ("begins neither with http://", "t", "--post", "file:///etc/passwd"),
+                ("0' is not a whole number from 1 to 1000", "t", "--concurrency", "0", "--exec", "x"),
+                ("1001' is not a whole", "t", "--concurrency", "1001", "--exec", "x"),
+                ("--secret-file needs --post", "t", "--secret-file", "secret", "--exec", "true"),
+                ("not printable ASCII", "t", "--post", "http://x/", "--content-type", "a\r\nb: c"),
+                ("others can read", "t", "--token", "x", "--exec", "true")):
+            self.assert_usage_error("elapse work", "work", *arguments, says=[says])
+        worker = self.work("x" * 201, "--exec", "true")
+        self.assertEqual(worker.wait(), USAGE)
+        self.assertIn("the name of a tube has 1 to 200 bytes", worker.errors())
+
+
+class OtherServers(WorkTest):
+    def test_tls(self):
+        self.serve_tls()
+        self.done("put", "t", "--lines", "--ca", "server.pem", stdin=b"x\n" * 20)
+        worker = self.until_empty("t", "--ca", "server.pem", "--concurrency", "3", "--exec", "echo",
+                                  "run")
+        self.assertEqual((worker.output(), worker.errors()), ("run\n" * 20, ""))
+        # An idle worker ends the reserve that waits, and nothing is lost by that.
+        worker = self.work("t", "--ca", "server.pem", "--exec", "true")
+        self.until(lambda: self.json_of("stats", "--ca", "server.pem")[0]["waiting"] == 1, "waiting")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual((worker.wait(), worker.errors()), (OK, ""))
+
+    def test_a_wrong_password(self):
+        self.write("passwords", "right\n")
+        self.write("wrong", "wrong\n")
+        self.start("--auth", "passwords", listen="unix:socket")
+        worker = self.work("t", "--token-file", "wrong", "--exec", "true")
+        self.assertEqual(worker.wait(), NOT_AUTHORISED)
+        self.assertIn("does not know this password", worker.errors())
+        self.done("put", "t", "x", "--token-file", "passwords")
+        worker = self.work("t", "--token-file", "passwords", "--until-empty", "--exec", "echo", "run")
+        self.assertEqual((worker.wait(), worker.output()), (OK, "run\n"), worker.errors())
+
+
+if __name__ == "__main__":
+    support.main()
