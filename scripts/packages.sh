@@ -19,7 +19,11 @@ python3          command  python3
 python3-croniter  python  croniter
 python3-redis    python   redis
 redis-tools      command  redis-cli
+chromium         command  chromium
+chromium-driver  command  chromedriver
+python3-selenium  python  selenium
 libhiredis-dev   header   hiredis/hiredis.h
+prometheus       command  promtool
 strace           command  strace
 tzdata           file     /usr/share/zoneinfo/Europe/Berlin
 clang            command  clang
@@ -50,6 +54,7 @@ libc6-dev-s390x-cross  cross    s390x-linux-gnu-gcc
 libev-dev        header   ev.h
 libevent-dev     header   event2/event.h
 libssl-dev       header   openssl/ssl.h
+libcurl4-openssl-dev  header  curl/curl.h
 openssl          command  openssl
 libuv1-dev       header   uv.h
 libglib2.0-dev   pkg      glib-2.0

@@ -77,6 +77,23 @@ class Pages(unittest.TestCase):
             for option in sorted(options):
                 self.assertRegex(section, rf"\bFl Fl {option}\b", f"{command} --{option}")
 
+    @unittest.skipUnless(PROGRAM, "the program is not built")
+    def test_the_pages_of_the_client_have_every_option(self):
+        commands = subprocess.run([PROGRAM, "--help"], stdout=subprocess.PIPE, text=True,
+                                  check=True).stdout
+        if "\n  put " not in commands:
+            self.skipTest("the program is built without the client")
+        for page, verbs in (("client", ("put", "cancel", "reschedule", "lookup", "list", "stats",
+                                        "top")), ("work", ("work",))):
+            text = (BY_HAND / f"elapse-{page}.1").read_text()
+            for verb in verbs:
+                help_text = subprocess.run([PROGRAM, verb, "--help"], stdout=subprocess.PIPE,
+                                           text=True, check=True).stdout
+                options = set(re.findall(r"(?m)^ +--([a-z-]+)", help_text)) - {"help", "version"}
+                self.assertGreater(len(options), 7)
+                for option in sorted(options):
+                    self.assertRegex(text, rf"\bFl Fl {option}\b", f"{verb} --{option}")
+
 
 if __name__ == "__main__":
     rules.run_tests()
