@@ -9,6 +9,7 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "../../protocol/decimal.h"
 #include "../http/guard.h"
 
 enum { PAUSE_MS = 100 };
@@ -28,11 +29,22 @@ void elapse__http_add_headers(struct evhttp_request *request, const char *type)
     elapse__http_add_header(request, "X-Content-Type-Options", "nosniff");
 }
 
+static void add_length(struct evhttp_request *request, size_t size)
+{
+    char digits[ELAPSE__DECIMAL_BYTES + 1];
+
+    digits[elapse__decimal_write(digits, size)] = '\0';
+    elapse__http_add_header(request, "Content-Length", digits);
+}
+
 void elapse__http_send(struct evhttp_request *request, int status, const char *type,
                        const void *bytes, size_t size)
 {
     elapse__http_add_headers(request, type);
-    if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
+    /* libevent would send the bytes, and not say how many there are. */
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
+        add_length(request, size);
+    else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
         status = 507;
     evhttp_send_reply(request, status, NULL, NULL);
 }

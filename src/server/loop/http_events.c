@@ -123,7 +123,8 @@ static struct event_client *new_client(struct elapse__http *http)
 void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request *request)
 {
     if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
-        elapse__http_send(request, 200, "text/event-stream", "", 0);
+        elapse__http_add_headers(request, "text/event-stream");
+        evhttp_send_reply(request, 200, NULL, NULL);
         return;
     }
     if (http->event_client_count >= ELAPSE__HTTP_EVENT_CLIENTS) {

@@ -126,6 +126,29 @@ class Paths(HttpTest):
         answer = self.ask("HEAD", "/")
         self.assertEqual((answer.status, answer.body), (200, b""))
 
+    def test_head_answers_have_no_body(self):
+        """Seen in the bytes: http.client drops what comes behind the headers of such an answer."""
+        self.serve_http()
+        for path in ("/", "/healthz", "/api/v1/openapi.json", "/api/v1/stats", "/metrics",
+                     "/nothing", "/api/v1/jobs/9", "/events"):
+            with self.subTest(path=path), \
+                    socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
+                connected.sendall(b"HEAD %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+                                  b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+                                  b"Connection: close\r\n\r\n" % path.encode())
+                with connected.makefile("rb") as stream:
+                    head, _, rest = stream.read().partition(b"\r\n\r\n")
+                self.assertRegex(head, rb"^HTTP/1\.1 (200|404) ")
+                self.assertRegex(rest, rb"^HTTP/1\.1 200 OK\r\n")
+                self.assertTrue(rest.endswith(b"\r\n\r\nok\n"), rest)
+                lengths = re.findall(rb"(?i)\r\nContent-Length: (\d+)", head)
+                if path == "/events":
+                    self.assertEqual(lengths, [])
+                elif path in ("/", "/healthz", "/api/v1/openapi.json", "/nothing"):
+                    self.assertEqual(lengths, [b"%d" % len(self.ask("GET", path).body)])
+                else:
+                    self.assertGreater(int(lengths[0]), 0)
+
     def test_the_page_runs_what_it_brings_and_nothing_else(self):
         self.serve_http()
         answer = self.ask("GET", "/")
