@@ -340,13 +340,33 @@ static bool has_too_many(const struct elapse__http *http)
     return (uint64_t)lowest >= (most < peers->most ? most : peers->most);
 }
 
+/* Returns how big a request may be, behind its headers. */
+static size_t request_bytes_max(const struct elapse__http *http)
+{
+    uint64_t body_bytes_max = http->loop->options->body_bytes_max;
+
+    if (body_bytes_max == 0)
+        body_bytes_max = ELAPSE__SERVER_BODY_BYTES;
+    return (size_t)body_bytes_max * ELAPSE__HTTP_BODY_FACTOR + ELAPSE__HTTP_BODY_SPARE;
+}
+
+/* libevent reads while it sends a reply, and leaves what comes in the buffer of the stream, which
+ * ends here. It leaves a whole body there, too, until all of it has come. */
+static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
+{
+    if (stream != NULL)
+        bufferevent_setwatermark(stream, EV_READ, 0,
+                                 request_bytes_max(http) + ELAPSE__HTTP_HEADERS_BYTES);
+    return stream;
+}
+
 static struct bufferevent *make_stream(struct event_base *base, void *argument)
 {
     struct elapse__http *http = argument;
 
     if (has_too_many(http))
         pause_listening(http, "there are too many connections");
-    return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
+    return limit_input(http, bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE));
 }
 
 static struct bufferevent *make_secure_stream(struct event_base *base, void *argument)
@@ -358,15 +378,13 @@ static struct bufferevent *make_secure_stream(struct event_base *base, void *arg
         pause_listening(http, "there are too many connections");
     if (session == NULL)
         return NULL;
-    return bufferevent_openssl_socket_new(base, -1, session, BUFFEREVENT_SSL_ACCEPTING,
-                                          BEV_OPT_CLOSE_ON_FREE);
+    return limit_input(http,
+                       bufferevent_openssl_socket_new(base, -1, session, BUFFEREVENT_SSL_ACCEPTING,
+                                                      BEV_OPT_CLOSE_ON_FREE));
 }
 
 static struct evhttp *make_server(struct elapse__http *http, bool tls)
 {
-    const struct elapse__serve_options *options = http->loop->options;
-    uint64_t body_bytes_max =
-        options->body_bytes_max == 0 ? ELAPSE__SERVER_BODY_BYTES : options->body_bytes_max;
     struct evhttp *server = evhttp_new(http->loop->peers.base);
 
     if (server == NULL)
@@ -375,8 +393,7 @@ static struct evhttp *make_server(struct elapse__http *http, bool tls)
                                            EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
                                            EVHTTP_REQ_PATCH);
     evhttp_set_max_headers_size(server, ELAPSE__HTTP_HEADERS_BYTES);
-    evhttp_set_max_body_size(
-        server, (ev_ssize_t)(body_bytes_max * ELAPSE__HTTP_BODY_FACTOR + ELAPSE__HTTP_BODY_SPARE));
+    evhttp_set_max_body_size(server, (ev_ssize_t)request_bytes_max(http));
     evhttp_set_timeout(server, ELAPSE__HTTP_IDLE_S);
     evhttp_set_default_content_type(server, NULL);
     (void)evhttp_set_flags(server, EVHTTP_SERVER_LINGERING_CLOSE);

@@ -210,6 +210,19 @@ class Life(HttpTest):
         self.assertRegex(answer, rb"^HTTP/1\.1 503 ")
         self.assertIn(b'"code":"ENDED"', answer)
 
+    def test_a_client_of_events_that_sends_without_end(self):
+        """More than the buffers of sockets have room for; the server takes a part of it alone."""
+        self.serve_http("-z", "1000")
+        with socket.create_connection(("127.0.0.1", self.port), START_S) as connected:
+            connected.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            self.assertRegex(connected.recv(100), rb"^HTTP/1\.1 200 ")
+            most, sent = 64 << 20, 0
+            connected.settimeout(1)
+            with self.assertRaises(TimeoutError):
+                while sent < most:
+                    sent += connected.send(bytes(1 << 20))
+            self.assertEqual(self.ask("GET", "/healthz").status, 200)
+
     def test_requests_follow_each_other_in_one_connection(self):
         self.serve_http()
         connection = self.connect_http()
