@@ -31,6 +31,7 @@ struct elapse__http_figures {
     uint64_t before_ns;
     struct elapse__http_rates rates;
     double sync_rate;
+    uint64_t tubes; /* that there are */
     uint32_t cursor;
     uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
@@ -80,6 +81,7 @@ static void sample(struct elapse__loop *loop, void *argument)
         .due = rate(now.due, before->due, seconds),
     };
     figures->sync_rate = rate(now.syncs, before->syncs, seconds);
+    figures->tubes = elapse__queue_tube_count(loop->store->joint.jobs);
     figures->before = now;
     figures->before_ns = now_ns;
 }
@@ -222,9 +224,7 @@ static void on_slice(evutil_socket_t descriptor, short what, void *argument)
 
 static void begin_pass(struct elapse__http_figures *figures)
 {
-    uint64_t tubes = elapse__queue_tube_count(figures->loop->store->joint.jobs);
-
-    if (figures->is_passing || (tubes > QUIET_TUBES && !figures->is_watched))
+    if (figures->is_passing || (figures->tubes > QUIET_TUBES && !figures->is_watched))
         return;
     figures->is_passing = true;
     figures->cursor = 0;
@@ -309,6 +309,7 @@ static void begin(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_figures *figures = argument;
 
+    figures->tubes = elapse__queue_tube_count(loop->store->joint.jobs);
     figures->before = totals_of(loop);
     figures->before_ns = elapse__os_monotonic_ns();
     elapse__http_window_add(&figures->syncs, &loop->store->syncs);
