@@ -130,7 +130,7 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
     if (why == ELAPSE__NOTHING_NO_MEMORY) {
         (void)elapse__resp_reply_error(connection, "OOM there is no memory", NULL);
     } else if (why == ELAPSE__NOTHING_ERROR) {
-        (void)elapse__resp_reply_error(connection, "ERR the disk could not be read", NULL);
+        (void)elapse__resp_reply_error(connection, "DAMAGED the disk could not be read", NULL);
     } else if (look) {
         struct elapse__resp_writer writer = elapse__resp_begin(
             connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, ELAPSE__RESP_FRAME_MAX);
