@@ -1,5 +1,5 @@
 /*
- * What a client of HTTP reads: answers from replies of RESP.
+ * What a client of HTTP reads: answers from replies of RESP, and labels of metrics.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/server/http/metrics.h"
 #include "../../src/server/http/translate.h"
 
 /* Compares the answer to a reserve with a status and a code. */
@@ -34,9 +35,35 @@ static void a_fault_of_the_disk_is_no_fault_of_the_caller(void **state)
     check_error("-STRANGE thing\r\n", 500, "\"code\":\"FAILED\"");
 }
 
+/* Compares the label of a tube's metrics. */
+static void check_label(const char *name, const char *label)
+{
+    const struct elapse__queue_text tube = {.bytes = (const unsigned char *)name,
+                                            .size = strlen(name)};
+    const struct elapse__queue_statistics counts = {.ready = 0};
+    struct elapse__json json = {.failed = false};
+
+    elapse__http_write_jobs(&json, tube, &counts);
+    assert_in_range(elapse__buffer_size(&json.text), strlen(label), 4096);
+    assert_memory_equal(elapse__buffer_first(&json.text), label, strlen(label));
+    elapse__json_free(&json);
+}
+
+static void no_two_tubes_have_the_same_label(void **state)
+{
+    (void)state;
+    check_label("mails", "elapse_jobs{tube=\"mails\",");
+    check_label("\xff", "elapse_jobs{tube=\"\\\\xff\",");
+    check_label("\\xff", "elapse_jobs{tube=\"\\\\x5cxff\",");
+    check_label("\\\xff", "elapse_jobs{tube=\"\\\\\\\\xff\",");
+    check_label("\1", "elapse_jobs{tube=\"\\\\x01\",");
+    check_label("a\\b\"c\nd\\", "elapse_jobs{tube=\"a\\\\b\\\"c\\nd\\\\\",");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_two_tubes_have_the_same_label),
         cmocka_unit_test(a_fault_of_the_disk_is_no_fault_of_the_caller),
     };
 

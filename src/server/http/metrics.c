@@ -218,7 +218,15 @@ void elapse__http_begin_jobs(struct elapse__json *text)
     begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
 }
 
-/* The name has escapes; bytes that are no UTF-8 stand there as their numbers. */
+/* Returns whether the byte stands in a label as its number: \xff. So does a backslash that would
+ * look as if it began such a number; therefore no two names have the same label. */
+static bool is_number(const unsigned char *name, size_t size, size_t at, bool is_text)
+{
+    if (name[at] == '\\')
+        return at + 1 < size && name[at + 1] == 'x';
+    return name[at] != '\n' && (name[at] < 0x20 || (!is_text && name[at] >= 0x80));
+}
+
 void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_text tube,
                              const struct elapse__queue_statistics *counts)
 {
@@ -229,14 +237,13 @@ void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_tex
     size_t size = HEAD;
 
     for (size_t i = 0; i < tube.size; i++) {
-        if (name[i] == '\\' || name[i] == '"')
-            label[size++] = '\\';
-        if (name[i] == '\n')
-            size += (size_t)snprintf(label + size, MOST + 1, "\\n");
-        else if (name[i] < 0x20 || (!is_text && name[i] >= 0x80))
+        if (is_number(name, tube.size, i, is_text)) {
             size += (size_t)snprintf(label + size, MOST + 1, "\\\\x%02x", name[i]);
-        else
-            label[size++] = (char)name[i];
+            continue;
+        }
+        if (name[i] == '\\' || name[i] == '"' || name[i] == '\n')
+            label[size++] = '\\';
+        label[size++] = name[i] == '\n' ? 'n' : (char)name[i];
     }
     memcpy(label + size, "\",", TAIL);
     write_states(text, "jobs", label, counts);
