@@ -493,17 +493,17 @@ class Live(PageTest):
 
     def test_asks_for_the_password_once(self):
         self.allowed = [UNAUTHORIZED]
-        with tempfile.NamedTemporaryFile("w") as passwords:
-            passwords.write("open-sesame\n")
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8") as passwords:
+            passwords.write("öffne-dich-☃\n")
             passwords.flush()
             os.chmod(passwords.name, 0o600)
             running = self.enterContext(server("--auth", passwords.name))
             self.window.driver.get(running.address)
             self.window.wait_for_text("#password-dialog", "asks for a password")
             self.assertEqual(self.window.run(LOW_CONTRAST)["low"], [])
-            self.fill("#password", "wrong\n")
+            self.fill("#password", "wröng-☂\n")
             self.window.wait_for_text("#password-dialog", "does not know this password")
-            self.fill("#password", "open-sesame\n")
+            self.fill("#password", "öffne-dich-☃\n")
             self.window.wait_for_text("#connection", "Live")
             self.window.open(running.address)  # without a question
             self.assertFalse(self.window.run("return localStorage.length > 0 || document.cookie !== ''"))
