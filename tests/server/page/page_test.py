@@ -419,6 +419,45 @@ class Live(PageTest):
         self.click("#find button")
         self.window.wait_for_text("#find-problem", "no such job")
 
+    def hold_answers(self, part):
+        """From now on the page gets answers about paths with this part when `let_answers_go` was called."""
+        self.window.run("""const ask = window.fetch, gate = new Promise((open) => { window.letAnswersGo = open; });
+            window.fetch = async (path, options) => {
+                const answer = await ask(path, options);
+                if (path.includes(arguments[0])) { await gate; setTimeout(() => { window.answersWent = true; }, 200); }
+                return answer;
+            };""", part)
+
+    def let_answers_go(self):
+        self.window.run("window.letAnswersGo()")
+        self.window.wait(lambda: self.window.run("return window.answersWent"), "the late answer")
+
+    def test_an_answer_that_comes_late_is_not_shown(self):
+        running, client = self.start()
+        first, _ = client.ask("PUT", "mails", "hello", "IN", "1h")
+        second, _ = client.ask("PUT", "orders", "hello", "IN", "1h")
+        self.window.open(running.address)
+        self.hold_answers(f"jobs/{first}")
+        self.fill("#find-id", str(first))
+        self.click("#find button")
+        self.find_job(second)
+        self.let_answers_go()
+        self.assertIn(f"Job {second}", self.window.text("#job-found"))
+
+    def test_a_list_that_comes_late_is_not_shown(self):
+        running, client = self.start()
+        client.ask("PUT", "mails", "hello", "IN", "1h")
+        number, _ = client.ask("PUT", "orders", "hello", "IN", "1h")
+        self.window.open(running.address)
+        self.window.wait(lambda: self.tube("mails") and self.tube("orders"), "the tubes")
+        self.hold_answers("tubes/mails/")
+        self.press_of_tube("mails", "Jobs")
+        self.press("Close")
+        self.press_of_tube("orders", "Jobs")
+        self.window.wait_for_text("#list-rows", str(number))
+        self.let_answers_go()
+        self.assertEqual(self.window.run("return [...document.querySelectorAll('#list-rows .id')].map((one) => one.textContent)"), [str(number)])
+
     def test_asks_before_it_cancels(self):
         from selenium.webdriver.common.keys import Keys
         running, client = self.start()
