@@ -406,6 +406,20 @@ class Live(PageTest):
         client.ask("ACK", number, lease)
         self.window.wait(lambda: self.state() == "Gone", "the state Gone")
 
+    def test_a_text_of_a_job_can_be_selected_in_peace(self):
+        running, client = self.start()
+        number, _ = client.ask("PUT", "mails", "hello")
+        self.window.open(running.address)
+        self.find_job(number)
+        self.window.run("getSelection().selectAllChildren(document.querySelector('#job-found pre'))")
+        client.ask("RESERVE", "mails")
+        answers = "return performance.getEntriesByType('resource').filter((entry) => entry.name.includes('/jobs/')).length"
+        before = self.window.run(answers)
+        self.window.wait(lambda: self.window.run(answers) >= before + 2, "two looks at the job")
+        self.assertEqual(self.window.run("return getSelection().toString()"), "hello")
+        self.window.run("getSelection().removeAllRanges()")
+        self.window.wait(lambda: self.state() == "Reserved", "the state Reserved")
+
     def test_finds_a_job_by_its_key_or_says_that_there_is_none(self):
         running, client = self.start()
         number, _ = client.ask("PUT", "a/b&c ü", "hello", "KEY", "k?=%", "IN", "1h")
