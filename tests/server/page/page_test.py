@@ -196,6 +196,13 @@ class Shown(PageTest):
         self.assertIn("mails", self.window.text("#tube-rows tr:first-child"), "the tube in trouble is first")
         self.assertTrue(self.window.driver.title.startswith("✕"))
 
+    def test_names_the_tube_that_waits_or_none(self):
+        for oldest_ms, said in ((754_900, "job of tube mails has waited"), (900_000, "A ready job has waited for 15")):
+            status = stand_in.statuses()["trouble"]
+            shown = self.enterContext(stand_in.StandIn(lambda now_ms, ms=oldest_ms, status=status: {**status(now_ms), "oldest_overdue_ms": ms}))
+            self.window.open(shown.address)
+            self.assertIn(said, self.window.text("#findings"))
+
     def test_says_that_all_is_well(self):
         for name in ("empty", "ten", "millions"):
             with self.subTest(name=name):
