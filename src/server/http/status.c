@@ -72,8 +72,7 @@ static void write_tube(struct elapse__json *json, int64_t now_ms,
                        const struct elapse__http_tube *tube)
 {
     elapse__json_open(json, '{');
-    elapse__json_name(json, "name");
-    elapse__json_string(json, tube->name, tube->name_size);
+    elapse__json_bytes_member(json, "name", tube->name, tube->name_size);
     write_states(json, &tube->counts);
     elapse__json_name(json, "paused_until_ms");
     if (tube->counts.pause_left_ms == 0)

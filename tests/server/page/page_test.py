@@ -357,6 +357,15 @@ class Live(PageTest):
         client.ask("PUT", "mails", "now")
         self.window.wait(lambda: self.tube("mails")["Ready"] == "1", "the ready job")
 
+    def test_tubes_whose_names_are_no_text_have_rows_of_their_own(self):
+        running, client = self.start()
+        for name in (b"\xff", b"\xfe", "base64: /w=="):
+            client.ask("PUT", name, "hello")
+        self.window.open(running.address)
+        rows = "return [...document.querySelectorAll('#tube-rows tr')].map((row) => [row.querySelector('th span').textContent, row.querySelectorAll('button').length])"
+        self.window.wait(lambda: sorted(self.window.run(rows)) == [["base64: /g==", 0], ["base64: /w==", 0], ["base64: /w==", 3]], "three rows")
+        self.assertEqual(self.window.run("return document.getElementById('tube-names').children.length"), 1)
+
     def test_counts_buried_jobs_of_tubes_that_are_not_shown(self):
         running, client = self.start()
         for number in range(201):
