@@ -1,12 +1,14 @@
 /*
  * Counters of jobs by the time at which they come due, for a queue that is asked how many jobs are
  * coming (elapse__queue_foresee), and for how long jobs have been waiting for a worker
- * (elapse__queue_overdue). The queue that programs embed has none.
+ * (elapse__queue_overdue_ms). The queue that programs embed has none.
  *
- *      DELAYED   a counter for each minute of two years, and one for each second of 36 hours:
- * rings, by the clock that the job waits by. A job that is put earlier than that is counted by its
+ * Delayed jobs have a counter for each minute of two years, and one for each second of 36 hours:
+ * rings, by the clock that the job waits by. A job that is due later than that is counted by its
  * minute alone, or not at all. Its entry says which, so that it leaves the counters that it has
- * entered. READY     a counter for each second at which jobs were due, of 12 days.
+ * entered.
+ *
+ * Ready jobs have a counter for each second at which they were due, of 12 days.
  *
  * The rings have 17 MiB of addresses, and only the pages that jobs are counted in take memory.
  */

@@ -37,9 +37,9 @@ static void counter(struct elapse__json *text, const char *name, uint64_t value,
 
 /* ---- histograms ---- */
 
-/* A histogram, with a limit at each power of two from 2^least to 2^most. Its values are whole
- * numbers of 1/scale; where they were rounded down, a value below a limit is below it before, too.
- */
+/* A histogram of whole numbers of 1/scale, with buckets that end at the powers of two from 2^least
+ * to 2^most. Times have a scale above 1 and were rounded down: the power is the limit of all that
+ * are below it. Other numbers are exact: the limit is the greatest below the power. */
 static void histogram(struct elapse__json *text, const char *name,
                       const struct elapse__histogram *values, unsigned least, unsigned most,
                       double scale, const char *help)

@@ -8,9 +8,11 @@
  *      http.c           listening; who may ask; what needs no command
  *      http_call.c      a request that is a command of the core
  *      http_events.c    /events
+ *      http_metrics.c   /metrics, and the forecast
+ *      http_figures.c   what these show, collected once a second
  *
- * All of it runs in the thread of the loop, and never with the store's lock, except where it looks
- * at figures.
+ * All of it runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
+ * it for each look at the passwords or at figures.
  */
 #ifndef ELAPSE__LOOP_HTTP_H
 #define ELAPSE__LOOP_HTTP_H

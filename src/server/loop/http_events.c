@@ -51,7 +51,6 @@ static struct elapse__json make_event(struct elapse__http *http, bool is_long)
     return json;
 }
 
-/* Sends to one client, unless it has not taken the event before. */
 static void send_to(struct event_client *client, const void *bytes, size_t size)
 {
     struct evbuffer *chunk = evbuffer_new();
@@ -73,6 +72,7 @@ static bool is_behind(const struct event_client *client)
     return evbuffer_get_length(bufferevent_get_output(stream)) > 0;
 }
 
+/* Sends the state to one client, unless it has not taken the event before. */
 static void send_event(struct elapse__http *http, struct event_client *client)
 {
     bool is_long = client->long_s == 0;
