@@ -36,6 +36,7 @@ struct elapse__http_figures {
     uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
     struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
+    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* of `found`: places there, the busiest first */
     size_t found_count, shown_count;
     /* By the hash of a tube's name: what had happened there at the last look. Where two names meet,
      * one of them may be shown in place of a busier one. */
@@ -116,21 +117,25 @@ static bool is_busier(const struct elapse__http_tube *one, const struct elapse__
     return one->counts.delayed > other->counts.delayed;
 }
 
-/* Keeps the tube, in its order, if it is among the busiest so far. */
+/* Keeps the tube, in its order, if it is among the busiest so far; the least busy makes room. */
 static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
 {
     struct elapse__http_tube *found = figures->found;
+    unsigned *order = figures->order;
     size_t place = figures->found_count;
+    unsigned kept = (unsigned)place;
 
-    if (place == ELAPSE__HTTP_STATUS_TUBES && !is_busier(tube, &found[place - 1]))
-        return;
-    if (place == ELAPSE__HTTP_STATUS_TUBES)
-        place--;
-    else
+    if (place == ELAPSE__HTTP_STATUS_TUBES) {
+        kept = order[--place];
+        if (!is_busier(tube, &found[kept]))
+            return;
+    } else {
         figures->found_count++;
-    for (; place > 0 && is_busier(tube, &found[place - 1]); place--)
-        found[place] = found[place - 1];
-    found[place] = *tube;
+    }
+    for (; place > 0 && is_busier(tube, &found[order[place - 1]]); place--)
+        order[place] = order[place - 1];
+    order[place] = kept;
+    found[kept] = *tube;
 }
 
 static void look_at_tube(struct elapse__http_figures *figures, struct elapse__queue_text name,
@@ -187,7 +192,8 @@ static void end_pass(struct elapse__http_figures *figures, struct elapse__queue_
 {
     for (size_t i = 0; i < figures->found_count; i++)
         complete(figures, &figures->found[i], now);
-    memcpy(figures->shown, figures->found, figures->found_count * sizeof *figures->found);
+    for (size_t i = 0; i < figures->found_count; i++)
+        figures->shown[i] = figures->found[figures->order[i]];
     figures->shown_count = figures->found_count;
     figures->begun_before_ns = figures->began_ns;
     figures->is_passing = false;

@@ -124,6 +124,14 @@ class Metrics(Figures):
         self.assertEqual(values["elapse_tubes_left_out", None], 0)
         event = self.event_that(lambda event: len(event["tubes"]) == 200)
         self.assertEqual(event["tubes_total"], 2101)
+        self.assertEqual(len({tube["name"] for tube in event["tubes"]}), 200)
+        for name, count in (("t2000", 2), ("t7", 3), ("t900", 1)):
+            for _ in range(count):
+                client.send(b"use %s\r\nput 1 0 60 1\r\nx\r\n" % name.encode())
+                self.assertTrue(client.line().startswith(b"USING"))
+                self.assertTrue(client.line().startswith(b"INSERTED"))
+        self.event_that(lambda event: [(tube["name"], tube["ready"]) for tube in event["tubes"][:3]]
+                        == [("t7", 3), ("t2000", 2), ("t900", 1)])
 
     def test_without_a_disk(self):
         self.serve_http("--durability", "memory")
