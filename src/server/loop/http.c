@@ -2,6 +2,7 @@
 #include "http_inner.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,6 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
-#include "../../protocol/decimal.h"
 #include "../http/guard.h"
 
 enum { PAUSE_MS = 100 };
@@ -31,9 +31,9 @@ void elapse__http_add_headers(struct evhttp_request *request, const char *type)
 
 static void add_length(struct evhttp_request *request, size_t size)
 {
-    char digits[ELAPSE__DECIMAL_BYTES + 1];
+    char digits[24];
 
-    digits[elapse__decimal_write(digits, size)] = '\0';
+    (void)snprintf(digits, sizeof digits, "%zu", size);
     elapse__http_add_header(request, "Content-Length", digits);
 }
 
