@@ -199,6 +199,9 @@ void worker_ran(struct worker *worker, struct work_job *job, enum work_outcome o
     ELAPSE__ASSERT(job->state == WORK_RUNNING);
     job->state = WORK_ENDED;
     job->outcome = outcome;
+    /* A program may end well when it is asked to end: its work is not done for that. */
+    if (outcome == WORK_DONE && job->stopping && (job->timed_out || worker->gives_up))
+        outcome = job->outcome = WORK_FAILED;
     /* What was ended because the worker ends has not failed. */
     if (outcome == WORK_FAILED && worker->gives_up && job->stopping && !job->timed_out)
         job->outcome = WORK_GIVEN_UP;

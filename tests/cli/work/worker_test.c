@@ -322,6 +322,34 @@ static void test_the_time_limit_is_a_failure(void **state)
     (void)next(EFFECT_NACK);
 }
 
+static void test_work_that_was_stopped_is_not_done(void **state)
+{
+    (void)state;
+    begin(1);
+    worker.options.limit_ns = 50;
+    struct work_job *job = start_one(1);
+    now_ns += 50;
+    (void)next(EFFECT_STOP);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_NACK);
+    assert_int_equal(worker.done, 0);
+    assert_int_equal(worker.failed, 1);
+    begin(1);
+    job = start_one(1);
+    worker_give_up(&worker);
+    (void)next(EFFECT_STOP);
+    worker_ran(&worker, job, WORK_DONE);
+    assert_int_equal(next(EFFECT_NACK_IN).delay_ms, 0);
+    assert_int_equal(worker.done + worker.failed, 0);
+    /* A time limit that is over when the work has ended stops nothing. */
+    begin(1);
+    worker.options.limit_ns = 50;
+    job = start_one(1);
+    now_ns += 50;
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
+}
+
 static void test_it_ends_when_there_is_no_job(void **state)
 {
     (void)state;
@@ -512,6 +540,7 @@ int main(void)
         cmocka_unit_test(test_a_stop_finishes_the_work_under_way),
         cmocka_unit_test(test_giving_up_gives_jobs_back),
         cmocka_unit_test(test_the_time_limit_is_a_failure),
+        cmocka_unit_test(test_work_that_was_stopped_is_not_done),
         cmocka_unit_test(test_it_ends_when_there_is_no_job),
         cmocka_unit_test(test_anything_can_happen),
     };
