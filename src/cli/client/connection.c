@@ -23,7 +23,9 @@ struct connection {
     size_t sent;    /* of `out` */
     size_t awaited; /* replies, without that to AUTH */
     bool awaits_auth;
-    bool ends; /* nothing more will be added */
+    size_t auth_unsent; /* bytes of AUTH, which come before all others */
+    bool sent_request;  /* a byte behind AUTH */
+    bool ends;          /* nothing more will be added */
     bool said_end;
     bool needs_data; /* before more can be sent: TLS has to receive first */
 
@@ -111,10 +113,18 @@ static void lose(struct connection *connection, enum connection_fault fault, con
     connection->state = CLOSED;
 }
 
+/* Returns whether a request may have been run. A server may have taken the password, and run what
+ * came right behind it, though its reply did not arrive. */
+static bool may_have_run(const struct connection *connection)
+{
+    return connection->state == CONNECTED &&
+           (!connection->awaits_auth || connection->sent_request) &&
+           (connection->tls == NULL || elapse__tls_is_open(connection->tls));
+}
+
 void connection_give_up(struct connection *connection, const char *why)
 {
-    bool was_there = connection->state == CONNECTED && !connection->awaits_auth &&
-                     (connection->tls == NULL || elapse__tls_is_open(connection->tls));
+    bool was_there = may_have_run(connection);
 
     lose(connection, was_there ? CONNECTION_BROKEN : CONNECTION_REFUSED, why);
 }
@@ -163,6 +173,7 @@ static void add_auth(struct connection *connection)
     request_add_text(&request, connection->settings->token);
     request_write(&request, &connection->out);
     request_free(&request);
+    connection->auth_unsent = connection->out.length;
 }
 
 void connection_open(struct connection *connection)
@@ -172,6 +183,8 @@ void connection_open(struct connection *connection)
     connection->ends = false;
     connection->said_end = false;
     connection->needs_data = false;
+    connection->auth_unsent = 0;
+    connection->sent_request = false;
     connection->reader = redisReaderCreate();
     if (connection->reader == NULL) {
         lose(connection, CONNECTION_REFUSED, "out of memory");
@@ -207,12 +220,11 @@ static void finish_connecting(struct connection *connection)
 
 /* ---- sending and receiving ---- */
 
-/* The socket has failed, or ended. Without an answer to AUTH no request was run. */
+/* The socket has failed, or ended. */
 static void lose_socket(struct connection *connection, int error)
 {
     const char *why =
         error == 0 ? "the server has closed the connection" : elapse__os_error_text(error);
-    bool is_made = connection->tls == NULL || elapse__tls_is_open(connection->tls);
     const char *distrust = connection->tls == NULL ? NULL : elapse__tls_distrust(connection->tls);
 
     if (distrust != NULL)
@@ -220,9 +232,17 @@ static void lose_socket(struct connection *connection, int error)
     else if (error == EPROTO)
         why = "what answers does not speak TLS, or refuses this client";
     lose(connection,
-         is_made && !connection->awaits_auth && distrust == NULL ? CONNECTION_BROKEN
-                                                                 : CONNECTION_REFUSED,
+         may_have_run(connection) && distrust == NULL ? CONNECTION_BROKEN : CONNECTION_REFUSED,
          why);
+}
+
+static void count_sent(struct connection *connection, size_t sent)
+{
+    size_t of_auth = sent < connection->auth_unsent ? sent : connection->auth_unsent;
+
+    connection->sent += sent;
+    connection->auth_unsent -= of_auth;
+    connection->sent_request = connection->sent_request || sent > of_auth;
 }
 
 void connection_add(struct connection *connection, const struct request *request)
@@ -263,7 +283,7 @@ static int send_some(struct connection *connection)
         }
         if (error != 0)
             return error;
-        connection->sent += sent;
+        count_sent(connection, sent);
     }
     connection->out.length = 0;
     connection->sent = 0;

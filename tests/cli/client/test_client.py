@@ -369,6 +369,17 @@ class Connections(ClientTest):
         self.fails(UNKNOWN, "nobody knows whether lines 1 to ", "put", "t", "--lines", "--server",
                    stranger.address, stdin=b"x\n" * 100)
 
+    def test_a_connection_that_breaks_before_the_password_is_answered(self):
+        """The server may have taken the password, and the request behind it."""
+        def take(connection):
+            taken = b""
+            while b"PUT" not in taken:
+                taken += connection.recv(100)
+        stranger = Stranger(self, take)
+        self.write("password", "open sesame\n")
+        self.fails(UNKNOWN, "nobody knows whether the command was done", "put", "t", "x",
+                   "--server", stranger.address, "--token-file", "password")
+
     def test_a_connection_that_breaks_after_some_answers(self):
         def answer_two(connection):
             connection.recv(10000)
