@@ -248,6 +248,12 @@ static enum exit_status put_one(struct put *put, const char *argument)
 
 /* ---- many jobs ---- */
 
+static bool may_add_lines(const struct connection *connection)
+{
+    return connection_awaited(connection) < LINES_AWAITED_MAX &&
+           connection_unsent(connection) < LINE_OUTPUT_MAX;
+}
+
 /* Sends the whole lines that were read, as many as may wait. At the end of the input the last line
  * needs no end. Returns whether a line is too long. */
 static bool send_lines(struct put *put, bool ended)
@@ -255,8 +261,7 @@ static bool send_lines(struct put *put, bool ended)
     struct connection *connection = put->client->connection;
     size_t at = 0;
 
-    while (at < put->body.length && connection_awaited(connection) < LINES_AWAITED_MAX &&
-           connection_unsent(connection) < LINE_OUTPUT_MAX) {
+    while (at < put->body.length && may_add_lines(connection)) {
         const char *line = put->body.bytes + at;
         const char *end = memchr(line, '\n', put->body.length - at);
         if (end == NULL && !ended)
@@ -270,8 +275,7 @@ static bool send_lines(struct put *put, bool ended)
     if (at > 0)
         memmove(put->body.bytes, put->body.bytes + at, put->body.length - at);
     put->body.length -= at;
-    return at == 0 && put->body.length > BODY_BYTES_MAX &&
-           connection_awaited(connection) < LINES_AWAITED_MAX;
+    return at == 0 && put->body.length > BODY_BYTES_MAX && may_add_lines(connection);
 }
 
 static void take_answers(struct put *put, enum exit_status *status)
@@ -339,8 +343,7 @@ static enum exit_status put_lines(struct put *put)
         }
         if (ended && put->body.length == 0 && connection_awaited(connection) == 0)
             return status;
-        bool has_room = !ended && put->body.length <= BODY_BYTES_MAX &&
-                        connection_awaited(connection) < LINES_AWAITED_MAX;
+        bool has_room = !ended && put->body.length <= BODY_BYTES_MAX && may_add_lines(connection);
         struct elapse__os_watch input = {.file = has_room ? ELAPSE__OS_INPUT : -1,
                                          .for_data = true};
         session_wait(connection, &put->client->settings, &input, since_ns);

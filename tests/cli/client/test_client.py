@@ -390,6 +390,22 @@ class Connections(ClientTest):
                          (UNKNOWN, "1 scheduled\n2 scheduled\n"), outcome)
         self.assertIn("whether lines 3 to 5 were put", outcome.errors)
 
+    def test_lines_for_a_server_that_reads_slowly(self):
+        """Nothing is read ahead that cannot be sent: so no line is taken for too long a body."""
+        count = 4500
+        def read_late(connection):
+            time.sleep(1)
+            end = b""
+            while taken := connection.recv(1 << 20):
+                taken = end + taken
+                connection.sendall(b"*2\r\n:1\r\n+scheduled\r\n" * taken.count(b"PUT"))
+                end = taken[-2:]
+        stranger = Stranger(self, read_late)
+        outcome = self.client("put", "t", "--lines", "--server", stranger.address,
+                              stdin=(b"x" * 10000 + b"\n") * count)
+        self.assertEqual((outcome.status, outcome.errors), (OK, ""))
+        self.assertEqual(outcome.output.count("\n"), count)
+
     def test_a_full_server(self):
         self.start("--max-jobs", "1")
         self.done("put", "t", "x")
