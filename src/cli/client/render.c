@@ -63,11 +63,7 @@ void render_text(struct buffer *out, const redisReply *text)
     size_t begin = out->length;
 
     buffer_add(out, text->str, text->len);
-    for (size_t at = begin; at < out->length; at++) {
-        unsigned char byte = (unsigned char)out->bytes[at];
-        if (byte < ' ' || byte == 0x7f)
-            out->bytes[at] = '?';
-    }
+    mask_text(out->bytes + begin, out->length - begin);
 }
 
 void render_moment(struct buffer *out, uint64_t milliseconds)

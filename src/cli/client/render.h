@@ -16,10 +16,10 @@
 void render_json(struct buffer *out, const redisReply *map);
 
 /* Adds a line for each member: its name and its value, in columns. Times stand in UTC, durations in
- * units, texts with control characters as '?'. */
+ * units, texts as render_text has them. */
 void render_lines(struct buffer *out, const redisReply *map);
 
-/* Adds a text of the server with every control character as '?'. */
+/* Adds a text of the server, made harmless for a terminal by mask_text. */
 void render_text(struct buffer *out, const redisReply *text);
 
 /* Adds a due time, in milliseconds since 1970, as 2026-11-20T17:30:00.000Z. */

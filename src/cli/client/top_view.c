@@ -48,9 +48,7 @@ void top_add_tube(struct top_sample *sample, const char *name, size_t length, co
     size_t kept = length < TOP_NAME_BYTES ? length : TOP_NAME_BYTES - 1;
     memcpy(tube->name, name, kept);
     tube->name[kept] = '\0';
-    for (size_t i = 0; i < kept; i++)
-        if ((unsigned char)tube->name[i] < ' ' || tube->name[i] == 0x7f)
-            tube->name[i] = '?';
+    mask_text(tube->name, kept);
     top_read_counts(&tube->counts, map);
 }
 

@@ -41,14 +41,6 @@ struct quoted quote_string(const char *string)
     return quote_text(string, strlen(string));
 }
 
-void mask_control_characters(char *text)
-{
-    for (; *text != '\0'; text++) {
-        if ((unsigned char)*text < 0x20 || *text == 0x7f)
-            *text = '?';
-    }
-}
-
 bool parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *number)
 {
     char *end;
@@ -117,4 +109,34 @@ size_t character_length(const char *text, size_t length)
         return is_valid ? count : 0;
     }
     return 0;
+}
+
+/* Returns whether a terminal may take the character for a command: those before the space, that of
+ * the delete key, and U+0080 to U+009F, of which U+009B is as good as an escape and '['. */
+static bool is_control_character(const char *text, size_t length)
+{
+    unsigned char first = (unsigned char)text[0];
+
+    if (length == 1)
+        return first < 0x20 || first == 0x7f;
+    return length == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
+}
+
+void mask_text(char *text, size_t length)
+{
+    size_t at = 0;
+
+    while (at < length) {
+        size_t count = character_length(text + at, length - at);
+        if (count == 0 || is_control_character(text + at, count)) {
+            count = count == 0 ? 1 : count;
+            memset(text + at, '?', count);
+        }
+        at += count;
+    }
+}
+
+void mask_control_characters(char *text)
+{
+    mask_text(text, strlen(text));
 }

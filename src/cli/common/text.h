@@ -23,7 +23,12 @@ struct quoted quote_text(const char *text, size_t length);
 /* Does the same for a string that ends in a NUL. */
 struct quoted quote_string(const char *string);
 
-/* Replaces every control character, which a file name may have, by '?'. */
+/* Makes a text from elsewhere, such as a file name or a reply, harmless for a terminal: each byte
+ * of a control character (U+0000 to U+001F, U+007F to U+009F), and each that is not UTF-8, becomes
+ * '?'. */
+void mask_text(char *text, size_t length);
+
+/* Does the same for a string that ends in a NUL. */
 void mask_control_characters(char *text);
 
 /* Reads a whole decimal number from `least` to `most`. Returns false if the text is not one, and

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #undef print_error
 
+#include <stdio.h>
 #include <string.h>
 
 #include "client/answer.h"
@@ -132,11 +133,41 @@ static void test_maps(void **state)
                         "\"key_base64\":\"/w==\",\"left\":5025000,\"due\":1500}");
     render_lines(&lines, map);
     assert_string_equal(lines.bytes, "id         1234\nlease      -\nrecurring  yes\n"
-                                     "body       a?b\nkey        \xff\nleft       1h 23m\n"
+                                     "body       a?b\nkey        ?\nleft       1h 23m\n"
                                      "due        1970-01-01T00:00:01.500Z\n");
     buffer_free(&json);
     buffer_free(&lines);
     freeReplyObject(map);
+}
+
+/* A terminal takes U+009B for the begin of a command, and many take the byte 9b alone. */
+static void test_texts_for_a_terminal(void **state)
+{
+    static const struct {
+        const char *text;
+        const char *masked;
+    } cases[] = {
+        {"", ""},
+        {"plain ~ text", "plain ~ text"},
+        {"\x1b[2J\x1f\x7f", "?[2J??"},
+        {"\xc2\x80\xc2\x9b\xc2\x9f", "??????"},
+        {"\xc2\xa0gr\xc3\xb6\xc3\x9f \xf0\x9f\x98\x80",
+         "\xc2\xa0gr\xc3\xb6\xc3\x9f \xf0\x9f\x98\x80"},
+        {"\x9b[2J\xff\xc2", "?[2J??"},
+        {"\xc2\x1b\xe2\x82z", "????z"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char bytes[64];
+        struct buffer out = {.length = 0};
+        (void)snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(cases[i].text), cases[i].text);
+        redisReply *reply = reply_of(bytes);
+        render_text(&out, reply);
+        assert_string_equal(out.bytes, cases[i].masked);
+        buffer_free(&out);
+        freeReplyObject(reply);
+    }
 }
 
 static void test_durations(void **state)
@@ -182,8 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_put),        cmocka_unit_test(test_words),
         cmocka_unit_test(test_many_parts), cmocka_unit_test(test_lost_connections),
-        cmocka_unit_test(test_maps),       cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_maps),       cmocka_unit_test(test_texts_for_a_terminal),
+        cmocka_unit_test(test_durations),  cmocka_unit_test(test_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
