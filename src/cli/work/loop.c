@@ -114,7 +114,6 @@ static void link_report(struct link *link, const struct client_settings *setting
 {
     if (!link->was_made && connection_is_made(link->connection)) {
         link->was_made = true;
-        link->pause_ns = RECONNECT_MIN_NS;
         if (link->is_reported)
             print_error("%s: connected again", settings->server);
         link->is_reported = false;
@@ -132,6 +131,13 @@ static void link_lost(struct link *link, uint64_t now_ns)
     connection_close(link->connection);
     link->retry_ns = now_ns + link->pause_ns;
     link->pause_ns = 2 * link->pause_ns < RECONNECT_MAX_NS ? 2 * link->pause_ns : RECONNECT_MAX_NS;
+}
+
+/* A reply came: the next loss begins with the shortest pause. A connection alone does not count,
+ * because an end that takes connections and closes them would be asked ten times a second. */
+static void link_answered(struct link *link)
+{
+    link->pause_ns = RECONNECT_MIN_NS;
 }
 
 /* ---- effects ---- */
@@ -364,10 +370,12 @@ static void take_replies(struct loop *loop, uint64_t now_ns)
     while ((reply = connection_take(loop->taker.connection)) != NULL) {
         take_reserved(loop, reply, now_ns);
         freeReplyObject(reply);
+        link_answered(&loop->taker);
     }
     while (taken < loop->told_count && (reply = connection_take(loop->teller.connection)) != NULL) {
         take_told(loop, &loop->told[taken++], reply, now_ns);
         freeReplyObject(reply);
+        link_answered(&loop->teller);
         loop->teller.since_ns = now_ns;
     }
     loop->told_count -= taken;

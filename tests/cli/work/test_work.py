@@ -2,10 +2,11 @@
 
 import os
 import signal
+import time
 
 import support
 from work_support import OK, WorkTest
-from client_support import NOT_AUTHORISED, UNKNOWN, USAGE
+from client_support import NOT_AUTHORISED, UNKNOWN, USAGE, Stranger
 
 
 class Programs(WorkTest):
@@ -221,6 +222,17 @@ class Programs(WorkTest):
 
 
 class OtherServers(WorkTest):
+    def test_an_end_that_only_takes_connections_is_not_hammered(self):
+        """Pauses of 0.1, 0.2, 0.4 and 0.8 seconds lie before the fifth of each connection."""
+        times = []
+        def close_soon(_):
+            times.append(time.monotonic())
+            time.sleep(0.02)  # so that the worker sees the connection made
+        stranger = Stranger(self, close_soon)
+        self.work("t", "--server", stranger.address, "--exec", "true")
+        self.until(lambda: len(times) >= 10, "connected")
+        self.assertGreater(times[9] - times[0], 1.2)
+
     def test_tls(self):
         self.serve_tls()
         self.done("put", "t", "--lines", "--ca", "server.pem", stdin=b"x\n" * 20)
