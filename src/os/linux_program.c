@@ -503,8 +503,12 @@ static void limit_time(const struct elapse__os_process *process, uint64_t timeou
     for (int i = 0; i < 2; i++) {
         uint64_t now_ns = elapse__os_monotonic_ns();
         if (wait_until(process,
-                       timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX))
+                       timeout_ns < UINT64_MAX - now_ns ? now_ns + timeout_ns : UINT64_MAX)) {
+            /* What it has started may ignore that it shall end. */
+            if (end->timed_out)
+                elapse__os_end_group(process, true);
             return;
+        }
         end->timed_out = true;
         elapse__os_end_group(process, i == 1);
         timeout_ns = ELAPSE__OS_KILL_AFTER_NS;
@@ -573,10 +577,14 @@ int elapse__os_start(const struct elapse__os_program *program, struct elapse__os
     return 0;
 }
 
-bool elapse__os_collect(struct elapse__os_process *process, struct elapse__os_end *end)
+bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
+                        struct elapse__os_end *end)
 {
     if (!has_ended(process))
         return false;
+    /* Before its number is released, which the group has too. */
+    if (with_group)
+        elapse__os_end_group(process, true);
     end->timed_out = false;
     (void)wait_for_end(process, end);
     return true;

@@ -190,8 +190,9 @@ struct elapse__os_program {
     size_t input_bytes;
     int output; /* its standard output */
     /* How long it may run. Then it and the programs that it has started, which are a group of
-     * processes, are asked to end, and are killed ELAPSE__OS_KILL_AFTER_NS later. 0: for ever, and
-     * it stays in the group of this program. Only elapse__os_run looks at it. */
+     * processes, are asked to end, and are killed ELAPSE__OS_KILL_AFTER_NS later, or as soon as the
+     * program itself has ended. 0: for ever, and it stays in the group of this program. Only
+     * elapse__os_run looks at it. */
     uint64_t timeout_ns;
     /* It is a group of processes of its own, as it is with a `timeout_ns`: elapse__os_end_group
      * needs that, and the keys of the terminal that raise a signal do not reach it. */
@@ -215,8 +216,10 @@ struct elapse__os_process {
 /* Starts a program, and does not wait. It need not read all its input. */
 int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
 
-/* Returns whether the program has ended. Then stores how, and releases the process. */
-bool elapse__os_collect(struct elapse__os_process *process, struct elapse__os_end *end);
+/* Returns whether the program has ended. Then stores how, and releases the process. With
+ * `with_group` it kills first what is left of the program's group, which must be its own. */
+bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
+                        struct elapse__os_end *end);
 
 /* Asks the program's group of processes to end, or kills it. Requires that it has one, and was not
  * collected. */

@@ -454,8 +454,10 @@ static void collect_work(struct loop *loop)
     for (size_t i = 0; loop->hooks == NULL && i < loop->options->worker.concurrency; i++) {
         struct elapse__os_end end;
         struct task *task = &loop->tasks[i];
-        if (task->is_running && elapse__os_collect(&task->process, &end))
-            end_task(loop, &loop->worker.jobs[i], programs_failure(&end));
+        job = &loop->worker.jobs[i];
+        /* Of work that shall end nothing stays behind, though it takes no SIGTERM. */
+        if (task->is_running && elapse__os_collect(&task->process, job->stopping, &end))
+            end_task(loop, job, programs_failure(&end));
     }
 }
 

@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import support
 from work_support import OK, WorkTest
@@ -148,6 +149,29 @@ class Programs(WorkTest):
         self.assertEqual(worker.wait(), OK, worker.errors())
         [job] = self.json_of("lookup", "t", "k")
         self.assertEqual((job["state"], job["attempts"]), ("ready", 0))
+
+    def test_nothing_stays_behind_of_work_that_was_ended(self):
+        """The program ends when it is asked to; a program that it has started does not."""
+        self.done("put", "t", "x", "--ttr", "1h")
+        worker = self.work("t", "--exec", "sh", "-c",
+                           "sh -c 'trap \"\" TERM; echo $$; exec sleep 600' & wait")
+        number = int(self.until(lambda: worker.output().strip(), "begun"))
+        worker.signal(signal.SIGTERM)
+        self.until(lambda: "finishing" in worker.errors(), "heard")
+        worker.signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(), OK, worker.errors())
+
+        def is_gone():
+            try:
+                status = Path(f"/proc/{number}/stat").read_text()
+            except OSError:
+                return True
+            return status.rpartition(") ")[2].startswith("Z")
+        try:
+            self.assertTrue(self.until(is_gone, "gone"))
+        finally:
+            if not is_gone():
+                os.kill(number, signal.SIGKILL)
 
     def test_a_job_of_a_killed_worker_is_delivered_again(self):
         self.done("put", "t", "x", "--ttr", "1s", "--key", "k")
