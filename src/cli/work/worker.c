@@ -82,6 +82,10 @@ static bool forget(struct worker *worker, struct work_job *job, struct work_effe
     ELAPSE__ASSERT(!job->asks);
     worker->job_count--;
     job->state = WORK_FREE;
+    /* If it failed it may be ready again: the server is asked once more, also if a reserve is under
+     * way, which the server may have answered before it heard of the failure. */
+    worker->is_empty = false;
+    worker->asks_again = worker->reserves;
     return say(effect, EFFECT_FORGET, job);
 }
 
@@ -185,7 +189,8 @@ struct work_job *worker_handed(struct worker *worker, uint64_t now_ns, uint64_t 
 void worker_reserved(struct worker *worker, size_t count)
 {
     worker->reserves = false;
-    worker->is_empty = count == 0;
+    worker->is_empty = count == 0 && !worker->asks_again;
+    worker->asks_again = false;
 }
 
 void worker_reserve_failed(struct worker *worker, uint64_t now_ns)

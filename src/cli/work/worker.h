@@ -70,7 +70,8 @@ struct worker {
     size_t job_count; /* those that are not free */
     bool reserves;    /* an answer to a reserve is awaited */
     uint64_t reserve_ns;
-    bool is_empty;    /* the last reserve found no job */
+    bool is_empty;    /* the last reserve found no job, and none has ended since */
+    bool asks_again;  /* one has ended while a reserve was under way */
     bool can_reserve; /* there is a connection for it */
     bool can_tell;
     bool stops;    /* takes no more jobs */

@@ -364,7 +364,32 @@ static void test_it_ends_when_there_is_no_job(void **state)
     (void)next(EFFECT_ACK);
     worker_told(&worker, job, now_ns, ANSWER_OK);
     (void)next(EFFECT_FORGET);
+    /* Asked once more, because a job that ended badly may be ready again. */
+    assert_false(worker_is_finished(&worker));
+    (void)next(EFFECT_RESERVE);
+    assert_false(worker_is_finished(&worker));
+    worker_reserved(&worker, 0);
+    expect_nothing();
     assert_true(worker_is_finished(&worker));
+}
+
+static void test_a_job_that_is_ready_again_is_not_left_behind(void **state)
+{
+    (void)state;
+    begin(2);
+    worker.options.until_empty = true;
+    struct work_job *job = start_one(1);
+    (void)next(EFFECT_RESERVE);
+    worker_ran(&worker, job, WORK_FAILED);
+    (void)next(EFFECT_NACK);
+    worker_told(&worker, job, now_ns, ANSWER_OK);
+    (void)next(EFFECT_FORGET);
+    /* The server gave this answer before it heard of the failure. */
+    worker_reserved(&worker, 0);
+    assert_false(worker_is_finished(&worker));
+    job = start_one(1);
+    worker_ran(&worker, job, WORK_DONE);
+    (void)next(EFFECT_ACK);
 }
 
 /* ---- anything can happen ---- */
@@ -542,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_the_time_limit_is_a_failure),
         cmocka_unit_test(test_work_that_was_stopped_is_not_done),
         cmocka_unit_test(test_it_ends_when_there_is_no_job),
+        cmocka_unit_test(test_a_job_that_is_ready_again_is_not_left_behind),
         cmocka_unit_test(test_anything_can_happen),
     };
 
