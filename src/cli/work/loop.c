@@ -8,6 +8,7 @@
 
 #include "../../base/assert.h"
 #include "../../os/program.h"
+#include "../../os/sockets.h"
 #include "../client/answer.h"
 #include "../client/session.h"
 #include "../common/text.h"
@@ -614,10 +615,13 @@ enum exit_status work_loop(const struct work_options *options)
     worker_init(&loop->worker, &options->worker);
     link_begin(&loop->taker, options->settings);
     link_begin(&loop->teller, options->settings);
-    if (options->program != NULL)
+    if (options->program != NULL) {
         programs_init(&loop->programs, options->program, &loop->signals);
-    else
+    } else {
+        /* Each request has a socket. A program would inherit the limit, and gets the usual one. */
+        (void)elapse__os_raise_file_limit();
         loop->hooks = hooks_new(&options->hooks);
+    }
     if (options->program == NULL && loop->hooks == NULL) {
         print_error("out of memory");
         exit(STATUS_FAILED);

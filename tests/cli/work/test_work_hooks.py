@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import http.server
+import resource
 import signal
 import threading
 import time
@@ -61,6 +62,20 @@ class Hooks(WorkTest):
     def setUp(self):
         super().setUp()
         self.start()
+
+    def test_more_requests_at_once_than_files_are_usual(self):
+        """The worker begins with a low limit, and raises it as far as it may."""
+        count = 100
+        hook = Hook(self, lambda number: None)
+        self.done("put", "t", "--lines", stdin=b"x\n" * count)
+        low, high = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, high))
+        try:
+            worker = self.work("t", "--concurrency", str(count), "--post", hook.url)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (low, high))
+        self.until(lambda: len(hook.requests) >= count, "sent")
+        self.assertEqual(worker.errors(), "")
 
     def test_a_hook_gets_the_job(self):
         hook = Hook(self, lambda number: 204 if number > 1 else 200)
