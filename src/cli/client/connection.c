@@ -25,6 +25,7 @@ struct connection {
     bool awaits_auth;
     size_t auth_unsent; /* bytes of AUTH, which come before all others */
     bool sent_request;  /* a byte behind AUTH */
+    bool has_replied;   /* by this protocol */
     bool ends;          /* nothing more will be added */
     bool said_end;
     bool needs_data; /* before more can be sent: TLS has to receive first */
@@ -185,6 +186,7 @@ void connection_open(struct connection *connection)
     connection->needs_data = false;
     connection->auth_unsent = 0;
     connection->sent_request = false;
+    connection->has_replied = false;
     connection->reader = redisReaderCreate();
     if (connection->reader == NULL) {
         lose(connection, CONNECTION_REFUSED, "out of memory");
@@ -243,6 +245,13 @@ static void count_sent(struct connection *connection, size_t sent)
     connection->sent += sent;
     connection->auth_unsent -= of_auth;
     connection->sent_request = connection->sent_request || sent > of_auth;
+}
+
+/* What came is no reply. Where replies came before, requests may have been run. */
+static void lose_sense(struct connection *connection)
+{
+    lose(connection, connection->has_replied ? CONNECTION_BROKEN : CONNECTION_STRANGE,
+         "the answer is not of the protocol of elapse");
 }
 
 void connection_add(struct connection *connection, const struct request *request)
@@ -309,7 +318,7 @@ static void receive_some(struct connection *connection)
         }
         if (redisReaderFeed(connection->reader, (const char *)connection->received, got) !=
             REDIS_OK) {
-            lose(connection, CONNECTION_STRANGE, "the answer is not of the protocol of elapse");
+            lose_sense(connection);
             return;
         }
     }
@@ -388,13 +397,13 @@ redisReply *connection_take(struct connection *connection)
     if (connection->reader == NULL || connection->fault == CONNECTION_NOT_AUTHORISED)
         return NULL;
     if (redisReaderGetReply(connection->reader, &found) != REDIS_OK) {
-        if (connection->fault != CONNECTION_STRANGE)
-            lose(connection, CONNECTION_STRANGE, "the answer is not of the protocol of elapse");
+        lose_sense(connection);
         return NULL;
     }
     redisReply *reply = found;
     if (reply == NULL)
         return NULL;
+    connection->has_replied = true;
     if (connection->awaits_auth) {
         read_auth(connection, reply);
         freeReplyObject(reply);

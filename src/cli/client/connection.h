@@ -28,7 +28,7 @@ enum connection_fault {
     CONNECTION_REFUSED,        /* it was never there: the server has seen no request */
     CONNECTION_NOT_AUTHORISED, /* the password is missing or wrong: no request was run */
     CONNECTION_BROKEN,         /* requests without a reply may have been run */
-    CONNECTION_STRANGE,        /* what answers speaks another protocol */
+    CONNECTION_STRANGE,        /* what answers speaks another protocol, from its first byte on */
 };
 
 struct connection;

@@ -390,6 +390,15 @@ class Connections(ClientTest):
                          (UNKNOWN, "1 scheduled\n2 scheduled\n"), outcome)
         self.assertIn("whether lines 3 to 5 were put", outcome.errors)
 
+    def test_an_answer_that_makes_no_sense_after_some_that_do(self):
+        def answer_one(connection):
+            connection.recv(10000)
+            connection.sendall(b"*2\r\n:1\r\n+scheduled\r\nHTTP/1.1 400\r\n")
+        stranger = Stranger(self, answer_one)
+        outcome = self.client("put", "t", "--lines", "--server", stranger.address, stdin=b"x\n" * 5)
+        self.assertEqual((outcome.status, outcome.output), (UNKNOWN, "1 scheduled\n"), outcome)
+        self.assertIn("whether lines 2 to 5 were put", outcome.errors)
+
     def test_lines_for_a_server_that_reads_slowly(self):
         """Nothing is read ahead that cannot be sent: so no line is taken for too long a body."""
         count = 4500
