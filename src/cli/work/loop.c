@@ -21,7 +21,9 @@
 #define LAST_WORDS_NS        UINT64_C(3000000000)
 #define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
 
-#define TAKEN_SIGNALS (ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
+#define TAKEN_SIGNALS                                                            \
+    (ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE))
 
 /* What belongs to a job that the worker has. */
 struct task {

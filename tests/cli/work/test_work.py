@@ -132,12 +132,17 @@ class Programs(WorkTest):
         counts = self.counts()
         self.assertEqual((counts["ready"], counts["reserved"]), (1, 0))
 
-    def test_sigint_ends_an_idle_worker(self):
-        worker = self.work("t", "--exec", "true")
-        self.until(lambda: self.json_of("stats")[0]["waiting"] == 1, "waiting")
-        worker.signal(signal.SIGINT)
-        self.assertEqual(worker.wait(), OK)
-        self.assertEqual(worker.errors(), "")
+    def test_signals_that_end_an_idle_worker(self):
+        # Of nohup the worker would inherit that it ignores the signal.
+        before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        self.addCleanup(signal.signal, signal.SIGHUP, before)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+            worker = self.work("t", "--exec", "true")
+            self.until(lambda: self.json_of("stats")[0]["waiting"] == 1, "waiting")
+            worker.signal(number)
+            self.assertEqual(worker.wait(), OK)
+            self.assertEqual(worker.errors(), "")
+            self.until(lambda: self.json_of("stats")[0]["waiting"] == 0, "gone")
 
     def test_a_second_signal_gives_jobs_back(self):
         self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
