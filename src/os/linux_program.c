@@ -529,8 +529,11 @@ static int wait_for_end(struct elapse__os_process *process, struct elapse__os_en
     if (process->file >= 0)
         (void)close(process->file);
     process->file = -1;
-    end->by_signal = WIFSIGNALED(status);
+    end->by_signal = error == 0 && WIFSIGNALED(status);
     end->number = end->by_signal ? WTERMSIG(status) : WEXITSTATUS(status);
+    /* Nobody knows how it ended: that is no success. */
+    if (error != 0)
+        end->number = ELAPSE__OS_STATUS_UNKNOWN;
     return error;
 }
 

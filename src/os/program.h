@@ -200,6 +200,9 @@ struct elapse__os_program {
     const struct elapse__os_signals *signals; /* not to be held back from it; may be NULL */
 };
 
+/* In place of an exit status that the system does not tell. */
+enum { ELAPSE__OS_STATUS_UNKNOWN = 255 };
+
 /* How a program ended. */
 struct elapse__os_end {
     bool timed_out;
