@@ -220,7 +220,7 @@ struct elapse__os_process {
 int elapse__os_start(const struct elapse__os_program *program, struct elapse__os_process *process);
 
 /* Returns whether the program has ended. Then stores how, and releases the process. With
- * `with_group` it kills first what is left of the program's group, which must be its own. */
+ * `with_group` it kills first the rest of the program's group, which must be its own. */
 bool elapse__os_collect(struct elapse__os_process *process, bool with_group,
                         struct elapse__os_end *end);
 
