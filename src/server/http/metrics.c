@@ -243,7 +243,7 @@ void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_tex
         }
         if (name[i] == '\\' || name[i] == '"' || name[i] == '\n')
             label[size++] = '\\';
-        label[size++] = name[i] == '\n' ? 'n' : (char)name[i];
+        label[size++] = (char)(name[i] == '\n' ? 'n' : name[i]);
     }
     memcpy(label + size, "\",", TAIL);
     write_states(text, "jobs", label, counts);
