@@ -402,7 +402,7 @@ enum exit_status put_command(int argc, char **argv)
          .kind = OPTION_FUNCTION,
          .read = client_read_duration,
          .context = &put.every,
-         .help = "due each so long, the first time after one period"},
+         .help = "due at this interval, the first time after one interval"},
         {.name = "cron",
          .value = "EXPRESSION",
          .kind = OPTION_TEXT,

@@ -302,7 +302,7 @@ enum exit_status top_command(int argc, char **argv)
          .number = &top.interval_ns,
          .least = SECOND_NS / 10,
          .most = 3600 * SECOND_NS,
-         .help = "ask the server each so long (default 1s)"},
+         .help = "ask the server at this interval (default 1s)"},
         {.name = "once",
          .kind = OPTION_FLAG,
          .flag = &top.once,
