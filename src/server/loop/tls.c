@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -126,6 +127,18 @@ struct elapse__tls_session *elapse__tls_begin(struct elapse__tls_keys *keys, int
     return (struct elapse__tls_session *)(void *)ssl;
 }
 
+/* Says to the server by which name it was found. OpenSSL copies the name, but takes no `const`. */
+static bool send_name(SSL *ssl, const char *host)
+{
+    char name[TLSEXT_MAXLEN_host_name + 1];
+    size_t length = strlen(host);
+
+    if (length >= sizeof name)
+        return false;
+    memcpy(name, host, length + 1);
+    return SSL_set_tlsext_host_name(ssl, name) == 1;
+}
+
 struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, int socket,
                                                 const char *host)
 {
@@ -137,7 +150,7 @@ struct elapse__tls_session *elapse__tls_connect(struct elapse__tls_keys *keys, i
     }
     /* An address stands in the certificate as an address, and is not sent as a name. */
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host) != 1 &&
-        (SSL_set1_host(ssl, host) != 1 || SSL_set_tlsext_host_name(ssl, host) != 1)) {
+        (SSL_set1_host(ssl, host) != 1 || !send_name(ssl, host))) {
         SSL_free(ssl);
         return NULL;
     }
