@@ -342,7 +342,10 @@ void elapse__reply_try_again(struct elapse__server_reply *reply)
 static uint64_t until_ms(const struct elapse__server *server, uint64_t wait_ms)
 {
     uint64_t now_ms = server->now.boot_ms;
-    return wait_ms < ELAPSE_TIME_MAX - now_ms ? now_ms + wait_ms : UINT64_MAX;
+    if (wait_ms == 0)
+        return now_ms;
+    /* The present was rounded down: without the 1 the wait could be short by a millisecond. */
+    return wait_ms < ELAPSE_TIME_MAX - now_ms ? now_ms + wait_ms + 1 : UINT64_MAX;
 }
 
 bool elapse__session_reserve(struct elapse__connection *connection,
