@@ -71,11 +71,12 @@ enum {
 struct elapse__due_place {
     uint32_t next;
     uint32_t previous;
-    uint32_t queue_number; /* while QUEUED: tells its newest place in the work queue */
+#if UINTPTR_MAX > UINT32_MAX
+    uint32_t queue_number; /* otherwise it has no room here, and is in the task itself */
+#endif
 };
 
-_Static_assert(sizeof(struct elapse__due_place) <= offsetof(struct elapse_timer, deadline) ||
-                   sizeof(void *) != 8,
+_Static_assert(sizeof(struct elapse__due_place) <= offsetof(struct elapse_timer, deadline),
                "the place in the list leaves the deadline of the timer as it is");
 
 /* The function that gets the context of an ended task: one of the two, or neither. */
@@ -128,10 +129,24 @@ struct elapse__task {
     uint32_t runs_again : 1;
     uint32_t cancelled : 1;
     uint32_t waited : 1;
+#if UINTPTR_MAX <= UINT32_MAX
+    uint32_t queue_number;
+#endif
 };
 
 _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
                "a task is one cache line");
+
+/* Where the task keeps its number in the work queue, while it is QUEUED: it tells its newest place
+ * there. */
+static inline uint32_t *elapse__queue_number_of(struct elapse__task *task)
+{
+#if UINTPTR_MAX > UINT32_MAX
+    return &task->when.due.queue_number;
+#else
+    return &task->queue_number;
+#endif
+}
 
 /* Returns the task of a timer, which is its first member. */
 static inline struct elapse__task *elapse__task_of(struct elapse_timer *timer)
