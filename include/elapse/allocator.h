@@ -30,7 +30,7 @@ extern "C" {
  * Two functions, and a context that is passed to both. Any thread may call those of a scheduler,
  * several threads at a time. Those of a structure are called by the thread that
  * uses the structure, during its calls. Neither may call a function of Elapse.
- * Since 0.1.
+ * Since 0.2.
  */
 struct elapse_allocator {
     /* Returns `bytes` bytes aligned to `alignment`, a power of two up to 64; NULL if there

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* The errors. Their numbers never change. Since 0.1. */
+/* The errors. Their numbers never change. Since 0.2. */
 enum elapse_error {
     /* Success. */
     ELAPSE_OK = 0,
@@ -75,7 +75,7 @@ enum elapse_error {
 /*
  * Returns a short English text without a full stop, for people to read; never NULL. An unknown
  * number gives "unknown error". The text is static. Any thread, any time.
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API const char *elapse_error_text(enum elapse_error error);
 

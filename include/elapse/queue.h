@@ -60,7 +60,8 @@
  * - A network file system. Hazard: it may say that data is safe when it is not, and may grant the
  *   lock to two machines. Remedy: use a local disk.
  * - Durability below SYNC. Hazard: with INTERVAL, a power cut loses what was committed during the
- *   last interval_ms; the end of the process loses nothing. Remedy: SYNC, which is the default.
+ *   last interval_ms; the end of the process loses nothing. With MEMORY, close and the end of the
+ *   process lose everything. Remedy: SYNC, which is the default.
  * - The wall clock is set back or forward. Symptom: jobs put with a time, and recurring ones, come
  *   later or earlier, as the clock says; jobs put with a delay do not move while the process lives.
  *   While the process is down, delays go on by the wall clock too. Remedy: keep the clock right.
@@ -119,6 +120,10 @@ enum elapse_durability {
     ELAPSE_DURABILITY_SYNC = 0, /* when the disk has it */
     /* When the operating system has it; the disk follows within interval_ms. */
     ELAPSE_DURABILITY_INTERVAL = 1,
+    /* At once. There are no files: close ends all jobs, and so does the end of the process. All
+     * else is as with SYNC, and each queue is one of its own. If the process has no memory, or no
+     * descriptor, for another segment, it is as if the disk were full. */
+    ELAPSE_DURABILITY_MEMORY = 2,
 };
 
 /* Options of a queue. elapse_queue_options_init sets the defaults. */
@@ -127,7 +132,8 @@ struct elapse_queue_options {
     enum elapse_durability durability; /* default ELAPSE_DURABILITY_SYNC */
     uint32_t interval_ms;              /* INTERVAL alone: 1 to 60,000. Default 50 */
     /* The size of each file of a new queue: a power of two from 16 KiB to 64 MiB. An existing queue
-     * keeps its own. The directory takes three such files at least. Default 67,108,864. */
+     * keeps its own. The directory takes four such files at least; with MEMORY they are memory, so
+     * choose less for a small queue. Default 67,108,864. */
     uint32_t segment_bytes;
     uint32_t body_bytes_max; /* the longest body, up to ELAPSE_JOB_BODY_BYTES_MAX. Default 65,535 */
     uint32_t jobs_max;       /* most jobs, up to 268,435,455, which is the default */
@@ -152,7 +158,8 @@ struct elapse_queue_fault {
 
 /*
  * Opens the queue in a directory, which is made if it does not exist, and stores it in `*queue`.
- * Its jobs are as they were; what became due meanwhile is ready. `options` NULL: all defaults.
+ * Its jobs are as they were; what became due meanwhile is ready. With ELAPSE_DURABILITY_MEMORY the
+ * queue is a new one, and `directory` is not used and may be NULL. `options` NULL: all defaults.
  * `fault` NULL: no text is stored. Makes three threads. After an error `*queue` is NULL.
  * Errors: ABI (options were initialised by another version), ARGUMENT, MEMORY, SYSTEM (a call of
  * the operating system failed), DISK_FULL, IN_USE (another process has the directory, or this one
@@ -605,7 +612,7 @@ struct elapse_queue_counts {
     /* The files; 0 for one tube. */
     uint64_t segments;   /* in use */
     uint64_t file_bytes; /* of the segments in use, and the spare ones */
-    uint64_t live_bytes; /* what the live jobs need of it */
+    uint64_t live_bytes; /* what the live jobs need of it, up to 38 bytes a job more than exactly */
     uint64_t groups;     /* written and synced since open */
 };
 

@@ -25,7 +25,7 @@ extern "C" {
  *     static const uint32_t clock_face[] = {60, 60, 24, 30};
  *     const struct elapse_shape shape = {.slots = clock_face, .levels = 4};
  *
- * Since 0.1.
+ * Since 0.2.
  */
 struct elapse_shape {
     const uint32_t *slots; /* of each level, the finest first */

@@ -93,14 +93,14 @@ struct elapse_structure {
 
 /*
  * Returns the structure called `name`, or NULL when there is none of that name.
- * Cost: O(structures). Any thread. Cannot fail. Since 0.1.
+ * Cost: O(structures). Any thread. Cannot fail. Since 0.2.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_find(const char *name);
 
 /*
  * Returns structure number `number`, counted from 0, and NULL after the last. The wheel,
  * the default, is number 0.
- * Cost: O(1). Any thread. Cannot fail. Since 0.1.
+ * Cost: O(1). Any thread. Cannot fail. Since 0.2.
  */
 ELAPSE_API const struct elapse_structure *elapse_structure_at(size_t number);
 

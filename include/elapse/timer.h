@@ -76,7 +76,7 @@ struct elapse_timer {
  * Makes `timer` idle. Call it once, before the first use, unless the timer's memory is
  * zero already. Requires that the timer is not pending: the structure would keep
  * pointers to a timer that says it is idle.
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
 {
@@ -89,7 +89,7 @@ ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
 /*
  * Returns true while `timer` is pending: started, and neither popped nor stopped since.
  * A timer that is due but not yet popped is pending.
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API inline bool elapse_timer_pending(const struct elapse_timer *timer)
 {
@@ -102,7 +102,7 @@ ELAPSE_API inline bool elapse_timer_pending(const struct elapse_timer *timer)
  * the tick chosen in the window. For a timer that was popped it is the deadline that it was
  * popped for, until the timer is started again or its memory is reused. For any
  * other idle timer the value has no meaning.
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API inline uint64_t elapse_timer_deadline(const struct elapse_timer *timer)
 {
@@ -118,7 +118,7 @@ ELAPSE_API inline uint64_t elapse_timer_deadline(const struct elapse_timer *time
  *     elapse_wheel_start(&wheel, &timer,
  *                        elapse_deadline_after(elapse_wheel_now(&wheel), 30 + 1));
  *
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API inline uint64_t elapse_deadline_after(uint64_t now, uint64_t delay)
 {
@@ -132,7 +132,7 @@ ELAPSE_API inline uint64_t elapse_deadline_after(uint64_t now, uint64_t delay)
  * cascades them through fewer levels. An `earliest` before `now` is taken as `now`, a
  * `latest` before `earliest` is taken as `earliest`, and a `latest` of ELAPSE_NEVER as
  * the last tick. An `earliest` of ELAPSE_NEVER gives ELAPSE_NEVER.
- * Cost: O(1). Cannot fail. Since 0.1.
+ * Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API uint64_t elapse_deadline_in_window(uint64_t now, uint64_t earliest, uint64_t latest);
 

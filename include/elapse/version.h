@@ -19,14 +19,14 @@ extern "C" {
 
 /* The version of the headers, as numbers and as "major.minor.patch". */
 #define ELAPSE_VERSION_MAJOR 0
-#define ELAPSE_VERSION_MINOR 1
+#define ELAPSE_VERSION_MINOR 2
 #define ELAPSE_VERSION_PATCH 0
-#define ELAPSE_VERSION_TEXT  "0.1.0"
+#define ELAPSE_VERSION_TEXT  "0.2.0"
 
 /*
  * Returns the version of the library that is running, as "major.minor.patch". It equals
  * ELAPSE_VERSION_TEXT when header and library are of the same version. The text is
- * static. Any thread, any time. Cost: O(1). Cannot fail. Since 0.1.
+ * static. Any thread, any time. Cost: O(1). Cannot fail. Since 0.2.
  */
 ELAPSE_API const char *elapse_version(void);
 

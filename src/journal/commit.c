@@ -55,6 +55,9 @@ static void start_group(struct elapse__journal *journal)
                           group->bytes + group->size);
     journal->idle_commit_wanted = group->size > 0;
     group->size += ELAPSE__COMMIT_BYTES;
+    group->padding = elapse__rest_of_page(journal, group->position + group->size);
+    ELAPSE__ASSERT_THAT(group->size + group->padding, <=, group->capacity);
+    memset(group->bytes + group->size, 0, group->padding);
     journal->committed_tail = group->tail;
     journal->in_flight = group;
     journal->progress = 0;
@@ -90,7 +93,8 @@ bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operati
         operation->offset =
             elapse__offset_of(journal, journal->in_flight->position) + journal->progress;
         operation->bytes = journal->in_flight->bytes + journal->progress;
-        operation->count = journal->in_flight->size - (size_t)journal->progress;
+        operation->count =
+            journal->in_flight->size + journal->in_flight->padding - (size_t)journal->progress;
         return true;
     case ELAPSE__COMMIT_SYNCING:
         operation->kind = ELAPSE__OPERATION_SYNC;
@@ -141,7 +145,7 @@ void elapse__commit_completed(struct elapse__journal *journal,
         journal->progress += operation->done;
         if (operation->done == 0)
             elapse__journal_fail(journal, EIO);
-        else if (journal->progress == journal->in_flight->size)
+        else if (journal->progress == journal->in_flight->size + journal->in_flight->padding)
             group_is_written(journal);
         break;
     case ELAPSE__COMMIT_SYNCING:

@@ -29,8 +29,9 @@ struct elapse__group {
     struct elapse__group *next;
     uint64_t position; /* of its first record */
     uint64_t tail;     /* what its COMMIT says; fixed when the group closes */
-    uint8_t *bytes;    /* with room for its COMMIT */
+    uint8_t *bytes;    /* with room for its COMMIT, and zeros up to the end of a page */
     size_t size;       /* of the records, later with the COMMIT */
+    size_t padding;    /* zeros behind that, which are written too */
     size_t capacity;
 };
 
@@ -108,7 +109,8 @@ struct elapse__journal {
     uint64_t written;           /* the end of the last group that was written */
     uint64_t durable;           /* synced up to here */
     uint64_t sync_due_ms;       /* interval: when written groups must be synced */
-    uint8_t *block;             /* for headers and SEALs */
+    uint8_t *block;             /* for headers and SEALs, and zeros up to the end of a page */
+    size_t block_bytes;         /* to be written of it */
     struct elapse__spare taken; /* by rotation */
 
     enum elapse__background_state background_state;
@@ -121,7 +123,6 @@ struct elapse__journal {
     uint64_t spare_number; /* the last one used in a name */
     struct elapse__spare making;
     uint64_t filled;
-    uint8_t *zeros;
     uint64_t full_until_ms;
 
     /* Cleaning examines the tail from `clean_at` on; what was read of it is in `clean_bytes`. */
@@ -160,6 +161,15 @@ enum {
     ELAPSE__SEAL_GROUP_BYTES = ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES,
     ELAPSE__SEGMENT_RESERVE = ELAPSE__SEAL_GROUP_BYTES + ELAPSE__COMMIT_BYTES,
 };
+
+/* A write that ends where a page does need not read the rest of that first. What lies behind the
+ * end of the log is nothing, and may as well be zeros. Returns how many bytes of a page lie behind
+ * this offset; fewer than ELAPSE__FILE_PAGE_MAX. */
+static inline size_t elapse__rest_of_page(const struct elapse__journal *journal, uint64_t offset)
+{
+    size_t page = journal->files->page_bytes;
+    return page == 0 ? 0 : (size_t)(-offset & (page - 1));
+}
 
 /* segments.c */
 void elapse__name_segment(char *name, uint64_t number);
@@ -222,6 +232,7 @@ void elapse__clean_completed(struct elapse__journal *journal,
 /* perform.c: the same over and over until all bytes are done, for recovery. */
 int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
                      size_t count);
+int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count);
 int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
                       const void *bytes, size_t count);
 

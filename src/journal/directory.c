@@ -96,14 +96,18 @@ bool elapse__directory_has(const struct elapse__recovery *recovery, uint64_t seg
     return false;
 }
 
-static int write_first_segment(struct elapse__journal *journal, const char *name, const char *to)
+/* Writes it, and keeps it in memory, too, so that nobody has to read it from the disk. */
+static int write_first_segment(struct elapse__recovery *recovery, const char *name, const char *to)
 {
+    struct elapse__journal *journal = recovery->journal;
     const struct elapse__files *files = journal->files;
     int file;
+    uint8_t *bytes = recovery->bytes = calloc(1, (size_t)elapse__segment_bytes(journal));
+    if (bytes == NULL)
+        return ENOMEM;
     int error = files->open(journal->directory, name, ELAPSE__FILE_CREATE, &file);
     if (error != 0)
         return error;
-    uint8_t *zeros = calloc(1, (size_t)elapse__segment_bytes(journal));
     struct elapse__segment_header header = {
         .identity = journal->identity,
         .segment_bits = journal->segment_bits,
@@ -111,20 +115,18 @@ static int write_first_segment(struct elapse__journal *journal, const char *name
         .tail = 1,
     };
     journal->owner.facts(journal->owner.context, &header.next_id, &header.wall_ms);
-    if (zeros == NULL)
-        error = ENOMEM;
-    else
-        elapse__segment_header_encode(&header, zeros);
+    elapse__segment_header_encode(&header, bytes);
+    error = elapse__fill_all(files, file, elapse__segment_bytes(journal));
     if (error == 0)
-        error = elapse__write_all(files, file, 0, zeros, (size_t)elapse__segment_bytes(journal));
+        error = elapse__write_all(files, file, 0, bytes, ELAPSE__SEGMENT_HEADER_BYTES);
     if (error == 0)
         error = files->sync(file);
     if (error == 0)
         error = files->rename(journal->directory, name, to);
     if (error == 0)
         error = files->sync_directory(journal->directory);
-    free(zeros);
     files->close(file);
+    recovery->loaded = 1;
     return error;
 }
 
@@ -148,7 +150,7 @@ bool elapse__directory_create(struct elapse__recovery *recovery,
     journal->segment_bits = options->segment_bits;
     journal->identity = options->identity;
     elapse__name_new(name, 1);
-    int error = write_first_segment(journal, name, to);
+    int error = write_first_segment(recovery, name, to);
     if (error == 0)
         error = add_number(&recovery->segments, 1);
     return error == 0 || elapse__refuse_call(recovery, error, to);

@@ -59,6 +59,10 @@ struct elapse__journal_identity {
 /* Returns the number that stands for an identity in the seeds of checksums. */
 uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity);
 
+_Static_assert(ELAPSE__RECORD_FRAME_MAX ==
+                   ELAPSE__RECORD_HEADER_BYTES + ELAPSE__JOURNAL_ALIGNMENT - 1,
+               "a record takes no more bytes than are asked for");
+
 /* The sizes that the header of a record tells. */
 struct elapse__frame {
     enum elapse__record_type type;

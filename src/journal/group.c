@@ -52,7 +52,7 @@ static struct elapse__group *new_group(struct elapse__journal *journal)
 
 static bool make_room(struct elapse__group *group, uint64_t bytes)
 {
-    size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES;
+    size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES + ELAPSE__FILE_PAGE_MAX;
     if (needed <= group->capacity)
         return true;
     size_t capacity = needed > 2 * group->capacity ? needed : 2 * group->capacity;

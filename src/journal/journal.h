@@ -141,6 +141,7 @@ struct elapse__journal_refusal {
 
 enum elapse__operation_kind {
     ELAPSE__OPERATION_WRITE,
+    ELAPSE__OPERATION_FILL, /* writes zeros */
     ELAPSE__OPERATION_READ,
     ELAPSE__OPERATION_SYNC,
     ELAPSE__OPERATION_SYNC_DIRECTORY,
@@ -173,8 +174,10 @@ enum elapse__journal_lane {
 
 struct elapse__journal_figures {
     uint64_t head, tail;
-    uint64_t log_bytes;  /* of the segments in use */
-    uint64_t live_bytes; /* as the owner counts them */
+    uint64_t log_bytes; /* of the segments in use */
+    /* As the owner counts them, in few bits: some more than they are. At most log_bytes: a log that
+     * is all live would have more live bytes than bytes. */
+    uint64_t live_bytes;
     uint64_t spares;
     uint64_t spare_bytes;
     uint64_t groups;

@@ -11,7 +11,7 @@
 #include "core.h"
 #include "recover.h"
 
-enum { BLOCK_BYTES = ELAPSE__SEGMENT_HEADER_BYTES };
+enum { BLOCK_BYTES = ELAPSE__SEGMENT_HEADER_BYTES + ELAPSE__FILE_PAGE_MAX };
 
 static struct elapse__journal *new_journal(const struct elapse__journal_options *options)
 {
@@ -55,7 +55,6 @@ void elapse__journal_free(struct elapse__journal *journal)
     elapse__groups_free(journal);
     free(journal->segments);
     free(journal->clean_bytes);
-    free(journal->zeros);
     free(journal->block);
     free(journal);
 }
@@ -133,14 +132,6 @@ static bool open_directory(struct elapse__recovery *recovery, const char *path)
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 
-static bool make_buffers(struct elapse__recovery *recovery)
-{
-    struct elapse__journal *journal = recovery->journal;
-    uint64_t segment = elapse__segment_bytes(journal);
-    journal->zeros = calloc(1, segment < 1 << 20 ? (size_t)segment : 1 << 20);
-    return journal->zeros != NULL || elapse__refuse_call(recovery, ENOMEM, "");
-}
-
 /* Fills in the state of the core from the findings of the recovery. */
 static void start_life(struct elapse__recovery *recovery)
 {
@@ -160,9 +151,8 @@ static bool recover(struct elapse__recovery *recovery,
     bool is_new = recovery->segments.count == 0;
     if (is_new && !elapse__directory_create(recovery, options))
         return false;
-    if (!elapse__recovery_learn_shape(recovery) || !make_buffers(recovery) ||
-        !elapse__recovery_find_head(recovery) || !elapse__recovery_replay(recovery) ||
-        !elapse__recovery_repair(recovery))
+    if (!elapse__recovery_learn_shape(recovery) || !elapse__recovery_find_head(recovery) ||
+        !elapse__recovery_replay(recovery) || !elapse__recovery_repair(recovery))
         return false;
     start_life(recovery);
     return elapse__recovery_tidy(recovery) && (is_new || elapse__recovery_choose_place(recovery));
@@ -278,11 +268,12 @@ int elapse__journal_error(const struct elapse__journal *journal)
 void elapse__journal_figures(const struct elapse__journal *journal,
                              struct elapse__journal_figures *figures)
 {
+    uint64_t log_bytes = elapse__segments_bytes(journal);
     *figures = (struct elapse__journal_figures){
         .head = journal->head,
         .tail = journal->tail,
-        .log_bytes = elapse__segments_bytes(journal),
-        .live_bytes = journal->live_bytes,
+        .log_bytes = log_bytes,
+        .live_bytes = journal->live_bytes < log_bytes ? journal->live_bytes : log_bytes,
         .spares = journal->spare_count,
         .spare_bytes = journal->spare_count * elapse__segment_bytes(journal),
         .groups = journal->groups,

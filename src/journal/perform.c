@@ -17,6 +17,10 @@ void elapse__operation_perform(struct elapse__journal *journal, struct elapse__o
         operation->error = files->write_at(operation->file, operation->offset, operation->bytes,
                                            operation->count, &operation->done);
         break;
+    case ELAPSE__OPERATION_FILL:
+        operation->error =
+            files->fill(operation->file, operation->offset, operation->count, &operation->done);
+        break;
     case ELAPSE__OPERATION_READ:
         operation->error = files->read_at(operation->file, operation->offset, operation->bytes,
                                           operation->count, &operation->done);
@@ -77,6 +81,20 @@ int elapse__read_all(const struct elapse__files *files, int file, uint64_t offse
         to += done;
         offset += done;
         count -= done;
+    }
+    return 0;
+}
+
+int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count)
+{
+    for (uint64_t filled = 0; filled < count;) {
+        size_t done = 0;
+        int error = files->fill(file, filled, count - filled, &done);
+        if (error != 0)
+            return error;
+        if (done == 0)
+            return EIO;
+        filled += done;
     }
     return 0;
 }

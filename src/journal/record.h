@@ -67,8 +67,8 @@ struct elapse__record_sink {
     void (*live)(struct elapse__record_sink *sink, uint64_t position, int64_t change);
 };
 
-/* The bytes that frame a record, beside its fields and its body: header, checksums, padding. */
-#define ELAPSE__RECORD_FRAME_MAX 40
+/* The bytes that frame a record, beside its fields and its body: header and padding, at most. */
+#define ELAPSE__RECORD_FRAME_MAX 31
 
 /* Returns how many bytes a record takes on disk, at most. */
 static inline uint64_t elapse__record_bytes_max(uint16_t fields_size, uint32_t body_size)

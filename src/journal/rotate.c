@@ -18,6 +18,14 @@ bool elapse__rotate_start(struct elapse__journal *journal)
     return true;
 }
 
+/* The block has so many bytes, to be written at this offset: adds zeros up to the end of a page. */
+static void pad_block(struct elapse__journal *journal, size_t bytes, uint64_t offset)
+{
+    size_t padding = elapse__rest_of_page(journal, offset + bytes);
+    memset(journal->block + bytes, 0, padding);
+    journal->block_bytes = bytes + padding;
+}
+
 static void encode_header(struct elapse__journal *journal)
 {
     struct elapse__segment_header header = {
@@ -28,6 +36,7 @@ static void encode_header(struct elapse__journal *journal)
     };
     journal->owner.facts(journal->owner.context, &header.next_id, &header.wall_ms);
     elapse__segment_header_encode(&header, journal->block);
+    pad_block(journal, ELAPSE__SEGMENT_HEADER_BYTES, 0);
 }
 
 static void encode_seal(struct elapse__journal *journal)
@@ -40,16 +49,17 @@ static void encode_seal(struct elapse__journal *journal)
     elapse__seal_encode(journal->head + 1, position, journal->seed, journal->block);
     elapse__commit_encode(&commit, position + ELAPSE__SEAL_BYTES, journal->seed,
                           journal->block + ELAPSE__SEAL_BYTES);
+    pad_block(journal, ELAPSE__SEAL_GROUP_BYTES, position);
 }
 
 static void write_block(struct elapse__journal *journal, struct elapse__operation *operation,
-                        int file, uint64_t offset, size_t bytes)
+                        int file, uint64_t offset)
 {
     operation->kind = ELAPSE__OPERATION_WRITE;
     operation->file = file;
     operation->offset = offset + journal->progress;
     operation->bytes = journal->block + journal->progress;
-    operation->count = bytes - (size_t)journal->progress;
+    operation->count = journal->block_bytes - (size_t)journal->progress;
 }
 
 void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operation *operation)
@@ -65,7 +75,7 @@ void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operati
         elapse__name_spare(operation->name, journal->taken.number);
         break;
     case ELAPSE__ROTATE_HEADER:
-        write_block(journal, operation, journal->taken.file, 0, ELAPSE__SEGMENT_HEADER_BYTES);
+        write_block(journal, operation, journal->taken.file, 0);
         break;
     case ELAPSE__ROTATE_HEADER_SYNC:
         operation->kind = ELAPSE__OPERATION_SYNC;
@@ -79,8 +89,7 @@ void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operati
         operation->kind = ELAPSE__OPERATION_SYNC_DIRECTORY;
         break;
     case ELAPSE__ROTATE_SEAL:
-        write_block(journal, operation, head->file, elapse__offset_of(journal, journal->written),
-                    ELAPSE__SEAL_GROUP_BYTES);
+        write_block(journal, operation, head->file, elapse__offset_of(journal, journal->written));
         break;
     default:
         ELAPSE__ASSERT(journal->commit_state == ELAPSE__ROTATE_SEAL_SYNC);
@@ -92,13 +101,13 @@ void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operati
 
 /* Goes on to `next` when all bytes are written. */
 static void block_is_written(struct elapse__journal *journal,
-                             const struct elapse__operation *operation, size_t bytes,
+                             const struct elapse__operation *operation,
                              enum elapse__commit_state next)
 {
     journal->progress += operation->done;
     if (operation->done == 0)
         elapse__journal_fail(journal, EIO);
-    else if (journal->progress == bytes)
+    else if (journal->progress == journal->block_bytes)
         journal->commit_state = next;
 }
 
@@ -140,8 +149,7 @@ void elapse__rotate_completed(struct elapse__journal *journal,
         journal->commit_state = ELAPSE__COMMIT_IDLE;
         break;
     case ELAPSE__ROTATE_HEADER:
-        block_is_written(journal, operation, ELAPSE__SEGMENT_HEADER_BYTES,
-                         ELAPSE__ROTATE_HEADER_SYNC);
+        block_is_written(journal, operation, ELAPSE__ROTATE_HEADER_SYNC);
         break;
     case ELAPSE__ROTATE_HEADER_SYNC:
         journal->commit_state = ELAPSE__ROTATE_NAME;
@@ -155,7 +163,7 @@ void elapse__rotate_completed(struct elapse__journal *journal,
         journal->commit_state = ELAPSE__ROTATE_SEAL;
         break;
     case ELAPSE__ROTATE_SEAL:
-        block_is_written(journal, operation, ELAPSE__SEAL_GROUP_BYTES, ELAPSE__ROTATE_SEAL_SYNC);
+        block_is_written(journal, operation, ELAPSE__ROTATE_SEAL_SYNC);
         break;
     default:
         ELAPSE__ASSERT(journal->commit_state == ELAPSE__ROTATE_SEAL_SYNC);

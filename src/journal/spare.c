@@ -10,14 +10,8 @@
 #include "../base/assert.h"
 #include "core.h"
 
-/* So much is written at once, and so long a full disk is left alone. */
-enum { ZEROS_BYTES_MAX = 1 << 20, FULL_FOR_MS = 1000 };
-
-static size_t zeros_bytes(const struct elapse__journal *journal)
-{
-    uint64_t segment = elapse__segment_bytes(journal);
-    return segment < ZEROS_BYTES_MAX ? (size_t)segment : ZEROS_BYTES_MAX;
-}
+/* So long a full disk is left alone. */
+enum { FULL_FOR_MS = 1000 };
 
 /* A file with another name belongs to a backup: it must not be written (F5). One that is shorter
  * has not all of its blocks. */
@@ -59,8 +53,6 @@ bool elapse__spare_start(struct elapse__journal *journal)
 
 void elapse__spare_next(struct elapse__journal *journal, struct elapse__operation *operation)
 {
-    size_t most = zeros_bytes(journal);
-    uint64_t rest = elapse__segment_bytes(journal) - journal->filled;
     operation->file = journal->making.file;
     elapse__name_new(operation->name, journal->making.number);
     switch (journal->background_state) {
@@ -68,10 +60,9 @@ void elapse__spare_next(struct elapse__journal *journal, struct elapse__operatio
         operation->kind = ELAPSE__OPERATION_CREATE;
         break;
     case ELAPSE__SPARE_FILLING:
-        operation->kind = ELAPSE__OPERATION_WRITE;
+        operation->kind = ELAPSE__OPERATION_FILL;
         operation->offset = journal->filled;
-        operation->bytes = journal->zeros;
-        operation->count = rest < most ? (size_t)rest : most;
+        operation->count = (size_t)(elapse__segment_bytes(journal) - journal->filled);
         break;
     case ELAPSE__SPARE_FILL_SYNC:
         operation->kind = ELAPSE__OPERATION_SYNC;
@@ -87,9 +78,11 @@ void elapse__spare_next(struct elapse__journal *journal, struct elapse__operatio
     }
 }
 
-static bool says_no_space(int error)
+/* There is no room on the disk, or in the process or the system for another file; that may pass. */
+static bool says_no_room(int error)
 {
-    return error == ENOSPC || error == EDQUOT || error == EFBIG;
+    return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EMFILE ||
+           error == ENFILE || error == ENOMEM;
 }
 
 static void give_up(struct elapse__journal *journal)
@@ -114,7 +107,7 @@ void elapse__spare_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation)
 {
     if (operation->error != 0) {
-        if (says_no_space(operation->error) && journal->background_state <= ELAPSE__SPARE_FILLING)
+        if (says_no_room(operation->error) && journal->background_state <= ELAPSE__SPARE_FILLING)
             give_up(journal);
         else
             elapse__journal_fail(journal, operation->error);

@@ -1,6 +1,7 @@
 /*
  * What the journal asks of the operating system: files in one directory. linux_files.c implements
- * it; it belongs to the library elapse-queue, because nothing else in the libraries uses files.
+ * it, and memory_files.c for a queue without a directory. Both belong to the library elapse-queue,
+ * because nothing else in the libraries uses files.
  *
  *      the journal           files.h                    linux_files.c
  *      files->write_at() --> struct elapse__files  -->  pwrite()
@@ -19,6 +20,8 @@
 
 /* A file or a directory that is not open. */
 enum { ELAPSE__NO_FILE = -1 };
+
+enum { ELAPSE__FILE_PAGE_MAX = 4096 };
 
 enum elapse__file_mode {
     ELAPSE__FILE_READ,       /* must exist */
@@ -49,6 +52,10 @@ struct elapse__files {
     int (*read_at)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
     int (*write_at)(int file, uint64_t offset, const void *bytes, size_t count, size_t *done);
 
+    /* Writes up to `count` zeros; `*done` says how many. Where the system can, they go past the
+     * page cache: nobody is going to read them. */
+    int (*fill)(int file, uint64_t offset, uint64_t count, size_t *done);
+
     /* The same as read_at, from the page cache alone: EAGAIN if it would have to wait. */
     int (*read_cached)(int file, uint64_t offset, void *bytes, size_t count, size_t *done);
 
@@ -73,6 +80,11 @@ struct elapse__files {
     /* Takes the lock of the file for this process: EWOULDBLOCK if another one has it. The lock ends
      * when the file is closed. */
     int (*lock)(int file);
+
+    /* A write that begins or ends within a page, a part of a file whose offset and size are
+     * multiples of this, may have to read the rest of the page from the disk first. 0: it never
+     * has. A power of two, up to ELAPSE__FILE_PAGE_MAX. */
+    size_t page_bytes;
 };
 
 /* The functions that call the real system. */

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -108,6 +109,45 @@ static int write_at(int file, uint64_t offset, const void *bytes, size_t count, 
     return error;
 }
 
+/* Nobody writes to them, so the system has one page for all of them. */
+static _Alignas(ELAPSE__FILE_PAGE_MAX) unsigned char zeros[1 << 16];
+
+enum { FILL_PIECES = 16 };
+
+static int write_zeros(int file, uint64_t offset, uint64_t count, size_t *done)
+{
+    struct iovec pieces[FILL_PIECES];
+    int pieces_used = 0;
+    int error;
+
+    for (uint64_t rest = count; rest > 0 && pieces_used < FILL_PIECES; pieces_used++) {
+        size_t size = rest < sizeof zeros ? (size_t)rest : sizeof zeros;
+        pieces[pieces_used] = (struct iovec){.iov_base = zeros, .iov_len = size};
+        rest -= size;
+    }
+    do
+        error = store_done(pwritev(file, pieces, pieces_used, (off_t)offset), done);
+    while (error == EINTR);
+    return error;
+}
+
+/* To copy zeros into the page cache would cost as much as to copy the records that replace them.
+ * File systems that have no way past it refuse O_DIRECT, or the writing; so do those that want
+ * offsets of another alignment. */
+static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
+{
+    int flags = fcntl(file, F_GETFL);
+    int error = EINVAL;
+
+    if (flags >= 0 && fcntl(file, F_SETFL, flags | O_DIRECT) == 0) {
+        error = write_zeros(file, offset, count, done);
+        if (fcntl(file, F_SETFL, flags) != 0)
+            return errno;
+    }
+    bool is_refused = error == EINVAL || error == EOPNOTSUPP;
+    return is_refused ? write_zeros(file, offset, count, done) : error;
+}
+
 static int read_cached(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
 {
 #ifdef RWF_NOWAIT
@@ -176,6 +216,7 @@ const struct elapse__files elapse__files_linux = {
     .close = close_file,
     .read_at = read_at,
     .write_at = write_at,
+    .fill = fill,
     .read_cached = read_cached,
     .read_ahead = read_ahead,
     .sync = sync_file,
@@ -185,4 +226,5 @@ const struct elapse__files elapse__files_linux = {
     .link = link_file,
     .status = file_status,
     .lock = lock_file,
+    .page_bytes = ELAPSE__FILE_PAGE_MAX,
 };

@@ -153,9 +153,30 @@ bool elapse__os_broken_pipe_ends(bool ends)
     return before.sa_handler != SIG_IGN;
 }
 
+/* How a file is open that stands in for a standard one: in the way that is of no use there. */
+static int mode_of_held(int file)
+{
+    return file == ELAPSE__OS_INPUT ? O_WRONLY : O_RDONLY;
+}
+
+void elapse__os_hold_standard_files(void)
+{
+    for (int file = ELAPSE__OS_INPUT; file <= ELAPSE__OS_ERRORS; file++) {
+        /* It gets the lowest number that is free. Programs that are started later need it for the
+         * same reason, and inherit it. */
+        if (fcntl(file, F_GETFD) < 0)
+            (void)open("/dev/null", mode_of_held(file));
+    }
+}
+
 int elapse__os_check_open(int file)
 {
-    return error_of(fcntl(file, F_GETFD));
+    int flags = fcntl(file, F_GETFL);
+
+    ELAPSE__ASSERT(file <= ELAPSE__OS_ERRORS);
+    if (flags >= 0 && (flags & O_ACCMODE) == mode_of_held(file))
+        return EBADF;
+    return error_of(flags);
 }
 
 int elapse__os_close(int file)

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,22 +17,27 @@
 #include <unistd.h>
 
 enum {
-    NAMES_MAX = 1 << 20,
     NAME_BYTES = 64,
-    DIRECTORIES_MAX = 16,
+    DIRECTORIES_MAX = 1 << 20,
     FIRST_DIRECTORY = 1 << 30, /* above all descriptors */
+    FILL_AT_ONCE = 1 << 20,
 };
 
 struct name {
     char text[NAME_BYTES];
-    int directory;
     int file;
 };
 
+struct directory {
+    char *path; /* NULL: the place is free */
+    struct name *names;
+    size_t count, capacity;
+};
+
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static char *directories[DIRECTORIES_MAX];
-static struct name *names;
-static size_t name_count, name_capacity;
+static struct directory *directories;
+static size_t directory_count;
+static uint64_t paths_given;
 
 static void take(void)
 {
@@ -44,13 +51,104 @@ static void release(void)
         abort();
 }
 
-static struct name *find(int directory, const char *text)
+/* ---- names; all require the mutex ---- */
+
+static struct directory *directory_at(int number)
 {
-    for (size_t i = 0; i < name_count; i++)
-        if (names[i].directory == directory && strcmp(names[i].text, text) == 0)
-            return &names[i];
+    return &directories[number - FIRST_DIRECTORY];
+}
+
+static struct directory *find_directory(const char *path)
+{
+    for (size_t i = 0; i < directory_count; i++)
+        if (directories[i].path != NULL && strcmp(directories[i].path, path) == 0)
+            return &directories[i];
     return NULL;
 }
+
+static struct directory *free_directory(void)
+{
+    for (size_t i = 0; i < directory_count; i++)
+        if (directories[i].path == NULL)
+            return &directories[i];
+    if (directory_count == DIRECTORIES_MAX)
+        return NULL;
+    struct directory *more = realloc(directories, (directory_count + 1) * sizeof *directories);
+    if (more == NULL)
+        return NULL;
+    directories = more;
+    directories[directory_count] = (struct directory){.path = NULL};
+    return &directories[directory_count++];
+}
+
+static struct name *find(const struct directory *directory, const char *text)
+{
+    for (size_t i = 0; i < directory->count; i++)
+        if (strcmp(directory->names[i].text, text) == 0)
+            return &directory->names[i];
+    return NULL;
+}
+
+/* Adds a name with a new file. */
+static int add(struct directory *directory, const char *text, struct name **added)
+{
+    if (strlen(text) >= NAME_BYTES)
+        return ENAMETOOLONG;
+    if (directory->count == directory->capacity) {
+        size_t capacity = directory->capacity == 0 ? 16 : 2 * directory->capacity;
+        struct name *more = realloc(directory->names, capacity * sizeof *more);
+        if (more == NULL)
+            return ENOMEM;
+        directory->names = more;
+        directory->capacity = capacity;
+    }
+    int file = memfd_create(text, MFD_CLOEXEC);
+    if (file < 0)
+        return errno;
+    *added = &directory->names[directory->count++];
+    **added = (struct name){.file = file};
+    memcpy((*added)->text, text, strlen(text));
+    return 0;
+}
+
+static void drop(struct directory *directory, struct name *name)
+{
+    (void)close(name->file);
+    *name = directory->names[--directory->count];
+}
+
+static void forget_directory(struct directory *directory)
+{
+    while (directory->count > 0)
+        drop(directory, directory->names);
+    free(directory->names);
+    free(directory->path);
+    *directory = (struct directory){.path = NULL};
+}
+
+void elapse__memory_path(char path[ELAPSE__MEMORY_PATH_BYTES])
+{
+    take();
+    uint64_t number = ++paths_given;
+    release();
+    (void)snprintf(path, ELAPSE__MEMORY_PATH_BYTES, "memory-%" PRIu64, number);
+}
+
+void elapse__memory_forget(const char *path)
+{
+    size_t length = strlen(path);
+
+    take();
+    for (size_t i = 0; i < directory_count; i++) {
+        const char *found = directories[i].path;
+        if (found != NULL && strncmp(found, path, length) == 0 &&
+            (found[length] == '\0' || found[length] == '/'))
+            forget_directory(&directories[i]);
+    }
+    release();
+}
+
+/* ---- the table ---- */
 
 static int make_directory(const char *path)
 {
@@ -58,81 +156,71 @@ static int make_directory(const char *path)
     return 0;
 }
 
-static int open_directory(const char *path, int *directory)
+static int open_directory(const char *path, int *number)
 {
-    int error = EMFILE;
+    int error = 0;
 
     take();
-    for (int i = 0; i < DIRECTORIES_MAX && error == EMFILE; i++) {
-        if (directories[i] == NULL)
-            directories[i] = strdup(path);
-        if (directories[i] == NULL)
+    struct directory *directory = find_directory(path);
+    if (directory == NULL) {
+        directory = free_directory();
+        if (directory != NULL)
+            directory->path = strdup(path);
+        if (directory == NULL || directory->path == NULL)
             error = ENOMEM;
-        else if (strcmp(directories[i], path) == 0)
-            error = 0;
-        *directory = FIRST_DIRECTORY + i;
     }
+    if (error == 0)
+        *number = FIRST_DIRECTORY + (int)(directory - directories);
     release();
     return error;
 }
 
-static int list(int directory, int (*each)(void *context, const char *name), void *context)
+static int list_names(int number, int (*each)(void *context, const char *name), void *context)
 {
     int error = 0;
 
     for (size_t i = 0; error == 0; i++) {
         char text[NAME_BYTES] = "";
         take();
-        bool is_end = i >= name_count;
-        if (!is_end && names[i].directory == directory)
-            memcpy(text, names[i].text, sizeof text);
+        bool is_end = i >= directory_at(number)->count;
+        if (!is_end)
+            memcpy(text, directory_at(number)->names[i].text, sizeof text);
         release();
         if (is_end)
             break;
-        if (text[0] != '\0')
-            error = each(context, text);
+        error = each(context, text);
     }
     return error;
 }
 
-/* Adds a name with a new file. Requires the mutex. */
-static int add(int directory, const char *text, struct name **added)
+/* Opens the file of a name, which is made if `makes` says so. Requires the mutex. */
+static int open_name(struct directory *directory, const char *text, bool makes, int *file)
 {
-    if (strlen(text) >= NAME_BYTES)
-        return ENAMETOOLONG;
-    if (name_count == name_capacity) {
-        size_t capacity = name_capacity == 0 ? 16 : 2 * name_capacity;
-        struct name *more = capacity > NAMES_MAX ? NULL : realloc(names, capacity * sizeof *names);
-        if (more == NULL)
-            return ENOMEM;
-        names = more;
-        name_capacity = capacity;
-    }
-    int file = memfd_create(text, MFD_CLOEXEC);
-    if (file < 0)
-        return errno;
-    *added = &names[name_count++];
-    **added = (struct name){.directory = directory, .file = file};
-    memcpy((*added)->text, text, strlen(text));
-    return 0;
+    struct name *name = find(directory, text);
+    bool is_new = name == NULL;
+    int error = !is_new ? 0 : makes ? add(directory, text, &name) : ENOENT;
+
+    if (error != 0)
+        return error;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a name */
+    *file = fcntl(name->file, F_DUPFD_CLOEXEC, 0);
+    if (*file >= 0)
+        return 0;
+    error = errno;
+    if (is_new)
+        drop(directory, name);
+    return error;
 }
 
-static int open_file(int directory, const char *text, enum elapse__file_mode mode, int *file)
+static int open_file(int number, const char *text, enum elapse__file_mode mode, int *file)
 {
-    bool may_make = mode == ELAPSE__FILE_CREATE || mode == ELAPSE__FILE_ENSURE;
-    int error = 0;
+    bool makes = mode == ELAPSE__FILE_CREATE || mode == ELAPSE__FILE_ENSURE;
+    int error = EEXIST;
 
     take();
-    struct name *name = find(directory, text);
-    if (name != NULL && mode == ELAPSE__FILE_CREATE)
-        error = EEXIST;
-    else if (name == NULL)
-        error = may_make ? add(directory, text, &name) : ENOENT;
-    if (error == 0) {
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without an error there is a name */
-        *file = fcntl(name->file, F_DUPFD_CLOEXEC, 0);
-        error = *file < 0 ? errno : 0;
-    }
+    struct directory *directory = directory_at(number);
+    if (mode != ELAPSE__FILE_CREATE || find(directory, text) == NULL)
+        error = open_name(directory, text, makes, file);
     release();
     return error;
 }
@@ -143,23 +231,48 @@ static void close_file(int file)
         (void)close(file);
 }
 
+static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    return elapse__files_linux.read_at(file, offset, bytes, count, done);
+}
+
+static int write_at(int file, uint64_t offset, const void *bytes, size_t count, size_t *done)
+{
+    return elapse__files_linux.write_at(file, offset, bytes, count, done);
+}
+
+/* The files are made of zeros; this takes the memory for them. */
+static int fill(int file, uint64_t offset, uint64_t count, size_t *done)
+{
+    size_t piece = count < FILL_AT_ONCE ? (size_t)count : (size_t)FILL_AT_ONCE;
+    int error;
+
+    do
+        error = fallocate(file, 0, (off_t)offset, (off_t)piece) == 0 ? 0 : errno;
+    while (error == EINTR);
+    *done = error == 0 ? piece : 0;
+    return error;
+}
+
+static void read_ahead(int file, uint64_t offset, uint64_t count)
+{
+    (void)file;
+    (void)offset;
+    (void)count;
+}
+
 static int sync_nothing(int file)
 {
     (void)file;
     return 0;
 }
 
-static void remove_name(struct name *name)
-{
-    (void)close(name->file);
-    *name = names[--name_count];
-}
-
-static int rename_file(int directory, const char *from, const char *to)
+static int rename_file(int number, const char *from, const char *to)
 {
     int error = 0;
 
     take();
+    struct directory *directory = directory_at(number);
     struct name *target = find(directory, to);
     struct name *source = find(directory, from);
     if (source == NULL)
@@ -170,27 +283,28 @@ static int rename_file(int directory, const char *from, const char *to)
         memset(source->text, 0, sizeof source->text);
         memcpy(source->text, to, strlen(to));
         if (target != NULL && target != source)
-            remove_name(target);
+            drop(directory, target);
     }
     release();
     return error;
 }
 
-static int unlink_file(int directory, const char *text)
+static int unlink_file(int number, const char *text)
 {
     take();
+    struct directory *directory = directory_at(number);
     struct name *name = find(directory, text);
     if (name != NULL)
-        remove_name(name);
+        drop(directory, name);
     release();
     return name == NULL ? ENOENT : 0;
 }
 
-static int link_file(int directory, const char *name, int to_directory, const char *to)
+static int link_file(int number, const char *name, int to_number, const char *to)
 {
-    (void)directory;
+    (void)number;
     (void)name;
-    (void)to_directory;
+    (void)to_number;
     (void)to;
     return ENOTSUP;
 }
@@ -205,23 +319,23 @@ static int status_of(int file, struct elapse__file_status *status)
     return 0;
 }
 
-const struct elapse__files *elapse__files_in_memory(void)
-{
-    static struct elapse__files files;
-
-    files = elapse__files_linux;
-    files.make_directory = make_directory;
-    files.open_directory = open_directory;
-    files.list = list;
-    files.open = open_file;
-    files.close = close_file;
-    files.read_cached = elapse__files_linux.read_at; /* there is nothing to wait for */
-    files.sync = sync_nothing;
-    files.sync_directory = sync_nothing;
-    files.rename = rename_file;
-    files.unlink = unlink_file;
-    files.link = link_file;
-    files.status = status_of;
-    files.lock = sync_nothing;
-    return &files;
-}
+const struct elapse__files elapse__files_in_memory = {
+    .make_directory = make_directory,
+    .open_directory = open_directory,
+    .list = list_names,
+    .open = open_file,
+    .close = close_file,
+    .read_at = read_at,
+    .write_at = write_at,
+    .fill = fill,
+    .read_cached = read_at, /* there is nothing to wait for */
+    .read_ahead = read_ahead,
+    .sync = sync_nothing,
+    .sync_directory = sync_nothing,
+    .rename = rename_file,
+    .unlink = unlink_file,
+    .link = link_file,
+    .status = status_of,
+    .lock = sync_nothing,
+    .page_bytes = 0,
+};

@@ -1,14 +1,23 @@
 /*
  * Files in memory behind the table of files.h: a journal that needs no directory, and is gone when
- * the process ends, however it ends.
+ * it is closed or the process ends, however it ends.
  */
 #ifndef ELAPSE__OS_MEMORY_FILES_H
 #define ELAPSE__OS_MEMORY_FILES_H
 
 #include "files.h"
 
-/* Returns the table. All paths begin as empty directories. Files cannot have a second name: link
- * fails with ENOTSUP. */
-const struct elapse__files *elapse__files_in_memory(void);
+/* The table. Every path begins as an empty directory. Files cannot have a second name: link fails
+ * with ENOTSUP. */
+extern const struct elapse__files elapse__files_in_memory;
+
+enum { ELAPSE__MEMORY_PATH_BYTES = 32 };
+
+/* Stores a path that was never stored before. */
+void elapse__memory_path(char path[ELAPSE__MEMORY_PATH_BYTES]);
+
+/* Forgets the directory at this path and those in it, with all files. Requires that none of them is
+ * in use. */
+void elapse__memory_forget(const char *path);
 
 #endif

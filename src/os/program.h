@@ -53,7 +53,12 @@ int elapse__os_write_all(int file, const void *bytes, size_t count);
  * Returns what held before. Requires that no other thread writes. */
 bool elapse__os_broken_pipe_ends(bool ends);
 
-/* Returns 0 if the file is open. */
+/* Opens files in place of those of the three that are closed, which can be neither read nor
+ * written: otherwise the next file or socket that is opened would be taken for one of them.
+ * Requires that nothing else was opened. */
+void elapse__os_hold_standard_files(void);
+
+/* Returns 0 if one of the three was open when the program began. */
 int elapse__os_check_open(int file);
 
 /* Closes the file. An error may come from data that could not be written. */

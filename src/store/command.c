@@ -84,21 +84,28 @@ bool elapse__store_has_passed(uint64_t until_ns)
 enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
                                              uint64_t until_ns)
 {
+    enum elapse_error error = ELAPSE_OK;
+    bool has_led = false;
+
     while (!elapse__joint_may_reply(&store->joint, position)) {
-        enum elapse_error error = elapse__store_life_error(store);
+        error = elapse__store_life_error(store);
+        if (error == ELAPSE_OK && elapse__store_has_passed(until_ns))
+            error = ELAPSE_ERROR_TIMEOUT;
         if (error != ELAPSE_OK)
-            return error;
-        if (elapse__store_has_passed(until_ns))
-            return ELAPSE_ERROR_TIMEOUT;
+            break;
         elapse__store_pass_on(store);
         /* A disk that hangs must not hold up a thread that gives up at a certain time. */
-        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store))
+        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store)) {
+            has_led = true;
             continue;
+        }
         if (!store->lanes[ELAPSE__LANE_COMMIT].busy)
             elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
         (void)elapse__store_wait_progress(store, until_ns);
     }
-    return ELAPSE_OK;
+    if (has_led)
+        elapse__store_stop_leading(store);
+    return error;
 }
 
 enum elapse_error elapse__store_error(const struct elapse_queue *store,

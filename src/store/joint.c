@@ -407,6 +407,7 @@ int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_read
     }
     job->tube = fields.tube;
     job->key = fields.key;
+    job->tag = fields.tag;
     job->put_ms = fields.put_ms;
     job->due_ms = fields.due_ms;
     job->body = (struct elapse__queue_text){record.body, record.body_size};

@@ -110,7 +110,7 @@ bool elapse__joint_lacks_room(const struct elapse__joint *joint);
 
 /* The texts of a job as they were read from the journal. */
 struct elapse__joint_job {
-    struct elapse__queue_text tube, key, body;
+    struct elapse__queue_text tube, key, tag, body;
     int64_t put_ms; /* when the job was put, wall clock */
     int64_t due_ms; /* when it was due, as this record has it */
     void *memory;   /* released by free() */

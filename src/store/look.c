@@ -8,7 +8,8 @@
 #include "../base/assert.h"
 #include "store.h"
 
-enum { SLICE = 256 }; /* places that are examined while the lock is held */
+/* Places that are examined while the lock is held: of jobs, and of tubes. */
+enum { SLICE = 256, TUBES_SLICE = 1 << 14 };
 
 static void fill_job(struct elapse_job *job, const struct elapse__queue_view *view)
 {
@@ -265,15 +266,23 @@ enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tub
 bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
                         char name[ELAPSE_TUBE_BYTES_MAX + 1])
 {
-    if (*cursor == CURSOR_END || elapse__store_enter(queue) != ELAPSE_OK)
-        return false;
     uint32_t place = (uint32_t)*cursor;
-    struct elapse__queue_text tube = elapse__queue_tubes(queue->joint.jobs, &place);
-    ELAPSE__ASSERT_THAT(tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
-    if (tube.size > 0)
-        memcpy(name, tube.bytes, tube.size);
-    name[tube.size] = '\0';
-    elapse__store_leave(queue);
+    struct elapse__queue_text tube;
+
+    if (*cursor == CURSOR_END)
+        return false;
+    /* Others have their turn between the slices: places of tubes that ended are many, perhaps. */
+    do {
+        uint32_t most = TUBES_SLICE;
+        if (elapse__store_enter(queue) != ELAPSE_OK)
+            return false;
+        tube = elapse__queue_tubes(queue->joint.jobs, &place, &most);
+        ELAPSE__ASSERT_THAT(tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+        if (tube.size > 0)
+            memcpy(name, tube.bytes, tube.size);
+        name[tube.size] = '\0';
+        elapse__store_leave(queue);
+    } while (tube.size == 0 && place != 0);
     *cursor = tube.size == 0 || place == 0 ? CURSOR_END : place;
     return tube.size > 0;
 }

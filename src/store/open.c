@@ -9,6 +9,7 @@
 
 #include "../base/assert.h"
 #include "../base/bits.h"
+#include "../os/memory_files.h"
 #include "refusal.h"
 #include "store.h"
 
@@ -46,8 +47,9 @@ static bool options_are_sound(const struct elapse_queue_options *options)
     return segment >= SEGMENT_BYTES_MIN && segment <= SEGMENT_BYTES_MAX &&
            (segment & (segment - 1)) == 0 &&
            (options->durability == ELAPSE_DURABILITY_SYNC ||
-            options->durability == ELAPSE_DURABILITY_INTERVAL) &&
-           (options->durability == ELAPSE_DURABILITY_SYNC ||
+            options->durability == ELAPSE_DURABILITY_INTERVAL ||
+            options->durability == ELAPSE_DURABILITY_MEMORY) &&
+           (options->durability != ELAPSE_DURABILITY_INTERVAL ||
             (options->interval_ms > 0 && options->interval_ms <= INTERVAL_MAX_MS)) &&
            options->body_bytes_max > 0 && options->body_bytes_max <= ELAPSE_JOB_BODY_BYTES_MAX &&
            options->jobs_max > 0 && options->jobs_max <= ELAPSE__QUEUE_JOBS_MAX &&
@@ -84,14 +86,31 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
                                                                              : ELAPSE_ERROR_MEMORY;
 }
 
+/* Returns the files that the options ask for. Those in memory get a path of their own, which takes
+ * the place of the directory. */
+static const struct elapse__files *choose_files(struct elapse_queue *store,
+                                                const struct elapse_queue_options *options,
+                                                const char **directory)
+{
+    if (options->durability != ELAPSE_DURABILITY_MEMORY)
+        return &elapse__files_linux;
+    elapse__memory_path(store->memory_path);
+    *directory = store->memory_path;
+    return &elapse__files_in_memory;
+}
+
 static enum elapse_error open_journal(struct elapse_queue *store, const char *directory,
                                       const struct elapse_queue_options *options,
                                       const struct elapse__store_wishes *wishes,
                                       struct elapse_queue_fault *fault)
 {
+    const struct elapse__files *files = wishes->files;
     struct elapse__journal_refusal refusal;
+
+    if (files == NULL)
+        files = choose_files(store, options, &directory);
     struct elapse__journal_options inner = {
-        .files = wishes->files != NULL ? wishes->files : &elapse__files_linux,
+        .files = files,
         .path = directory,
         .segment_bits = elapse__highest_bit(options->segment_bytes),
         .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
@@ -199,6 +218,8 @@ static void release(struct elapse_queue *store)
     if (store->news.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
         elapse__os->alarm_close(&store->news);
     elapse__joint_free(&store->joint);
+    if (store->memory_path[0] != '\0')
+        elapse__memory_forget(store->memory_path);
     free_locks(store);
     free(store);
 }
@@ -239,6 +260,12 @@ enum elapse_error elapse__store_open(const char *directory,
         return ELAPSE_ERROR_ABI;
     if (!options_are_sound(options))
         return ELAPSE_ERROR_ARGUMENT;
+    if (directory == NULL && options->durability != ELAPSE_DURABILITY_MEMORY) {
+        if (fault != NULL)
+            snprintf(fault->text, sizeof fault->text, "%s",
+                     "without a directory a queue needs ELAPSE_DURABILITY_MEMORY");
+        return ELAPSE_ERROR_ARGUMENT;
+    }
     struct elapse_queue *store = calloc(1, sizeof *store);
     if (store == NULL)
         return ELAPSE_ERROR_MEMORY;
@@ -248,8 +275,8 @@ enum elapse_error elapse__store_open(const char *directory,
     enum elapse_error error = open_store(store, directory, options, wishes, fault);
     if (error != ELAPSE_OK) {
         if (fault != NULL && fault->text[0] == '\0')
-            snprintf(fault->text, sizeof fault->text, "%s: %s", directory,
-                     elapse_error_text(error));
+            snprintf(fault->text, sizeof fault->text, "%s: %s",
+                     directory == NULL ? "a queue in memory" : directory, elapse_error_text(error));
         release(store);
         return error;
     }

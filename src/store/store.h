@@ -30,6 +30,7 @@
 
 #include "../base/histogram.h"
 #include "../base/ring.h"
+#include "../os/memory_files.h"
 #include "../os/os.h"
 #include "joint.h"
 #include "now.h"
@@ -91,8 +92,9 @@ struct elapse_queue {
     bool stopping;          /* the threads of the journal end when all is durable */
     bool background_ended;  /* the background thread makes no more groups */
     bool abandoned;         /* they end at once: open has failed */
-    struct elapse__histogram syncs;  /* of the head of the log: microseconds each */
-    struct elapse__histogram writes; /* of groups: bytes each */
+    struct elapse__histogram syncs;              /* of the head of the log: microseconds each */
+    struct elapse__histogram writes;             /* of groups: bytes each */
+    char memory_path[ELAPSE__MEMORY_PATH_BYTES]; /* of a queue in memory; otherwise empty */
     bool has_lock;
     unsigned condition_count; /* of `progress` and those of the lanes, how many have been made */
 };
@@ -239,6 +241,10 @@ void elapse__store_retry_room(struct elapse_queue *store);
 
 /* Tells the journal the time. */
 void elapse__store_tick(struct elapse_queue *store);
+
+/* The caller performs no more operations of the commit lane: the commit thread goes on with the
+ * records that have come meanwhile. */
+void elapse__store_stop_leading(struct elapse_queue *store);
 
 /* Wakes the thread of a lane, if it sleeps. */
 void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane);

@@ -11,7 +11,8 @@
  *                  waits for it, or much was appended. Otherwise it looks by itself within
  *                  ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make one
  *                  group and not five. The thread that commits writes it itself, if no other thread
- *                  does (elapse__store_lead).
+ *                  does (elapse__store_lead), and wakes this one, when it leaves, for what has come
+ *                  meanwhile (elapse__store_stop_leading).
  *      background  the thread that makes spares and cleans: woken with the operation that it is to
  *                  perform, because only the journal knows whether there is one, and mostly there
  *                  is none.
@@ -136,6 +137,17 @@ void elapse__store_pass_on(struct elapse_queue *store)
     if (store->joint.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
+}
+
+/* The commit thread was woken for these records, but could do nothing while another thread led; by
+ * now it may sleep for long. */
+void elapse__store_stop_leading(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    bool has_more = store->joint.last_position > elapse__journal_durable(store->joint.journal);
+
+    if (has_more && !store->lanes[ELAPSE__LANE_COMMIT].busy && is_urgent(store))
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
 }
 
 enum elapse_error elapse__store_sleep(struct elapse_queue *store,

@@ -132,6 +132,15 @@ int owner_put(struct owner *owner, uint32_t body_size, enum elapse__record_purpo
     return 0;
 }
 
+int owner_put_durably(struct owner *owner, uint32_t body_size)
+{
+    int error = owner_put(owner, body_size, ELAPSE__RECORD_FOR_GROWTH);
+    while (elapse__journal_work(owner->journal))
+        continue;
+    owner_acknowledge(owner);
+    return error;
+}
+
 int owner_change(struct owner *owner, uint32_t number, uint32_t value)
 {
     int error = begin(owner, 1, 0, ELAPSE__RECORD_FOR_RELIEF);

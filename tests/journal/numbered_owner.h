@@ -49,6 +49,7 @@ bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned
 
 /* Commands. Each returns 0, or what begin returned. */
 int owner_put(struct owner *owner, uint32_t body_size, enum elapse__record_purpose purpose);
+int owner_put_durably(struct owner *owner, uint32_t body_size); /* growth; works until it is */
 int owner_change(struct owner *owner, uint32_t number, uint32_t value);
 int owner_delete(struct owner *owner, uint32_t number);
 int owner_replace(struct owner *owner, uint32_t old, uint32_t body_size); /* delete, put, change */

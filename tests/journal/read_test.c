@@ -43,16 +43,7 @@ static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t 
 static void open_journal(void)
 {
     struct elapse__journal_refusal refusal;
-    struct elapse__journal_options options = {
-        .files = &files,
-        .path = "data",
-        .owner = owner_callbacks(&owner),
-        .segment_bits = SEGMENT_BITS,
-        .identity = {.bytes = {1, 2, 3}},
-    };
-    owner_forget(&owner);
-    owner.journal = elapse__journal_open(&options, &refusal);
-    assert_non_null(owner.journal);
+    assert_true(owner_open(&owner, &files, SEGMENT_BITS, 0, &refusal));
 }
 
 static int begin(void **state)
@@ -64,12 +55,8 @@ static int begin(void **state)
     bad_offset = 0;
     owner_begin(&owner);
     open_journal();
-    for (unsigned i = 0; i < JOBS; i++) {
-        assert_int_equal(owner_put(&owner, BODY_BYTES, ELAPSE__RECORD_FOR_GROWTH), 0);
-        while (elapse__journal_work(owner.journal))
-            continue;
-        owner_acknowledge(&owner);
-    }
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_int_equal(owner_put_durably(&owner, BODY_BYTES), 0);
     gives_less = false;
     least = 0;
     readings_spoilt = readings_made = 0;

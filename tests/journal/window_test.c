@@ -52,14 +52,6 @@ static int end(void **state)
     return 0;
 }
 
-static void put(uint32_t body_size)
-{
-    assert_int_equal(owner_put(&owner, body_size, ELAPSE__RECORD_FOR_GROWTH), 0);
-    while (elapse__journal_work(owner.journal))
-        continue;
-    owner_acknowledge(&owner);
-}
-
 /* The process ends, and the next one has everything. */
 static void reopen(void)
 {
@@ -71,11 +63,16 @@ static void reopen(void)
     assert_null(owner_read_all(&owner));
 }
 
+static uint32_t random_size(void)
+{
+    return (uint32_t)(sim_disk_random() % (sim_disk_random() % 8 == 0 ? 20000 : 700));
+}
+
 static void records_lie_across_the_end_of_the_window(void **state)
 {
     (void)state;
     while (owner.live_bytes < 3 * (uint64_t)SEGMENT)
-        put((uint32_t)(sim_disk_random() % (sim_disk_random() % 8 == 0 ? 20000 : 700)));
+        assert_int_equal(owner_put_durably(&owner, random_size()), 0);
     reopen();
 }
 
@@ -84,7 +81,7 @@ static void bodies_longer_than_the_window_are_not_read(void **state)
     struct elapse__journal_figures figures;
     (void)state;
     for (unsigned i = 0; i < 11; i++)
-        put(LONG_BODY);
+        assert_int_equal(owner_put_durably(&owner, LONG_BODY), 0);
     elapse__journal_free(owner.journal);
     sim_disk_end_process();
     open_journal();

@@ -157,8 +157,10 @@ static enum elapse_error try_to_open(struct elapse__journal_refusal *refusal)
         .body_bytes_max = MODEL_BODY_MAX,
         .find_zone = find_no_zone,
     };
+    static const size_t pages[] = {0, 0, 512, ELAPSE__FILE_PAGE_MAX};
     files = sim_disk_files;
     files.read_at = read_at;
+    files.page_bytes = pages[jobs.seed % 4];
     struct elapse__journal_options journal = {
         .files = &files,
         .path = "data",

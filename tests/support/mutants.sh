@@ -90,6 +90,48 @@ objects_of()
     compile "$out" "$@" -I "$tree/include" -- "${stale[@]}"
 }
 
+# notice_by TEST... -- DECLARED: what `notice` of several rooms does. Calls `run_test TEST`, which runs
+# it for at most `hangs_after` seconds with its output in $said, and `name_failure TEST STATUS`, which
+# prints what it noticed. A test that does not end is passed over: it says nothing of the fault, and
+# another one may fail. Where no test can fail, because the fault makes them endless, the list says so
+# with the word `hangs` behind REPLACEMENT.
+notice_by()
+{
+    local test status declared=${!#} endless=()
+    while [[ $1 != -- ]]; do
+        test=$1
+        shift
+        status=0
+        run_test "$test" >"$said" 2>&1 || status=$?
+        case $status in
+        0) ;;
+        124)
+            endless+=("$test")
+            if [[ $declared == hangs ]] || ((${#endless[@]} == 2)); then
+                break
+            fi
+            ;;
+        *)
+            name_failure "$test" "$status"
+            return
+            ;;
+        esac
+    done
+    judge_hangs "$declared" "${endless[@]}"
+}
+
+# judge_hangs DECLARED TEST...: prints what it means that no test failed, and that these did not end.
+judge_hangs()
+{
+    if (($# < 2)); then
+        return
+    elif [[ $1 == hangs ]]; then
+        echo "HANGS in $2"
+    else
+        echo "FAILED: no test fails; it hangs in $2; if that is all a test can show, declare it"
+    fi
+}
+
 # try NAME FILE ORIGINAL REPLACEMENT [...]: the result is one line in a file.
 try()
 {

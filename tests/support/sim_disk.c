@@ -216,6 +216,14 @@ static uint64_t used_bytes(void)
     return used;
 }
 
+uint64_t sim_disk_memory(void)
+{
+    uint64_t bytes = 0;
+    for (const struct sim_inode *inode = disk.inodes; inode != NULL; inode = inode->next)
+        bytes += 2 * inode->capacity + inode->capacity / SECTOR;
+    return bytes;
+}
+
 static void grow(struct sim_inode *inode, size_t size)
 {
     if (size <= inode->capacity)
@@ -379,6 +387,13 @@ static int sim_write_at(int file, uint64_t offset, const void *bytes, size_t cou
     return 0;
 }
 
+static int sim_fill(int file, uint64_t offset, uint64_t count, size_t *done)
+{
+    static const uint8_t zeros[1 << 16];
+    return sim_write_at(file, offset, zeros, count < sizeof zeros ? (size_t)count : sizeof zeros,
+                        done);
+}
+
 static int sim_sync(int file)
 {
     struct sim_inode *inode = opened(file)->inode;
@@ -470,6 +485,7 @@ const struct elapse__files sim_disk_files = {
     .close = sim_close,
     .read_at = sim_read_at,
     .write_at = sim_write_at,
+    .fill = sim_fill,
     .read_cached = sim_read_cached,
     .read_ahead = sim_read_ahead,
     .sync = sim_sync,

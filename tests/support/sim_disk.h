@@ -70,6 +70,9 @@ uint64_t sim_disk_calls(void);
 /* How many of them failed with EIO by themselves. */
 uint64_t sim_disk_failed_calls(void);
 
+/* How many bytes of memory the contents take. */
+uint64_t sim_disk_memory(void);
+
 /* The random numbers of this disk, for tests that follow the same seed. */
 uint64_t sim_disk_random(void);
 

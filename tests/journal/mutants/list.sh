@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # The mutants. Each call plants one fault:
 #
-#     mutant NAME FILE ORIGINAL REPLACEMENT
+#     mutant NAME FILE ORIGINAL REPLACEMENT [hangs]
 #
 # ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# not, the script says so: then plant the same fault in the new code. `hangs` declares that no test
+# can fail, because the fault makes them endless.
 
 # ---- syncing ----
 
@@ -62,6 +63,9 @@ mutant segment_is_sealed_before_it_is_synced src/journal/commit.c \
 mutant commit_has_the_tail_of_before src/journal/commit.c \
     '.tail = group->tail}' \
     '.tail = journal->committed_tail}'
+mutant padding_counts_as_records src/journal/commit.c \
+    'journal->written = group->position + group->size;' \
+    'journal->written = group->position + group->size + group->padding;'
 mutant commit_calls_itself_durable src/journal/commit.c \
     '.durable = journal->durable, .tail = group' \
     '.durable = group->position + group->size, .tail = group'
@@ -92,11 +96,11 @@ mutant repaired_head_is_not_synced src/journal/repair.c \
         error = journal->files->sync(head);' \
     'ELAPSE__SEAL_GROUP_BYTES);'
 mutant leftovers_go_before_the_repair src/journal/life.c \
-    '        !elapse__recovery_repair(recovery))
+    '!elapse__recovery_repair(recovery))
         return false;
     start_life(recovery);
     return elapse__recovery_tidy(recovery) && (is_new || elapse__recovery_choose_place(recovery));' \
-    '        !elapse__recovery_tidy(recovery))
+    '!elapse__recovery_tidy(recovery))
         return false;
     start_life(recovery);
     return elapse__recovery_repair(recovery) && (is_new || elapse__recovery_choose_place(recovery));'

@@ -19,6 +19,8 @@ struct CMUnitTest {
 };
 
 #define cmocka_unit_test(function) cmocka_unit_test_setup_teardown(function, NULL, NULL)
+#define cmocka_unit_test_setup(function, setup) \
+    cmocka_unit_test_setup_teardown(function, setup, NULL)
 #define cmocka_unit_test_setup_teardown(function, setup, teardown) \
     {                                                              \
 #function, function, setup, teardown                       \
