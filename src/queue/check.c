@@ -4,7 +4,8 @@
  *
  *  1. Each job has a state, and its id leads to it; no id is beyond the last one given.
  *  2. A DELAYED job is in the wheel of its clock, or in the ring `unplaced`.
- *  3. A READY job is in the heap of its tube, at the place that it knows; each heap is in order.
+ *  3. A READY job is in the heap of its tube, at the place that it knows; each heap is in order. It
+ *     is in the tube's ring of waits, too.
  *  4. A BURIED job is in the ring of its tube, and its timer is idle.
  *  5. A RESERVED or SHADOW job has a side record with a lease of this life or an earlier one. Its
  *     timer runs if and only if the lease has begun. Other jobs have no lease and no connection.
@@ -53,8 +54,9 @@ static unsigned check_ready(const struct elapse__queue *queue,
                             const struct elapse__queue_entry *entry)
 {
     const struct elapse__queue_heap *heap = &elapse__queue_tube_of(queue, entry)->ready;
-    uint64_t place = entry->timer.keep.sequence;
-    if (elapse_timer_pending(&entry->timer) || place >= heap->count)
+    const struct elapse__link *link = &entry->timer.keep.link;
+    uint64_t place = entry->timer.place;
+    if (link->next == NULL || link->next->previous != link || place >= heap->count)
         return BROKEN_READY;
     const struct elapse__queue_heap_item *item = elapse__queue_heap_at(heap, (uint32_t)place);
     if (item->id != elapse__queue_id(entry) || item->priority != entry->priority ||
@@ -173,7 +175,8 @@ static unsigned check_tubes(struct checking *checking)
     uint64_t paused = 0;
     uint32_t cursor = 0;
     struct elapse__queue_text name;
-    while ((name = elapse__queue_tubes(queue, &cursor)).size > 0) {
+    uint32_t most = UINT32_MAX;
+    while ((name = elapse__queue_tubes(queue, &cursor, &most)).size > 0) {
         const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
         if (tube == NULL || tube->number != cursor)
             return BROKEN_INDEXES;
@@ -191,6 +194,9 @@ static unsigned check_tubes(struct checking *checking)
             !elapse__queue_paused(tube))
             return BROKEN_TUBE;
         if (tube->counts[ELAPSE__QUEUE_READY] != tube->ready.count ||
+            tube->counts[ELAPSE__QUEUE_READY] !=
+                ring_length(&tube->waits[0].jobs, tube->counts[ELAPSE__QUEUE_READY]) +
+                    ring_length(&tube->waits[1].jobs, tube->counts[ELAPSE__QUEUE_READY]) ||
             tube->counts[ELAPSE__QUEUE_BURIED] !=
                 ring_length(&tube->buried, tube->counts[ELAPSE__QUEUE_BURIED]))
             return BROKEN_COUNTS;

@@ -30,7 +30,7 @@ static void place_item(struct elapse__queue_heap *heap, struct elapse__queue_job
                        uint32_t place, struct elapse__queue_heap_item item)
 {
     *(struct elapse__queue_heap_item *)elapse__queue_chunks_at(&heap->items, place) = item;
-    elapse__queue_entry_at(jobs, item.entry)->timer.keep.sequence = place;
+    elapse__queue_entry_at(jobs, item.entry)->timer.place = place;
 }
 
 static void sift_up(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
@@ -86,12 +86,12 @@ static void sift_down(struct elapse__queue_heap *heap, struct elapse__queue_jobs
         if (first == NULL || elapse__queue_heap_before(&item, first))
             break;
         *hole = *first;
-        elapse__queue_entry_at(jobs, first->entry)->timer.keep.sequence = place;
+        elapse__queue_entry_at(jobs, first->entry)->timer.place = place;
         hole = first;
         place = child;
     }
     *hole = item;
-    elapse__queue_entry_at(jobs, item.entry)->timer.keep.sequence = place;
+    elapse__queue_entry_at(jobs, item.entry)->timer.place = place;
 }
 
 void elapse__queue_heap_push(struct elapse__queue_heap *heap, struct elapse__queue_jobs *jobs,
@@ -111,7 +111,7 @@ void elapse__queue_heap_remove(struct elapse__queue_heap *heap, struct elapse__q
                                const struct elapse_allocator *memory)
 {
     ELAPSE__ASSERT_THAT(heap->count, >, 0);
-    uint32_t place = (uint32_t)entry->timer.keep.sequence;
+    uint32_t place = (uint32_t)entry->timer.place;
     ELAPSE__ASSERT_THAT(elapse__queue_heap_at(heap, place)->id, ==, elapse__queue_id(entry));
     struct elapse__queue_heap_item last = *elapse__queue_heap_at(heap, heap->count - 1);
     heap->count--;

@@ -17,6 +17,12 @@
 #include "heap.h"
 #include "jobs.h"
 
+/* The ready jobs of a tube whose due times go by one clock, the oldest first. */
+struct elapse__queue_waits {
+    struct elapse__link jobs;
+    struct elapse__link *last; /* the one that was inserted last, not at the end; or `jobs` */
+};
+
 struct elapse__queue_tube {
     uint32_t link; /* in the index of tubes */
     uint32_t number;
@@ -25,8 +31,9 @@ struct elapse__queue_tube {
     uint64_t hash;
     uint64_t counts[ELAPSE__QUEUE_SHADOW + 1]; /* jobs in each state */
     struct elapse__queue_heap ready;
-    struct elapse__link buried; /* oldest first */
-    struct elapse_timer pause;  /* pending: nothing is handed out */
+    struct elapse__queue_waits waits[2]; /* by the boot-time clock, and by the wall clock */
+    struct elapse__link buried;          /* oldest first */
+    struct elapse_timer pause;           /* pending: nothing is handed out */
     uint64_t pause_ms;
     uint64_t body_bytes;                    /* of all jobs but shadows */
     struct elapse__queue_watch *watch;      /* NULL: nobody waits here */
@@ -109,6 +116,16 @@ static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
 {
     return elapse_timer_pending(&tube->pause);
 }
+
+/* ---- waits (waits.c) ---- */
+
+void elapse__queue_waits_init(struct elapse__queue_waits *waits);
+/* A job that is ready waits for a worker, or no longer. Its clock and its deadline are set. */
+void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
+void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
+/* For how long the tube's oldest ready job has been due. */
+uint64_t elapse__queue_longest_wait_ms(const struct elapse__queue_tube *tube,
+                                       struct elapse__queue_now now);
 
 /* ---- watches (watch.c) ---- */
 

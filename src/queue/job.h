@@ -45,7 +45,8 @@ enum {
 struct elapse__queue_entry {
     /*
      * DELAYED: in a wheel. RESERVED and SHADOW: the end of the lease, in a wheel once it has begun.
-     * READY: idle; keep.sequence is the place in the heap, deadline the due time.
+     * READY: in no wheel; keep.link is in the tube's ring of waits, place is that in its heap,
+     * deadline the due time.
      * BURIED: idle; keep.link is in the tube's ring.
      */
     struct elapse_timer timer;

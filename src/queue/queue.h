@@ -605,9 +605,11 @@ enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
                                                   struct elapse__queue_text name);
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name);
 
-/* Returns the name of the first tube from `*cursor` on, which begins as 0; an empty text at the
- * end. */
-struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor);
+/* Looks at up to `*most` places from `*cursor` on, which begins as 0, and takes what it has looked
+ * at from `*most`. Returns the name of the first tube there; an empty text if there is none, and
+ * then `*cursor` is 0 at the end. */
+struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,
+                                              uint32_t *most);
 
 struct elapse__queue_statistics {
     uint64_t delayed, ready, reserved, buried, shadows;
@@ -625,6 +627,8 @@ struct elapse__queue_statistics {
     uint64_t pauses;
     uint64_t pause_ms;      /* the pause that runs */
     uint64_t pause_left_ms; /* of it */
+    uint64_t
+        overdue_ms; /* how long the oldest ready job of one tube has been due; 0 for everything */
 };
 
 /* Everything; and one tube: OK, or GONE. */

@@ -93,6 +93,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
         elapse__queue_clocks_stop(&queue->clocks, entry, elapse__queue_by_wall(entry));
         break;
     case ELAPSE__QUEUE_READY:
+        elapse__queue_wait_end(elapse__queue_tube_of(queue, entry), entry);
         elapse__queue_heap_remove(&elapse__queue_tube_of(queue, entry)->ready, &queue->jobs, entry,
                                   &queue->memory);
         if (side != NULL)
@@ -156,6 +157,7 @@ void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue
     elapse__queue_count_in(queue, entry);
     struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     elapse__queue_heap_push(&tube->ready, &queue->jobs, entry);
+    elapse__queue_wait_begin(tube, entry);
     queue->readied++;
     elapse__queue_watch_tell(queue, tube);
     start_expiry(queue, entry, due);

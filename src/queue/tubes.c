@@ -90,6 +90,8 @@ static enum elapse__queue_result make_tube(struct elapse__queue *queue,
     tube->name_size = (uint8_t)name.size;
     memcpy(tube->name, name.bytes, name.size);
     elapse__queue_heap_init(&tube->ready);
+    elapse__queue_waits_init(&tube->waits[0]);
+    elapse__queue_waits_init(&tube->waits[1]);
     elapse__ring_init(&tube->buried);
     struct tube_place *place = elapse__queue_slab_at(&queue->tubes, number);
     *place = (struct tube_place){.used = 1, .tube = tube};
@@ -198,14 +200,20 @@ void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_t
     elapse__queue_tube_end_if_empty(queue, tube);
 }
 
-struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor)
+struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,
+                                              uint32_t *most)
 {
-    while (++*cursor < queue->tubes.fresh) {
-        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, *cursor);
-        if (place->used != 0)
+    for (; *most > 0; --*most) {
+        if (*cursor + 1 >= queue->tubes.fresh) {
+            *cursor = 0;
+            break;
+        }
+        const struct tube_place *place = elapse__queue_slab_at(&queue->tubes, ++*cursor);
+        if (place->used != 0) {
+            --*most;
             return (struct elapse__queue_text){place->tube->name, place->tube->name_size};
+        }
     }
-    *cursor = 0;
     return (struct elapse__queue_text){0};
 }
 
@@ -238,6 +246,7 @@ enum elapse__queue_result elapse__queue_tube_statistics(const struct elapse__que
         return ELAPSE__QUEUE_GONE;
     *statistics = tube->totals;
     count_states(statistics, tube);
+    statistics->overdue_ms = elapse__queue_longest_wait_ms(tube, now);
     if (elapse__queue_paused(tube)) {
         uint64_t end = elapse_timer_deadline(&tube->pause);
         uint64_t present = elapse__queue_boot_tick(now.boot_ms);

@@ -250,8 +250,8 @@ elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
     return ELAPSE__STEP_RAN;
 }
 
-/* The tubes that one slice of list-tubes writes. */
-enum { LIST_SLICE = 4096 };
+/* The tubes that one slice of list-tubes writes, and the places that it looks at for them. */
+enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
 
 enum elapse__step elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
                                                 const struct elapse__beanstalkd_command *command)
@@ -265,13 +265,14 @@ enum elapse__step elapse__beanstalkd_list_tubes(struct elapse__connection *conne
         if (!begin_list(connection))
             return ELAPSE__STEP_END;
     }
-    for (uint32_t i = 0; i < LIST_SLICE; i++) {
-        struct elapse__queue_text name = elapse__queue_tubes(queue, &session->cursor);
-        if (name.size == 0) {
+    uint32_t places = LIST_PLACES;
+    for (uint32_t i = 0; i < LIST_SLICE && places > 0; i++) {
+        struct elapse__queue_text name = elapse__queue_tubes(queue, &session->cursor, &places);
+        if (session->cursor == 0) {
             end_list(connection);
             return ELAPSE__STEP_RAN;
         }
-        if (!list_item(connection, name))
+        if (name.size > 0 && !list_item(connection, name))
             return ELAPSE__STEP_END;
     }
     return ELAPSE__STEP_MORE;

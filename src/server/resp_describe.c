@@ -76,7 +76,7 @@ static void reply_documentation(const struct elapse__resp_call *call,
     elapse__resp_write_text(&writer, "summary");
     elapse__resp_write_text(&writer, command->summary);
     elapse__resp_write_text(&writer, "since");
-    elapse__resp_write_text(&writer, "0.1.0");
+    elapse__resp_write_text(&writer, "0.2.0");
     elapse__resp_write_text(&writer, "group");
     elapse__resp_write_text(&writer, command->group);
     if (has_arguments) {

@@ -6,12 +6,13 @@
 #include "resp.h"
 
 enum {
-    JOB_PAIRS = 15,     /* of a job, without key and body */
-    JOB_BYTES = 1200,   /* room for them; the longest tube and reason included */
+    JOB_PAIRS = 17,     /* of a job, without key, tag and body */
+    JOB_BYTES = 1400,   /* room for them; the longest tube and reason included */
     LIST_PLACES = 4096, /* examined by one LIST */
     LIST_BATCH = 32,
-    LIST_COST = 500,      /* commands of other kinds that take as long */
-    LIST_HEAD_BYTES = 24, /* "*2\r\n:4294967295\r\n*1000\r\n" */
+    TUBE_PLACES = 1 << 16, /* examined by one TUBES */
+    LIST_COST = 500,       /* commands of other kinds that take as long */
+    LIST_HEAD_BYTES = 24,  /* "*2\r\n:4294967295\r\n*1000\r\n" */
 };
 
 _Static_assert(JOB_PAIRS * 3 * ELAPSE__RESP_FRAME_MAX < JOB_BYTES, "frames fit");
@@ -40,6 +41,8 @@ static void write_job(struct elapse__resp_writer *writer, const struct elapse__q
     write_pair(writer, "ttr", view->ttr_ms);
     write_pair(writer, "expire", view->expire_ms);
     write_pair(writer, "retry", view->retry);
+    write_pair(writer, "backoff_min", view->backoff_min_ms);
+    write_pair(writer, "backoff_max", view->backoff_max_ms);
     write_pair(writer, "attempts", view->attempts);
     elapse__resp_write_text(writer, "recurring");
     elapse__resp_write_boolean(writer, view->recurring);
@@ -59,21 +62,30 @@ static void write_job(struct elapse__resp_writer *writer, const struct elapse__q
 
 /* ---- one job ---- */
 
+/* Writes a key or a tag, which may be none. */
+static void write_name(struct elapse__resp_writer *writer, const char *name,
+                       struct elapse__queue_text text)
+{
+    elapse__resp_write_text(writer, name);
+    if (text.size == 0)
+        elapse__resp_write_null(writer);
+    else
+        elapse__resp_write_bytes(writer, text.bytes, text.size);
+}
+
 void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
                          const struct elapse__queue_view *view,
                          const struct elapse__joint_job *texts)
 {
-    struct elapse__resp_writer writer = elapse__resp_begin(
-        connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
-        JOB_BYTES + texts->key.size + texts->body.size + (size_t)5 * ELAPSE__RESP_FRAME_MAX);
+    struct elapse__resp_writer writer =
+        elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
+                           JOB_BYTES + texts->key.size + texts->tag.size + texts->body.size +
+                               (size_t)7 * ELAPSE__RESP_FRAME_MAX);
 
-    elapse__resp_write_map(&writer, JOB_PAIRS + 2);
+    elapse__resp_write_map(&writer, JOB_PAIRS + 3);
     write_job(&writer, view, texts->tube);
-    elapse__resp_write_text(&writer, "key");
-    if (texts->key.size == 0)
-        elapse__resp_write_null(&writer);
-    else
-        elapse__resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
+    write_name(&writer, "key", texts->key);
+    write_name(&writer, "tag", texts->tag);
     elapse__resp_write_text(&writer, "body");
     elapse__resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
     elapse__resp_end(connection, &writer);
@@ -225,23 +237,22 @@ enum elapse__step elapse__resp_tubes(const struct elapse__resp_call *call)
     uint32_t cursor = 0;
     uint32_t count = ELAPSE__RESP_COUNT_MAX;
     uint32_t listed = 0;
-    bool ended = false;
+    uint32_t most = TUBE_PLACES;
 
     if (!elapse__resp_find_options(call, 1, options, 2, places) ||
         !read_page(call, places[0], places[1], &cursor, &count) || !begin_list(call))
         return ELAPSE__STEP_RAN;
-    while (listed < count && !ended) {
+    do {
         struct elapse__queue_text name =
-            elapse__queue_tubes(elapse__session_queue(call->connection), &cursor);
-        ended = name.size == 0;
-        if (!ended) {
+            elapse__queue_tubes(elapse__session_queue(call->connection), &cursor, &most);
+        if (name.size > 0) {
             elapse__resp_reply_bytes(call, name.bytes, name.size);
             listed++;
         }
-    }
+    } while (cursor != 0 && listed < count && most > 0);
     elapse__session_count(call->connection, ELAPSE__VERB_LIST_TUBES);
     elapse__session_spend(call->connection, LIST_COST / 4);
-    end_list(call, ended ? 0 : cursor, listed);
+    end_list(call, cursor, listed);
     return ELAPSE__STEP_RAN;
 }
 

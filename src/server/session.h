@@ -39,7 +39,7 @@ enum elapse__step {
 /* A job that is handed out, as it is formatted. */
 struct elapse__server_job {
     struct elapse__queue_handed handed; /* without its tube */
-    struct elapse__joint_job texts;     /* tube, key, body */
+    struct elapse__joint_job texts;     /* tube, key, tag, body */
 };
 
 /* Why a reserve has no job. */

@@ -655,11 +655,12 @@ static void a_tube_lasts_as_long_as_its_jobs_or_holds(void **state)
 {
     struct fixture *f = *state;
     uint32_t cursor = 0;
+    uint32_t most = 9;
     uint64_t id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
-    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 1);
-    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 0);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor, &most).size, 1);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor, &most).size, 0);
     (void)elapse__queue_cancel_id(f->queue, f->now, id);
-    assert_int_equal(elapse__queue_tubes(f->queue, &cursor).size, 0);
+    assert_int_equal(elapse__queue_tubes(f->queue, &cursor, &most).size, 0);
     assert_int_equal(elapse__queue_tube_hold(f->queue, text("t")), ELAPSE__QUEUE_OK);
     id = put(f, job("b"), ELAPSE__QUEUE_SCHEDULED);
     (void)elapse__queue_cancel_id(f->queue, f->now, id);

@@ -60,10 +60,31 @@ static void no_two_tubes_have_the_same_label(void **state)
     check_label("a\\b\"c\nd\\", "elapse_jobs{tube=\"a\\\\b\\\"c\\nd\\\\\",");
 }
 
+/* Buckets end at powers of two; 64 ms is the first time that is not below 0.064 s. */
+static void a_time_is_in_the_bucket_behind_its_limit(void **state)
+{
+    struct elapse__histogram times = {.count = 0};
+    const struct elapse__server_statistics server = {.draining = false};
+    const struct elapse__http_metrics metrics = {
+        .version = "v", .server = &server, .lateness = &times, .syncs = &times, .writes = &times};
+    struct elapse__json json = {.failed = false};
+
+    (void)state;
+    elapse__histogram_add(&times, 64);
+    elapse__http_write_metrics(&json, &metrics);
+    assert_true(elapse__buffer_append(&json.text, "", 1));
+    const char *text = (const char *)elapse__buffer_first(&json.text);
+    assert_non_null(strstr(text, "\nelapse_lateness_seconds_bucket{le=\"0.064\"} 0\n"));
+    assert_non_null(strstr(text, "\nelapse_lateness_seconds_bucket{le=\"0.128\"} 1\n"));
+    assert_non_null(strstr(text, "\nelapse_lateness_seconds_sum 0.064000\n"));
+    elapse__json_free(&json);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_two_tubes_have_the_same_label),
+        cmocka_unit_test(a_time_is_in_the_bucket_behind_its_limit),
         cmocka_unit_test(a_fault_of_the_disk_is_no_fault_of_the_caller),
     };
 

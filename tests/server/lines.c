@@ -196,7 +196,7 @@ static enum elapse__step run(struct elapse__connection *connection, const uint8_
     memcpy(line, bytes, length);
     line[length] = '\0';
     *used = length + 1;
-    uint64_t number = length > 2 ? strtoull(line + 2, NULL, 10) : 0;
+    size_t number = length > 2 ? (size_t)strtoull(line + 2, NULL, 10) : 0;
     if ((line[0] == 'n' || line[0] == 'N') && size < length + 1 + number) {
         if (line[0] == 'n')
             elapse__session_need(connection, length + 1 + number);

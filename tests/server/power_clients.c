@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "replies.h"
+
 enum {
     JOBS_MAX = 4096,
     HELD_MAX = 64,
@@ -192,7 +194,7 @@ static size_t say_put(struct power_client *client, struct random_source *random,
     struct job *job = &jobs[job_count];
     unsigned delay_s = random_one_in(random, 2) ? (unsigned)random_below(random, 4) : 0;
     size_t size = (size_t)sprintf(body, "j%u ", job_count);
-    size_t more = random_below(random, random_one_in(random, 3) ? BODY_MAX : 20);
+    size_t more = random_index(random, random_one_in(random, 3) ? BODY_MAX : 20);
 
     memset(body + size, 'x', more);
     size += more;
@@ -285,83 +287,12 @@ size_t power_say(struct power_client *client, struct random_source *random, char
 
 /* ---- replies ---- */
 
-/* A reply, taken apart. */
-struct reply {
-    const char *at, *end;
-    bool is_short; /* it is not whole */
-};
-
-/* Takes a line without its end. */
-static const char *take_line(struct reply *reply, size_t *size)
-{
-    for (const char *at = reply->at; at + 1 < reply->end; at++) {
-        if (at[0] != '\r' || at[1] != '\n')
-            continue;
-        const char *line = reply->at;
-        *size = (size_t)(at - line);
-        reply->at = at + 2;
-        return line;
-    }
-    reply->is_short = true;
-    *size = 0;
-    return "";
-}
-
-static const char *take_bytes(struct reply *reply, size_t size)
-{
-    const char *bytes = reply->at;
-
-    if ((size_t)(reply->end - reply->at) < size + 2) {
-        reply->is_short = true;
-        return "";
-    }
-    reply->at += size + 2;
-    return bytes;
-}
-
-/* Takes a number, or a string as it is; of another value only the begin. */
-static const char *take_value(struct reply *reply, size_t *size)
-{
-    const char *line = take_line(reply, size);
-
-    if (reply->is_short || *size == 0)
-        return "";
-    if (line[0] != '$' || line[1] == '-') {
-        --*size;
-        return line + 1;
-    }
-    *size = strtoul(line + 1, NULL, 10);
-    return take_bytes(reply, *size);
-}
-
-/* Takes a whole value, whatever it has inside. Returns its first line. */
-static const char *skip_value(struct reply *reply)
-{
-    size_t size;
-    const char *line = take_line(reply, &size);
-
-    if (reply->is_short)
-        return "";
-    if (line[0] == '$' && line[1] != '-')
-        (void)take_bytes(reply, strtoul(line + 1, NULL, 10));
-    else if (line[0] == '*' || line[0] == '%')
-        for (unsigned long i = strtoul(line + 1, NULL, 10) << (line[0] == '%');
-             i > 0 && !reply->is_short; i--)
-            (void)skip_value(reply);
-    return line;
-}
-
-static bool begins(const char *line, const char *word)
-{
-    return strncmp(line, word, strlen(word)) == 0;
-}
-
 static void hear_put(const struct power_command *command, const char *line, bool good, uint64_t id)
 {
     if (good) {
         power_figures.acknowledged++;
         name(command->job, id);
-    } else if (begins(line, "-DISKFULL") || begins(line, "OUT_OF_MEMORY")) {
+    } else if (reply_begins(line, "-DISKFULL") || reply_begins(line, "OUT_OF_MEMORY")) {
         jobs[command->job].was_refused = true;
     } else {
         violate("a put is answered by %.30s", line);
@@ -374,26 +305,26 @@ static void hear_jobs(struct power_client *client, struct reply *reply, uint64_t
     struct reply whole = *reply;
     size_t size;
 
-    (void)skip_value(&whole);
+    (void)reply_skip(&whole);
     if (whole.is_short) {
         reply->is_short = true;
         return;
     }
-    const char *line = take_line(reply, &size);
+    const char *line = reply_line(reply, &size);
     if (line[0] != '*')
         violate("a reserve is answered by %.30s", line);
     for (unsigned long left = strtoul(line + 1, NULL, 10); left > 0 && line[0] == '*'; left--) {
         char lease[LEASE_BYTES];
         size_t lease_size, body_size;
-        (void)take_line(reply, &size); /* how many fields */
-        uint64_t id = strtoull(take_value(reply, &size), NULL, 10);
-        const char *text = take_value(reply, &lease_size);
+        (void)reply_line(reply, &size); /* how many fields */
+        uint64_t id = strtoull(reply_value(reply, &size), NULL, 10);
+        const char *text = reply_value(reply, &lease_size);
         (void)snprintf(lease, sizeof lease, "%.*s", (int)lease_size, text);
-        (void)take_value(reply, &size); /* tube, key */
-        (void)take_value(reply, &size);
-        const char *body = take_value(reply, &body_size);
+        (void)reply_value(reply, &size); /* tube, key */
+        (void)reply_value(reply, &size);
+        const char *body = reply_value(reply, &body_size);
         for (int i = 0; i < 3; i++) /* due, attempt, missed */
-            (void)take_value(reply, &size);
+            (void)reply_value(reply, &size);
         take(client, sent, id, lease, body, body_size);
     }
 }
@@ -409,10 +340,10 @@ static void hear_resp(struct power_client *client, const struct power_command *c
         hear_jobs(client, reply, command->step);
         return;
     }
-    const char *line = skip_value(reply);
+    const char *line = reply_skip(reply);
     if (reply->is_short)
         return;
-    (void)take_line(&second, &size);
+    (void)reply_line(&second, &size);
     switch (command->verb) {
     case POWER_PUT:
         hear_put(command, line, line[0] == '*', strtoull(second.at + 1, NULL, 10));
@@ -421,12 +352,12 @@ static void hear_resp(struct power_client *client, const struct power_command *c
         /* "running": it ends with its lease, and nobody else gets it. "gone" says of an ACK that
          * the lease is. */
         for (int i = 0; line[0] == '*' && i < 3; i++)
-            if (begins(second.at, words[i]))
+            if (reply_begins(second.at, words[i]))
                 end_job(command->job);
         break;
     case POWER_LOOK:
         /* Nothing: it is gone for good. */
-        if (line[0] == '_' || begins(line, "$-1"))
+        if (line[0] == '_' || reply_begins(line, "$-1"))
             end_job(command->job);
         break;
     default:
@@ -438,8 +369,8 @@ static void hear_line(struct power_client *client, const struct power_command *c
                       struct reply *reply)
 {
     size_t size;
-    const char *line = take_line(reply, &size);
-    bool has_body = begins(line, "RESERVED ") || begins(line, "FOUND ");
+    const char *line = reply_line(reply, &size);
+    bool has_body = reply_begins(line, "RESERVED ") || reply_begins(line, "FOUND ");
     const char *body = "";
     char *next = NULL;
     uint64_t id = 0;
@@ -450,19 +381,19 @@ static void hear_line(struct power_client *client, const struct power_command *c
     if (has_body) {
         id = strtoull(strchr(line, ' ') + 1, &next, 10);
         body_size = strtoul(next, NULL, 10);
-        body = take_bytes(reply, body_size);
+        body = reply_bytes(reply, body_size);
         if (reply->is_short)
             return;
     }
     if (command->verb == POWER_PUT)
-        hear_put(command, line, begins(line, "INSERTED "), strtoull(line + 9, NULL, 10));
+        hear_put(command, line, reply_begins(line, "INSERTED "), strtoull(line + 9, NULL, 10));
     else if (command->verb == POWER_RESERVE && has_body)
         take(client, command->step, id, "", body, body_size);
-    else if (command->verb == POWER_RESERVE && !begins(line, "TIMED_OUT") &&
-             !begins(line, "DEADLINE_SOON"))
+    else if (command->verb == POWER_RESERVE && !reply_begins(line, "TIMED_OUT") &&
+             !reply_begins(line, "DEADLINE_SOON"))
         violate("a reserve is answered by %.30s", line);
-    else if ((command->verb == POWER_END && begins(line, "DELETED")) ||
-             (command->verb == POWER_LOOK && begins(line, "NOT_FOUND")))
+    else if ((command->verb == POWER_END && reply_begins(line, "DELETED")) ||
+             (command->verb == POWER_LOOK && reply_begins(line, "NOT_FOUND")))
         end_job(command->job);
 }
 

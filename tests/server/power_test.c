@@ -15,13 +15,13 @@
 
 #include "power_clients.h"
 #include "session.h"
+#include "shell.h"
 #include "sim_disk.h"
 
 enum {
     CLIENTS = 5,
     SEGMENT_BITS = 14,
     STEPS_MAX = 4000,
-    READINGS_MAX = 1024,
     SENT_MAX = 1 << 16,
     REST_MAX = 100000,
     LATEST_MS = 3600 * 1000
@@ -39,12 +39,10 @@ struct link {
 
 static struct {
     struct elapse__joint joint;
-    struct elapse__server *server; /* NULL: the process has ended */
+    struct shell shell; /* its server is NULL: the process has ended */
     uint64_t booted_ms;
     uint64_t crashes, power_cuts;
     struct link links[CLIENTS];
-    struct elapse__server_reading *readings[READINGS_MAX];
-    unsigned reading_count;
     struct elapse__operation operations[ELAPSE__JOURNAL_LANES];
     int steps[ELAPSE__JOURNAL_LANES]; /* 0: none; 1: asked for; 2: performed */
     uint64_t capacity;
@@ -99,7 +97,7 @@ static void open_process(void)
         elapse__joint_free(&s.joint);
         return;
     }
-    s.server = elapse__server_new(
+    s.shell.server = elapse__server_new(
         &(struct elapse__server_options){
             .joint = &s.joint,
             .beanstalkd = &elapse__beanstalkd,
@@ -109,7 +107,7 @@ static void open_process(void)
             .output_bytes_max = 6000,
         },
         present());
-    if (s.server == NULL)
+    if (s.shell.server == NULL)
         abort();
     set_faults(true);
 }
@@ -117,15 +115,9 @@ static void open_process(void)
 /* What was under way gets no result. */
 static void kill_process(void)
 {
-    struct elapse__server_reading *reading;
-
-    while ((reading = s.reading_count > 0 ? s.readings[--s.reading_count]
-                                          : elapse__server_reading(s.server)) != NULL) {
-        reading->reading.error = EIO;
-        elapse__server_reading_done(s.server, present(), reading);
-    }
-    elapse__server_free(s.server);
-    s.server = NULL;
+    shell_give_up_readings(&s.shell, present());
+    elapse__server_free(s.shell.server);
+    s.shell.server = NULL;
     for (int lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++) {
         struct elapse__operation *operation = &s.operations[lane];
         if (s.steps[lane] == 2 && operation->error == 0 &&
@@ -175,34 +167,12 @@ static bool has_ended(void)
 
 /* ---- what the shell does ---- */
 
-static void shut(struct link *link)
+static void shut(struct elapse__connection *connection)
 {
-    elapse__connection_closed(link->connection, present());
+    struct link *link = elapse__connection_shell(connection);
+
+    elapse__connection_closed(connection, present());
     lose(link);
-}
-
-static bool turn(void)
-{
-    struct elapse__connection *connection;
-    struct elapse__server_reading *reading;
-    bool more = elapse__server_turn(s.server, present());
-
-    while (s.reading_count < READINGS_MAX && (reading = elapse__server_reading(s.server)) != NULL)
-        s.readings[s.reading_count++] = reading;
-    while ((connection = elapse__server_attention(s.server)) != NULL)
-        if (elapse__connection_wants_end(connection))
-            shut(elapse__connection_shell(connection));
-    return more;
-}
-
-static bool read_one(void)
-{
-    if (s.reading_count == 0)
-        return false;
-    struct elapse__server_reading *reading = s.readings[--s.reading_count];
-    elapse__journal_read_perform(s.joint.journal, true, &reading->reading, 1);
-    elapse__server_reading_done(s.server, present(), reading);
-    return true;
 }
 
 static bool work(enum elapse__journal_lane lane)
@@ -233,7 +203,7 @@ static void connect(struct link *link)
     if (link->connection != NULL)
         return;
     link->connection = elapse__connection_new(
-        s.server, present(),
+        s.shell.server, present(),
         &(struct elapse__connection_facts){.may_use_beanstalkd = true, .shell = link});
     require(link->connection != NULL, "a client may connect");
 }
@@ -292,7 +262,7 @@ static void rare_step(struct link *link)
         if (link->connection != NULL && random_one_in(&source, 3))
             elapse__connection_received_all(link->connection, present());
         else if (link->connection != NULL)
-            shut(link);
+            shut(link->connection);
         break;
     case 1:
         set_faults(true);
@@ -317,23 +287,23 @@ static void step(unsigned crash_in)
     if (kind < 20)
         say(link);
     else if (kind < 36)
-        (void)deliver(link, random_one_in(&source, 3) ? 1 + random_below(&source, 40) : SENT_MAX);
+        (void)deliver(link, random_one_in(&source, 3) ? 1 + random_index(&source, 40) : SENT_MAX);
     else if (kind < 66)
         (void)work(ELAPSE__LANE_COMMIT);
     else if (kind < 74)
         (void)work(ELAPSE__LANE_BACKGROUND);
     else if (kind < 80)
-        (void)read_one();
+        (void)shell_read_one(&s.shell, present());
     else if (kind < 94)
-        (void)hear(link, random_one_in(&source, 3) ? 1 + random_below(&source, 40) : SIZE_MAX);
+        (void)hear(link, random_one_in(&source, 3) ? 1 + random_index(&source, 40) : SIZE_MAX);
     else if (kind < 97)
         pass(random_below(&source, 50));
     else
         rare_step(link);
     if (!random_one_in(&source, 4))
-        (void)turn();
+        (void)shell_turn(&s.shell, present());
     if (random_one_in(&source, 50))
-        require(elapse__server_check(s.server) == 0, "the invariants of the core");
+        require(elapse__server_check(s.shell.server) == 0, "the invariants of the core");
 }
 
 /* ---- the end ---- */
@@ -347,8 +317,8 @@ static void rest(void)
         require(i < REST_MAX, "the server comes to rest");
         busy = work(ELAPSE__LANE_COMMIT);
         busy |= work(ELAPSE__LANE_BACKGROUND);
-        busy |= turn();
-        busy |= read_one();
+        busy |= shell_turn(&s.shell, present());
+        busy |= shell_read_one(&s.shell, present());
         for (unsigned j = 0; j < CLIENTS; j++) {
             busy |= deliver(&s.links[j], SENT_MAX);
             busy |= hear(&s.links[j], SIZE_MAX);
@@ -366,7 +336,7 @@ static void take_all(void)
     rest();
     for (unsigned i = 0; i < CLIENTS; i++)
         if (s.links[i].connection != NULL)
-            shut(&s.links[i]);
+            shut(s.links[i].connection);
     rest();
     pass(LATEST_MS);
     power_connect(&link->client, true);
@@ -389,22 +359,23 @@ static void run(uint64_t seed)
     sim_disk_begin(random_next(&source));
     power_begin();
     s.booted_ms = 0;
+    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
     s.capacity = random_one_in(&source, 4) ? (8 + random_below(&source, 8)) << SEGMENT_BITS : 0;
     steps = 200 + random_below(&source, STEPS_MAX);
     crash_in = 50 + (unsigned)random_below(&source, random_one_in(&source, 2) ? 300 : 3000);
     for (unsigned i = 0; i < CLIENTS; i++)
         lose(&s.links[i]);
     open_process();
-    for (uint64_t i = 0; i < steps && s.server != NULL && power_violation[0] == '\0'; i++)
+    for (uint64_t i = 0; i < steps && s.shell.server != NULL && power_violation[0] == '\0'; i++)
         step(crash_in);
-    if (s.server != NULL && power_violation[0] == '\0') {
+    if (s.shell.server != NULL && power_violation[0] == '\0') {
         /* The last crash, and then nothing fails any more. */
         crash();
         set_faults(false);
-        if (s.server != NULL)
+        if (s.shell.server != NULL)
             take_all();
     }
-    if (s.server != NULL)
+    if (s.shell.server != NULL)
         kill_process();
     sim_disk_end();
 }

@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "session.h"
+#include "shell.h"
 #include "sim_disk.h"
 
-enum { READINGS_MAX = 4096, TURNS_MAX = 100000, SEGMENT_BITS = 16 };
+enum { TURNS_MAX = 100000, SEGMENT_BITS = 16 };
 
 uint64_t script_commands;
 
@@ -15,10 +16,8 @@ static struct script {
     const uint8_t *next;
     size_t left;
     struct elapse__joint joint;
-    struct elapse__server *server;
+    struct shell shell;
     struct elapse__connection *clients[SCRIPT_CLIENTS];
-    struct elapse__server_reading *readings[READINGS_MAX];
-    unsigned reading_count;
 } s;
 
 static struct elapse__queue_now clock_now;
@@ -38,7 +37,7 @@ static void require(bool holds, const char *promise)
 
 static void check(void)
 {
-    unsigned broken = elapse__server_check(s.server);
+    unsigned broken = elapse__server_check(s.shell.server);
     if (broken != 0)
         fprintf(stderr, "invariant %u of the core\n", broken);
     require(broken == 0, "the invariants of the core");
@@ -72,7 +71,7 @@ static void begin(void)
     require(elapse__joint_make_jobs(&s.joint, present, &jobs), "memory");
     require(elapse__joint_open_journal(&s.joint, &journal, &refusal), "the journal opens");
     require(elapse__joint_begin_life(&s.joint) == ELAPSE_OK, "the life begins");
-    s.server = elapse__server_new(
+    s.shell.server = elapse__server_new(
         &(struct elapse__server_options){
             .joint = &s.joint,
             .beanstalkd = &elapse__beanstalkd,
@@ -85,7 +84,7 @@ static void begin(void)
             .connections_max = SCRIPT_CLIENTS,
         },
         present());
-    require(s.server != NULL, "memory");
+    require(s.shell.server != NULL, "memory");
 }
 
 /* ---- steps ---- */
@@ -101,26 +100,10 @@ static void shut(struct elapse__connection *connection)
 /* What a shell does after each call. Returns whether there is more to do. */
 static bool turn(void)
 {
-    struct elapse__connection *connection;
-    struct elapse__server_reading *reading;
-    bool more = elapse__server_turn(s.server, present());
+    bool more = shell_turn(&s.shell, present());
 
-    while (s.reading_count < READINGS_MAX && (reading = elapse__server_reading(s.server)) != NULL)
-        s.readings[s.reading_count++] = reading;
-    while ((connection = elapse__server_attention(s.server)) != NULL)
-        if (elapse__connection_wants_end(connection))
-            shut(connection);
     check();
     return more;
-}
-
-static void read_one(void)
-{
-    if (s.reading_count == 0)
-        return;
-    struct elapse__server_reading *reading = s.readings[--s.reading_count];
-    elapse__journal_read_perform(s.joint.journal, true, &reading->reading, 1);
-    elapse__server_reading_done(s.server, present(), reading);
 }
 
 static struct elapse__connection **take_client(void)
@@ -135,8 +118,9 @@ static void send_bytes(void)
 
     size = size < s.left ? size : s.left;
     if (*client == NULL)
-        *client = elapse__connection_new(
-            s.server, present(), &(struct elapse__connection_facts){.may_use_beanstalkd = true});
+        *client =
+            elapse__connection_new(s.shell.server, present(),
+                                   &(struct elapse__connection_facts){.may_use_beanstalkd = true});
     if (*client != NULL) {
         size_t room = elapse__connection_room(*client);
         /* What there is no room for is lost, as if the client had sent something else. */
@@ -191,9 +175,8 @@ static void step(void)
             shut(*client);
         break;
     case SCRIPT_READ:
-        do
-            read_one();
-        while (size % 2 == 1 && s.reading_count > 0);
+        while (shell_read_one(&s.shell, present()) && size % 2 == 1)
+            ;
         break;
     case SCRIPT_TURN:
         for (unsigned i = 0; i < size; i++)
@@ -214,9 +197,8 @@ static void finish(void)
         require(turns < TURNS_MAX, "the server comes to rest");
         busy = elapse__journal_work(s.joint.journal);
         busy |= turn();
-        busy |= s.reading_count > 0;
-        while (s.reading_count > 0)
-            read_one();
+        while (shell_read_one(&s.shell, present()))
+            busy = true;
         for (unsigned i = 0; i < SCRIPT_CLIENTS; i++) {
             const uint8_t *bytes;
             if (s.clients[i] == NULL || elapse__connection_output(s.clients[i], &bytes) == 0)
@@ -234,6 +216,7 @@ void script_run(const uint8_t *bytes, size_t size)
     memset(&s, 0, sizeof s);
     s.next = bytes;
     s.left = size;
+    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
     begin();
     while (s.left > 0)
         step();
@@ -244,17 +227,17 @@ void script_run(const uint8_t *bytes, size_t size)
         if (s.clients[i] != NULL)
             shut(s.clients[i]);
     finish();
-    elapse__server_statistics(s.server, present(), &figures);
+    elapse__server_statistics(s.shell.server, present(), &figures);
     require(figures.connections == 0 && figures.producers == 0 && figures.workers == 0 &&
                 figures.waiting == 0,
             "nobody is left");
-    elapse__server_stop(s.server);
-    require(elapse__server_is_quiet(s.server), "the server is quiet");
+    elapse__server_stop(s.shell.server);
+    require(elapse__server_is_quiet(s.shell.server), "the server is quiet");
     require(elapse__queue_check(s.joint.jobs) == 0, "the invariants of the queue");
     script_commands = 0;
     for (unsigned i = 0; i < ELAPSE__VERBS; i++)
         script_commands += figures.commands[i];
-    elapse__server_free(s.server);
+    elapse__server_free(s.shell.server);
     elapse__joint_free(&s.joint);
     sim_disk_end();
 }

@@ -163,8 +163,9 @@ static void write_id(struct elapse__json *json, uint64_t id)
 /* Values that are times or durations say so by their name. */
 static const char *name_of(const struct value *name, char room[32])
 {
-    static const char *const in_ms[] = {"due",    "left",  "ttr",       "expire",
-                                        "uptime", "pause", "pause_left"};
+    static const char *const in_ms[] = {"due",    "left",        "ttr",
+                                        "expire", "backoff_min", "backoff_max",
+                                        "uptime", "pause",       "pause_left"};
     const char *unit = "";
 
     for (size_t i = 0; i < sizeof in_ms / sizeof *in_ms; i++)

@@ -5,6 +5,7 @@
 
 #include "../../protocol/base64.h"
 #include "../../protocol/decimal.h"
+#include "../../protocol/utf8.h"
 
 void elapse__json_free(struct elapse__json *json)
 {
@@ -93,40 +94,6 @@ void elapse__json_null(struct elapse__json *json)
 
 /* ---- strings ---- */
 
-/* Returns how many bytes the character at `at` takes; 0: it is none of UTF-8. */
-static size_t character_size(const uint8_t *at, size_t left)
-{
-    uint8_t first = at[0];
-    size_t size = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-
-    if (size < 2)
-        return size;
-    if (size > left || first > 0xF4)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xC0) != 0x80)
-            return 0;
-    /* Too long a form, a surrogate, or above U+10FFFF. */
-    if ((first == 0xE0 && at[1] < 0xA0) || (first == 0xED && at[1] > 0x9F) ||
-        (first == 0xF0 && at[1] < 0x90) || (first == 0xF4 && at[1] > 0x8F))
-        return 0;
-    return size;
-}
-
-bool elapse__json_is_utf8(const void *bytes, size_t size)
-{
-    const uint8_t *at = bytes;
-    const uint8_t *end = at + size;
-
-    while (at < end) {
-        size_t step = character_size(at, (size_t)(end - at));
-        if (step == 0)
-            return false;
-        at += step;
-    }
-    return true;
-}
-
 /* A character that cannot stand as it is. */
 static void add_escaped(struct elapse__json *json, uint8_t byte)
 {
@@ -154,8 +121,9 @@ void elapse__json_string(struct elapse__json *json, const void *bytes, size_t si
     begin_value(json);
     add(json, "\"", 1);
     while (at < end) {
-        size_t step = character_size(at, (size_t)(end - at));
-        if (step > 1 || (step == 1 && *at >= 0x20 && *at != '"' && *at != '\\' && *at != 0x7F)) {
+        bool is_plain = *at >= 0x20 && *at < 0x7F && *at != '"' && *at != '\\';
+        size_t step = is_plain ? 1 : elapse__utf8_size(at, (size_t)(end - at));
+        if (is_plain || step > 1) {
             at += step;
             continue;
         }
@@ -178,7 +146,7 @@ void elapse__json_text(struct elapse__json *json, const char *text)
 void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
                                size_t size)
 {
-    if (elapse__json_is_utf8(bytes, size)) {
+    if (elapse__utf8_is(bytes, size)) {
         elapse__json_name(json, name);
         elapse__json_string(json, bytes, size);
         return;

@@ -41,9 +41,6 @@ void elapse__json_null(struct elapse__json *json);
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
 void elapse__json_text(struct elapse__json *json, const char *text);
 
-/* Returns whether the bytes are UTF-8, as RFC 3629 has it. */
-bool elapse__json_is_utf8(const void *bytes, size_t size);
-
 /* A member with bytes: as NAME if they are UTF-8, otherwise as NAME_base64. */
 void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
                                size_t size);

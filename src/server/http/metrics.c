@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../protocol/utf8.h"
+
 __attribute__((format(printf, 2, 3))) static void add(struct elapse__json *text, const char *format,
                                                       ...)
 {
@@ -233,7 +235,7 @@ void elapse__http_write_jobs(struct elapse__json *text, struct elapse__queue_tex
     enum { HEAD = 6, TAIL = 3, MOST = 5 };
     char label[HEAD + ELAPSE__QUEUE_TUBE_BYTES_MAX * MOST + TAIL] = "tube=\"";
     const unsigned char *name = tube.bytes;
-    bool is_text = elapse__json_is_utf8(name, tube.size);
+    bool is_text = elapse__utf8_is(name, tube.size);
     size_t size = HEAD;
 
     for (size_t i = 0; i < tube.size; i++) {

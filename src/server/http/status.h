@@ -22,8 +22,8 @@ struct elapse__http_tube {
     size_t name_size;
     struct elapse__queue_statistics counts;
     struct elapse__http_rates rates;
-    uint64_t oldest_overdue_ms; /* of the job that is handed out next */
-    uint64_t change;            /* how much happens there: the busiest come first */
+    uint64_t oldest_overdue_ms;
+    uint64_t change; /* how much happens there: the busiest come first */
 };
 
 struct elapse__http_status {

@@ -16,28 +16,7 @@
 
 #include "../buffer.h"
 #include "json_write.h"
-#include "routes.h"
-
-enum {
-    ELAPSE__HTTP_MESSAGE_BYTES = 240,
-    ELAPSE__HTTP_ITEMS_MAX = 500, /* keys, ids, tubes or leases of one request */
-    ELAPSE__HTTP_COUNT_MAX = 500, /* jobs of one reply: as JSON they take longer than as RESP */
-};
-
-struct elapse__http_request {
-    struct elapse__http_route route;
-    const char *query; /* as it came, without the '?'; NULL: none */
-    const char *body;
-    size_t body_bytes;
-    uint32_t body_bytes_max; /* of a job */
-};
-
-/* Why a request is not run. */
-struct elapse__http_fault {
-    int status;
-    const char *code;
-    char message[ELAPSE__HTTP_MESSAGE_BYTES]; /* ASCII */
-};
+#include "request.h"
 
 /* Appends the command to `command`. Requires an operation that becomes a command. On failure
  * returns false and says why. */

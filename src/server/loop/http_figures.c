@@ -10,7 +10,8 @@
 
 enum {
     SLICE_TUBES = 200,
-    QUIET_TUBES = 1000, /* more than so many are looked at only while somebody watches */
+    SLICE_PLACES = 1 << 14, /* of tubes, most of which may be free */
+    QUIET_TUBES = 1000,     /* more than so many are looked at only while somebody watches */
     ACTIVITIES = 1 << 16,
 };
 
@@ -148,6 +149,7 @@ static void look_at_tube(struct elapse__http_figures *figures, struct elapse__qu
         ELAPSE__QUEUE_OK)
         return;
     memcpy(tube.name, name.bytes, name.size);
+    tube.oldest_overdue_ms = tube.counts.overdue_ms;
     uint64_t present = activity_of(&tube.counts);
     tube.change = present > *activity ? present - *activity : 0;
     *activity = present;
@@ -167,13 +169,10 @@ static const struct elapse__http_tube *find_shown(const struct elapse__http_figu
 }
 
 /* What the pass does for the tubes that it shows. */
-static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube,
-                     struct elapse__queue_now now)
+static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube)
 {
     const struct elapse__http_tube *before = find_shown(figures, tube);
-    struct elapse__queue_text name = {.bytes = tube->name, .size = tube->name_size};
     double seconds = (double)(figures->began_ns - figures->begun_before_ns) / 1e9;
-    struct elapse__queue_view view;
 
     if (before != NULL)
         tube->rates = (struct elapse__http_rates){
@@ -181,17 +180,12 @@ static void complete(struct elapse__http_figures *figures, struct elapse__http_t
             .cancelled = rate(tube->counts.cancelled, before->counts.cancelled, seconds),
             .acknowledged = rate(tube->counts.deletes, before->counts.deletes, seconds),
         };
-    if (tube->counts.ready > 0 &&
-        elapse__queue_peek_ready(figures->loop->store->joint.jobs, now, name, &view) ==
-            ELAPSE__QUEUE_OK &&
-        now.wall_ms > view.due_ms)
-        tube->oldest_overdue_ms = (uint64_t)(now.wall_ms - view.due_ms);
 }
 
-static void end_pass(struct elapse__http_figures *figures, struct elapse__queue_now now)
+static void end_pass(struct elapse__http_figures *figures)
 {
     for (size_t i = 0; i < figures->found_count; i++)
-        complete(figures, &figures->found[i], now);
+        complete(figures, &figures->found[i]);
     for (size_t i = 0; i < figures->found_count; i++)
         figures->shown[i] = figures->found[figures->order[i]];
     figures->shown_count = figures->found_count;
@@ -205,15 +199,18 @@ static void look_at_slice(struct elapse__loop *loop, void *argument)
     struct elapse__http_figures *figures = argument;
     struct elapse__queue_now now = elapse__store_now();
 
-    for (unsigned i = 0; i < SLICE_TUBES; i++) {
+    uint32_t places = SLICE_PLACES;
+
+    for (unsigned i = 0; i < SLICE_TUBES && places > 0; i++) {
         struct elapse__queue_text name =
-            elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor);
-        if (name.size == 0) {
-            end_pass(figures, now);
-            return;
-        }
-        look_at_tube(figures, name, now);
+            elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor, &places);
+        if (name.size > 0)
+            look_at_tube(figures, name, now);
+        else if (figures->cursor == 0)
+            break;
     }
+    if (figures->cursor == 0)
+        end_pass(figures);
 }
 
 static void on_slice(evutil_socket_t descriptor, short what, void *argument)

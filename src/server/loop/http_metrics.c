@@ -13,6 +13,7 @@
 
 enum {
     SLICE_TUBES = 100,
+    SLICE_PLACES = 1 << 14,   /* of tubes, most of which may be free */
     METRIC_TUBES_MAX = 10000, /* that have metrics of their own: more would choke Prometheus */
 };
 
@@ -47,10 +48,12 @@ static void write_tubes(struct elapse__loop *loop, void *argument)
     struct elapse__queue_now now = elapse__store_now();
     struct elapse__queue_statistics counts;
 
-    for (unsigned i = 0; i < SLICE_TUBES && !scrape->is_over; i++) {
-        struct elapse__queue_text name = elapse__queue_tubes(jobs, &scrape->cursor);
-        scrape->is_over = name.size == 0 || scrape->tubes == METRIC_TUBES_MAX;
-        if (scrape->is_over ||
+    uint32_t places = SLICE_PLACES;
+
+    for (unsigned i = 0; i < SLICE_TUBES && places > 0 && !scrape->is_over; i++) {
+        struct elapse__queue_text name = elapse__queue_tubes(jobs, &scrape->cursor, &places);
+        scrape->is_over = scrape->cursor == 0 || scrape->tubes == METRIC_TUBES_MAX;
+        if (scrape->is_over || name.size == 0 ||
             elapse__queue_tube_statistics(jobs, now, name, &counts) != ELAPSE__QUEUE_OK)
             continue;
         elapse__http_write_jobs(&scrape->text, name, &counts);

@@ -17,7 +17,6 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
-#include "../../os/memory_files.h"
 #include "../../os/program.h"
 #include "../session.h"
 #include "http.h"
@@ -306,7 +305,6 @@ static enum elapse_error open_store(struct service *service)
 {
     const struct elapse__serve_options *options = service->loop.options;
     const struct elapse__store_wishes wishes = {
-        .files = options->durability == ELAPSE__SERVE_MEMORY ? elapse__files_in_memory() : NULL,
         .context = service,
         .may_begin = may_begin,
         .foresees = wants_http(&service->loop),
@@ -318,6 +316,8 @@ static enum elapse_error open_store(struct service *service)
     if (options->durability == ELAPSE__SERVE_INTERVAL) {
         queue.durability = ELAPSE_DURABILITY_INTERVAL;
         queue.interval_ms = (uint32_t)options->interval_ms;
+    } else if (options->durability == ELAPSE__SERVE_MEMORY) {
+        queue.durability = ELAPSE_DURABILITY_MEMORY;
     }
     queue.segment_bytes = UINT32_C(1) << options->segment_bits;
     if (options->body_bytes_max > 0)

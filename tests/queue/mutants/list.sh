@@ -1,10 +1,11 @@
 # shellcheck shell=bash
 # The mutants. Each call plants one fault:
 #
-#     mutant NAME FILE ORIGINAL REPLACEMENT
+#     mutant NAME FILE ORIGINAL REPLACEMENT [hangs]
 #
 # ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
-# not, the script says so: then plant the same fault in the new code.
+# not, the script says so: then plant the same fault in the new code. `hangs` declares that no test
+# can fail, because the fault makes them endless.
 
 mutant lease_survives_its_ttr src/queue/lease.c \
     'if (side->begun && entry->timer.deadline <= elapse__queue_present(queue, false))' \
@@ -54,3 +55,13 @@ mutant retries_without_end src/queue/occurrence.c \
     'side->attempts >= profile->retry' 'side->attempts > profile->retry'
 mutant token_forgotten_by_cleaning src/queue/clean.c \
     'record->type != ELAPSE__RECORD_TOKEN)' 'true)'
+mutant waits_are_not_ordered src/queue/waits.c \
+    'if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {' \
+    'if (youngest != entry->timer.keep.link.next) {'
+mutant waits_remember_a_job_that_is_gone src/queue/waits.c \
+    'if (waits->last == link)' 'if (false)'
+mutant waits_of_one_clock_count src/queue/waits.c \
+    'for (unsigned by_wall = 0; by_wall < 2; by_wall++)' \
+    'for (unsigned by_wall = 0; by_wall < 1; by_wall++)'
+mutant walk_over_tubes_has_no_bound src/queue/tubes.c \
+    'for (; *most > 0; --*most) {' 'for (; *most > 0;) {'

@@ -15,7 +15,7 @@ ELAPSE_PROGRAM names the program of the server.
 """
 
 import argparse
-import re
+import json
 import subprocess
 import sys
 import time
@@ -38,20 +38,26 @@ def directory_bytes(path):
 
 
 def start_load(load, server, rate, seconds, ahead_ms=2000):
-    return subprocess.Popen([load, str(server.port), str(rate), str(seconds), "4", str(ahead_ms)],
-                            stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen([load, str(server.port), "timers", "--rate", str(rate),
+                             "--seconds", str(seconds), "--connections", "4",
+                             "--ahead-ms", str(ahead_ms)], stdout=subprocess.PIPE, text=True)
 
 
-def peak(load, server, seconds):
-    """What it can do when it also has to hand out and acknowledge all."""
-    running = start_load(load, server, 0, seconds, 100)
-    begun = time.monotonic()
-    text, _ = running.communicate(timeout=3600)
-    took = time.monotonic() - begun
-    print(f"peak: {text.strip()}", flush=True)
-    if running.returncode != 0:
-        raise AssertionError("the load failed")
-    return int(re.search(r"(\d+) jobs", text).group(1)) / took
+def figures_of(text):
+    """What the load says, without the histogram."""
+    figures = json.loads(text)
+    del figures["histogram"]
+    return figures
+
+
+def peak(load, seconds):
+    """How many jobs a second a server hands out while they are put as fast as it takes them. It
+    takes more than it can hand out then, so some are left over, and the server is done with."""
+    with harness.server("--segment-bits", str(SEGMENT_BITS)) as server:
+        text, _ = start_load(load, server, 0, seconds, 100).communicate(timeout=3600)
+    figures = figures_of(text)
+    print(f"peak: {figures}", flush=True)
+    return figures["rate"]
 
 
 def sample(server, native):
@@ -67,9 +73,9 @@ def sample(server, native):
 def run(load, seconds, rate):
     faults = []
     memories = []
+    if rate is None:
+        rate = int(peak(load, max(1, seconds / 10)) / 2)
     with harness.server("--segment-bits", str(SEGMENT_BITS)) as server:
-        if rate is None:
-            rate = int(peak(load, server, max(1, seconds / 10)) / 2)
         native = server.connect()
         running = start_load(load, server, rate, seconds)
         begun = shown = time.monotonic()
@@ -87,10 +93,15 @@ def run(load, seconds, rate):
                 print(f"{now:6.0f} {memory / MIB:12.1f} {used / MIB:15.1f} {live / MIB:10.1f}",
                       flush=True)
             time.sleep(min(1, seconds / 100))
-        print(running.communicate()[0].strip())
+        text = running.communicate()[0]
         native.__exit__()
         if running.returncode != 0:
-            faults.append("the load failed: a job is missing, early, or was refused")
+            faults.append("the load failed: a job is missing, or was refused")
+        else:
+            figures = figures_of(text)
+            print(figures)
+            if figures["early"] > 0:
+                faults.append(f"{figures['early']} jobs came early")
     first = max(m for t, m in memories if t <= seconds / 2)
     second = max(m for t, m in memories if t > seconds / 2)
     print(f"memory: most {first / MIB:.1f} MiB in the first half, {second / MIB:.1f} in the second")

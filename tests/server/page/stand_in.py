@@ -63,7 +63,7 @@ def wheel(levels, now_ms):
 def empty(now_ms):
     """A server on which nobody has put a job."""
     return {
-        "now_ms": now_ms, "version": "0.1.0", "uptime_ms": 42_000, "draining": False,
+        "now_ms": now_ms, "version": "1.2.3", "uptime_ms": 42_000, "draining": False,
         "storage": {"durability": "sync", "segments": 1, "segment_bytes": 4096, "live_bytes": 0,
                     "disk_free_bytes": 53 * 2**30, "damaged": 0},
         "lateness": {"p50_ms": None, "p99_ms": None, "max_ms": None}, "oldest_overdue_ms": 0,

@@ -3,6 +3,7 @@
  */
 #include "talk.h"
 
+#include <elapse/version.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,11 +70,12 @@ static void client(void **state)
 static void hello(void **state)
 {
     (void)state;
-    says("HELLO", "*14|$6|server|$6|elapse|$7|version|$5|0.1.0|$5|proto|:2|$2|id|:1|$4|mode|"
+    says("HELLO", "*14|$6|server|$6|elapse|$7|version|$5|" ELAPSE_VERSION_TEXT
+                  "|$5|proto|:2|$2|id|:1|$4|mode|"
                   "$10|standalone|$4|role|$6|master|$7|modules|*0|");
-    says("HELLO 3 SETNAME me",
-         "%7|$6|server|$6|elapse|$7|version|$5|0.1.0|$5|proto|:3|$2|id|:1|$4|mode|"
-         "$10|standalone|$4|role|$6|master|$7|modules|*0|");
+    says("HELLO 3 SETNAME me", "%7|$6|server|$6|elapse|$7|version|$5|" ELAPSE_VERSION_TEXT
+                               "|$5|proto|:3|$2|id|:1|$4|mode|"
+                               "$10|standalone|$4|role|$6|master|$7|modules|*0|");
     says("CLIENT GETNAME", "$2|me|");
     begins(&c, "HELLO", "%7|");
     says("CONFIG GET x", "%0|");
@@ -211,12 +213,12 @@ static void command(void **state)
     sprintf(text, "*%u|$3|put|$3|ack|", count);
     begins(&c, "COMMAND LIST", text);
     says("COMMAND DOCS quit nonsense", "*2|$4|quit|*6|$7|summary|$19|Ends the connection|$5|since|"
-                                       "$5|0.1.0|$5|group|$10|connection|");
+                                       "$5|0.2.0|$5|group|$10|connection|");
     sprintf(text, "*%u|$3|put|*8|", 2 * count);
     begins(&c, "COMMAND DOCS", text);
     begins(&c, "HELLO 3", "%7|");
     says("COMMAND DOCS kickid",
-         "%1|$6|kickid|%4|$7|summary|$35|Makes a buried or delayed job ready|$5|since|$5|0.1.0|"
+         "%1|$6|kickid|%4|$7|summary|$35|Makes a buried or delayed job ready|$5|since|$5|0.2.0|"
          "$5|group|$4|jobs|$9|arguments|*1|%3|$4|name|$2|id|$4|type|$6|string|"
          "$12|display_text|$2|id|");
     begins(&c, "COMMAND GETKEYS put a b", "-ERR unknown subcommand");

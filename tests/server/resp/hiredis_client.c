@@ -33,8 +33,8 @@ static void put_and_look(redisContext *context)
     freeReplyObject(reply);
 
     reply = ask(context, "LOOKUP t k");
-    REQUIRE(reply->type == REDIS_REPLY_ARRAY && reply->elements == 34);
-    REQUIRE(reply->element[33]->len == 3 && memcmp(reply->element[33]->str, "a\0b", 3) == 0);
+    REQUIRE(reply->type == REDIS_REPLY_ARRAY && reply->elements == 40);
+    REQUIRE(reply->element[39]->len == 3 && memcmp(reply->element[39]->str, "a\0b", 3) == 0);
     freeReplyObject(reply);
     reply = ask(context, "LOOKUP t other");
     REQUIRE(reply->type == REDIS_REPLY_NIL);

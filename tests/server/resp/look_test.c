@@ -10,22 +10,25 @@
 static void look_up(void **state)
 {
     (void)state;
-    says("PUT t body KEY k IN 1h EXPIRE 2h RETRY 3 TTR 30s PRIORITY 7", "*2|:1|+scheduled|");
+    says("PUT t body KEY k TAG spring IN 1h EXPIRE 2h RETRY 3 BACKOFF 2s 1m TTR 30s PRIORITY 7",
+         "*2|:1|+scheduled|");
     says("LOOKUP t k",
-         "*34|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
-         "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$5|retry|:3|$8|attempts|:0|"
+         "*40|$2|id|:1|$4|tube|$1|t|$5|state|$7|delayed|$3|due|:1700003600000|$4|left|:3600000|"
+         "$8|priority|:7|$3|ttr|:30000|$6|expire|:7200000|$5|retry|:3|$11|backoff_min|:2000|$11|"
+         "backoff_max|:60000|$8|attempts|:0|"
          "$9|recurring|:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|"
-         "$3|key|$1|k|$4|body|$4|body|");
+         "$3|key|$1|k|$3|tag|$6|spring|$4|body|$4|body|");
     says("LOOKUP t other", "$-1|");
     says("LOOKUPID 2", "$-1|");
     says("LOOKUPID x", "-ERR not the id of a job: 'x'|");
     says("PUT u '' EVERY 5s", "*2|:2|+scheduled|");
     begins(&c, "HELLO 3", "%7|");
     says("LOOKUPID 2",
-         "%17|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
-         "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$8|attempts|:0|"
+         "%20|$2|id|:2|$4|tube|$1|u|$5|state|$7|delayed|$3|due|:1700000005000|$4|left|:5000|"
+         "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$11|backoff_min|:0|$11|backoff_"
+         "max|:0|$8|attempts|:0|"
          "$9|recurring|#t|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|"
-         "$3|key|_|$4|body|$0||");
+         "$3|key|_|$3|tag|_|$4|body|$0||");
     says("LOOKUP u x", "_|");
 }
 
@@ -145,16 +148,17 @@ static void list_in_both_versions(void **state)
 {
     static const char job[] =
         "$2|id|:1|$4|tube|$1|t|$5|state|$5|ready|$3|due|:1700000000000|$4|left|:0|"
-        "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$8|attempts|:0|$9|recurring|";
+        "$8|priority|:1024|$3|ttr|:60000|$6|expire|:0|$5|retry|:0|$11|backoff_min|:0|$11|backoff_"
+        "max|:0|$8|attempts|:0|$9|recurring|";
     char expected[600];
 
     (void)state;
     says("PUT t b", "*2|:1|+scheduled|");
-    sprintf(expected, "*2|:0|*1|*30|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
+    sprintf(expected, "*2|:0|*1|*34|%s:0|$6|missed|:0|$8|failures|:0|$5|lease|$-1|$6|reason|$-1|",
             job);
     says("LIST t", expected);
     begins(&c, "HELLO 3", "%7|");
-    sprintf(expected, "*2|:0|*1|%%15|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
+    sprintf(expected, "*2|:0|*1|%%17|%s#f|$6|missed|:0|$8|failures|:0|$5|lease|_|$6|reason|_|",
             job);
     says("LIST t", expected);
 }
@@ -171,6 +175,26 @@ static void tubes(void **state)
     says("TUBES COUNT x", "-ERR not a number, or out of range: 'x'|");
     says("TUBES CURSOR 268435455", "*2|:0|*0|");
     says("TUBES a", "-ERR syntax error: there is no option 'a'|");
+}
+
+/* One reply looks at no more than 65,536 places, however many of them are free. */
+static void tubes_among_many_that_ended(void **state)
+{
+    enum { ENDED = 70000 };
+
+    (void)state;
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < ENDED; i++) {
+            char name[16];
+            struct elapse__queue_text text = {.bytes = name,
+                                              .size = (size_t)sprintf(name, "ended-%d", i)};
+            if (round == 0)
+                assert_int_equal(elapse__queue_tube_hold(f.joint.jobs, text), ELAPSE__QUEUE_OK);
+            else if (i < ENDED - 1)
+                elapse__queue_tube_drop(f.joint.jobs, text);
+        }
+    says("TUBES", "*2|:65536|*0|");
+    says("TUBES CURSOR 65536", "*2|:0|*1|$11|ended-69999|");
 }
 
 static void statistics(void **state)
@@ -207,6 +231,7 @@ int main(void)
         RESP_TEST(list),
         RESP_TEST(list_in_both_versions),
         RESP_TEST(tubes),
+        RESP_TEST(tubes_among_many_that_ended),
         RESP_TEST(statistics),
     };
 

@@ -23,20 +23,20 @@ def finds(*command):
 
 
 class Workers(unittest.TestCase):
-    def run_worker(self, *command):
+    def run_worker(self, *command, failures=2):
+        """`broken` is handed out as often as it may fail, and is then buried."""
         with serving.server() as port, serving.Connection(port) as client:
             for words in (["PUT", "mails", "one", "RETRY", "2", "BACKOFF", "1ms", "1ms"],
                           ["PUT", "mails", "two", "IN", "50ms"],
                           ["PUT", "mails", "broken", "RETRY", "2", "BACKOFF", "1ms", "1ms"]):
                 client.ask(*words)
-            # `broken` is handed out twice, and is then buried.
             done = subprocess.run(
-                [*map(str, command), str(port), "4"], stdin=subprocess.DEVNULL, check=False,
+                [*map(str, command), str(port), str(2 + failures)], stdin=subprocess.DEVNULL, check=False,
                 capture_output=True, text=True, timeout=serving.PATIENCE_S,
                 env={**os.environ, "NODE_PATH": NODE_PATH})
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertEqual(sorted(done.stdout.splitlines()),
-                             ["did one", "did two", "failed broken", "failed broken"])
+                             ["did one", "did two", *["failed broken"] * failures])
             left = client.ask("LIST", "mails")
             self.assertEqual(len(left[1]), 1, left)
             self.assertEqual(client.ask("LIST", "mails", "STATE", "buried")[1], left[1])
@@ -62,6 +62,16 @@ class Workers(unittest.TestCase):
         if not finds("ruby", "-e", "require 'redis'"):
             self.skipTest("the client of ruby is not installed (ruby-redis)")
         self.run_worker("ruby", EXAMPLES / "worker.rb")
+
+    def test_php(self):
+        if not finds("php", "-r", "new Redis();"):
+            self.skipTest("the client of PHP is not installed (php-cli, php-redis)")
+        self.run_worker("php", EXAMPLES / "worker.php")
+
+    def test_php_as_a_client_of_beanstalkd(self):
+        if not finds("php", "-r", "require 'Pheanstalk/autoload.php';"):
+            self.skipTest("Pheanstalk is not installed (php-cli, php-pda-pheanstalk)")
+        self.run_worker("php", EXAMPLES / "worker_beanstalkd.php", failures=1)
 
 
 WORKER = sys.argv[1:]

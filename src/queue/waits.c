@@ -1,0 +1,86 @@
+/*
+ * The ready jobs of a tube by their due times, so that the oldest one is known at once. Workers
+ * take them by priority and id, so the oldest may be any of them.
+ *
+ *      waits --- the oldest --- ... --- last --- ... --- the youngest
+ *
+ * A put that is due at once goes to the end, and so does a job that comes due in time. Behind a
+ * backlog jobs come due one by one that are older than what was put meanwhile: each has its place
+ * near that of the one before, `last`. So a place is looked for from both, and is found after a few
+ * steps. Only after the wall clock was set back may it be far from either; then the job stays where
+ * the search ends, and the order is not exact.
+ */
+#include "inner.h"
+
+enum { STEPS_MAX = 1000 };
+
+static uint64_t due_of(const struct elapse__link *link)
+{
+    return elapse__ring_timer(link)->deadline;
+}
+
+void elapse__queue_waits_init(struct elapse__queue_waits *waits)
+{
+    elapse__ring_init(&waits->jobs);
+    waits->last = &waits->jobs;
+}
+
+/* Returns the job, or the ring, behind which one with this due time belongs. */
+static struct elapse__link *find_place(struct elapse__queue_waits *waits, uint64_t due)
+{
+    const struct elapse__link *ring = &waits->jobs;
+    struct elapse__link *from_end = waits->jobs.previous;
+    struct elapse__link *from_last = waits->last;
+    for (unsigned step = 0; step < STEPS_MAX; step++) {
+        if (from_end == ring || due_of(from_end) <= due)
+            return from_end;
+        from_end = from_end->previous;
+        if (from_last != ring && due_of(from_last) > due)
+            from_last = from_last->previous;
+        else if (from_last->next == ring || due_of(from_last->next) > due)
+            return from_last;
+        else
+            from_last = from_last->next;
+    }
+    return from_end;
+}
+
+void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
+    struct elapse__link *link = &entry->timer.keep.link;
+    struct elapse__link *youngest = waits->jobs.previous;
+    if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {
+        elapse__ring_append(&waits->jobs, link);
+        return;
+    }
+    struct elapse__link *older = find_place(waits, entry->timer.deadline);
+    elapse__ring_insert(link, older, older->next);
+    waits->last = link;
+}
+
+void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry)
+{
+    struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
+    struct elapse__link *link = &entry->timer.keep.link;
+    if (waits->last == link)
+        waits->last = link->previous;
+    (void)elapse__ring_remove(link);
+}
+
+uint64_t elapse__queue_longest_wait_ms(const struct elapse__queue_tube *tube,
+                                       struct elapse__queue_now now)
+{
+    const uint64_t present[] = {elapse__queue_boot_tick(now.boot_ms),
+                                elapse__queue_wall_tick(now.wall_ms)};
+    uint64_t most = 0;
+    for (unsigned by_wall = 0; by_wall < 2; by_wall++) {
+        const struct elapse__link *ring = &tube->waits[by_wall].jobs;
+        if (elapse__ring_empty(ring))
+            continue;
+        uint64_t due = due_of(ring->next);
+        if (present[by_wall] > due && present[by_wall] - due > most)
+            most = present[by_wall] - due;
+    }
+    return most;
+}

@@ -1,0 +1,26 @@
+/*
+ * What a request says, as the members of an object: those of its body, or those of its query, whose
+ * values are all strings.
+ */
+#ifndef ELAPSE__HTTP_MEMBERS_H
+#define ELAPSE__HTTP_MEMBERS_H
+
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "request.h"
+
+enum { ELAPSE__HTTP_TEXT_BYTES_MAX = 4096 }; /* of a pair of a query, or of a name in a path */
+
+/* Read the members. The caller releases them by json_decref. On failure return NULL, and say why. A
+ * query has no '?', and may be NULL. */
+json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fault *fault);
+json_t *elapse__http_members_of_body(const char *body, size_t size,
+                                     struct elapse__http_fault *fault);
+
+/* Decodes the escapes of a URI into `out`, which has room for `size` bytes. Returns how many there
+ * are; SIZE_MAX: an escape is wrong. */
+size_t elapse__http_decode(const char *text, size_t size, bool plus_is_blank, char *out);
+
+#endif

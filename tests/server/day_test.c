@@ -1,0 +1,426 @@
+/*
+ * A day of a server in some minutes: clients of both protocols put, take, end, cancel and move jobs
+ * through the core of the server, the queue and the journal, on a disk in memory, and the clock
+ * goes on in steps of some milliseconds. Four waves of load go over the day, and between them the
+ * machine loses its power, once everything was answered.
+ *
+ *      server-day [--minutes N] [--rate N] [--seed SEED]
+ *
+ * It fails if
+ *
+ * - a promise of docs/promises.md to a client is broken: a job comes early or twice, is lost, or is
+ *   back; or two and a half minutes pass before a job comes that could;
+ * - the files are ever larger than twice the live bytes and five segments;
+ * - the memory, without the disk, is at its most in the last quarter a twentieth and 64 KiB more
+ *   than in the second;
+ * - jobs are left when all of them should have ended.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "day_clients.h"
+#include "session.h"
+#include "shell.h"
+#include "sim_disk.h"
+
+enum {
+    SEGMENT_BITS = 19,
+    SEGMENT = 1 << SEGMENT_BITS,
+    QUARTERS = 4,
+    QUIET_MS = 100000, /* before the power is lost */
+    SILENT_MS = 40000, /* of it without puts */
+    ROUNDS_MAX = 100000,
+    SECOND_MS = 1000,
+    MINUTE_MS = 60000,
+};
+
+static struct {
+    struct elapse__joint joint;
+    struct shell shell;
+    uint64_t booted_ms;
+    struct day_client clients[DAY_CLIENTS];
+    struct elapse__connection *connections[DAY_CLIENTS];
+    uint64_t commands;
+    uint64_t memory_most[QUARTERS], jobs_most[QUARTERS];
+    double space_most; /* bytes of the files, as a part of their bound */
+} s;
+
+/* ---- memory ---- */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *memory);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *memory);
+
+static uint64_t allocated;
+
+static void *count(void *memory)
+{
+    allocated += memory == NULL ? 0 : malloc_usable_size(memory);
+    return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return count(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t items, size_t size)
+{
+    return count(__real_calloc(items, size));
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    size_t before = memory == NULL ? 0 : malloc_usable_size(memory);
+    void *moved = __real_realloc(memory, size);
+
+    if (moved != NULL)
+        allocated -= before;
+    return count(moved);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return count(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *memory)
+{
+    if (memory != NULL)
+        allocated -= malloc_usable_size(memory);
+    __real_free(memory);
+}
+
+static uint64_t memory_bytes(void)
+{
+    uint64_t disk = sim_disk_memory();
+
+    return allocated > disk ? allocated - disk : 0;
+}
+
+/* ---- the process ---- */
+
+static struct elapse__queue_now present(void)
+{
+    return (struct elapse__queue_now){
+        .boot_ms = day_now_ms - s.booted_ms + 1,
+        .wall_ms = INT64_C(1700000000000) + (int64_t)day_now_ms,
+    };
+}
+
+static bool find_no_zone(void *context, const char *name, const struct elapse_time_zone **zone)
+{
+    (void)context, (void)name, (void)zone;
+    return false;
+}
+
+static void open_process(void)
+{
+    const struct elapse__queue_options jobs = {.secret = {1, 2},
+                                               .seed = day_random.state,
+                                               .body_bytes_max = 2000,
+                                               .find_zone = find_no_zone};
+    const struct elapse__journal_options journal = {
+        .files = &sim_disk_files, .path = "data", .segment_bits = SEGMENT_BITS};
+    struct elapse__journal_refusal refusal;
+
+    if (!elapse__joint_make_jobs(&s.joint, present, &jobs))
+        abort();
+    if (!elapse__joint_open_journal(&s.joint, &journal, &refusal) ||
+        elapse__joint_begin_life(&s.joint) != ELAPSE_OK) {
+        day_violate("the journal does not open");
+        elapse__joint_free(&s.joint);
+        return;
+    }
+    s.shell.server =
+        elapse__server_new(&(struct elapse__server_options){.joint = &s.joint,
+                                                            .beanstalkd = &elapse__beanstalkd,
+                                                            .resp = &elapse__resp,
+                                                            .body_bytes_max = 2000},
+                           present());
+    if (s.shell.server == NULL)
+        abort();
+}
+
+static void shut(struct elapse__connection *connection)
+{
+    unsigned *number = elapse__connection_shell(connection);
+
+    day_violate("the server ends the connection of client %u", *number);
+    elapse__connection_closed(connection, present());
+    s.connections[*number] = NULL;
+}
+
+static void connect(unsigned number)
+{
+    static unsigned numbers[DAY_CLIENTS];
+
+    numbers[number] = number;
+    s.connections[number] = elapse__connection_new(
+        s.shell.server, present(), &(struct elapse__connection_facts){.shell = &numbers[number]});
+    if (s.connections[number] == NULL)
+        abort();
+}
+
+static void break_connection(unsigned number)
+{
+    elapse__connection_closed(s.connections[number], present());
+    day_client_reconnect(&s.clients[number]);
+    connect(number);
+}
+
+/* ---- steps ---- */
+
+static bool say(unsigned number)
+{
+    char bytes[DAY_COMMAND_BYTES];
+    size_t size = day_client_say(&s.clients[number], bytes);
+
+    if (size == 0)
+        return false;
+    if (elapse__connection_room(s.connections[number]) < size)
+        day_violate("client %u cannot say anything", number);
+    else
+        elapse__connection_received(s.connections[number], present(), bytes, size);
+    s.commands++;
+    return true;
+}
+
+static bool hear(unsigned number)
+{
+    const uint8_t *bytes;
+    size_t size = elapse__connection_output(s.connections[number], &bytes);
+
+    if (size == 0)
+        return false;
+    size = random_one_in(&day_random, 50) ? 1 + random_index(&day_random, size) : size;
+    day_client_hear(&s.clients[number], bytes, size);
+    elapse__connection_sent(s.connections[number], present(), size);
+    return true;
+}
+
+/* Everything that can be done at this moment. */
+static void do_all(void)
+{
+    bool busy = true;
+
+    for (unsigned round = 0; busy && day_violation[0] == '\0'; round++) {
+        if (round == ROUNDS_MAX)
+            day_violate("the server does not come to rest");
+        busy = shell_turn(&s.shell, present());
+        for (unsigned i = 0; i < DAY_CLIENTS && day_violation[0] == '\0'; i++)
+            busy |= say(i) || hear(i);
+        busy |= elapse__journal_work(s.joint.journal);
+        busy |= shell_read_one(&s.shell, present());
+    }
+}
+
+static void check_space(void)
+{
+    struct elapse__journal_figures figures;
+
+    elapse__journal_figures(s.joint.journal, &figures);
+    uint64_t used = figures.log_bytes + figures.spare_bytes;
+    uint64_t allowed = 2 * figures.live_bytes + UINT64_C(5) * SEGMENT;
+    if (used > allowed)
+        day_violate("the files have %" PRIu64 " bytes, %" PRIu64 " of them live", used,
+                    figures.live_bytes);
+    if ((double)used / (double)allowed > s.space_most)
+        s.space_most = (double)used / (double)allowed;
+}
+
+static void each_minute(unsigned quarter)
+{
+    uint64_t memory = memory_bytes();
+
+    day_book_check();
+    if (memory > s.memory_most[quarter])
+        s.memory_most[quarter] = memory;
+    if (day_book_live() > s.jobs_most[quarter])
+        s.jobs_most[quarter] = day_book_live();
+    if (elapse__server_check(s.shell.server) != 0)
+        day_violate("an invariant of the core is broken");
+}
+
+/* One step of the clock. */
+static void step(unsigned quarter)
+{
+    uint64_t before = day_now_ms;
+    unsigned number = (unsigned)random_below(&day_random, 40000);
+
+    day_now_ms += 1 + random_below(&day_random, DAY_STEP_MS_MAX);
+    elapse__journal_tick(s.joint.journal, present().boot_ms);
+    if (number < DAY_CLIENTS && s.clients[number].verb == DAY_NONE)
+        break_connection(number);
+    do_all();
+    if (day_now_ms / SECOND_MS != before / SECOND_MS)
+        check_space();
+    if (day_now_ms / MINUTE_MS != before / MINUTE_MS)
+        each_minute(quarter);
+}
+
+static void go_on_until(uint64_t end_ms, unsigned quarter)
+{
+    while (day_now_ms < end_ms && day_violation[0] == '\0')
+        step(quarter);
+}
+
+/* ---- the day ---- */
+
+/* The machine loses its power; everything that was said is answered. */
+static void lose_power(void)
+{
+    uint64_t jobs = elapse__queue_jobs(s.joint.jobs);
+
+    for (unsigned i = 0; i < DAY_CLIENTS; i++) {
+        if (s.clients[i].verb != DAY_NONE)
+            day_violate("client %u has no reply", i);
+        elapse__connection_closed(s.connections[i], present());
+        day_client_reconnect(&s.clients[i]);
+    }
+    do {
+    } while (shell_turn(&s.shell, present()) || elapse__journal_work(s.joint.journal));
+    shell_give_up_readings(&s.shell, present());
+    elapse__server_free(s.shell.server);
+    elapse__joint_free(&s.joint);
+    s.shell.server = NULL;
+    sim_disk_lose_power();
+    sim_disk_evict();
+    s.booted_ms = day_now_ms;
+    open_process();
+    if (s.shell.server == NULL)
+        return;
+    if (elapse__queue_jobs(s.joint.jobs) != jobs)
+        day_violate("Q2 of %" PRIu64 " jobs %" PRIu64 " are there after a restart", jobs,
+                    elapse__queue_jobs(s.joint.jobs));
+    if (elapse__queue_check(s.joint.jobs) != 0)
+        day_violate("an invariant of the queue is broken");
+    for (unsigned i = 0; i < DAY_CLIENTS; i++)
+        connect(i);
+}
+
+static void print_quarter(unsigned quarter, uint64_t day_ms)
+{
+    (void)printf("%4" PRIu64 " min  %8" PRIu64 " put  %8" PRIu64 " handed out  %6" PRIu64
+                 " jobs, at most %6" PRIu64 "  memory at most %7" PRIu64 " KiB\n",
+                 day_ms * (quarter + 1) / QUARTERS / MINUTE_MS, day_figures.put,
+                 day_figures.handed_out, day_book_live(), s.jobs_most[quarter],
+                 s.memory_most[quarter] / 1024);
+    (void)fflush(stdout);
+}
+
+/* No more is put; recurring jobs are cancelled, and all others come and end. */
+static void end_day(void)
+{
+    uint64_t end_ms = day_now_ms + 2 * day_plan.longest_ms + 20 * UINT64_C(60000);
+
+    day_plan.puts = false;
+    for (uint32_t i = 0; i < DAY_JOBS; i++) {
+        struct day_job *job = day_book_at(i);
+        bool is_there = job->state != DAY_FREE && job->state != DAY_ENDED;
+        if (!is_there || job->period_ms == 0)
+            continue;
+        struct elapse__queue_answer answer =
+            elapse__queue_cancel_id(s.joint.jobs, present(), job->id);
+        if (answer.result == ELAPSE__QUEUE_REMOVED)
+            day_ended(job);
+        else
+            job->is_shadow = true;
+    }
+    while (day_book_live() > 0 && day_now_ms < end_ms && day_violation[0] == '\0')
+        go_on_until(day_now_ms + MINUTE_MS, QUARTERS - 1);
+    go_on_until(day_now_ms + MINUTE_MS, QUARTERS - 1);
+    if (day_book_live() > 0)
+        day_violate("Q2 %" PRIu64 " jobs have not come", day_book_live());
+    if (day_violation[0] == '\0' && elapse__queue_jobs(s.joint.jobs) > 0)
+        day_violate("Q3 the server has %" PRIu64 " jobs that ended",
+                    elapse__queue_jobs(s.joint.jobs));
+}
+
+static void live_through(uint64_t day_ms)
+{
+    for (unsigned quarter = 0; quarter < QUARTERS && day_violation[0] == '\0'; quarter++) {
+        uint64_t end_ms = day_ms * (quarter + 1) / QUARTERS;
+        day_plan.puts = day_plan.takes = true;
+        go_on_until(end_ms - QUIET_MS, quarter);
+        day_plan.takes = false;
+        go_on_until(end_ms - SILENT_MS, quarter);
+        day_plan.puts = false;
+        go_on_until(end_ms, quarter);
+        print_quarter(quarter, day_ms);
+        if (day_violation[0] == '\0')
+            lose_power();
+    }
+    day_plan.takes = true;
+    if (day_violation[0] == '\0')
+        end_day();
+}
+
+static void check_memory(void)
+{
+    uint64_t before = s.memory_most[1];
+    uint64_t after = s.memory_most[QUARTERS - 1];
+
+    if (after > before + before / 20 + 65536)
+        day_violate("the memory grows: from %" PRIu64 " bytes to %" PRIu64, before, after);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t minutes = UINT64_C(24) * 60;
+    uint64_t seed = 1;
+
+    day_plan = (struct day_plan){.puts_a_second = 40, .recurring = 200};
+    for (int i = 1; i + 1 < argc; i += 2) {
+        uint64_t number = strtoull(argv[i + 1], NULL, 10);
+        if (strcmp(argv[i], "--minutes") == 0)
+            minutes = number;
+        else if (strcmp(argv[i], "--rate") == 0)
+            day_plan.puts_a_second = number;
+        else if (strcmp(argv[i], "--seed") == 0)
+            seed = number;
+    }
+    /* So that each quarter has a whole wave, and is longer than any delay. */
+    day_plan.longest_ms = minutes * MINUTE_MS / QUARTERS / 6;
+    day_random.state = seed;
+    sim_disk_begin(seed);
+    day_book_begin();
+    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
+    open_process();
+    for (unsigned i = 0; i < DAY_CLIENTS; i++) {
+        day_client_begin(&s.clients[i], i);
+        connect(i);
+    }
+    live_through(minutes * MINUTE_MS);
+    if (day_violation[0] == '\0')
+        check_memory();
+    if (s.shell.server != NULL) {
+        elapse__server_free(s.shell.server);
+        elapse__joint_free(&s.joint);
+    }
+    sim_disk_end();
+    if (day_violation[0] != '\0') {
+        (void)printf("--seed %" PRIu64 ", minute %" PRIu64 ": %s\n", seed, day_now_ms / MINUTE_MS,
+                     day_violation);
+        return 1;
+    }
+    (void)printf("%" PRIu64 " commands; %" PRIu64 " jobs put, %" PRIu64 " ended (%" PRIu64
+                 " cancelled, %" PRIu64 " replaced, %" PRIu64 " expired), %" PRIu64
+                 " times buried; the latest came %" PRIu64 " ms late; the files had up to %.0f %% "
+                 "of their bound\n",
+                 s.commands, day_figures.put, day_figures.ended, day_figures.cancelled,
+                 day_figures.replaced, day_figures.expired, day_figures.buried,
+                 day_figures.latest_ms, 100 * s.space_most);
+    return 0;
+}
