@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../os/program.h"
 #ifdef ELAPSE_HAS_CLIENT
 #include "client/client_commands.h"
 #endif
@@ -177,6 +178,7 @@ static bool is_called_server(const char *path)
 
 int main(int argc, char **argv)
 {
+    elapse__os_hold_standard_files();
 #ifdef ELAPSE_HAS_SERVER
     if (argc > 0 && is_called_server(argv[0])) {
         static char name[] = "elapse-server";

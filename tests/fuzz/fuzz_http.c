@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "../../src/protocol/resp_parse.h"
+#include "../../src/protocol/utf8.h"
 #include "../../src/server/http/guard.h"
 #include "../../src/server/http/translate.h"
 
@@ -75,7 +76,7 @@ static void write_string(const uint8_t *data, size_t size)
                               elapse__buffer_size(&json.text), JSON_ALLOW_NUL, &error);
     require(read != NULL);
     const json_t *text = json_array_get(read, 0);
-    if (elapse__json_is_utf8(data, size)) {
+    if (elapse__utf8_is(data, size)) {
         require(json_string_length(text) == size);
         require(size == 0 || memcmp(json_string_value(text), data, size) == 0);
     }

@@ -49,32 +49,44 @@ enum exit_status answer_join(enum exit_status before, enum exit_status next)
     return before;
 }
 
-static bool is_text(const redisReply *reply)
+bool answer_is_text(const redisReply *reply)
 {
     return reply->type == REDIS_REPLY_STATUS || reply->type == REDIS_REPLY_STRING;
 }
 
-static bool is_word(const redisReply *reply, const char *word)
+bool answer_is_word(const redisReply *reply, const char *word)
 {
-    return is_text(reply) && reply->len == strlen(word) &&
+    return answer_is_text(reply) && reply->len == strlen(word) &&
            memcmp(reply->str, word, reply->len) == 0;
+}
+
+bool answer_is_name(const redisReply *reply)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const size_t longest = 64;
+
+    return answer_is_text(reply) && reply->len > 0 && reply->len <= longest &&
+           strspn(reply->str, letters) == reply->len;
 }
 
 static struct answer failure(const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ERROR)
         return (struct answer){.status = STATUS_FAILED, .error = strange};
-    return (struct answer){.status = answer_status_of_error(reply->str), .error = reply->str};
+    return (struct answer){
+        .status = answer_status_of_error(reply->str),
+        .error = reply->str[0] != '\0' ? reply->str : "the server has refused, and gives no reason",
+    };
 }
 
 struct answer answer_of_word(const redisReply *reply, bool running_is_well)
 {
-    if (!is_text(reply))
+    if (!answer_is_name(reply))
         return failure(reply);
-    struct answer answer = {.word = reply->str, .word_length = reply->len};
-    if (is_word(reply, "gone"))
+    struct answer answer = {.word = reply->str};
+    if (answer_is_word(reply, "gone"))
         answer.status = STATUS_GONE;
-    else if (is_word(reply, "running") && !running_is_well)
+    else if (answer_is_word(reply, "running") && !running_is_well)
         answer.status = STATUS_TAKEN;
     return answer;
 }
@@ -82,13 +94,13 @@ struct answer answer_of_word(const redisReply *reply, bool running_is_well)
 struct answer answer_to_put(const redisReply *reply, bool keeps)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        reply->element[0]->type != REDIS_REPLY_INTEGER || !is_text(reply->element[1]))
+        reply->element[0]->type != REDIS_REPLY_INTEGER || reply->element[0]->integer < 0 ||
+        !answer_is_name(reply->element[1]))
         return failure(reply);
     const redisReply *word = reply->element[1];
-    struct answer answer = {
-        .id = (uint64_t)reply->element[0]->integer, .word = word->str, .word_length = word->len};
-    bool is_other = is_word(word, "kept") || is_word(word, "running") || is_word(word, "buried");
-    if (is_other && !(keeps && is_word(word, "kept")))
+    struct answer answer = {.id = (uint64_t)reply->element[0]->integer, .word = word->str};
+    bool is_kept = answer_is_word(word, "kept");
+    if (answer_is_word(word, "running") || answer_is_word(word, "buried") || (is_kept && !keeps))
         answer.status = STATUS_TAKEN;
     return answer;
 }
@@ -98,7 +110,7 @@ const redisReply *answer_member(const redisReply *map, const char *name)
     if (map->type != REDIS_REPLY_ARRAY)
         return NULL;
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
-        if (is_word(map->element[i], name))
+        if (answer_is_word(map->element[i], name))
             return map->element[i + 1];
     }
     return NULL;

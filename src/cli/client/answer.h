@@ -13,12 +13,18 @@
 #include "../common/message.h"
 #include "connection.h"
 
+/* Return whether a reply is a text; a text that equals `word`; and a name, which is 1 to 64
+ * letters, digits and '_'. Words and names of the protocol are names: they are printed as they
+ * came, and need no escapes in JSON. */
+bool answer_is_text(const redisReply *reply);
+bool answer_is_word(const redisReply *reply, const char *word);
+bool answer_is_name(const redisReply *reply);
+
 /* What a reply says. Its texts are those of the reply. */
 struct answer {
     enum exit_status status;
-    uint64_t id;      /* of a job; 0: none */
-    const char *word; /* NULL for an error */
-    size_t word_length;
+    uint64_t id;       /* of a job; 0: none */
+    const char *word;  /* a name; NULL for an error */
     const char *error; /* NULL for a word */
 };
 

@@ -38,7 +38,7 @@ struct cancel {
 static void print_word(const struct cancel *cancel, const char *name, const struct answer *answer)
 {
     if (!cancel->client->json) {
-        output_add_format("%s %.*s\n", name, (int)answer->word_length, answer->word);
+        output_add_format("%s %s\n", name, answer->word);
         return;
     }
     struct buffer text = {.length = 0};
@@ -46,8 +46,7 @@ static void print_word(const struct cancel *cancel, const char *name, const stru
         buffer_add_format(&text, "\"id\":%s", name);
     else
         json_add_text(&text, "key", name, strlen(name));
-    output_add_format("{%s,\"result\":\"%.*s\"}\n", text.bytes, (int)answer->word_length,
-                      answer->word);
+    output_add_format("{%s,\"result\":\"%s\"}\n", text.bytes, answer->word);
     buffer_free(&text);
 }
 
@@ -135,8 +134,9 @@ static enum exit_status cancel_all(struct cancel *cancel, const char *tube)
     return status;
 }
 
-static enum exit_status run(struct cancel *cancel, const struct command_line *line)
+static enum exit_status run(void *context, const struct command_line *line)
 {
+    struct cancel *cancel = context;
     size_t count = (size_t)line->argument_count;
     char **words = line->arguments;
 
@@ -166,7 +166,6 @@ static enum exit_status run(struct cancel *cancel, const struct command_line *li
 enum exit_status cancel_command(int argc, char **argv)
 {
     struct cancel cancel = {.client = client_new()};
-    enum exit_status status;
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         {.name = "id",
          .kind = OPTION_FLAG,
@@ -188,19 +187,7 @@ enum exit_status cancel_command(int argc, char **argv)
          .help = "with --all: only those with this tag"},
         client_json_option(cancel.client),
     };
-    size_t count = 5;
-
-    client_settings_add(&cancel.client->settings, table, &count);
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = example};
-    if (options_read(&line, argc, argv, &status)) {
-        status = run(&cancel, &line);
-        enum exit_status written = output_finish();
-        status = status == STATUS_OK ? written : status;
-    }
-    client_free(cancel.client);
-    return status;
+    const struct client_command command = {
+        .usage = usage, .purpose = purpose, .example = example, .run = run};
+    return client_run(cancel.client, &command, &cancel, table, argc, argv);
 }

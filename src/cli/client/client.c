@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "../common/duration.h"
+#include "../common/output.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
 
@@ -61,6 +62,29 @@ redisReply *client_ask_map(struct client *client, enum exit_status *status)
     return NULL;
 }
 
+enum exit_status client_run(struct client *client, const struct client_command *command,
+                            void *context, struct command_option *table, int argc, char **argv)
+{
+    enum exit_status status;
+    size_t count = 0;
+
+    while (table[count].name != NULL)
+        count++;
+    client_settings_add(&client->settings, table, &count);
+    struct command_line line = {.usage = command->usage,
+                                .purpose = command->purpose,
+                                .options = table,
+                                .option_count = count,
+                                .example = command->example};
+    if (options_read(&line, argc, argv, &status)) {
+        status = command->run(context, &line);
+        enum exit_status written = output_finish();
+        status = status == STATUS_OK ? written : status;
+    }
+    client_free(client);
+    return status;
+}
+
 struct command_option client_json_option(struct client *client)
 {
     return (struct command_option){.name = "json",
@@ -84,7 +108,30 @@ enum exit_status client_check_id(const char *text)
 
     if (parse_number(text, 1, id_max, &id))
         return STATUS_OK;
-    return usage_error("%s is no number of a job", quote_string(text).text);
+    return usage_error("%s is not the id of a job", quote_string(text).text);
+}
+
+enum exit_status client_begin_named(struct client *client, const struct command_line *line,
+                                    bool by_id, const char *verb, const char *verb_by_id)
+{
+    int wanted = by_id ? 1 : 2;
+    enum exit_status status = STATUS_OK;
+
+    if (line->argument_count < wanted)
+        return usage_error(by_id ? "an id is missing" : "give a tube and a key");
+    if (line->argument_count > wanted)
+        return usage_error("unknown argument %s", quote_string(line->arguments[wanted]).text);
+    if (by_id)
+        status = client_check_id(line->arguments[0]);
+    if (status == STATUS_OK)
+        status = client_open(client);
+    if (status != STATUS_OK)
+        return status;
+    request_clear(&client->request);
+    request_add_text(&client->request, by_id ? verb_by_id : verb);
+    for (int i = 0; i < wanted; i++)
+        request_add_text(&client->request, line->arguments[i]);
+    return STATUS_OK;
 }
 
 enum exit_status client_read_duration(void *context, const char *value)
@@ -99,7 +146,7 @@ enum exit_status client_read_duration(void *context, const char *value)
     return STATUS_OK;
 }
 
-enum exit_status client_read_moment(void *context, const char *value)
+static enum exit_status read_moment(void *context, const char *value)
 {
     enum { NANOSECONDS_A_MILLISECOND = 1000000 };
     struct client_time *time = context;
@@ -117,4 +164,26 @@ enum exit_status client_read_moment(void *context, const char *value)
                    number / NANOSECONDS_A_MILLISECOND + (number % NANOSECONDS_A_MILLISECOND != 0));
     time->text = time->number;
     return STATUS_OK;
+}
+
+struct command_option client_duration_option(const char *name, struct client_time *time,
+                                             const char *help)
+{
+    return (struct command_option){.name = name,
+                                   .value = "DURATION",
+                                   .kind = OPTION_FUNCTION,
+                                   .read = client_read_duration,
+                                   .context = time,
+                                   .help = help};
+}
+
+struct command_option client_moment_option(struct client_time *time)
+{
+    return (struct command_option){
+        .name = "at",
+        .value = "TIME",
+        .kind = OPTION_FUNCTION,
+        .read = read_moment,
+        .context = time,
+        .help = "due at this time: 2026-11-20T18:30:00+01:00, or milliseconds since 1970"};
 }

@@ -28,14 +28,19 @@ redisReply *client_ask(struct client *client, enum exit_status *status);
  * STATUS_GONE, and the reply is returned). */
 redisReply *client_ask_map(struct client *client, enum exit_status *status);
 
-/* The option --json. */
-struct command_option client_json_option(struct client *client);
+/* The help of a command, and the function that runs once its options are read. */
+struct client_command {
+    const char *usage;
+    const char *purpose;
+    const char *example;
+    enum exit_status (*run)(void *context, const struct command_line *line);
+};
 
-/* Adds the word of an option and its value to the request, if it was given. */
-void client_add_option(struct client *client, const char *word, const char *value);
-
-/* Checks that a text is the number of a job. Says what is wrong. */
-enum exit_status client_check_id(const char *text);
+/* Reads the command line and runs the command: the client's options are added behind those of the
+ * table, which ends with an option without a name and has room for CLIENT_OPTION_COUNT more. Writes
+ * the output, and releases the client. */
+enum exit_status client_run(struct client *client, const struct client_command *command,
+                            void *context, struct command_option *table, int argc, char **argv);
 
 /* What an option of a due time, or another duration, says: a text that the server reads. */
 struct client_time {
@@ -43,9 +48,26 @@ struct client_time {
     char number[21];
 };
 
-/* Read an option of a duration, such as 30m, and of a moment: milliseconds, or a time with its
- * zone (RFC 3339). The context is a struct client_time. */
+/* Reads a duration, such as 30m. The context is a struct client_time. */
 enum exit_status client_read_duration(void *context, const char *value);
-enum exit_status client_read_moment(void *context, const char *value);
+
+/* An option of a duration; and --at: milliseconds, or a time with its zone (RFC 3339). */
+struct command_option client_duration_option(const char *name, struct client_time *time,
+                                             const char *help);
+struct command_option client_moment_option(struct client_time *time);
+
+/* The option --json. */
+struct command_option client_json_option(struct client *client);
+
+/* Adds the word of an option and its value to the request, if it was given. */
+void client_add_option(struct client *client, const char *word, const char *value);
+
+/* Checks that a text is the id of a job. Says what is wrong. */
+enum exit_status client_check_id(const char *text);
+
+/* What a command about one job begins with: its arguments are TUBE and KEY, or an id (`by_id`).
+ * Opens the client, and begins the request: a verb and the arguments. Says what is wrong. */
+enum exit_status client_begin_named(struct client *client, const struct command_line *line,
+                                    bool by_id, const char *verb, const char *verb_by_id);
 
 #endif

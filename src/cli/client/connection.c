@@ -9,7 +9,11 @@
 #include "../../os/sockets.h"
 #include "../common/text.h"
 
-enum { RECEIVE_BYTES = 64 << 10, FAULT_BYTES = 300 };
+enum {
+    RECEIVE_BYTES = 64 << 10,
+    FAULT_BYTES = 300,
+    ARRAY_VALUES_MAX = 65536, /* far more than any reply has */
+};
 
 enum state { CLOSED, CONNECTING, CONNECTED };
 
@@ -130,6 +134,37 @@ void connection_give_up(struct connection *connection, const char *why)
     lose(connection, was_there ? CONNECTION_BROKEN : CONNECTION_REFUSED, why);
 }
 
+/* ---- reading replies ---- */
+
+#if HIREDIS_MAJOR < 1
+typedef int array_count;
+#else
+typedef size_t array_count;
+#endif
+
+static void *(*make_array)(const redisReadTask *task, array_count count);
+
+/* hiredis makes room for as many values as an array says it has: 16 GiB for a short line. */
+static void *make_bounded_array(const redisReadTask *task, array_count count)
+{
+    return count > ARRAY_VALUES_MAX ? NULL : make_array(task, count);
+}
+
+/* Returns NULL without memory. */
+static redisReader *new_reader(void)
+{
+    static redisReplyObjectFunctions functions;
+    redisReader *reader = redisReaderCreate();
+
+    if (reader == NULL)
+        return NULL;
+    functions = *reader->fn;
+    make_array = functions.createArray;
+    functions.createArray = make_bounded_array;
+    reader->fn = &functions;
+    return reader;
+}
+
 /* ---- making it ---- */
 
 /* Tries the addresses in turn, until a connection begins. */
@@ -187,7 +222,7 @@ void connection_open(struct connection *connection)
     connection->auth_unsent = 0;
     connection->sent_request = false;
     connection->has_replied = false;
-    connection->reader = redisReaderCreate();
+    connection->reader = new_reader();
     if (connection->reader == NULL) {
         lose(connection, CONNECTION_REFUSED, "out of memory");
         return;
@@ -415,7 +450,11 @@ redisReply *connection_take(struct connection *connection)
         freeReplyObject(reply);
         return NULL;
     }
-    if (connection->awaited > 0)
-        connection->awaited--;
+    if (connection->awaited == 0) {
+        freeReplyObject(reply);
+        lose_sense(connection); /* nobody has asked for it */
+        return NULL;
+    }
+    connection->awaited--;
     return reply;
 }

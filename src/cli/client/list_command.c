@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/assert.h"
 #include "../common/json_text.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -54,7 +53,7 @@ static void add_cell(struct buffer *line, const redisReply *job, const char *nam
 {
     const redisReply *value = answer_member(job, name);
 
-    if (value != NULL && (value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_STATUS))
+    if (value != NULL && answer_is_text(value))
         render_text(line, value);
     else
         buffer_add_format(line, "%" PRIu64, answer_number(job, name));
@@ -148,8 +147,10 @@ static enum exit_status list_pages(struct list *list)
     return status;
 }
 
-static enum exit_status run(struct list *list, const struct command_line *line)
+static enum exit_status run(void *context, const struct command_line *line)
 {
+    struct list *list = context;
+
     if (line->argument_count > 1)
         return usage_error("unknown argument %s", quote_string(line->arguments[1]).text);
     list->tube = line->argument_count == 1 ? line->arguments[0] : NULL;
@@ -161,7 +162,6 @@ static enum exit_status run(struct list *list, const struct command_line *line)
 enum exit_status list_command(int argc, char **argv)
 {
     struct list list = {.client = client_new()};
-    enum exit_status status;
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         {.name = "state",
          .value = "STATE",
@@ -182,19 +182,7 @@ enum exit_status list_command(int argc, char **argv)
          .help = "at most so many; all of them without it"},
         client_json_option(list.client),
     };
-    size_t count = 4;
-
-    client_settings_add(&list.client->settings, table, &count);
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = example};
-    if (options_read(&line, argc, argv, &status)) {
-        status = run(&list, &line);
-        enum exit_status written = output_finish();
-        status = status == STATUS_OK ? written : status;
-    }
-    client_free(list.client);
-    return status;
+    const struct client_command command = {
+        .usage = usage, .purpose = purpose, .example = example, .run = run};
+    return client_run(list.client, &command, &list, table, argc, argv);
 }

@@ -1,7 +1,6 @@
 /*
  * elapse lookup: one job; elapse stats: counts of jobs.
  */
-#include "../../base/assert.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "client.h"
@@ -56,33 +55,21 @@ struct lookup {
     bool body;
 };
 
-static enum exit_status look_up(struct lookup *lookup, const struct command_line *line)
+static enum exit_status look_up(void *context, const struct command_line *line)
 {
-    struct request *request = &lookup->client->request;
-    int wanted = lookup->by_id ? 1 : 2;
+    struct lookup *lookup = context;
 
     if (lookup->body && lookup->client->json)
         return usage_error("--body and --json exclude each other");
-    if (line->argument_count < wanted)
-        return usage_error(lookup->by_id ? "an id is missing" : "give a tube and a key");
-    if (line->argument_count > wanted)
-        return usage_error("unknown argument %s", quote_string(line->arguments[wanted]).text);
-    enum exit_status status = lookup->by_id ? client_check_id(line->arguments[0]) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = client_open(lookup->client);
-    if (status != STATUS_OK)
-        return status;
-    request_clear(request);
-    request_add_text(request, lookup->by_id ? "LOOKUPID" : "LOOKUP");
-    for (int i = 0; i < wanted; i++)
-        request_add_text(request, line->arguments[i]);
-    return print_map(lookup->client, lookup->body, "there is no such job");
+    enum exit_status status =
+        client_begin_named(lookup->client, line, lookup->by_id, "LOOKUP", "LOOKUPID");
+    return status != STATUS_OK ? status
+                               : print_map(lookup->client, lookup->body, "there is no such job");
 }
 
 enum exit_status lookup_command(int argc, char **argv)
 {
     struct lookup lookup = {.client = client_new()};
-    enum exit_status status;
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         {.name = "id",
          .kind = OPTION_FLAG,
@@ -94,21 +81,11 @@ enum exit_status lookup_command(int argc, char **argv)
          .help = "print the body alone, as it is"},
         client_json_option(lookup.client),
     };
-    size_t count = 3;
-
-    client_settings_add(&lookup.client->settings, table, &count);
-    struct command_line line = {.usage = lookup_usage,
-                                .purpose = lookup_purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = lookup_example};
-    if (options_read(&line, argc, argv, &status)) {
-        status = look_up(&lookup, &line);
-        enum exit_status written = output_finish();
-        status = status == STATUS_OK ? written : status;
-    }
-    client_free(lookup.client);
-    return status;
+    const struct client_command command = {.usage = lookup_usage,
+                                           .purpose = lookup_purpose,
+                                           .example = lookup_example,
+                                           .run = look_up};
+    return client_run(lookup.client, &command, &lookup, table, argc, argv);
 }
 
 /* ---- stats ---- */
@@ -121,8 +98,9 @@ static const char stats_purpose[] = "Counts the jobs of a server, or of a tube: 
 static const char stats_example[] = "Example:\n"
                                     "  elapse stats orders --json\n";
 
-static enum exit_status show_stats(struct client *client, const struct command_line *line)
+static enum exit_status show_stats(void *context, const struct command_line *line)
 {
+    struct client *client = context;
     enum exit_status status;
 
     if (line->argument_count > 1)
@@ -140,21 +118,10 @@ static enum exit_status show_stats(struct client *client, const struct command_l
 enum exit_status stats_command(int argc, char **argv)
 {
     struct client *client = client_new();
-    enum exit_status status;
     struct command_option table[1 + CLIENT_OPTION_COUNT] = {client_json_option(client)};
-    size_t count = 1;
-
-    client_settings_add(&client->settings, table, &count);
-    struct command_line line = {.usage = stats_usage,
-                                .purpose = stats_purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = stats_example};
-    if (options_read(&line, argc, argv, &status)) {
-        status = show_stats(client, &line);
-        enum exit_status written = output_finish();
-        status = status == STATUS_OK ? written : status;
-    }
-    client_free(client);
-    return status;
+    const struct client_command command = {.usage = stats_usage,
+                                           .purpose = stats_purpose,
+                                           .example = stats_example,
+                                           .run = show_stats};
+    return client_run(client, &command, client, table, argc, argv);
 }

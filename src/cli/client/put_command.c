@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -168,10 +167,9 @@ static enum exit_status print_answer(struct put *put, const redisReply *reply, u
     if (answer.error != NULL)
         return session_report_error(&answer, line == 0 ? NULL : part);
     if (put->client->json)
-        output_add_format("{\"id\":%" PRIu64 ",\"result\":\"%.*s\"}\n", answer.id,
-                          (int)answer.word_length, answer.word);
+        output_add_format("{\"id\":%" PRIu64 ",\"result\":\"%s\"}\n", answer.id, answer.word);
     else
-        output_add_format("%" PRIu64 " %.*s\n", answer.id, (int)answer.word_length, answer.word);
+        output_add_format("%" PRIu64 " %s\n", answer.id, answer.word);
     return answer.status;
 }
 
@@ -359,8 +357,9 @@ static enum exit_status put_lines(struct put *put)
     return answer_join(status, report_lost_lines(put));
 }
 
-static enum exit_status run(struct put *put, const struct command_line *line)
+static enum exit_status run(void *context, const struct command_line *line)
 {
+    struct put *put = context;
     enum exit_status status = check(put);
 
     if (status != STATUS_OK)
@@ -383,26 +382,12 @@ static enum exit_status run(struct put *put, const struct command_line *line)
 enum exit_status put_command(int argc, char **argv)
 {
     struct put put = {.client = client_new()};
-    enum exit_status status;
     struct command_option table[OPTIONS_MAX] = {
-        {.name = "in",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_duration,
-         .context = &put.in,
-         .help = "due after this time, such as 30m; due at once without it"},
-        {.name = "at",
-         .value = "TIME",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_moment,
-         .context = &put.at,
-         .help = "due at this time: 2026-11-20T18:30:00+01:00, or milliseconds since 1970"},
-        {.name = "every",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_duration,
-         .context = &put.every,
-         .help = "due at this interval, the first time after one interval"},
+        client_duration_option("in", &put.in,
+                               "due after this time, such as 30m; due at once without it"),
+        client_moment_option(&put.at),
+        client_duration_option("every", &put.every,
+                               "due at this interval, the first time after one interval"),
         {.name = "cron",
          .value = "EXPRESSION",
          .kind = OPTION_TEXT,
@@ -424,12 +409,8 @@ enum exit_status put_command(int argc, char **argv)
          .read = read_if_key,
          .context = &put,
          .help = "if the key is taken: replace (the default), keep, fail or debounce"},
-        {.name = "max",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_duration,
-         .context = &put.maximum,
-         .help = "with debounce: due no later than so long after the first put"},
+        client_duration_option("max", &put.maximum,
+                               "with debounce: due no later than so long after the first put"),
         {.name = "tag",
          .value = "TAG",
          .kind = OPTION_TEXT,
@@ -442,18 +423,11 @@ enum exit_status put_command(int argc, char **argv)
          .most = UINT32_MAX,
          .given = &put.has_priority,
          .help = "among ready jobs, smaller numbers come first (default 1024)"},
-        {.name = "ttr",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_duration,
-         .context = &put.ttr,
-         .help = "how long a worker has the job until another one gets it (default 60s)"},
-        {.name = "expire",
-         .value = "DURATION",
-         .kind = OPTION_FUNCTION,
-         .read = client_read_duration,
-         .context = &put.expire,
-         .help = "dropped if nobody took it so long after it was due"},
+        client_duration_option(
+            "ttr", &put.ttr,
+            "how long a worker has the job until another one gets it (default 60s)"),
+        client_duration_option("expire", &put.expire,
+                               "dropped if nobody took it so long after it was due"),
         {.name = "retry",
          .value = "COUNT",
          .kind = OPTION_NUMBER,
@@ -483,22 +457,9 @@ enum exit_status put_command(int argc, char **argv)
          .help = "make each line of standard input a job, many at once"},
         client_json_option(put.client),
     };
-    size_t count = 0;
-
-    while (table[count].name != NULL)
-        count++;
-    client_settings_add(&put.client->settings, table, &count);
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = example};
-    if (options_read(&line, argc, argv, &status)) {
-        status = run(&put, &line);
-        enum exit_status written = output_finish();
-        status = status == STATUS_OK ? written : status;
-    }
+    const struct client_command command = {
+        .usage = usage, .purpose = purpose, .example = example, .run = run};
+    enum exit_status status = client_run(put.client, &command, &put, table, argc, argv);
     buffer_free(&put.body);
-    client_free(put.client);
     return status;
 }

@@ -1,13 +1,12 @@
 #include "render.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "../../base/assert.h"
 #include "../common/json_text.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
+#include "answer.h"
 
 /* How people read a number of this name. */
 enum kind { KIND_NUMBER, KIND_YES_OR_NO, KIND_MOMENT, KIND_DURATION };
@@ -18,35 +17,35 @@ static enum kind kind_of(const redisReply *name)
         const char *name;
         enum kind kind;
     } kinds[] = {
-        {"recurring", KIND_YES_OR_NO}, {"draining", KIND_YES_OR_NO}, {"disk_full", KIND_YES_OR_NO},
-        {"due", KIND_MOMENT},          {"left", KIND_DURATION},      {"ttr", KIND_DURATION},
-        {"expire", KIND_DURATION},     {"pause", KIND_DURATION},     {"pause_left", KIND_DURATION},
-        {"uptime", KIND_DURATION},
+        {"recurring", KIND_YES_OR_NO},  {"draining", KIND_YES_OR_NO},
+        {"disk_full", KIND_YES_OR_NO},  {"due", KIND_MOMENT},
+        {"left", KIND_DURATION},        {"ttr", KIND_DURATION},
+        {"expire", KIND_DURATION},      {"pause", KIND_DURATION},
+        {"pause_left", KIND_DURATION},  {"uptime", KIND_DURATION},
+        {"backoff_min", KIND_DURATION}, {"backoff_max", KIND_DURATION},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-        if (name->len == strlen(kinds[i].name) && memcmp(name->str, kinds[i].name, name->len) == 0)
+        if (answer_is_word(name, kinds[i].name))
             return kinds[i].kind;
     }
     return KIND_NUMBER;
 }
 
-static bool is_text(const redisReply *value)
-{
-    return value->type == REDIS_REPLY_STRING || value->type == REDIS_REPLY_STATUS;
-}
-
 void render_json(struct buffer *out, const redisReply *map)
 {
+    const char *separator = "";
+
     ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
     buffer_add_text(out, "{");
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
         const redisReply *name = map->element[i];
         const redisReply *value = map->element[i + 1];
-        if (!is_text(name))
+        if (!answer_is_name(name))
             continue;
-        buffer_add_text(out, i == 0 ? "" : ",");
-        if (is_text(value))
+        buffer_add_text(out, separator);
+        separator = ",";
+        if (answer_is_text(value))
             json_add_text(out, name->str, value->str, value->len);
         else if (value->type != REDIS_REPLY_INTEGER)
             buffer_add_format(out, "\"%s\":null", name->str);
@@ -105,7 +104,7 @@ void render_duration(struct buffer *out, uint64_t milliseconds)
 
 static void add_value(struct buffer *out, const redisReply *name, const redisReply *value)
 {
-    if (is_text(value)) {
+    if (answer_is_text(value)) {
         render_text(out, value);
         return;
     }
@@ -130,28 +129,23 @@ static void add_value(struct buffer *out, const redisReply *name, const redisRep
     }
 }
 
-static bool is_named(const redisReply *name, const char *text)
-{
-    return name->len == strlen(text) && memcmp(name->str, text, name->len) == 0;
-}
-
 void render_lines(struct buffer *out, const redisReply *map)
 {
     size_t widest = 0;
 
     ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
-        if (is_text(map->element[i]) && map->element[i]->len > widest)
+        if (answer_is_name(map->element[i]) && map->element[i]->len > widest)
             widest = map->element[i]->len;
     }
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
         const redisReply *name = map->element[i];
         const redisReply *value = map->element[i + 1];
-        if (!is_text(name))
+        if (!answer_is_name(name))
             continue;
         buffer_add_format(out, "%-*s  ", (int)widest, name->str);
         /* An id is a name, and stays without commas. */
-        if (is_named(name, "id") && value->type == REDIS_REPLY_INTEGER)
+        if (answer_is_word(name, "id") && value->type == REDIS_REPLY_INTEGER)
             buffer_add_format(out, "%lld", value->integer);
         else
             add_value(out, name, value);

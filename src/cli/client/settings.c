@@ -65,16 +65,21 @@ void client_settings_add(struct client_settings *settings, struct command_option
          .help = "wait so long for the connection, and for a reply (default 30s)"},
     };
 
-    settings->timeout_ns = TIMEOUT_NS;
+    if (settings->timeout_ns == 0)
+        settings->timeout_ns = TIMEOUT_NS;
     memcpy(table + *count, own, sizeof own);
     *count += CLIENT_OPTION_COUNT;
     ELAPSE__ASSERT(*count <= OPTIONS_MAX);
 }
 
+/* A variable that is empty says nothing; an option that is empty is wrong, because the variable of
+ * a script that it came from was not set. */
 static const char *or_variable(const char *given, const char *variable)
 {
-    const char *value = given != NULL ? given : getenv(variable);
+    const char *value = getenv(variable);
 
+    if (given != NULL)
+        return given;
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
@@ -115,7 +120,7 @@ char *client_read_secret(const char *label, const char *path)
         fault = "a secret is one line of text";
     if (fault == NULL)
         return text;
-    print_error("%s: %s: %s", label, path, fault);
+    print_error("%s: %s: %s", label, *path == '\0' ? "''" : path, fault);
     free(text);
     return NULL;
 }
@@ -167,7 +172,5 @@ void client_settings_free(struct client_settings *settings)
 {
     if (settings->trust != NULL)
         elapse__tls_keys_free(settings->trust);
-    if (settings->token != NULL)
-        memset(settings->token, 0, strlen(settings->token));
     free(settings->token);
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -277,8 +276,10 @@ static enum exit_status watch(struct top *top)
     return status;
 }
 
-static enum exit_status run(struct top *top, const struct command_line *line)
+static enum exit_status run(void *context, const struct command_line *line)
 {
+    struct top *top = context;
+
     if (line->argument_count > 0)
         return usage_error("unknown argument %s", quote_string(line->arguments[0]).text);
     if (!top->once && !elapse__os_is_terminal(ELAPSE__OS_OUTPUT))
@@ -294,7 +295,6 @@ static enum exit_status run(struct top *top, const struct command_line *line)
 enum exit_status top_command(int argc, char **argv)
 {
     struct top top = {.client = client_new(), .interval_ns = SECOND_NS};
-    enum exit_status status;
     struct command_option table[8 + CLIENT_OPTION_COUNT] = {
         {.name = "interval",
          .value = "DURATION",
@@ -308,22 +308,15 @@ enum exit_status top_command(int argc, char **argv)
          .flag = &top.once,
          .help = "print one picture, and end"},
     };
-    size_t count = 2;
+    const struct client_command command = {
+        .usage = usage, .purpose = purpose, .example = example, .run = run};
 
-    client_settings_add(&top.client->settings, table, &count);
     top.client->settings.timeout_ns = TIMEOUT_NS;
-    struct command_line line = {.usage = usage,
-                                .purpose = purpose,
-                                .options = table,
-                                .option_count = count,
-                                .example = example};
     top.now = allocate(sizeof *top.now);
     top.before = allocate(sizeof *top.before);
     memset(top.now, 0, sizeof *top.now);
-    if (options_read(&line, argc, argv, &status))
-        status = run(&top, &line);
+    enum exit_status status = client_run(top.client, &command, &top, table, argc, argv);
     free(top.now);
     free(top.before);
-    client_free(top.client);
     return status;
 }

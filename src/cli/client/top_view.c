@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/utf8.h"
 #include "../common/text.h"
 #include "answer.h"
 #include "render.h"
@@ -86,7 +87,7 @@ static size_t fitting_bytes(const char *text, size_t length, size_t columns, siz
     size_t at = 0;
 
     for (*used = 0; at < length && *used < columns; (*used)++) {
-        size_t character = character_length(text + at, length - at);
+        size_t character = elapse__utf8_size(text + at, length - at);
         at += character == 0 ? 1 : character;
     }
     return at;

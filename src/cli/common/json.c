@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "../../base/assert.h"
-#include "text.h"
+#include "../../protocol/utf8.h"
 
 static char *write_escape(char *out, unsigned character)
 {
@@ -45,7 +45,7 @@ struct piece {
 static struct piece piece_beyond_ascii(const char *text, size_t length)
 {
     const unsigned char *bytes = (const unsigned char *)text;
-    size_t count = character_length(text, length);
+    size_t count = elapse__utf8_size(text, length);
 
     ELAPSE__ASSERT(count <= length);
     if (count == 0)

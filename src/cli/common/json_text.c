@@ -3,23 +3,12 @@
 #include <stdbool.h>
 
 #include "../../protocol/base64.h"
+#include "../../protocol/utf8.h"
 #include "json.h"
-#include "text.h"
-
-static bool is_utf8(const char *text, size_t length)
-{
-    for (size_t at = 0; at < length;) {
-        size_t character = character_length(text + at, length - at);
-        if (character == 0)
-            return false;
-        at += character;
-    }
-    return true;
-}
 
 void json_add_text(struct buffer *buffer, const char *name, const char *text, size_t length)
 {
-    bool is_plain = is_utf8(text, length);
+    bool is_plain = elapse__utf8_is(text, length);
 
     buffer_add_format(buffer, "\"%s%s\":", name, is_plain ? "" : "_base64");
     if (is_plain) {

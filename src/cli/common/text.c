@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/utf8.h"
 
 struct quoted quote_text(const char *text, size_t length)
 {
@@ -81,36 +82,6 @@ struct grouped group_digits(unsigned long long number)
     return grouped;
 }
 
-size_t character_length(const char *text, size_t length)
-{
-    const unsigned char *bytes = (const unsigned char *)text;
-    static const struct {
-        unsigned char mask;
-        unsigned char lead;
-        uint32_t least; /* smaller characters must be written with fewer bytes */
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-
-    ELAPSE__ASSERT(length > 0);
-    for (size_t count = 1; count <= sizeof forms / sizeof forms[0]; count++) {
-        unsigned char mask = forms[count - 1].mask;
-        if ((bytes[0] & mask) != forms[count - 1].lead)
-            continue;
-        if (count > length)
-            return 0;
-        uint32_t character = bytes[0] & (unsigned char)~mask;
-        for (size_t i = 1; i < count; i++) {
-            if ((bytes[i] & 0xc0) != 0x80)
-                return 0;
-            character = character << 6 | (bytes[i] & 0x3f);
-        }
-        bool is_surrogate = character >= 0xd800 && character <= 0xdfff;
-        bool is_valid =
-            character >= forms[count - 1].least && character <= 0x10ffff && !is_surrogate;
-        return is_valid ? count : 0;
-    }
-    return 0;
-}
-
 /* Returns whether a terminal may take the character for a command: those before the space, that of
  * the delete key, and U+0080 to U+009F, of which U+009B is as good as an escape and '['. */
 static bool is_control_character(const char *text, size_t length)
@@ -127,7 +98,7 @@ void mask_text(char *text, size_t length)
     size_t at = 0;
 
     while (at < length) {
-        size_t count = character_length(text + at, length - at);
+        size_t count = elapse__utf8_size(text + at, length - at);
         if (count == 0 || is_control_character(text + at, count)) {
             count = count == 0 ? 1 : count;
             memset(text + at, '?', count);

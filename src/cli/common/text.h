@@ -1,5 +1,5 @@
 /*
- * Text that comes from a user: quoted for messages, read as numbers, taken apart into characters.
+ * Text that comes from a user: quoted for messages, and read as numbers.
  */
 #ifndef ELAPSE_CLI_COMMON_TEXT_H
 #define ELAPSE_CLI_COMMON_TEXT_H
@@ -45,9 +45,5 @@ struct grouped {
 
 /* Returns a number with commas between its thousands: 1,234,567. */
 struct grouped group_digits(unsigned long long number);
-
-/* Returns the length in bytes of the UTF-8 character at the beginning of the text, or 0 if there is
- * no valid one. Reads at most `length` bytes. Requires that `length` is not 0. */
-size_t character_length(const char *text, size_t length);
 
 #endif

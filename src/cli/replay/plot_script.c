@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/utf8.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 
@@ -37,7 +38,7 @@ static void add_quoted(struct buffer *script, const char *text)
 {
     buffer_add(script, "\"", 1);
     while (*text != '\0') {
-        size_t length = character_length(text, strlen(text));
+        size_t length = elapse__utf8_size(text, strlen(text));
         if (*text == '"' || *text == '\\' || *text == '`')
             buffer_add(script, "\'", 1);
         else if (length == 0)

@@ -11,6 +11,7 @@
 #include <elapse/scheduler.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/utf8.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
@@ -65,35 +66,6 @@ static struct word take_word(struct rest *rest)
     word.length = (size_t)(rest->at - word.text);
     ELAPSE__ASSERT(rest->at <= rest->end);
     return word;
-}
-
-/* ---- UTF-8 ---- */
-
-/* Whether eight bytes are all ASCII. */
-static bool are_ascii(const char *text)
-{
-    uint64_t bytes;
-
-    memcpy(&bytes, text, sizeof bytes);
-    return (bytes & UINT64_C(0x8080808080808080)) == 0;
-}
-
-static bool is_utf8(const char *text, size_t length)
-{
-    size_t i = 0;
-
-    while (i < length) {
-        if (length - i >= 8 && are_ascii(text + i)) {
-            i += 8;
-            continue;
-        }
-        size_t character = character_length(text + i, length - i);
-        if (character == 0)
-            return false;
-        i += character;
-    }
-    ELAPSE__ASSERT(i == length);
-    return true;
 }
 
 /* ---- the parts of a line ---- */
@@ -290,7 +262,7 @@ bool run_line_parse(struct run_line *line, const char *text, size_t length,
         return true;
     if (memchr(text, '\0', length) != NULL)
         return fail(fault, "there is a NUL byte");
-    if (!is_utf8(text, length))
+    if (!elapse__utf8_is(text, length))
         return fail(fault, "it is not UTF-8");
     if (!read_verb(take_word(&rest), line, fault))
         return false;

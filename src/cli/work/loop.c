@@ -1,6 +1,5 @@
 #include "loop.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,15 +8,13 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../../os/sockets.h"
-#include "../client/answer.h"
 #include "../client/session.h"
 #include "../common/text.h"
 #include "handed.h"
+#include "link.h"
 #include "programs.h"
+#include "protocol.h"
 
-#define RESERVE_WAIT_NS      UINT64_C(10000000000)
-#define RECONNECT_MIN_NS     UINT64_C(100000000)
-#define RECONNECT_MAX_NS     UINT64_C(5000000000)
 #define LAST_WORDS_NS        UINT64_C(3000000000)
 #define LOOK_AT_PROCESSES_NS UINT64_C(10000000)
 
@@ -32,16 +29,6 @@ struct task {
     struct elapse__os_process process;
     struct hook *hook;
     bool is_running;
-};
-
-/* A connection, and when to try again to make it. */
-struct link {
-    struct connection *connection;
-    bool was_made;     /* since it was last opened */
-    bool is_reported;  /* that it cannot be made */
-    uint64_t retry_ns; /* when to open it; WORKER_NEVER: it is open */
-    uint64_t pause_ns;
-    uint64_t since_ns; /* of the oldest request without a reply, or a later time */
 };
 
 /* A request on the telling connection whose reply is awaited. */
@@ -88,103 +75,22 @@ say_of_job(const struct loop *loop, const struct task *task, const char *format,
                 quote_text(task->handed.tube, task->handed.tube_length).text, text);
 }
 
-/* ---- links ---- */
-
-static void link_begin(struct link *link, const struct client_settings *settings)
-{
-    *link = (struct link){.connection = connection_new(settings), .pause_ns = RECONNECT_MIN_NS};
-}
-
-static bool link_is_there(const struct link *link)
-{
-    return link->retry_ns == WORKER_NEVER;
-}
-
-/* Opens the connection if it is time for it. */
-static bool link_try(struct link *link, uint64_t now_ns)
-{
-    if (now_ns < link->retry_ns || link_is_there(link))
-        return false;
-    connection_open(link->connection);
-    link->was_made = false;
-    link->retry_ns = WORKER_NEVER;
-    link->since_ns = now_ns;
-    return true;
-}
-
-/* Says once that there is no server, and that there is one again. */
-static void link_report(struct link *link, const struct client_settings *settings)
-{
-    if (!link->was_made && connection_is_made(link->connection)) {
-        link->was_made = true;
-        if (link->is_reported)
-            print_error("%s: connected again", settings->server);
-        link->is_reported = false;
-    }
-    if (connection_fault(link->connection) != CONNECTION_WORKS && !link->is_reported) {
-        link->is_reported = true;
-        print_error("%s: no connection: %s; trying again", settings->server,
-                    connection_fault_text(link->connection));
-    }
-}
-
-/* The connection was lost: it is tried again after a pause. */
-static void link_lost(struct link *link, uint64_t now_ns)
-{
-    connection_close(link->connection);
-    link->retry_ns = now_ns + link->pause_ns;
-    link->pause_ns = 2 * link->pause_ns < RECONNECT_MAX_NS ? 2 * link->pause_ns : RECONNECT_MAX_NS;
-}
-
-/* A reply came: the next loss begins with the shortest pause. A connection alone does not count,
- * because an end that takes connections and closes them would be asked ten times a second. */
-static void link_answered(struct link *link)
-{
-    link->pause_ns = RECONNECT_MIN_NS;
-}
-
 /* ---- effects ---- */
 
 static void reserve(struct loop *loop, size_t count, uint64_t now_ns)
 {
-    struct request *request = &loop->request;
-
-    request_clear(request);
-    request_add_text(request, "RESERVE");
-    for (size_t i = 0; i < loop->options->tube_count; i++)
-        request_add_text(request, loop->options->tubes[i]);
-    request_add_text(request, "COUNT");
-    request_add_number(request, count);
-    if (!loop->options->worker.until_empty) {
-        request_add_text(request, "WAIT");
-        request_add_text(request, "10s");
-    }
-    connection_add(loop->taker.connection, request);
+    protocol_reserve(&loop->request, loop->options->tubes, loop->options->tube_count, count,
+                     !loop->options->worker.until_empty);
+    connection_add(loop->taker.connection, &loop->request);
     loop->taker.since_ns = now_ns;
 }
 
 static void ask_about(struct loop *loop, const struct work_effect *effect, uint64_t now_ns)
 {
-    static const char *const verbs[] = {
-        [EFFECT_LOOK] = "LOOKUPID", [EFFECT_EXTEND] = "EXTEND", [EFFECT_ACK] = "ACK",
-        [EFFECT_NACK] = "NACK",     [EFFECT_NACK_IN] = "NACK",
-    };
-    struct request *request = &loop->request;
-    char delay[24];
-
-    request_clear(request);
-    request_add_text(request, verbs[effect->kind]);
-    request_add_number(request, effect->job->id);
-    if (effect->kind != EFFECT_LOOK)
-        request_add_text(request, effect->job->lease);
-    if (effect->kind == EFFECT_NACK_IN) {
-        (void)snprintf(delay, sizeof delay, "%" PRIu64 "ms", effect->delay_ms);
-        request_add_text(request, "IN");
-        request_add_text(request, delay);
-    }
+    protocol_ask_about(&loop->request, effect);
     if (connection_awaited(loop->teller.connection) == 0)
         loop->teller.since_ns = now_ns;
-    connection_add(loop->teller.connection, request);
+    connection_add(loop->teller.connection, &loop->request);
     if (loop->told_count == loop->told_capacity) {
         loop->told_capacity = loop->told_capacity == 0 ? 64 : 2 * loop->told_capacity;
         loop->told = reallocate(loop->told, loop->told_capacity * sizeof *loop->told);
@@ -314,47 +220,18 @@ static void take_reserved(struct loop *loop, redisReply *reply, uint64_t now_ns)
         fail(loop, STATUS_USAGE);
 }
 
-static enum work_answer answer_word(const redisReply *reply)
-{
-    struct answer answer = answer_of_word(reply, true);
-
-    if (answer.word == NULL)
-        return ANSWER_ERROR;
-    if (strncmp(answer.word, "gone", answer.word_length) == 0)
-        return ANSWER_GONE;
-    return strncmp(answer.word, "cancelled", answer.word_length) == 0 ? ANSWER_CANCELLED
-                                                                      : ANSWER_OK;
-}
-
-/* The state of a job: whether it still has this lease, and how long its leases are. */
-static void take_look(struct loop *loop, struct work_job *job, const redisReply *reply,
-                      uint64_t now_ns)
-{
-    const redisReply *lease = answer_member(reply, "lease");
-    const redisReply *state = answer_member(reply, "state");
-    enum work_answer answer = ANSWER_OK;
-
-    if (reply->type == REDIS_REPLY_ERROR)
-        answer = ANSWER_ERROR;
-    else if (state != NULL && state->str != NULL && strcmp(state->str, "cancelled") == 0)
-        answer = ANSWER_CANCELLED;
-    else if (lease == NULL || lease->str == NULL || strcmp(lease->str, job->lease) != 0)
-        answer = ANSWER_GONE;
-    worker_looked(&loop->worker, job, now_ns, answer, answer_number(reply, "ttr") * 1000000);
-}
-
 static void take_told(struct loop *loop, const struct told *told, const redisReply *reply,
                       uint64_t now_ns)
 {
-    /* ACK answers for many jobs. */
-    const redisReply *word =
-        reply->type == REDIS_REPLY_ARRAY && reply->elements == 1 ? reply->element[0] : reply;
+    enum work_answer answer;
 
     if (told->kind == EFFECT_LOOK) {
-        take_look(loop, told->job, reply, now_ns);
+        uint64_t ttr_ns;
+        answer = protocol_read_look(reply, told->job->lease, &ttr_ns);
+        worker_looked(&loop->worker, told->job, now_ns, answer, ttr_ns);
         return;
     }
-    enum work_answer answer = answer_word(word);
+    answer = protocol_read_word(reply);
     if (told->kind == EFFECT_EXTEND) {
         worker_extended(&loop->worker, told->job, now_ns, answer);
         return;
@@ -388,21 +265,10 @@ static void take_replies(struct loop *loop, uint64_t now_ns)
 
 /* ---- the connections ---- */
 
-/* Gives up a connection whose reply takes too long. */
-static void watch_time(struct loop *loop, struct link *link, uint64_t extra_ns, uint64_t now_ns)
-{
-    uint64_t limit_ns = loop->options->settings->timeout_ns + extra_ns;
-
-    if (link_is_there(link) && connection_awaited(link->connection) > 0 &&
-        now_ns - link->since_ns > limit_ns)
-        connection_give_up(link->connection, "there was no reply in time");
-}
-
 /* Looks after a connection: opens it, and notes that it was lost. Returns whether its state has
  * changed. */
 static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
 {
-    const struct client_settings *settings = loop->options->settings;
     bool opened = link_try(link, now_ns);
 
     if (!link_is_there(link))
@@ -410,21 +276,22 @@ static bool look_after(struct loop *loop, struct link *link, uint64_t now_ns)
     enum connection_fault fault = connection_fault(link->connection);
     bool ends = loop->worker.stops && link == &loop->taker;
     if (fault == CONNECTION_NOT_AUTHORISED)
-        fail(loop, session_report(link->connection, settings));
+        fail(loop, session_report(link->connection, loop->options->settings));
     else if ((link == &loop->taker) == !loop->worker.stops)
-        link_report(link, settings); /* the other one has the same fault */
+        link_report(link); /* the other one has the same fault */
     if (fault == CONNECTION_WORKS)
         return opened;
-    link_lost(link, now_ns);
     if (ends)
-        link->retry_ns = WORKER_NEVER - 1;
+        link_end(link);
+    else
+        link_lost(link, now_ns);
     return true;
 }
 
 static void look_after_both(struct loop *loop, uint64_t now_ns)
 {
-    watch_time(loop, &loop->taker, RESERVE_WAIT_NS, now_ns);
-    watch_time(loop, &loop->teller, 0, now_ns);
+    link_watch_time(&loop->taker, now_ns);
+    link_watch_time(&loop->teller, now_ns);
     if (look_after(loop, &loop->taker, now_ns))
         worker_taker_changed(&loop->worker, link_is_there(&loop->taker));
     if (look_after(loop, &loop->teller, now_ns)) {
@@ -484,36 +351,28 @@ static void take_signal(struct loop *loop, uint64_t now_ns)
     if (link_is_there(&loop->taker))
         connection_add_no_more(loop->taker.connection);
     if (!link_is_there(&loop->taker) || !connection_is_made(loop->taker.connection)) {
-        connection_close(loop->taker.connection);
-        loop->taker.retry_ns = WORKER_NEVER - 1;
+        link_end(&loop->taker);
         worker_taker_changed(&loop->worker, false);
     }
 }
 
 /* ---- waiting ---- */
 
+static uint64_t earlier(uint64_t one_ns, uint64_t other_ns)
+{
+    return one_ns < other_ns ? one_ns : other_ns;
+}
+
 static uint64_t wake_ns(const struct loop *loop, bool *has_process)
 {
     uint64_t wake = worker_wake_ns(&loop->worker);
-    const struct link *links[] = {&loop->taker, &loop->teller};
+    uint64_t links = earlier(link_wake_ns(&loop->taker), link_wake_ns(&loop->teller));
 
-    for (size_t i = 0; i < 2; i++) {
-        const struct link *link = links[i];
-        uint64_t limit_ns = loop->options->settings->timeout_ns + (i == 0 ? RESERVE_WAIT_NS : 0);
-        if (!link_is_there(link) && link->retry_ns < wake)
-            wake = link->retry_ns;
-        /* It was lost when something was sent: that is looked after at once. */
-        if (link_is_there(link) && connection_fault(link->connection) != CONNECTION_WORKS)
-            wake = 0;
-        if (link_is_there(link) && connection_awaited(link->connection) > 0 &&
-            link->since_ns + limit_ns < wake)
-            wake = link->since_ns + limit_ns;
-    }
     *has_process = false;
     for (size_t i = 0; i < loop->options->worker.concurrency; i++)
         *has_process = *has_process || (loop->tasks[i].is_running && loop->hooks == NULL &&
                                         loop->tasks[i].process.file < 0);
-    return loop->end_ns < wake ? loop->end_ns : wake;
+    return earlier(loop->end_ns, earlier(wake, links));
 }
 
 static void wait_for_something(struct loop *loop, uint64_t now_ns)
@@ -573,8 +432,9 @@ static enum exit_status report_end(const struct loop *loop)
 {
     if (loop->worker.job_count == 0)
         return loop->status;
-    print_error("%zu jobs could not be given back: other workers get them when their leases end",
-                loop->worker.job_count);
+    print_error(
+        "jobs that could not be given back: %zu; other workers get them when their leases end",
+        loop->worker.job_count);
     return answer_join(loop->status, STATUS_UNKNOWN);
 }
 
@@ -615,8 +475,8 @@ enum exit_status work_loop(const struct work_options *options)
         return STATUS_FAILED;
     }
     worker_init(&loop->worker, &options->worker);
-    link_begin(&loop->taker, options->settings);
-    link_begin(&loop->teller, options->settings);
+    link_begin(&loop->taker, options->settings, options->settings->timeout_ns + PROTOCOL_WAIT_NS);
+    link_begin(&loop->teller, options->settings, options->settings->timeout_ns);
     if (options->program != NULL) {
         programs_init(&loop->programs, options->program, &loop->signals);
     } else {

@@ -1,5 +1,6 @@
 #include "work_command.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,14 +58,35 @@ static enum exit_status check_hook(struct work *work, char **secret)
     return *secret == NULL ? STATUS_USAGE : STATUS_OK;
 }
 
-static enum exit_status check(struct work *work, const struct command_line *line, char **secret)
+/* Compares without regard to capitals. */
+static bool is_word(const char *text, const char *word)
 {
-    bool has_hook = work->options.hooks.url != NULL;
+    for (; *text != '\0' && tolower((unsigned char)*text) == *word; text++)
+        word++;
+    return *text == '\0' && *word == '\0';
+}
 
+static enum exit_status check_tubes(const struct command_line *line)
+{
     if (line->argument_count == 0)
         return usage_error("a tube is missing");
     if (line->argument_count > TUBES_MAX)
         return usage_error("there are too many tubes: at most 1000");
+    /* Behind the first tube the server takes these for options of RESERVE. */
+    for (int i = 1; i < line->argument_count; i++)
+        if (is_word(line->arguments[i], "count") || is_word(line->arguments[i], "wait"))
+            return usage_error("a tube named %s has to be the first",
+                               quote_string(line->arguments[i]).text);
+    return STATUS_OK;
+}
+
+static enum exit_status check(struct work *work, const struct command_line *line, char **secret)
+{
+    bool has_hook = work->options.hooks.url != NULL;
+    enum exit_status status = check_tubes(line);
+
+    if (status != STATUS_OK)
+        return status;
     if ((work->program != NULL) == has_hook)
         return usage_error("give --exec PROGRAM or --post URL");
     if (work->program != NULL && work->program[0] == NULL)

@@ -102,7 +102,7 @@ static bool next_of_job(struct worker *worker, struct work_job *job, uint64_t no
     case WORK_ENDED:
         if (job->lost)
             return forget(worker, job, effect);
-        if (!job->lost && worker->can_tell && !job->tell_sent && now_ns >= job->tell_ns)
+        if (worker->can_tell && !job->tell_sent && now_ns >= job->tell_ns)
             return tell(worker, job, effect);
         break;
     case WORK_TOLD:

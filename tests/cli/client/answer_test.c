@@ -47,8 +47,7 @@ static void test_put(void **state)
 
     (void)state;
     assert_int_equal(answer.id, 17);
-    assert_int_equal(answer.word_length, 9);
-    assert_memory_equal(answer.word, "scheduled", 9);
+    assert_string_equal(answer.word, "scheduled");
     assert_null(answer.error);
     freeReplyObject(reply);
     assert_int_equal(put_status("*2\r\n:1\r\n+replaced\r\n", false), STATUS_OK);
@@ -65,10 +64,15 @@ static void test_put(void **state)
     assert_int_equal(put_status("-ERR x\r\n", false), STATUS_USAGE);
     assert_int_equal(put_status("-NOAUTH x\r\n", false), STATUS_NOT_AUTHORISED);
     assert_int_equal(put_status("-OTHER x\r\n", false), STATUS_FAILED);
+    reply = reply_of("-\r\n");
+    assert_true(strlen(answer_to_put(reply, false).error) > 0);
+    freeReplyObject(reply);
     /* Replies that no PUT has. */
     assert_int_equal(put_status("+OK\r\n", false), STATUS_FAILED);
     assert_int_equal(put_status("*0\r\n", false), STATUS_FAILED);
     assert_int_equal(put_status("*2\r\n+scheduled\r\n:1\r\n", false), STATUS_FAILED);
+    assert_int_equal(put_status("*2\r\n:-1\r\n+scheduled\r\n", false), STATUS_FAILED);
+    assert_int_equal(put_status("*2\r\n:1\r\n+\x1b[2J\r\n", false), STATUS_FAILED);
 }
 
 static enum exit_status word_status(const char *bytes, bool running_is_well)
@@ -89,6 +93,8 @@ static void test_words(void **state)
     assert_int_equal(word_status("+gone\r\n", true), STATUS_GONE);
     assert_int_equal(word_status("+rescheduled\r\n", false), STATUS_OK);
     assert_int_equal(word_status(":1\r\n", false), STATUS_FAILED);
+    assert_int_equal(word_status("+\r\n", true), STATUS_FAILED);
+    assert_int_equal(word_status("+a\"b\r\n", true), STATUS_FAILED);
 }
 
 static void test_many_parts(void **state)
@@ -137,6 +143,24 @@ static void test_maps(void **state)
                                      "due        1970-01-01T00:00:01.500Z\n");
     buffer_free(&json);
     buffer_free(&lines);
+    freeReplyObject(map);
+}
+
+/* What would need escapes as a name is none. */
+static void test_strange_names(void **state)
+{
+    static const char bytes[] = "*8\r\n$4\r\n\x1b[2J\r\n:1\r\n$2\r\nid\r\n:2\r\n"
+                                "$3\r\na\"b\r\n:3\r\n$0\r\n\r\n:4\r\n";
+    redisReply *map = reply_of(bytes);
+    struct buffer out = {.length = 0};
+
+    (void)state;
+    render_json(&out, map);
+    assert_string_equal(out.bytes, "{\"id\":2}");
+    out.length = 0;
+    render_lines(&out, map);
+    assert_string_equal(out.bytes, "id  2\n");
+    buffer_free(&out);
     freeReplyObject(map);
 }
 
@@ -211,10 +235,11 @@ static void test_requests(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put),        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_many_parts), cmocka_unit_test(test_lost_connections),
-        cmocka_unit_test(test_maps),       cmocka_unit_test(test_texts_for_a_terminal),
-        cmocka_unit_test(test_durations),  cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_put),           cmocka_unit_test(test_words),
+        cmocka_unit_test(test_many_parts),    cmocka_unit_test(test_lost_connections),
+        cmocka_unit_test(test_maps),          cmocka_unit_test(test_texts_for_a_terminal),
+        cmocka_unit_test(test_durations),     cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_strange_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,8 @@ import termios
 import time
 
 import support
-from client_support import (FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN, UNKNOWN,
-                            USAGE, ClientTest, Stranger)
+from client_support import (FAILED, FULL, GONE, LONG_S, NO_SERVER, NOT_AUTHORISED, OK, TAKEN,
+                            UNKNOWN, USAGE, ClientTest, Stranger)
 
 VERBS = ("put", "cancel", "reschedule", "lookup", "list", "stats", "top")
 
@@ -150,8 +150,8 @@ class Jobs(ClientTest):
     def test_lookup_for_people(self):
         self.done("put", "t", "two\nlines\033[2J", "--key", "k", "--at", "4102441200000")
         output = self.done("lookup", "t", "k")
-        self.assertIn("\nbody       two?lines?[2J\n", output)
-        self.assertIn("\ndue        2099-12-31T23:00:00.000Z\n", output)
+        self.assertIn("\nbody         two?lines?[2J\n", output)
+        self.assertIn("\ndue          2099-12-31T23:00:00.000Z\n", output)
         self.fails(GONE, "there is no such job", "lookup", "t", "nobody")
         self.fails(GONE, "there is no such job", "lookup", "--id", "99", "--json")
 
@@ -228,12 +228,13 @@ class Usage(ClientTest):
                 ("unknown argument 'x'", "put", "t", "x", "--lines"),
                 ("a key is missing", "cancel", "t"), ("a tube is missing", "cancel"),
                 ("an id is missing", "cancel", "--id"),
-                ("is no number of a job", "cancel", "--id", "1", "x"),
-                ("is no number of a job", "cancel", "--id", "0"),
-                ("is no number of a job", "lookup", "--id", str(2**53)),
+                ("is not the id of a job", "cancel", "--id", "1", "x"),
+                ("is not the id of a job", "cancel", "--id", "0"),
+                ("is not the id of a job", "lookup", "--id", str(2**53)),
                 ("need --all", "cancel", "t", "k", "--tag", "a"),
                 ("exclude each other", "cancel", "--id", "1", "--all"),
-                ("give --in or --at", "reschedule", "t", "k"),
+                ("give one of --in and --at", "reschedule", "t", "k"),
+                ("give one of --in and --at", "reschedule", "t", "k", "--in", "1s", "--at", "1"),
                 ("give a tube and a key", "reschedule", "t", "--in", "1s"),
                 ("give a tube and a key", "lookup", "t"),
                 ("exclude each other", "lookup", "t", "k", "--body", "--json"),
@@ -253,6 +254,8 @@ class Usage(ClientTest):
                     (USAGE, "others can read a command line", "--token", "secret"),
                     (USAGE, "the port is not a number", "--server", "host:port"),
                     (USAGE, "the host is missing", "--server", ":11300"),
+                    (USAGE, "--server: '': the host is missing", "--server", ""),
+                    (USAGE, "--token-file: '': No such file", "--token-file", ""),
                     (USAGE, "with more than one ':'", "--server", "::1:11300"),
                     (USAGE, "need an address with tls:", "--server", "h:1", "--ca", "f"),
                     (USAGE, "need each other", "--server", "tls:h:1", "--cert", "f"),
@@ -353,6 +356,30 @@ class Connections(ClientTest):
             connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         stranger = Stranger(self, answer)
         self.fails(NO_SERVER, "not of the protocol", "put", "t", "x", "--server", stranger.address)
+
+    def test_replies_that_would_write_to_the_terminal(self):
+        """What the server sends is checked before it is printed, and errors are masked."""
+        for reply, *arguments in (
+                (b"*2\r\n:1\r\n+\033[2J\r\n", "put", "t", "x"),
+                (b"*1\r\n+\033[2J\r\n", "cancel", "t", "k"),
+                (b'+a"b\r\n', "reschedule", "t", "k", "--in", "1s", "--json"),
+                (b"-\033[2J\r\n", "stats")):
+            def answer(connection, reply=reply):
+                connection.recv(1000)
+                connection.sendall(reply)
+            stranger = Stranger(self, answer)
+            outcome = self.client(*arguments, "--server", stranger.address)
+            self.assertEqual((outcome.status, outcome.output), (FAILED, ""), outcome)
+            self.assertNotIn("\033", outcome.errors)
+
+    def test_an_array_of_more_values_than_any_reply_has(self):
+        """No memory is taken for it, and nobody waits for what it announces."""
+        def announce(connection):
+            connection.recv(1000)
+            connection.sendall(b"*2147483647\r\n")
+            connection.recv(1000)
+        stranger = Stranger(self, announce)
+        self.fails(NO_SERVER, "not of the protocol", "stats", "--server", stranger.address)
 
     def test_a_reply_that_never_comes(self):
         def hang(connection):

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../../src/protocol/utf8.h"
 #include "client/top_view.h"
-#include "common/text.h"
 
 static struct top_sample now;
 static struct top_sample before;
@@ -76,7 +76,7 @@ static void test_it_fits_every_window(void **state)
                     at++;
                     continue;
                 }
-                size_t length = character_length(at, strlen(at));
+                size_t length = elapse__utf8_size(at, strlen(at));
                 assert_true(length > 0); /* no character was cut */
                 at += length;
                 width++;

@@ -13,7 +13,9 @@ class Answer:
     def __init__(self, response):
         self.status = response.status
         self.headers = response.headers
-        self.body = response.read()
+        # Events have no end.
+        is_stream = response.headers["Content-Type"] == "text/event-stream"
+        self.body = b"" if is_stream else response.read()
 
     def json(self):
         return json.loads(self.body)

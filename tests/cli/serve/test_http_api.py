@@ -61,9 +61,9 @@ class Operations(HttpTest):
         due_ms = job.pop("due_ms")
         self.assertTrue(before + 3600000 <= due_ms <= time.time() * 1000 + 3600001)
         self.assertEqual(job, {
-            "id": "1", "tube": "mails", "key": "k", "body": "hé\0llo \u2028\"\\\n",
+            "id": "1", "tube": "mails", "key": "k", "tag": "t", "body": "hé\0llo \u2028\"\\\n",
             "state": "delayed", "priority": 7, "ttr_ms": 90000, "expire_ms": 7200000, "retry": 3,
-            "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
+            "backoff_min_ms": 1000, "backoff_max_ms": 60000, "attempts": 0, "recurring": False, "missed": 0, "failures": 0, "lease": None,
             "reason": None})
         self.assertEqual(self.post("put", tube="mails", body="x", token="x"),
                          {"id": "1", "result": "known"})

@@ -145,15 +145,8 @@ class Programs(WorkTest):
             self.until(lambda: self.json_of("stats")[0]["waiting"] == 0, "gone")
 
     def test_a_second_signal_gives_jobs_back(self):
-        self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
-        worker = self.work("t", "--exec", "sh", "-c", "echo begun; sleep 600")
-        self.until(lambda: worker.output() == "begun\n", "begun")
-        worker.signal(signal.SIGTERM)
-        self.until(lambda: "finishing" in worker.errors(), "heard")
-        worker.signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(), OK, worker.errors())
-        [job] = self.json_of("lookup", "t", "k")
-        self.assertEqual((job["state"], job["attempts"]), ("ready", 0))
+        self.gives_back(lambda worker: worker.output() == "begun\n",
+                        "--exec", "sh", "-c", "echo begun; sleep 600")
 
     def test_nothing_stays_behind_of_work_that_was_ended(self):
         """The program ends when it is asked to; a program that it has started does not."""
@@ -161,9 +154,7 @@ class Programs(WorkTest):
         worker = self.work("t", "--exec", "sh", "-c",
                            "sh -c 'trap \"\" TERM; echo $$; exec sleep 600' & wait")
         number = int(self.until(lambda: worker.output().strip(), "begun"))
-        worker.signal(signal.SIGTERM)
-        self.until(lambda: "finishing" in worker.errors(), "heard")
-        worker.signal(signal.SIGTERM)
+        self.signal_twice(worker)
         self.assertEqual(worker.wait(), OK, worker.errors())
 
         def is_gone():
@@ -180,8 +171,10 @@ class Programs(WorkTest):
 
     def test_a_job_of_a_killed_worker_is_delivered_again(self):
         self.done("put", "t", "x", "--ttr", "1s", "--key", "k")
-        worker = self.work("t", "--exec", "sh", "-c", "echo begun; sleep 600")
-        self.until(lambda: worker.output() == "begun\n", "begun")
+        worker = self.work("t", "--exec", "sh", "-c", "echo $$; exec sleep 600")
+        number = int(self.until(worker.output, "begun"))
+        # Nobody ends the program of a worker that was killed.
+        self.addCleanup(os.kill, number, signal.SIGKILL)
         worker.process.kill()
         worker.wait()
         second = self.work("t", "--exec", "sh", "-c", 'echo "again $ELAPSE_JOB_ID"')
@@ -225,11 +218,9 @@ class Programs(WorkTest):
         worker = self.work("t", "--exec", "sh", "-c", "echo begun; exec sleep 600")
         self.until(lambda: worker.output() == "begun\n", "begun")
         self.servers[0].stop()
-        worker.signal(signal.SIGTERM)
-        self.until(lambda: "finishing" in worker.errors(), "heard")
-        worker.signal(signal.SIGTERM)
+        self.signal_twice(worker)
         self.assertEqual(worker.wait(), UNKNOWN)
-        self.assertIn("1 jobs could not be given back", worker.errors())
+        self.assertIn("jobs that could not be given back: 1;", worker.errors())
 
     def test_bad_command_lines(self):
         self.write("secret", "s\n")
@@ -237,6 +228,8 @@ class Programs(WorkTest):
                 ("a tube is missing", "--exec", "true"), ("give --exec", "t"),
                 ("give --exec", "t", "--post", "http://x/", "--exec", "true"),
                 ("the program is missing", "t", "--exec"),
+                ("named 'Count' has to be the first", "a", "Count", "--exec", "true"),
+                ("named 'wait' has to be the first", "count", "wait", "--exec", "true"),
                 ("is no URL", "t", "--post", "http://"),
                 ("begins neither with http://", "t", "--post", "file:///etc/passwd"),
                 ("0' is not a whole number from 1 to 1000", "t", "--concurrency", "0", "--exec", "x"),

@@ -160,15 +160,7 @@ class Hooks(WorkTest):
 
     def test_a_second_signal_gives_jobs_back(self):
         hook = Hook(self, lambda number: None)
-        self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
-        worker = self.work("t", "--post", hook.url)
-        self.until(lambda: hook.requests, "begun")
-        worker.signal(signal.SIGTERM)
-        self.until(lambda: "finishing" in worker.errors(), "heard")
-        worker.signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(), OK, worker.errors())
-        [job] = self.json_of("lookup", "t", "k")
-        self.assertEqual((job["state"], job["attempts"]), ("ready", 0))
+        self.gives_back(lambda worker: hook.requests, "--post", hook.url)
 
 
 if __name__ == "__main__":

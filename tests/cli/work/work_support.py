@@ -1,6 +1,7 @@
 """What the tests of elapse work share: running a worker, and waiting for what it does."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -78,3 +79,20 @@ class WorkTest(ClientTest):
         worker = self.work(*arguments[:1], "--until-empty", *arguments[1:])
         self.assertEqual(worker.wait(), OK, worker.errors())
         return worker
+
+    def signal_twice(self, worker):
+        """The first signal finishes the work under way, the second gives it up."""
+        worker.signal(signal.SIGTERM)
+        self.until(lambda: "finishing" in worker.errors(), "heard")
+        worker.signal(signal.SIGTERM)
+
+    def gives_back(self, has_begun, *arguments):
+        """A worker with these arguments gives its job back at the second signal: the job is ready,
+        and has lost no retry."""
+        self.done("put", "t", "x", "--key", "k", "--ttr", "1h", "--retry", "1")
+        worker = self.work("t", *arguments)
+        self.until(lambda: has_begun(worker), "begun")
+        self.signal_twice(worker)
+        self.assertEqual(worker.wait(), OK, worker.errors())
+        [job] = self.json_of("lookup", "t", "k")
+        self.assertEqual((job["state"], job["attempts"]), ("ready", 0))

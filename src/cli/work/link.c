@@ -1,0 +1,88 @@
+#include "link.h"
+
+#include "../common/message.h"
+#include "worker.h"
+
+#define RECONNECT_MIN_NS UINT64_C(100000000)
+#define RECONNECT_MAX_NS UINT64_C(5000000000)
+#define ENDED_NS         (WORKER_NEVER - 1) /* in place of the time to open it */
+
+void link_begin(struct link *link, const struct client_settings *settings, uint64_t limit_ns)
+{
+    *link = (struct link){.settings = settings,
+                          .connection = connection_new(settings),
+                          .pause_ns = RECONNECT_MIN_NS,
+                          .limit_ns = limit_ns};
+}
+
+bool link_is_there(const struct link *link)
+{
+    return link->retry_ns == WORKER_NEVER;
+}
+
+bool link_try(struct link *link, uint64_t now_ns)
+{
+    if (now_ns < link->retry_ns || link_is_there(link))
+        return false;
+    connection_open(link->connection);
+    link->was_made = false;
+    link->retry_ns = WORKER_NEVER;
+    link->since_ns = now_ns;
+    return true;
+}
+
+void link_report(struct link *link)
+{
+    if (!link->was_made && connection_is_made(link->connection)) {
+        link->was_made = true;
+        if (link->is_reported)
+            print_error("%s: connected again", link->settings->server);
+        link->is_reported = false;
+    }
+    if (connection_fault(link->connection) != CONNECTION_WORKS && !link->is_reported) {
+        link->is_reported = true;
+        print_error("%s: no connection: %s; trying again", link->settings->server,
+                    connection_fault_text(link->connection));
+    }
+}
+
+static bool awaits_reply(const struct link *link)
+{
+    return link_is_there(link) && connection_awaited(link->connection) > 0;
+}
+
+void link_watch_time(struct link *link, uint64_t now_ns)
+{
+    if (awaits_reply(link) && now_ns - link->since_ns > link->limit_ns)
+        connection_give_up(link->connection, "there was no reply in time");
+}
+
+/* The next loss begins with the shortest pause. A connection alone does not count, because an end
+ * that takes connections and closes them would be asked ten times a second. */
+void link_answered(struct link *link)
+{
+    link->pause_ns = RECONNECT_MIN_NS;
+}
+
+void link_lost(struct link *link, uint64_t now_ns)
+{
+    connection_close(link->connection);
+    link->retry_ns = now_ns + link->pause_ns;
+    link->pause_ns = 2 * link->pause_ns < RECONNECT_MAX_NS ? 2 * link->pause_ns : RECONNECT_MAX_NS;
+}
+
+void link_end(struct link *link)
+{
+    connection_close(link->connection);
+    link->retry_ns = ENDED_NS;
+}
+
+uint64_t link_wake_ns(const struct link *link)
+{
+    if (!link_is_there(link))
+        return link->retry_ns;
+    /* It was lost when something was sent: that is looked after at once. */
+    if (connection_fault(link->connection) != CONNECTION_WORKS)
+        return 0;
+    return awaits_reply(link) ? link->since_ns + link->limit_ns : WORKER_NEVER;
+}

@@ -1,0 +1,69 @@
+#include "protocol.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "../../base/assert.h"
+#include "../client/answer.h"
+
+void protocol_reserve(struct request *request, char *const *tubes, size_t tube_count, size_t count,
+                      bool waits)
+{
+    ELAPSE__ASSERT_THAT(count, >, 0U);
+    request_clear(request);
+    request_add_text(request, "RESERVE");
+    for (size_t i = 0; i < tube_count; i++)
+        request_add_text(request, tubes[i]);
+    request_add_text(request, "COUNT");
+    request_add_number(request, count);
+    if (waits) {
+        request_add_text(request, "WAIT");
+        request_add_text(request, "10s");
+    }
+}
+
+void protocol_ask_about(struct request *request, const struct work_effect *effect)
+{
+    static const char *const verbs[] = {
+        [EFFECT_LOOK] = "LOOKUPID", [EFFECT_EXTEND] = "EXTEND", [EFFECT_ACK] = "ACK",
+        [EFFECT_NACK] = "NACK",     [EFFECT_NACK_IN] = "NACK",
+    };
+    char delay[24];
+
+    request_clear(request);
+    request_add_text(request, verbs[effect->kind]);
+    request_add_number(request, effect->job->id);
+    if (effect->kind != EFFECT_LOOK)
+        request_add_text(request, effect->job->lease);
+    if (effect->kind == EFFECT_NACK_IN) {
+        (void)snprintf(delay, sizeof delay, "%" PRIu64 "ms", effect->delay_ms);
+        request_add_text(request, "IN");
+        request_add_text(request, delay);
+    }
+}
+
+enum work_answer protocol_read_word(const redisReply *reply)
+{
+    /* ACK answers for many jobs. */
+    if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 1)
+        reply = reply->element[0];
+    if (!answer_is_name(reply))
+        return ANSWER_ERROR;
+    if (answer_is_word(reply, "gone"))
+        return ANSWER_GONE;
+    return answer_is_word(reply, "cancelled") ? ANSWER_CANCELLED : ANSWER_OK;
+}
+
+enum work_answer protocol_read_look(const redisReply *reply, const char *lease, uint64_t *ttr_ns)
+{
+    const uint64_t millisecond_ns = 1000000;
+    const redisReply *state = answer_member(reply, "state");
+    const redisReply *own = answer_member(reply, "lease");
+
+    *ttr_ns = answer_number(reply, "ttr") * millisecond_ns;
+    if (reply->type == REDIS_REPLY_ERROR)
+        return ANSWER_ERROR;
+    if (state != NULL && answer_is_word(state, "cancelled"))
+        return ANSWER_CANCELLED;
+    return own != NULL && answer_is_word(own, lease) ? ANSWER_OK : ANSWER_GONE;
+}

@@ -1,0 +1,27 @@
+/*
+ * What a worker asks the server, and what the answers mean. Nothing here has an effect.
+ */
+#ifndef ELAPSE_CLI_WORK_PROTOCOL_H
+#define ELAPSE_CLI_WORK_PROTOCOL_H
+
+#include <hiredis/hiredis.h>
+
+#include "../client/request.h"
+#include "worker.h"
+
+#define PROTOCOL_WAIT_NS UINT64_C(10000000000) /* so long */
+
+/* Writes a request for so many jobs of these tubes, which waits for the first if `waits`. */
+void protocol_reserve(struct request *request, char *const *tubes, size_t tube_count, size_t count,
+                      bool waits);
+
+/* Writes the request that an effect asks for: a look, an extension, or how the work ended. */
+void protocol_ask_about(struct request *request, const struct work_effect *effect);
+
+/* Reads the answer to an extension, or to how the work ended. */
+enum work_answer protocol_read_word(const redisReply *reply);
+
+/* Reads the answer to a look: whether the job still has this lease, and how long its leases are. */
+enum work_answer protocol_read_look(const redisReply *reply, const char *lease, uint64_t *ttr_ns);
+
+#endif
