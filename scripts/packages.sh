@@ -40,6 +40,8 @@ debhelper        command  dh
 lintian          command  lintian
 git              command  git
 abigail-tools    command  abidiff
+gpg              command  gpg
+gpg-agent        command  gpg-agent
 clang-format     command  clang-format
 clang-tidy       command  clang-tidy
 shellcheck       command  shellcheck
@@ -66,6 +68,12 @@ librust-tokio-dev  file   /usr/share/cargo/registry/tokio-*
 librust-futures-util-dev  file  /usr/share/cargo/registry/futures-util-*
 cargo            command  cargo
 rustc            command  rustc
+beanstalkd       command  beanstalkd
+redis-server     command  redis-server
+postgresql       file     /usr/lib/postgresql/*/bin/initdb
+libpq-dev        pkg      libpq
+rabbitmq-server  file     /usr/lib/rabbitmq/bin/rabbitmq-server
+librabbitmq-dev  pkg      librabbitmq
 '
 
 clang_links_sanitizer()

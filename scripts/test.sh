@@ -18,13 +18,14 @@ all_steps()
     step 240 'asan: addresses and undefined behaviour' cmake --workflow --preset asan
     step 130 'tsan: races in the scheduler and the store' cmake --workflow --preset tsan
     step 30 'memcheck: uninitialised reads and leaks' scripts/memcheck.sh
-    step 78 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
+    step 93 'fuzz: a few seconds for each target' scripts/fuzz.sh 5
     step 45 'coverage: every branch of the structures' scripts/coverage.sh
     step 125 'mutants: each fault planted in the structures is found' tests/project/mutants/run
     step 45 'mutants: each fault planted in the scheduler is found' tests/scheduler/mutants/run
     step 19 'mutants: each fault planted in the queue is found' tests/queue/mutants/run
     step 19 'mutants: each fault planted in the journal is found' tests/journal/mutants/run
     step 20 'mutants: each fault planted in the server is found' tests/server/mutants/run
+    step 34 'mutants: each fault planted in HTTP is found' tests/server/http/mutants/run
 }
 
 mode=all

@@ -15,16 +15,31 @@ uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-int64_t wall_ms(void)
+int64_t wall_ns(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t wall_ms(void)
+{
+    return wall_ns() / 1000000;
 }
 
 void stop(const char *what)
 {
     perror(what);
+    exit(1);
+}
+
+void fail(const char *what, const char *text)
+{
+    int length = 0;
+
+    while (length < 80 && text[length] >= ' ')
+        length++;
+    fprintf(stderr, "%s: %.*s\n", what, length, text);
     exit(1);
 }
 
@@ -41,17 +56,27 @@ int connect_to(uint16_t port)
     return connected;
 }
 
-static int compare(const void *left, const void *right)
+/* The mixing function of SplitMix64, which is in the public domain. */
+uint64_t mix(uint64_t number)
 {
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
+    number += UINT64_C(0x9e3779b97f4a7c15);
+    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return number ^ (number >> 31);
 }
 
-void print_percentiles(uint32_t *samples, size_t count, const char *unit)
+uint64_t *shuffled(uint64_t first, uint64_t count, uint64_t seed)
 {
-    if (count == 0)
-        return;
-    qsort(samples, count, sizeof *samples, compare);
-    printf(" p50 %u p99 %u p999 %u max %u %s", samples[count / 2], samples[count * 99 / 100],
-           samples[count * 999 / 1000], samples[count - 1], unit);
+    uint64_t *numbers = malloc((count > 0 ? count : 1) * sizeof *numbers);
+
+    if (numbers == NULL)
+        stop("malloc");
+    for (uint64_t i = 0; i < count; i++)
+        numbers[i] = first + i;
+    for (uint64_t i = count; i > 1; i--) {
+        uint64_t other = mix(seed + i) % i, kept = numbers[other];
+        numbers[other] = numbers[i - 1];
+        numbers[i - 1] = kept;
+    }
+    return numbers;
 }

@@ -10,16 +10,23 @@
 /* Monotonic nanoseconds. */
 uint64_t now_ns(void);
 
-/* Milliseconds of the wall clock. */
+/* The wall clock. */
 int64_t wall_ms(void);
+int64_t wall_ns(void);
 
-/* Says why, and ends the process. */
+/* Says why, and ends the process with status 1. */
 _Noreturn void stop(const char *what);
+
+/* Says in which thing the fault is, and how it begins, and ends the process with status 1. */
+_Noreturn void fail(const char *what, const char *text);
 
 /* Returns a socket that is connected to a port of this machine, which sends at once. */
 int connect_to(uint16_t port);
 
-/* Prints p50, p99, the 99.9th of a hundred and the greatest of samples, which it sorts. */
-void print_percentiles(uint32_t *samples, size_t count, const char *unit);
+/* Returns a number that looks random, the same for the same number. */
+uint64_t mix(uint64_t number);
+
+/* Returns the numbers from `first` on in random order. The caller frees them. */
+uint64_t *shuffled(uint64_t first, uint64_t count, uint64_t seed);
 
 #endif

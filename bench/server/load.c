@@ -1,158 +1,221 @@
 /*
- * A load for the server: commands over plain sockets, each connection with so many under way. It
- * prints how many were answered a second and, with one under way, how long one took.
+ * The loads that are streams of commands: the same ones for each way of speaking, by commands.c.
  *
- *     elapse-bench-server-load PORT SERVER VERB CONNECTIONS WINDOW SECONDS [COUNT [FIRST]]
+ *     elapse-bench-server-load PORT VERB [--speech resp|beanstalkd|redis|redis-lease] [--OPTION
+ * ...]
  *
- * SERVER is the manner of speaking: beanstalkd, resp or redis; VERB is one of commands.c. With
- * COUNT it ends after so many commands, the first of which has the number FIRST. It counts the ends
- * of lines in the replies, and stops at the first reply that is a refusal.
+ * put, put-key, put-now, put-at: jobs due in half an hour, with keys, ready, and due within
+ *     --spread-ms from --at-ms on; for --seconds, or --count of them
+ * delete, cancel, reschedule: the --count jobs from --first on, deleted in the order of their
+ *     putting, or cancelled and moved by key in random order
+ * story: --count jobs with keys are put, then --share of a hundred are cancelled in random order
+ * heartbeat: --count jobs with keys are put; then random ones are moved to 60 s from then
+ * churn: --live jobs with keys are put; then --rate times a second a random one is cancelled, and
+ *     another one put
+ *
+ * beanstalkd has no keys: its client remembers the number of each job, which counts from 1 in a new
+ * server with this one client. Where others move a job, it deletes it and puts another.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include "client.h"
 #include "commands.h"
+#include "phase.h"
+#include "redis_scripts.h"
 
-enum { READ_BYTES = 1 << 20, OUTPUT_BYTES = 1 << 18, SAMPLES_MAX = 1 << 22 };
+static struct arguments arguments;
+static bool has_keys;
+static uint64_t *order;   /* of the jobs of a phase */
+static uint64_t *job_ids; /* by place, where there are no keys */
+static uint64_t last_id;
 
-struct connection {
-    int socket;
-    uint64_t may_send; /* commands of the window that are not under way */
-    unsigned lines;    /* of the reply that is being read */
-    bool is_inside;    /* a line whose beginning came before */
-    size_t begin, end; /* of the output not sent yet */
-    char *output;
-    uint64_t sent_ns;
-};
+/* ---- which job a command is about ---- */
 
-static const struct kind *kind;
-static uint64_t next_number, last_number;
-static char buffer[READ_BYTES];
-static uint32_t *samples;
-static size_t sample_count;
-
-static void fill(struct connection *connection)
+static uint64_t in_order(uint64_t step, unsigned command)
 {
-    connection->begin = connection->end = 0;
-    while (connection->may_send > 0 && next_number <= last_number &&
-           connection->end + COMMAND_BYTES_MAX <= OUTPUT_BYTES) {
-        connection->end += kind->write(connection->output + connection->end, next_number++);
-        connection->may_send--;
-    }
+    (void)command;
+    return arguments.first + step;
 }
 
-static void send_more(struct connection *connection)
+static uint64_t at_random(uint64_t step, unsigned command)
 {
-    connection->sent_ns = now_ns();
-    for (;;) {
-        if (connection->begin == connection->end)
-            fill(connection);
-        if (connection->begin == connection->end)
-            return;
-        ssize_t sent = send(connection->socket, connection->output + connection->begin,
-                            connection->end - connection->begin, MSG_NOSIGNAL);
-        if (sent < 0 && errno != EAGAIN)
-            stop("send");
-        if (sent < 0)
-            return;
-        connection->begin += (size_t)sent;
-    }
+    (void)command;
+    return order[step];
 }
 
-/* Returns how many bytes came. */
-static size_t receive(struct connection *connection, uint64_t *replies)
+static uint64_t random_place(uint64_t step, uint64_t places)
 {
-    ssize_t got = recv(connection->socket, buffer, sizeof buffer, 0);
-
-    if (got == 0 || (got < 0 && errno != EAGAIN))
-        stop("recv");
-    if (got < 0)
-        return 0;
-    for (char *at = buffer, *end = buffer + got; at < end; at++) {
-        if (connection->lines == 0 && !connection->is_inside &&
-            strchr(kind->refusals, at[0]) != NULL) {
-            fprintf(stderr, "refused: %.*s\n", (int)(end - at < 60 ? end - at : 60), at);
-            exit(1);
-        }
-        at = memchr(at, '\n', (size_t)(end - at));
-        connection->is_inside = at == NULL;
-        if (at == NULL)
-            break;
-        if (++connection->lines == kind->lines) {
-            connection->lines = 0;
-            ++*replies;
-        }
-    }
-    return (size_t)got;
+    return mix(arguments.seed * UINT64_C(1000003) + step) % places;
 }
 
-static void serve(struct connection *connection, uint64_t *answered, bool timed)
+/* A random one of `live`, deleted and then put anew; with no keys, the new one has the next id. */
+static uint64_t renewed(uint64_t step, unsigned command)
 {
-    size_t got;
+    uint64_t place = random_place(step, arguments.live);
 
-    /* Edge-triggered: until there is nothing more. */
-    do {
-        uint64_t replies = 0;
-        got = receive(connection, &replies);
-        if (timed && replies > 0 && sample_count < SAMPLES_MAX)
-            samples[sample_count++] = (uint32_t)((now_ns() - connection->sent_ns) / 1000);
-        connection->may_send += replies;
-        *answered += replies;
-    } while (got == sizeof buffer);
-    send_more(connection);
+    if (has_keys)
+        return arguments.first + place;
+    uint64_t id = job_ids[place];
+    if (command == 1)
+        job_ids[place] = ++last_id;
+    return id;
+}
+
+/* ---- phases ---- */
+
+static const struct kind *find(const char *verb)
+{
+    const struct kind *kind = kind_find(arguments.speech, verb);
+    if (kind == NULL)
+        fail(arguments.speech, verb);
+    return kind;
+}
+
+static void run(struct phase phase, struct phase_result *result)
+{
+    phase.seconds = phase.seconds > 0 ? phase.seconds : arguments.seconds;
+    phase_run(&phase, result);
+}
+
+static double rate_of(const struct phase_result *result)
+{
+    return (double)result->steps / result->seconds;
+}
+
+static void print(const struct phase_result *result)
+{
+    figures_begin();
+    figures_number("rate", rate_of(result));
+    figures_number("count", (double)result->steps);
+    figures_times(&result->times);
+    figures_end();
+}
+
+/* Puts what other commands are then about. */
+static void put_before(uint64_t count, struct phase_result *result)
+{
+    enum { WINDOW = 1000, PATIENCE_S = 1800 };
+
+    run((struct phase){.kinds = {find(has_keys ? "put-key" : "put")},
+                       .number = in_order,
+                       .steps = count,
+                       .seconds = PATIENCE_S,
+                       .window = arguments.window > WINDOW ? arguments.window : WINDOW},
+        result);
+    job_ids = malloc(count * sizeof *job_ids);
+    if (job_ids == NULL)
+        stop("malloc");
+    for (uint64_t i = 0; i < count; i++)
+        job_ids[i] = i + 1;
+    last_id = count;
+}
+
+static void run_simple(void)
+{
+    struct phase_result result;
+    bool is_random =
+        strcmp(arguments.verb, "cancel") == 0 || strcmp(arguments.verb, "reschedule") == 0;
+    const char *verb = arguments.verb;
+
+    if (!has_keys && strcmp(verb, "put-key") == 0)
+        verb = "put";
+    if (!has_keys && strcmp(verb, "cancel") == 0)
+        verb = "delete";
+    if (is_random)
+        order = shuffled(arguments.first, arguments.count, arguments.seed);
+    run((struct phase){.kinds = {find(verb)},
+                       .number = is_random ? at_random : in_order,
+                       .steps = arguments.count,
+                       .rate = arguments.rate,
+                       .window = arguments.window},
+        &result);
+    print(&result);
+}
+
+static void run_story(void)
+{
+    struct phase_result puts, cancels;
+
+    run((struct phase){.kinds = {find(has_keys ? "put-key" : "put")},
+                       .number = in_order,
+                       .steps = arguments.count,
+                       .window = arguments.window},
+        &puts);
+    order = shuffled(arguments.first, arguments.count, arguments.seed);
+    run((struct phase){.kinds = {find(has_keys ? "cancel" : "delete")},
+                       .number = at_random,
+                       .steps = arguments.count * arguments.share / 100,
+                       .window = arguments.window},
+        &cancels);
+    figures_begin();
+    figures_number("rate", (double)(puts.steps + cancels.steps) / (puts.seconds + cancels.seconds));
+    figures_number("count", (double)(puts.steps + cancels.steps));
+    figures_number("put_rate", rate_of(&puts));
+    figures_number("cancel_rate", rate_of(&cancels));
+    figures_end();
+}
+
+static uint64_t beating(uint64_t step, unsigned command)
+{
+    (void)command;
+    return arguments.first + random_place(step, arguments.live);
+}
+
+static void run_heartbeat(void)
+{
+    struct phase_result result;
+
+    arguments.live = arguments.count > 0 ? arguments.count : arguments.live;
+    put_before(arguments.live, &result);
+    run((struct phase){.kinds = {find(has_keys ? "heartbeat" : "delete"),
+                                 has_keys ? NULL : find("put-soon")},
+                       .number = has_keys ? beating : renewed,
+                       .window = arguments.window},
+        &result);
+    print(&result);
+}
+
+static void run_churn(void)
+{
+    struct phase_result result;
+
+    put_before(arguments.live, &result);
+    run((struct phase){.kinds = {find(has_keys ? "cancel" : "delete"),
+                                 find(has_keys ? "put-key" : "put")},
+                       .number = renewed,
+                       .rate = arguments.rate,
+                       .window = arguments.window},
+        &result);
+    print(&result);
 }
 
 int main(int argc, char **argv)
 {
-    if (argc < 7 || (kind = kind_find(argv[2], argv[3])) == NULL) {
-        fprintf(stderr, "usage: PORT SERVER VERB CONNECTIONS WINDOW SECONDS [COUNT [FIRST]]\n");
-        return 2;
-    }
-    unsigned count = (unsigned)strtoul(argv[4], NULL, 10);
-    uint64_t window = strtoull(argv[5], NULL, 10);
-    double seconds = strtod(argv[6], NULL);
-    uint64_t commands = argc > 7 ? strtoull(argv[7], NULL, 10) : UINT64_MAX / 2;
-    struct connection *connections = calloc(count, sizeof *connections);
-    struct epoll_event events[256];
-    int poll = epoll_create1(0);
+    arguments = arguments_read(argc, argv);
+    has_keys = strcmp(arguments.speech, "beanstalkd") != 0;
+    uint16_t port = arguments_port(&arguments);
+    bool counts = strcmp(arguments.verb, "delete") == 0 || strcmp(arguments.verb, "story") == 0 ||
+                  strcmp(arguments.verb, "cancel") == 0 ||
+                  strcmp(arguments.verb, "reschedule") == 0;
+    bool renews = strcmp(arguments.verb, "churn") == 0 || strcmp(arguments.verb, "heartbeat") == 0;
 
-    next_number = argc > 8 ? strtoull(argv[8], NULL, 10) : 1;
-    last_number = next_number + commands - 1;
-    samples = malloc(SAMPLES_MAX * sizeof *samples);
-    for (unsigned i = 0; i < count; i++) {
-        struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET,
-                                    .data.ptr = &connections[i]};
-        connections[i] = (struct connection){
-            .socket = connect_to((uint16_t)atoi(argv[1])),
-            .may_send = window,
-            .output = malloc(OUTPUT_BYTES),
-        };
-        if (connections[i].output == NULL || samples == NULL)
-            stop("malloc");
-        (void)fcntl(connections[i].socket, F_SETFL, O_NONBLOCK);
-        (void)epoll_ctl(poll, EPOLL_CTL_ADD, connections[i].socket, &event);
-    }
-    uint64_t began_ns = now_ns(), until_ns = began_ns + (uint64_t)(seconds * 1e9), answered = 0;
-    while (answered < commands && now_ns() < until_ns) {
-        int ready = epoll_wait(poll, events, 256, 1000);
-        for (int i = 0; i < ready; i++)
-            serve(events[i].data.ptr, &answered, window == 1);
-    }
-    double took = (double)(now_ns() - began_ns) / 1e9;
-    printf("%.0f /s", (double)answered / took);
-    print_percentiles(samples, sample_count, "us");
-    printf("\n");
-    if (commands < UINT64_MAX / 2 && answered < commands) {
-        fprintf(stderr, "only %llu of %llu were answered in time\n", (unsigned long long)answered,
-                (unsigned long long)commands);
-        return 1;
-    }
+    if (counts && arguments.count == 0)
+        fail(arguments.verb, "needs --count");
+    if (renews && arguments.connections > 1)
+        fail(arguments.verb, "takes one connection, on which commands keep their order");
+    if (strncmp(arguments.speech, "redis", 5) == 0)
+        redis_scripts_load(port);
+    commands_spread(arguments.at_ms, arguments.spread_ms);
+    phases_connect(port, arguments.connections);
+    if (strcmp(arguments.verb, "story") == 0)
+        run_story();
+    else if (strcmp(arguments.verb, "heartbeat") == 0)
+        run_heartbeat();
+    else if (strcmp(arguments.verb, "churn") == 0)
+        run_churn();
+    else
+        run_simple();
     return 0;
 }

@@ -1,210 +1,255 @@
 #!/usr/bin/env python3
-"""The server beside its floor, beanstalkd and Redis: one table, with ratios to the floor.
+"""The race of the durable: the server beside its floor, beanstalkd, Redis, PostgreSQL and RabbitMQ.
 
-Each figure is the median of some runs, each on a fresh server with an empty directory, on a free
-port of this machine. Contenders that are not installed are left out, and named.
+One server runs at a time, each run on an empty directory. The figures of each run go into the CSV
+file at once; a race that was interrupted goes on from there when it is started again.
 """
+
 import argparse
-import pathlib
+import os
 import shutil
 import signal
-import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-MILLION = 1_000_000
+sys.dont_write_bytecode = True
+# pylint: disable=wrong-import-position
+import contenders  # noqa: E402
+import plots  # noqa: E402
+import report  # noqa: E402
+from results import Mismatch, Results  # noqa: E402
+from server import Failure  # noqa: E402
+from workloads import FULL, QUICK, WORKLOADS, takes_part  # noqa: E402
 
-# name: program, how clients speak to it, and how it is started
-CONTENDERS = {
-    "floor": ("floor", "beanstalkd", "{tools}/elapse-bench-server-floor {dir}/floor"),
-    "elapse": ("elapse", "beanstalkd", "{elapse} serve -l 127.0.0.1 -p {port} -b {dir}/data"),
-    "elapse resp": ("elapse", "resp", "{elapse} serve -l 127.0.0.1 -p {port} -b {dir}/data"),
-    "elapse -f50": ("elapse", "beanstalkd",
-                    "{elapse} serve -l 127.0.0.1 -p {port} -b {dir}/data --durability interval=50"),
-    "elapse memory": ("elapse", "beanstalkd",
-                      "{elapse} serve -l 127.0.0.1 -p {port} --durability memory"),
-    "beanstalkd -b": ("beanstalkd", "beanstalkd",
-                      "beanstalkd -l 127.0.0.1 -p {port} -b {dir}"),
-    "beanstalkd -f0": ("beanstalkd", "beanstalkd",
-                       "beanstalkd -l 127.0.0.1 -p {port} -b {dir} -f0"),
-    "redis": ("redis-server", "redis",
-              "redis-server --port {port} --bind 127.0.0.1 --save '' --appendonly yes "
-              "--appendfsync always --dir {dir}"),
-}
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.path.join(os.path.dirname(os.path.dirname(HERE)), "build")
 
-# name: (how many jobs are put before, with which verb), then the verb, connections and window
-ROWS = {
-    "put, window 20,000": (None, "put", 1, 20000),
-    "put, window 1,000": (None, "put", 1, 1000),
-    "put, window 64": (None, "put", 1, 64),
-    "put, window 1": (None, "put", 1, 1),
-    "put, 100 connections": (None, "put", 100, 1),
-    "delete, window 20,000": ("put", "delete", 1, 20000),
-    "cancel by key, window 20,000": ("put-key", "cancel", 1, 20000),
-    "reschedule by key, window 20,000": ("put-key", "reschedule", 1, 20000),
-    "hand out and acknowledge": ("put-now", "drain", 1, 4000),
-    # p99 is how late they come. 20,000 a second, due 2 s later; 4 connections take them.
-    "timers, 20,000 a second": (None, "timers", 4, 20000),
-}
-SPEAKS = {
-    "beanstalkd": {"put", "delete", "drain"},
-    "resp": {"put", "delete", "cancel", "reschedule", "drain", "timers"},
-    "redis": {"put", "delete", "drain"},
-}
+STATUS_FAILED = 1
+STATUS_USAGE = 2
+STATUS_INTERRUPTED = 130
 
 
-class Server:
-    """One contender, started on a fresh directory."""
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(STATUS_USAGE, f"{self.prog}: {message}\n")
 
-    def __init__(self, name, options):
-        _, self.speech, command = CONTENDERS[name]
-        self.name = name
-        self.options = options
-        self.directory = tempfile.mkdtemp(prefix="elapse-race-", dir=options.directory)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        line = command.format(tools=options.tools, elapse=options.elapse, port=self.port,
-                              dir=self.directory)
-        self.process = subprocess.Popen(["/bin/sh", "-c", "exec " + line], stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL)
-        if name == "floor":
-            self.port = int(self.process.stdout.readline())
-        self.wait()
-        self.wait_for_rest()
 
-    def blocks(self):
-        return sum(path.stat().st_blocks for path in pathlib.Path(self.directory).rglob("*")
-                   if path.is_file())
+def some_of(known):
+    """A parser of names with commas between them; a name with * at its end stands for several."""
+    def parse(text):
+        chosen = []
+        for word in text.split(","):
+            found = [name for name in known
+                     if name == word or (word.endswith("*") and name.startswith(word[:-1]))]
+            if not word or not found:
+                raise argparse.ArgumentTypeError(
+                    f"{word or 'nothing'}: there are {', '.join(known)}")
+            chosen += found
+        return tuple(name for name in known if name in chosen)
+    return parse
 
-    def wait_for_rest(self):
-        """Waits until no file grows: the floor has written its file before, and so have others
-        that write ahead."""
-        last, since = self.blocks(), time.monotonic()
-        begun = since
-        while time.monotonic() - since < 0.5 and time.monotonic() - begun < 20:
-            time.sleep(0.05)
-            now = self.blocks()
-            if now != last:
-                last, since = now, time.monotonic()
 
-    def wait(self):
-        for _ in range(500):
-            try:
-                socket.create_connection(("127.0.0.1", self.port)).close()
-                return
-            except OSError:
-                time.sleep(0.02)
-        sys.exit(f"{self.name} does not listen")
-
-    def run(self, tool, *arguments):
-        command = [f"{self.options.tools}/elapse-bench-server-{tool}", str(self.port),
-                   *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        if done.returncode != 0:
-            sys.exit(f"{self.name}: {' '.join(command)}: {done.stderr.strip()}")
-        return done.stdout.split()
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
+def number_of(kind, most):
+    def parse(text):
         try:
-            self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        shutil.rmtree(self.directory)
+            number = kind(text)
+        except ValueError:
+            number = 0
+        if not 0 < number <= most:
+            raise argparse.ArgumentTypeError(f"{text}: not a number above 0, up to {most}")
+        return number
+    return parse
 
 
-def measure(name, row, options):
-    """Returns the rate, and p99 in microseconds or None."""
-    before, verb, connections, window = ROWS[row]
-    # A full sync each, or one line at a time: a million would take minutes.
-    jobs = options.jobs if name != "beanstalkd -f0" else min(options.jobs, 20000)
-    server = Server(name, options)
-    try:
-        if before is not None:
-            server.run("load", server.speech, before, 1, 20000, 300, jobs)
-        if verb == "timers":
-            words = server.run("timers", window, options.seconds, connections)
-        elif verb == "drain":
-            words = server.run("drain", server.speech, jobs, window)
-        elif before is not None:
-            words = server.run("load", server.speech, verb, connections, window, 300, jobs)
-        else:
-            words = server.run("load", server.speech, verb, connections, window, options.seconds)
-    finally:
-        server.stop()
-    p99 = float(words[words.index("p99") + 1]) if "p99" in words else None
-    if verb == "timers":
-        p99 *= 1000  # it says milliseconds
-    return float(words[0]), p99 if p99 is None else round(p99)
+def parse_arguments(arguments):
+    names = tuple(contenders.KNOWN)
+    parser = Parser(prog="race.py", description=__doc__, allow_abbrev=False,
+                    epilog=f"Contenders: {', '.join(names)}. Workloads: {', '.join(WORKLOADS)}.")
+    parser.add_argument("--contenders", type=some_of(names), default=names, metavar="A,B")
+    parser.add_argument("--only", type=some_of(tuple(WORKLOADS)), default=tuple(WORKLOADS),
+                        metavar="A,B", help="only these workloads; put* is all that begin with put")
+    parser.add_argument("--rounds", type=number_of(int, 100), help="3, and 1 with --quick")
+    parser.add_argument("--quick", action="store_true",
+                        help="a minute or two: small counts, which say only that it all runs")
+    parser.add_argument("--minutes", type=number_of(float, 10_000), default=120,
+                        help="begin no run that would probably end later than this (120)")
+    parser.add_argument("--csv", metavar="FILE", help="the figures; a race goes on from there "
+                        "(build/servers.csv, and none with --quick)")
+    parser.add_argument("--plots", metavar="DIRECTORY", help="draw SVG files there, by gnuplot")
+    parser.add_argument("--report", action="store_true", help="only report what the file has")
+    parser.add_argument("--directory", help="on the disk to measure; by default that of the file, "
+                        "or the present one")
+    parser.add_argument("--tools", default=os.path.join(BUILD, "bench/bench/server"),
+                        help="where the load programs are")
+    parser.add_argument("--elapse", default=os.path.join(BUILD, "bench/elapse"),
+                        help="the program to measure")
+    options = parser.parse_args(arguments)
+    options.scale = QUICK if options.quick else FULL
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    if options.csv is None and not options.quick:
+        options.csv = os.path.join(BUILD, "servers.csv")
+    options.directory = os.path.abspath(options.directory or
+                                        os.path.dirname(options.csv or "") or ".")
+    if options.plots is not None and shutil.which("gnuplot") is None:
+        parser.error("--plots: there is no gnuplot (Debian: gnuplot-nox)")
+    return parser, options
 
 
-def can(name, row):
-    verb = ROWS[row][1]
-    return verb in SPEAKS[CONTENDERS[name][1]] and (name != "floor" or verb == "put")
+def say(text):
+    print(f"[{time.strftime('%H:%M:%S')}] {text}", file=sys.stderr, flush=True)
 
 
-def text_of(figure, floor):
-    rate, p99 = figure
-    text = f"{rate / 1000:,.1f} k" if rate < MILLION else f"{rate / MILLION:.2f} M"
-    if p99 is not None:
-        text += f", p99 {p99} us"
-    if floor is not None and figure is not floor:
-        text += f" ({rate / floor[0]:.2f})"
-    return text
+# ---- the race ----
+
+class Stand:
+    """The one server that runs now."""
+
+    def __init__(self, options):
+        self.options = options
+        self.key = self.server = self.directory = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.clear()
+
+    def clear(self):
+        """Stops the server, and removes its directory."""
+        directory, self.directory, self.key = self.directory, None, None
+        if directory is None:
+            return
+        try:
+            self.server.stop()
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def place(self, key, name):
+        """Returns a new server, or the present one if it has this key."""
+        if key is None or key != self.key:
+            self.clear()
+            self.directory = tempfile.mkdtemp(prefix="elapse-race-", dir=self.options.directory)
+            self.server = contenders.KNOWN[name](self.options, self.directory)
+            self.server.start()
+            self.key = key
+        return self.server
+
+    def measure(self, number, name, workload):
+        """Runs a workload. Returns its figures, and why it failed or None."""
+        figures, group = {}, WORKLOADS[workload].group
+        try:
+            server = self.place(group and (number, group, name), name)
+            for more in WORKLOADS[workload].run(server, self.options.scale):
+                figures.update(more)
+        except (Failure, OSError, subprocess.SubprocessError) as failure:
+            self.clear()
+            return figures, str(failure)
+        return figures, None
 
 
-def middle(figures):
-    return (statistics.median(rate for rate, _ in figures),
-            None if figures[0][1] is None else int(statistics.median(p for _, p in figures)))
+def groups_of(names):
+    """Neighbours of one group together."""
+    groups = []
+    for name in names:
+        group = WORKLOADS[name].group
+        if group is None or not groups or WORKLOADS[groups[-1][0]].group != group:
+            groups.append([])
+        groups[-1].append(name)
+    return groups
 
 
-def print_row(row, names, options):
-    """Runs take turns, so that a noisy moment strikes all."""
-    able = [name for name in names if can(name, row)]
-    figures = {name: [] for name in able}
-    for _ in range(options.repetitions):
-        for name in able:
-            figures[name].append(measure(name, row, options))
-    middles = {name: middle(runs) for name, runs in figures.items()}
-    floor = middles.get("floor")
-    cells = [text_of(middles[name], floor) if name in middles else "-" for name in names]
-    print(f"| {row} | {' | '.join(cells)} |", flush=True)
+def runs_of(options, names):
+    """Rounds, workloads and contenders, these every other time in reverse order, so that none
+    always runs on a machine that another has just warmed."""
+    for number in range(1, options.rounds + 1):
+        for group in groups_of(options.only):
+            for contender in names if number % 2 == 1 else reversed(names):
+                kind = contenders.kind_of(contender)
+                for name in group:
+                    if takes_part(kind, contender, WORKLOADS[name]) and number <= (
+                            WORKLOADS[name].rounds or number):
+                        yield number, name, contender
+
+
+def race(options, results, names):
+    """Returns how many runs there was no time for."""
+    until = time.monotonic() + options.minutes * 60
+    unmade = 0
+    with Stand(options) as stand:
+        for run in runs_of(options, names):
+            if run in results.done:
+                continue
+            number, workload, name = run
+            expected_s = WORKLOADS[workload].expected_s if options.scale is FULL else 1
+            if time.monotonic() + expected_s > until:
+                unmade += 1
+                continue
+            begun = time.monotonic()
+            figures, error = stand.measure(number, name, workload)
+            seconds = time.monotonic() - begun
+            results.add(number, workload, name, figures, seconds, error)
+            say(f"round {number}, {workload}, {name}: {seconds:.1f} s" +
+                (f": FAILED: {error}" if error else ""))
+    return unmade
+
+
+def note_facts(options, results):
+    """What may not change within one file. Returns the contenders that are installed."""
+    results.state("scale", "", options.scale.name)
+    results.state("processor", "", report.processor())
+    results.state("system", "", report.system())
+    names = []
+    for name in options.contenders:
+        missing = contenders.missing_of(name, options)
+        if missing:
+            say(f"{name} is left out: {', '.join(missing)} is not there")
+            continue
+        names.append(name)
+        server = contenders.KNOWN[name](options, options.directory)
+        results.state("version", name, server.versions() or "-")
+    return names
+
+
+def run_all(options):
+    if options.csv is not None:
+        os.makedirs(os.path.dirname(os.path.abspath(options.csv)), exist_ok=True)
+    if options.plots is not None:
+        os.makedirs(options.plots, exist_ok=True)
+    results = Results(options.csv)
+    unmade = 0
+    if not options.report:
+        names = note_facts(options, results)
+        unmade = race(options, results, names)
+    promises = {name: contenders.promises_of(name) for name in contenders.KNOWN}
+    print("\n".join(report.lines(results, promises)))
+    if options.plots is not None:
+        plots.draw(results, promises, options.plots)
+    if unmade > 0:
+        say(f"there was no time for {unmade} runs: the same command goes on with them")
+    return STATUS_FAILED if results.errors or not results.done else 0
+
+
+def end_by_signal(number, _frame):
+    raise SystemExit(128 + number)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    build = HERE.parent.parent / "build/bench"
-    parser.add_argument("--tools", default=build / "bench/server", help="where the loads are")
-    parser.add_argument("--elapse", default=build / "elapse", help="the program to measure")
-    parser.add_argument("--directory", help="on the disk to measure; the system's by default")
-    parser.add_argument("--rows", default="", help="only rows that have one of these words, a,b")
-    parser.add_argument("--contenders", default=",".join(CONTENDERS))
-    parser.add_argument("--seconds", type=float, default=3, help="of each run of puts")
-    parser.add_argument("--jobs", type=int, default=MILLION, help="of the rows that need a backlog")
-    parser.add_argument("--repetitions", type=int, default=3)
-    options = parser.parse_args()
-    names = options.contenders.split(",")
-    for name in names:
-        if name not in CONTENDERS:
-            parser.error(f"no such contender: {name}")
-    missing = [name for name in names if CONTENDERS[name][0] in ("beanstalkd", "redis-server")
-               and shutil.which(CONTENDERS[name][0]) is None]
-    if missing:
-        print(f"Not installed: {', '.join(missing)}", file=sys.stderr)
-    names = [name for name in names if name not in missing]
-    wanted = [word for word in options.rows.split(",") if word]
-    print(f"| per second | {' | '.join(names)} |")
-    print("|---" * (len(names) + 1) + "|", flush=True)
-    for row in ROWS:
-        if not wanted or any(word in row for word in wanted):
-            print_row(row, names, options)
+    parser, options = parse_arguments(sys.argv[1:])
+    signal.signal(signal.SIGTERM, end_by_signal)
+    try:
+        return run_all(options)
+    except (Mismatch, OSError) as error:
+        parser.error(str(error))
+    except plots.GnuplotFailure as failure:
+        print(f"race.py: gnuplot: {failure}", file=sys.stderr)
+        return STATUS_FAILED
+    except KeyboardInterrupt:
+        say("interrupted: the same command goes on")
+        return STATUS_INTERRUPTED
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -80,17 +80,11 @@ char peek(void)
     return input[begin];
 }
 
-void refuse(const char *line)
-{
-    fprintf(stderr, "refused: %.40s\n", line);
-    exit(1);
-}
-
 uint64_t take_number(char mark)
 {
     const char *line = take_line();
     if (line[0] != mark)
-        refuse(line);
+        fail("another reply", line);
     return strtoull(line + 1, NULL, 10);
 }
 
@@ -98,7 +92,7 @@ size_t take_string(char *to, size_t room)
 {
     const char *line = take_line();
     if (line[0] != '$')
-        refuse(line);
+        fail("another reply", line);
     if (line[1] == '-')
         return 0;
     size_t bytes = strtoull(line + 1, NULL, 10);

@@ -36,7 +36,4 @@ uint64_t take_number(char mark);
 /* Takes a string of RESP, or none. Stores it if there is room. Returns its bytes. */
 size_t take_string(char *to, size_t room);
 
-/* Says what a reply was, and ends the process. */
-_Noreturn void refuse(const char *line);
-
 #endif
