@@ -86,8 +86,8 @@ static uint64_t replace(struct churn *churn, uint64_t steps)
 /* Returns the bytes of one step: a cancel and a put. */
 static double step_bytes(struct churn *churn)
 {
-    size_t extra = put_record_bytes(churn->queue) - BODY_BYTES;
-    return (double)(extra + CHURN_BODY_BYTES + cancel_record_bytes(churn->queue));
+    size_t extra = put_record_bytes(churn->queue, false) - BODY_BYTES;
+    return (double)(extra + CHURN_BODY_BYTES + cancel_record_bytes(churn->queue, false));
 }
 
 static void run(const struct settings *settings, uint64_t fixed, const char *const *figures)

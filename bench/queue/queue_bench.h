@@ -89,6 +89,13 @@ bool place_each_file(const char *path, bool (*use)(int file));
 /* Takes the files below a directory out of the page cache. */
 void place_forget(const char *path);
 
+/* What the C library has handed out, and what of the process is in memory, in bytes. */
+struct memory {
+    double allocated, resident;
+};
+
+struct memory memory_now(void);
+
 /* Opens a queue, and waits until its spare files are there. */
 struct elapse_queue *queue_open(const char *path);
 void queue_close(struct elapse_queue *queue);
@@ -103,9 +110,10 @@ void queue_fill(struct elapse_queue *queue, uint64_t from, uint64_t count, bool 
 
 void commit(struct elapse_queue *queue, uint64_t position);
 
-/* Returns how many bytes a put, and a cancel, take in the journal. */
-size_t put_record_bytes(struct elapse_queue *queue);
-size_t cancel_record_bytes(struct elapse_queue *queue);
+/* Returns how many bytes a put, and a cancel, of a job with or without a key take in the journal.
+ */
+size_t put_record_bytes(struct elapse_queue *queue, bool with_key);
+size_t cancel_record_bytes(struct elapse_queue *queue, bool with_key);
 
 /* Stores the numbers 0 .. count - 1 in random order; the caller frees them. */
 uint32_t *numbers_shuffled(uint64_t count);

@@ -1,7 +1,6 @@
 /*
  * The workloads recovery and memory. Each run is a process of its own.
  */
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,26 +65,6 @@ void bench_recovery(const struct settings *settings)
 }
 
 /* ---- memory ---- */
-
-struct memory {
-    double allocated, resident;
-};
-
-/* What the C library has handed out, and what of the process is in memory, in bytes. */
-static struct memory memory_now(void)
-{
-    struct memory memory = {0, 0};
-    unsigned long size, resident;
-    FILE *file = fopen("/proc/self/statm", "r");
-#ifdef __GLIBC__
-    struct mallinfo2 allocated = mallinfo2();
-    memory.allocated = (double)allocated.uordblks + (double)allocated.hblkhd;
-#endif
-    require(file != NULL && fscanf(file, "%lu %lu", &size, &resident) == 2, "no /proc/self/statm");
-    fclose(file);
-    memory.resident = (double)resident * (double)sysconf(_SC_PAGESIZE);
-    return memory;
-}
 
 /* The buffers of the journal are there after the first jobs: they do not count. */
 static struct memory measure(const char *path, uint64_t jobs, bool with_key, uint64_t delay_ms)

@@ -3,6 +3,7 @@
  */
 #include <fcntl.h>
 #include <ftw.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,23 @@ void place_forget(const char *path)
     require(place_each_file(path, forget_file), "the files cannot be taken out of the page cache");
 }
 
+/* ---- memory ---- */
+
+struct memory memory_now(void)
+{
+    struct memory memory = {0, 0};
+    unsigned long size, resident;
+    FILE *file = fopen("/proc/self/statm", "r");
+#ifdef __GLIBC__
+    struct mallinfo2 allocated = mallinfo2();
+    memory.allocated = (double)allocated.uordblks + (double)allocated.hblkhd;
+#endif
+    require(file != NULL && fscanf(file, "%lu %lu", &size, &resident) == 2, "no /proc/self/statm");
+    fclose(file);
+    memory.resident = (double)resident * (double)sysconf(_SC_PAGESIZE);
+    return memory;
+}
+
 /* ---- queues ---- */
 
 static uint64_t file_bytes(struct elapse_queue *queue)
@@ -143,13 +161,13 @@ void queue_fill(struct elapse_queue *queue, uint64_t from, uint64_t count, bool 
 }
 
 /* A COMMIT may lie between two records, so the least difference of several counts. */
-size_t put_record_bytes(struct elapse_queue *queue)
+size_t put_record_bytes(struct elapse_queue *queue, bool with_key)
 {
     struct elapse_answer answer = {.position = 0};
     uint64_t least = UINT64_MAX;
     uint64_t before = 0;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct elapse_put put = job_numbered(UINT64_MAX - i, false, 3600000);
+        struct elapse_put put = job_numbered(UINT64_MAX - i, with_key, 3600000);
         require(elapse_queue_put(queue, &put, &answer) == ELAPSE_OK, "a put failed");
         if (before != 0 && answer.position - before < least)
             least = answer.position - before;
@@ -160,12 +178,12 @@ size_t put_record_bytes(struct elapse_queue *queue)
     return (size_t)least;
 }
 
-size_t cancel_record_bytes(struct elapse_queue *queue)
+size_t cancel_record_bytes(struct elapse_queue *queue, bool with_key)
 {
     struct elapse_answer answer = {.position = 0};
     uint64_t least = UINT64_MAX;
     for (unsigned i = 0; i < PROBES; i++) {
-        struct elapse_put put = job_numbered(UINT64_MAX - i, false, 3600000);
+        struct elapse_put put = job_numbered(UINT64_MAX - i, with_key, 3600000);
         require(elapse_queue_put(queue, &put, &answer) == ELAPSE_OK, "a put failed");
         uint64_t before = answer.position;
         require(elapse_queue_cancel_id(queue, answer.id, &answer) == ELAPSE_OK, "a cancel failed");

@@ -72,7 +72,7 @@ static double run_put(const struct settings *settings, const struct put_run *run
 
     place_make(settings, path);
     struct elapse_queue *queue = queue_open(path);
-    *record_bytes = put_record_bytes(queue);
+    *record_bytes = put_record_bytes(queue, false);
     uint64_t began = clock_ns();
     for (unsigned i = 0; i < run->threads; i++) {
         putters[i] = (struct putter){queue, each * i, each, run->group, run->ahead};
@@ -159,7 +159,7 @@ static void bench_change(const struct settings *settings, const char *workload, 
     for (int ahead = 0; ahead < 2; ahead++) {
         place_make(settings, path);
         struct elapse_queue *queue = queue_open(path);
-        record_bytes = cancel_record_bytes(queue);
+        record_bytes = cancel_record_bytes(queue, false);
         queue_fill(queue, 0, settings->jobs, true, HOUR_MS);
         table_add(workload, "elapse",
                   ahead ? "by key, groups of 1000, one ahead" : "by key, groups of 1000",
@@ -207,7 +207,7 @@ struct batch_worker {
 static void ack_batch(const struct batch_worker *worker, struct elapse_reserved *jobs, size_t count,
                       struct elapse_answer *answer)
 {
-    struct elapse_held held[GROUP];
+    struct elapse_held held[GROUP] = {{.id = 0}};
     enum elapse_result results[GROUP];
     for (size_t i = 0; i < count; i++) {
         held[i] = (struct elapse_held){jobs[i].id, jobs[i].lease};
