@@ -1,60 +1,105 @@
 #!/usr/bin/env bash
-# abi.sh: compares the ABI of the shared library with that of the last release, the greatest tag
-# vX.Y.Z, by abidiff. docs/install.md has the rule that it checks.
+# abi.sh [--record]: compares the ABI of both libraries, elapse and elapse-queue, with that of the
+# last release, which is in the folder abi; --record writes that of the present version there.
+#
+# The ABI is read by abidw from the two files of each library with their public header: so what only
+# the sources know, such as the fields of an opaque struct, is no part of it. abidiff compares, and
+# docs/install.md has the rule. No machine but that of the recorded ABI can be compared with it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-if ! git rev-parse --git-dir >/dev/null 2>&1; then
-    echo "./dev abi: needs git, and a repository with the last release" >&2
-    exit 1
-fi
-tag=$(git tag --list --sort=-version:refname 'v[0-9]*' | grep -xE 'v[0-9]+\.[0-9]+\.[0-9]+' | head -n 1 || true)
-if [[ -z $tag ]]; then
-    echo "No release yet: there is no tag vX.Y.Z to compare the ABI with."
-    exit 0
-fi
+version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
+abi=${version%.*}
+[[ $version == 0.* ]] || abi=${version%%.*}
+out=$PWD/build/abi
 
-# library TREE OUT: builds the shared library of TREE into OUT, with debug information for abidiff.
+fail()
+{
+    echo "./dev abi: $*" >&2
+    exit 1
+}
+
+# library NAME STEM MAP FLAG...: builds the library NAME from STEM.c, and writes its ABI beside it.
 library()
 {
-    cmake -S "$1" -B "$2" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DELAPSE_SHARED=ON \
-        -DELAPSE_TOOL=OFF -DELAPSE_TESTS=OFF -DELAPSE_INSTALL=OFF &&
-        cmake --build "$2" --target elapse-shared
+    local name=$1 stem=$2 map=$3
+    shift 3
+    sed "s/@elapse_map_name@/${map}_$abi/" "$OLDPWD/cmake/elapse.map.in" >"$map.map" &&
+        "${CC:-cc}" -std=c11 -g -O0 -fPIC -shared "$stem.c" -pthread "$@" -L. \
+            -Wl,-soname,"$name.so.$abi" -Wl,--version-script="$map.map" -o "$name.so" &&
+        abidw --exported-interfaces-only --drop-private-types --header-file "$stem.h" \
+            --header-file elapse.h --no-show-locs --no-comp-dir-path --no-corpus-path --no-elf-needed \
+            --no-parameter-names --no-write-default-sizes --type-id-style hash \
+            --out-file "$name.abi" "$name.so"
 }
 
-# soname LIBRARY
-soname()
+make_both()
 {
-    readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p'
+    rm -rf "$out"
+    mkdir -p "$out"
+    scripts/amalgamate.py "$out" >"$out/build.log"
+    if ! (cd "$out" && library libelapse elapse ELAPSE &&
+        library libelapse-queue elapse_queue ELAPSE_QUEUE -lelapse -lxxhash) >>"$out/build.log" 2>&1; then
+        tail -n 40 "$out/build.log" >&2
+        fail "the libraries could not be built, or not be read (the whole output is in $out/build.log)"
+    fi
 }
 
-out=$PWD/build/abi
-log=$out/build.log
-rm -rf "$out"
-mkdir -p "$out/tree"
-git archive "$tag" | tar -C "$out/tree" --extract
-if ! { library "$out/tree" "$out/released" && library . "$out/now"; } >"$log" 2>&1; then
-    tail -n 40 "$log" >&2
-    echo "Build failed: the libraries to compare (the whole output is in $log)" >&2
-    exit 1
-fi
+# attribute NAME FILE: of the whole library, such as its soname.
+attribute()
+{
+    sed -n "1s/.* $1='\([^']*\)'.*/\1/p" "$2"
+}
 
-released=$out/released/libelapse.so
-now=$out/now/libelapse.so
-options=(--headers-dir1 "$out/tree/include" --headers-dir2 include --drop-private-types)
-minor_of() { sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)\..*"/\1/p' "$1/include/elapse/version.h"; }
+record()
+{
+    local folder=abi/$version
+    [[ ! -e $folder ]] ||
+        fail "$folder is there already. If $version is not released yet, remove it first; else raise the version"
+    make_both
+    mkdir -p "$folder"
+    cp "$out"/*.abi "$folder"
+    echo "Recorded: $folder"
+}
 
-if [[ $(soname "$released") != "$(soname "$now")" ]]; then
-    abidiff "${options[@]}" "$released" "$now" || true
-    echo "Against $tag: $(soname "$now") is not $(soname "$released"), so anything may change."
-    exit 0
-fi
-# A minor version may add functions, a patch version may not.
-[[ $(minor_of "$out/tree") == "$(minor_of .)" ]] || options+=(--no-added-syms)
+# compare VERSION NAME: whether the library is as it was in VERSION.
+compare()
+{
+    local then=abi/$1/$2.abi now=$out/$2.abi options=(--harmless)
+    if [[ $(attribute architecture "$then") != $(attribute architecture "$now") ]]; then
+        echo "skipped: the recorded ABI is of another machine, $(attribute architecture "$then")"
+        exit 77
+    fi
+    if [[ $(attribute soname "$then") != $(attribute soname "$now") ]]; then
+        abidiff "${options[@]}" "$then" "$now" || true
+        echo "Against $1: $(attribute soname "$now") is not $(attribute soname "$then"), so anything may change."
+        return
+    fi
+    # A minor version may add functions, a patch version may not.
+    [[ ${1%.*} == "${version%.*}" ]] || options+=(--no-added-syms)
+    if ! abidiff "${options[@]}" "$then" "$now"; then
+        echo "FAILED: against $1 the ABI of $2 has changed, and $(attribute soname "$now") has not." >&2
+        return 1
+    fi
+    echo "OK: the ABI of $2 is that of $1."
+}
+
+case $# in
+0) ;;
+1)
+    [[ $1 == --record ]] || fail "unknown option: $1"
+    record
+    exit
+    ;;
+*) fail 'usage: ./dev abi [--record]' ;;
+esac
+
+shopt -s nullglob
+last=$(printf '%s\n' abi/*/ | cut -d / -f 2 | sort --version-sort | tail -n 1)
+[[ -n $last ]] || fail "there is no recorded ABI in the folder abi; ./dev abi --record writes one"
+make_both
 status=0
-abidiff "${options[@]}" "$released" "$now" || status=$?
-if ((status != 0)); then
-    echo "FAILED: against $tag the ABI has changed, and $(soname "$now") has not." >&2
-    exit 1
-fi
-echo "OK: the ABI of $tag."
+for name in libelapse libelapse-queue; do
+    compare "$last" "$name" || status=1
+done
+exit "$status"

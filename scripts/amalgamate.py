@@ -22,7 +22,7 @@ STRUCTURES = [ROOT / "src/structures"]
 OF_OTHERS = {"linux_files.c", "linux_program.c", "linux_sockets.c", "memory_files.c"}
 SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
 QUEUE = [ROOT / "src" / room for room in ("journal", "queue", "store")]
-QUEUE_FILES = [ROOT / "src/os/linux_files.c"]
+QUEUE_FILES = [ROOT / "src/os/linux_files.c", ROOT / "src/os/memory_files.c"]
 QUEUE_HEADER = PUBLIC / "elapse/queue.h"
 
 COMMENT_OR_TEXT = re.compile(

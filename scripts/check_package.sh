@@ -28,11 +28,29 @@ expect()
     fi
 }
 
+# logged WORDS: what follows these words in the log of the server.
+logged()
+{
+    sed -n "s/.* listening: $1//p" "$scratch/server.log"
+}
+
+# asked PORT TEXT: sends the text to this port here, and prints the first line of the answer.
+asked()
+{
+    local line
+    exec 3<>"/dev/tcp/127.0.0.1/$1"
+    printf '%b' "$2" >&3
+    IFS= read -r -t 60 line <&3
+    exec 3>&-
+    echo "${line%$'\r'}"
+}
+
 # Starts the server with the options of its package, but other addresses and another directory; as
-# its own user where that is there.
+# its own user where that is there. The client of the package elapse puts a job and has it done.
 try_server()
 {
-    local server=$root/usr/sbin/elapse-server data=$scratch/data log=$scratch/server.log pid line become=()
+    local server=$root/usr/sbin/elapse-server client=$root/usr/bin/elapse data=$scratch/data
+    local log=$scratch/server.log address pid worker become=()
     expect "$("$server" --version)" "elapse $version" 'the server'
     grep -vE '^(data|listen) = ' "$root/etc/elapse/elapse.conf" >"$scratch/elapse.conf"
     install -d -m 700 "$data"
@@ -43,22 +61,31 @@ try_server()
     fi
     : >"$log"
     "${become[@]}" "$server" --config "$scratch/elapse.conf" --data "$data" --segment-bits 18 \
-        --listen 127.0.0.1:0 2>"$log" &
+        --listen 127.0.0.1:0 --http 127.0.0.1:0 2>"$log" &
     pid=$!
     for ((i = 0; i < 1000; i++)); do
         ! grep -q ' ready: ' "$log" || break
         sleep 0.05
     done
-    exec 3<>"/dev/tcp/127.0.0.1/$(sed -n 's/.*listening: 127.0.0.1://p' "$log")"
-    printf 'put 1 0 60 1\r\na\r\n' >&3
-    IFS= read -r -t 60 line <&3
-    exec 3>&-
+    address=127.0.0.1:$(logged 127.0.0.1:)
+    expect "$(asked "${address#*:}" 'put 1 0 60 1\r\na\r\n')" 'INSERTED 1' 'the server'
+    expect "$(asked "$(logged http:127.0.0.1:)" 'GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n')" \
+        'HTTP/1.1 200 OK' 'the server, by HTTP,'
+    "$client" put tea 'water boils' --server "$address" >/dev/null
+    "$client" work tea --server "$address" --exec tee "$scratch/done" >/dev/null 2>"$scratch/worker.log" &
+    worker=$!
+    for ((i = 0; i < 1000; i++)); do
+        [[ ! -s $scratch/done ]] || break
+        sleep 0.05
+    done
+    kill "$worker"
+    wait "$worker" || true
+    expect "$(cat "$scratch/done")" 'water boils' 'the worker'
     kill "$pid"
     wait "$pid" || {
         cat "$log" >&2
         exit 1
     }
-    expect "${line%$'\r'}" 'INSERTED 1' 'the server'
 }
 
 # Looks for faults in the units of systemd, which must also keep the server in.

@@ -27,21 +27,11 @@ for program in dpkg-buildpackage dh; do
     fi
 done
 
-# The versions in Debian's files must be those of the library.
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' include/elapse/version.h)
-abi=${version%.*}
-[[ $version == 0.* ]] || abi=${version%%.*}
-packaged=$(dpkg-parsechangelog -S Version)
-if [[ $packaged != "$version" ]]; then
-    echo "debian/changelog: version $packaged, but include/elapse/version.h says $version" >&2
+if ! python3 -B tests/project/lint/versions.py >&2; then
+    echo "Debian's files and others must name the version of include/elapse/version.h, $version" >&2
     exit 1
 fi
-for package in "libelapse$abi" "libelapse-queue$abi"; do
-    if ! grep -qx "Package: $package" debian/control; then
-        echo "debian/control: no package $package, the one of version $version" >&2
-        exit 1
-    fi
-done
 
 # Copies the files that git tracks or would add; where the tree is not a repository by itself, all
 # files except build.

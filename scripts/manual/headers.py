@@ -7,7 +7,7 @@ The comments follow these rules, which help human readers too:
 - A comment belongs to the declaration after it, and to those that follow that without a blank line.
 - In the comment of a function "Errors:", "Cost:", "Threads:" and "Errors, cost:" begin a clause on that
   topic, which ends with the paragraph or at the next such word; "Cannot fail.", "Any thread." and
-  "Since 0.1." are sentences of their own.
+  "Since 0.2." are sentences of their own.
 - A comment "Called by elapse_x ...", "Part of elapse_x ...", "elapse_x calls this ..." or "What elapse_x
   calls ..." marks a function that only elapse_x calls; it is not in the manual.
 - Four blanks begin a picture or code, and "- " begins an item of a list.

@@ -23,9 +23,7 @@ diff -r "$ELAPSE_SOURCE/include/elapse" "$PREFIX/include/elapse" || fail "these 
 said=$("$PREFIX/bin/elapse" --version)
 [[ $said == "elapse $version" ]] || fail "the installed program says $said"
 
-# In 0.x the name by which programs ask for a library is that of the minor version.
-abi=${version%.*}
-[[ $version == 0.* ]] || abi=${version%%.*}
+# The name by which programs ask for a library.
 for library in libelapse libelapse-queue; do
     name=$(readelf -d "$PREFIX/$lib/$library.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
     [[ $name == "$library.so.$abi" ]] || fail "the SONAME is $name"

@@ -6,6 +6,9 @@
 # shellcheck disable=SC2034 # the tests read them
 here=$ELAPSE_SOURCE/tests/project/install
 version=$(sed -n 's/.*ELAPSE_VERSION_TEXT *"\(.*\)"/\1/p' "$ELAPSE_SOURCE/include/elapse/version.h")
+# The names of the shared libraries end in it: in 0.x the minor version, later the major one.
+abi=${version%.*}
+[[ $version == 0.* ]] || abi=${version%%.*}
 lib=lib # relative to the prefix, as prepare.sh has it
 
 fail()

@@ -27,6 +27,6 @@ expect "$library" 'exported, but not declared: elapse_version'
 # A library without the version script and without hidden visibility.
 echo 'void elapse__private(void) {}' >loose.c
 "$CC" -shared -fPIC loose.c -Wl,--whole-archive "$PREFIX/$lib/libelapse.a" -Wl,--no-whole-archive \
-    -Wl,-soname,libelapse.so.0.1 -o loose.so
+    -Wl,-soname,"libelapse.so.$abi" -o loose.so
 expect "$PWD/loose.so" 'exported, but not declared: elapse__private'
-expect "$PWD/loose.so" 'elapse_version is not under ELAPSE_0.1'
+expect "$PWD/loose.so" "elapse_version is not under ELAPSE_$abi"

@@ -14,7 +14,7 @@ import rules
 COMPILER = os.environ.get("CC", "cc")
 
 # A function added to a header, and the fault to be found in it.
-WHOLE = "/* Gives more. Cost: O(1). Cannot fail. Any thread. Since 0.1. */\n"
+WHOLE = "/* Gives more. Cost: O(1). Cannot fail. Any thread. Since 0.2. */\n"
 FUNCTION = "ELAPSE_API int elapse_more(void);\n"
 PLANTED = (
     (FUNCTION, "elapse_more has no comment"),
