@@ -7,7 +7,7 @@
 # by the other one if not.
 #
 # The search for threads that go round takes four times as long as the other, so the macro SHORT makes the
-# models smaller for it; with --long it does not.
+# models smaller for it; with --long it does not, and the macro LONG makes some larger.
 #
 # Prints a line for each, and fails if one is not as it should be; 77 where there is no Spin.
 # CC names the compiler, and SPIN_JOBS how many searches run at the same time (1).
@@ -16,7 +16,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 compiler=${CC:-cc}
 readonly here compiler
-readonly models=(idle key lease pull queue sleep task wait wheels)
+readonly models=(cluster_ownership idle key lease pull queue sleep task wait wheels)
 
 # More than any search needs: what reaches a limit fails.
 readonly depth_max=20000 memory_max_mib=1024
@@ -33,6 +33,7 @@ search()
 {
     local kind=$1 model=$2 mutant=${3-}
     local compile=(-DSAFETY) run=() macros=() optimise=-O1
+    [[ -z ${SPIN_LONG-} || -n $mutant ]] || macros=(-DLONG)
     if [[ $kind == endless ]]; then
         compile=(-DNP -DNOFAIR) run=(-l)
         [[ -n ${SPIN_LONG-} ]] || macros=(-DSHORT)

@@ -1,0 +1,49 @@
+/*
+ * The invariants of a partition.
+ */
+#include "core.h"
+
+static bool is_linked_role(enum elapse__partition_role role)
+{
+    return elapse__role_has_epoch(role) && role != ELAPSE__ROLE_UNKNOWN;
+}
+
+unsigned elapse__partition_check(const struct elapse__partition *partition)
+{
+    enum elapse__partition_role role = partition->role;
+    bool has_epoch = elapse__role_has_epoch(role);
+    /* 1: roles that act have a connection; UNKNOWN may be without one. */
+    if (is_linked_role(role) && partition->link != ELAPSE__LINK_UP)
+        return 1;
+    /* 2: TAKING_OVER and HANDING_OVER last as long as their statement. */
+    if ((role == ELAPSE__ROLE_TAKING_OVER || role == ELAPSE__ROLE_HANDING_OVER) &&
+        !partition->under_way)
+        return 2;
+    /* 3: a final role, and one that waits for its owner, has nothing under way. */
+    if ((elapse__role_is_final(role) || role == ELAPSE__ROLE_FENCED) && partition->under_way)
+        return 3;
+    /* 4: what belongs to an epoch ends with it. */
+    if (!has_epoch && (partition->has_lease || partition->has_owned || partition->has_group))
+        return 4;
+    /* 5: a group is in flight only after the node has owned; then it has exactly the log. */
+    if (partition->has_group && !partition->has_owned)
+        return 5;
+    if (partition->has_owned && (partition->local.group != partition->confirmed.group ||
+                                 partition->local.hash != partition->confirmed.hash))
+        return 5;
+    /* 6: no more than one group lies above the durable ones, except where a rebuild begins. */
+    if (partition->local_has_hash && partition->local.group > partition->confirmed.group + 1)
+        return 6;
+    /* 7: nobody answers without a lease, or after it. */
+    uint64_t until = elapse__partition_answer_until_ms(partition);
+    if (until != 0 &&
+        (!has_epoch || until > partition->lease_from_ms + partition->options.lease_ms))
+        return 7;
+    /* 8: an owner's epoch is remembered. */
+    if (partition->has_owned && partition->memory.epoch != partition->epoch)
+        return 8;
+    /* 9: it stopped if and only if there is a reason. */
+    if ((role == ELAPSE__ROLE_STOPPED) != (partition->stop != ELAPSE__STOP_NONE))
+        return 9;
+    return 0;
+}

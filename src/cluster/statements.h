@@ -1,0 +1,181 @@
+/*
+ * What a partition asks of the database, and what it gets back. This is the contract between the
+ * state machine (partition.h), which decides and knows no SQL, and the shell, which has the
+ * connection and the text of each statement.
+ *
+ *      partition ---> struct elapse__statement ---> shell: SQL, libpq
+ *      partition <--- struct elapse__statement_result <---
+ *
+ * One statement at a time is under way for each partition. The shell never cancels one: to be rid
+ * of a statement it closes the connection, which CONNECT does first.
+ *
+ * Rules for the shell
+ *
+ *   W1  Each statement is a transaction of its own, outside a block. Execute and Sync leave in one
+ *       send.
+ *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND) a second statement is in the same send,
+ *       which selects the settings again: the database runs it when the first is committed. Without
+ *       it, names that are emptied while a commit waits for a standby release it with success.
+ *   W3  A session begins with: application_name `elapse/<queue>/<part>`, client_min_messages
+ *       `warning`, synchronous_commit `on`, lock_timeout = lease / 4, no statement_timeout.
+ *   W4  `noticed` is set if any notice came between the send and the last result, whatever it says:
+ *       a commit whose wait was cancelled reports success and a warning.
+ *   W5  FATAL, PANIC, a closed socket and a protocol error are LOST. ERROR is what the server calls
+ *       so, after which the session can be used.
+ *
+ * The tables, which a command makes once for each queue (names as the shell likes):
+ *
+ *   partition(queue, part, epoch bigint, owner text, address text, beat bigint, last_group bigint,
+ *       last_hash bigint, tail bigint, lease_ms int), key (queue, part), fillfactor 10.
+ *       It begins as epoch 0, owner '', beat 0, last_group 0, last_hash elapse__chain_genesis(),
+ *       tail 1. lease_ms is the same for ever: two nodes that differ in it would answer both.
+ *   log of (queue, part, table): (group_number bigint primary key, epoch bigint, hash_of_previous
+ *       bigint, bytes bytea storage external); group g lies in table g / 1024.
+ *
+ * Numbers of 64 bits that are hashes are bigints of the same bits.
+ */
+#ifndef ELAPSE__CLUSTER_STATEMENTS_H
+#define ELAPSE__CLUSTER_STATEMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The simulation has smaller tables. */
+#ifndef ELAPSE__LOG_TABLE_GROUPS
+#define ELAPSE__LOG_TABLE_GROUPS 1024
+#endif
+
+enum {
+    ELAPSE__READ_LOG_GROUPS = 256,    /* at most, for one READ_LOG */
+    ELAPSE__READ_LOG_BYTES = 8 << 20, /* it ends with the group that reaches this */
+    ELAPSE__DROP_TABLES_AT_ONCE = 16, /* at most, for one DROP_TABLES */
+};
+
+/* `me` is the name of the node's life, of the options: no two processes ever have the same one. */
+enum elapse__statement_kind {
+    /* Not SQL. Closes the connection that there is, without cancelling anything, and connects to
+     * the host number `host`. ROWS: connected, and W3 is done. */
+    ELAPSE__STATEMENT_CONNECT,
+
+    /* select: system_identifier; the timeline of pg_walfile_name(pg_current_wal_lsn()), or 0 in
+     * recovery, where that fails; pg_is_in_recovery(); settings.
+     *  -> 1 row: `session`, `after` */
+    ELAPSE__STATEMENT_SESSION,
+
+    /* select everything of the partition's row, and settings. No lock.
+     *  -> 0 or 1 row: `row`, `after` */
+    ELAPSE__STATEMENT_READ_ROW,
+
+    /* select of the log from group `group` on, in order, at most READ_LOG_GROUPS groups or
+     * READ_LOG_BYTES, and from one table at most: that of `group`. A table that does not exist is 0
+     * rows.
+     *  -> `log`, `count` of them */
+    ELAPSE__STATEMENT_READ_LOG,
+
+    /* update partition set epoch = :epoch + 1, owner = me, address = mine, beat = beat + 1
+     * where epoch = :epoch and beat = :beat and last_group = :group returning *, settings. A fenced
+     * write.
+     *  -> 0 or 1 row: `row`, `before`; `after` */
+    ELAPSE__STATEMENT_TAKE_OVER,
+
+    /* update partition set beat = beat + 1, tail = greatest(tail, :tail)
+     * where epoch = :epoch and owner = me returning *, settings. A fenced write. It is the
+     * heartbeat and the barrier. The owner matters: where the outcome of a take-over is unknown,
+     * another node may have the same epoch.
+     *  -> 0 or 1 row: `row`, `before`; `after` */
+    ELAPSE__STATEMENT_BEAT,
+
+    /* with p as (update partition set last_group = :group, last_hash = :hash, beat = beat + 1
+     *            where epoch = :epoch and last_group = :group - 1 returning 1)
+     * insert into log select :group, :epoch, :previous_hash, :bytes from p returning settings.
+     * A fenced write. The UPDATE in the same statement is the fence: a mere condition is none. With
+     * `inbox_count` > 0 it also deletes the rows of the inbox whose ids are in `inbox`, and raises
+     * an error, so that nothing is done, unless it deleted `inbox_count`.
+     *  -> 0 or 1 row: `before`; `after` */
+    ELAPSE__STATEMENT_APPEND,
+
+    /* create the log's table number `table` if there is none: columns as above, and autovacuum off.
+     *  -> ROWS */
+    ELAPSE__STATEMENT_MAKE_TABLE,
+
+    /* drop the tables of the log with numbers below `table`, at most DROP_TABLES_AT_ONCE, with a
+     * lock_timeout of 50 ms: a follower may be reading.
+     *  -> ROWS, `count` of them dropped */
+    ELAPSE__STATEMENT_DROP_TABLES,
+
+    /* update partition set owner = '', address = '', beat = beat + 1 where epoch = :epoch and owner
+     * = me. It hands over at once.
+     *  -> ROWS */
+    ELAPSE__STATEMENT_RELEASE,
+
+    /* pg_terminate_backend of the sessions with this application_name, other than this one, that
+     * hold a transaction number (backend_xid): one of them blocks the row.
+     *  -> ROWS */
+    ELAPSE__STATEMENT_TERMINATE,
+
+    ELAPSE__STATEMENT_KINDS,
+};
+
+/* Which fields are used: above. Queue, part, me and the address are the same for ever. Pointers are
+ * valid until the statement is completed or abandoned; a shell that has to keep bytes until a
+ * socket takes them copies them, or closes the socket. */
+struct elapse__statement {
+    enum elapse__statement_kind kind;
+    uint64_t serial; /* the result says it again */
+    unsigned host;
+    uint64_t epoch, beat, group, tail, table;
+    uint64_t hash, previous_hash;
+    const void *bytes;
+    size_t size;
+    const int64_t *inbox;
+    size_t inbox_count;
+};
+
+enum elapse__statement_outcome {
+    ELAPSE__OUTCOME_ROWS,
+    ELAPSE__OUTCOME_LOCKED, /* the error lock_not_available (55P03): nothing was done */
+    ELAPSE__OUTCOME_ERROR,  /* any other error */
+    ELAPSE__OUTCOME_LOST,   /* the connection is lost, or could not be made */
+};
+
+/* The settings that make a commit wait for a standby. */
+struct elapse__cluster_settings {
+    const char *standby_names; /* current_setting('synchronous_standby_names') */
+    const char *commit;        /* current_setting('synchronous_commit') */
+    int64_t loaded_us;         /* pg_conf_load_time(): a reload between two looks shows */
+};
+
+struct elapse__cluster_session {
+    uint64_t system_identifier;
+    uint32_t timeline;
+    bool in_recovery;
+};
+
+struct elapse__cluster_row {
+    uint64_t epoch, beat, last_group, last_hash, tail;
+    uint32_t lease_ms;
+    const char *owner; /* "": nobody, it was handed over */
+    const char *address;
+};
+
+/* A group as it lies in the log. */
+struct elapse__log_row {
+    uint64_t group, epoch, hash_of_previous;
+    const void *bytes;
+    size_t size;
+};
+
+/* Valid during the call of elapse__partition_completed. */
+struct elapse__statement_result {
+    uint64_t serial;
+    enum elapse__statement_outcome outcome;
+    bool noticed;
+    uint64_t count; /* rows of the first result; DROP_TABLES: tables */
+    struct elapse__cluster_settings before, after;
+    struct elapse__cluster_session session;
+    struct elapse__cluster_row row;
+    const struct elapse__log_row *log;
+};
+
+#endif

@@ -1,0 +1,146 @@
+# shellcheck shell=bash
+# The mutants. Each call plants one fault:
+#
+#     mutant NAME FILE ORIGINAL REPLACEMENT [named]
+#
+# ORIGINAL must occur in FILE exactly once; it may span lines. With `named` the named tests have to
+# notice, otherwise the simulation. Faults of the SQL itself, such as a fence that is a mere
+# condition, are in tests/scheduler/spin/cluster_ownership.pml.
+
+# ---- R1, R2: unclear outcomes ----
+
+mutant notice_is_ignored src/cluster/completed.c \
+    'else if (result->noticed)
+        elapse__partition_unclear' \
+    'else if (false)
+        elapse__partition_unclear'
+mutant row_is_read_instead_of_a_barrier src/cluster/next.c \
+    '    give(partition, statement);
+' \
+    '    give(partition, statement);
+    if (partition->role == ELAPSE__ROLE_UNKNOWN && statement->kind == ELAPSE__STATEMENT_BEAT)
+        statement->kind = ELAPSE__STATEMENT_READ_ROW;
+'
+mutant append_without_a_row_is_confirmed src/cluster/own.c \
+    '        elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);' \
+    '        confirm_group(partition);' named
+mutant lost_append_is_confirmed src/cluster/completed.c \
+    '    else if (result->outcome == ELAPSE__OUTCOME_LOST)
+        elapse__partition_unclear' \
+    '    else if (result->outcome == ELAPSE__OUTCOME_LOST &&
+             partition->statement.kind == ELAPSE__STATEMENT_APPEND)
+        partition->confirmed.group++, partition->local.group++, partition->has_group = false,
+        partition->local.hash = partition->confirmed.hash = partition->group_hash,
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_LATE);
+    else if (result->outcome == ELAPSE__OUTCOME_LOST)
+        elapse__partition_unclear'
+
+# ---- settings ----
+
+mutant settings_are_not_looked_at src/cluster/own.c \
+    '    if (complaint != ELAPSE__COMPLAINT_NONE) {' \
+    '    if (complaint > ELAPSE__COMPLAINT_OTHER_SYSTEM) {'
+mutant settings_are_looked_at_before_only src/cluster/trust.c \
+    '    if (complaint == ELAPSE__COMPLAINT_NONE)
+        complaint = elapse__trust_settings(after, single_copy);
+    if (complaint == ELAPSE__COMPLAINT_NONE && before->loaded_us != after->loaded_us)' \
+    '    if (after == NULL)'
+mutant reload_is_not_noticed src/cluster/trust.c \
+    'before->loaded_us != after->loaded_us' \
+    'before->loaded_us > after->loaded_us'
+
+# ---- R3: the owner stops answering ----
+
+mutant lease_from_the_receipt src/cluster/own.c \
+    'partition->lease_from_ms = partition->sent_ms;' \
+    'partition->lease_from_ms = partition->now_ms;'
+mutant lease_lasts_too_long src/cluster/core.h \
+    'return partition->options.lease_ms - partition->options.lease_ms / 10;' \
+    'return partition->options.lease_ms + partition->options.lease_ms / 4;'
+mutant answers_after_the_lease src/cluster/life.c \
+    'return partition->lease_from_ms + elapse__answer_for_ms(partition);' \
+    'return UINT64_MAX;'
+mutant answers_after_handing_over src/cluster/life.c \
+    'partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_UNKNOWN;' \
+    'elapse__role_has_epoch(partition->role);' named
+
+# ---- R4: a standby waits ----
+
+mutant takes_over_at_once src/cluster/follow.c \
+    'return partition->unchanged_since_ms + partition->options.lease_ms;' \
+    'return partition->unchanged_since_ms + 10;'
+mutant beat_is_no_change src/cluster/follow.c \
+    'left->epoch == right->epoch && left->beat == right->beat &&' \
+    'left->epoch == right->epoch &&'
+mutant seen_on_another_connection src/cluster/completed.c \
+    '    partition->has_row = false; /* R4 */
+' \
+    '' named
+
+# ---- R5: reading to the end ----
+
+mutant reads_nothing_after_the_take_over src/cluster/own.c \
+    'partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};' \
+    'partition->goal = partition->local;
+    partition->local_has_hash = true;'
+mutant log_ends_one_earlier src/cluster/own.c \
+    '    if (partition->local.group < partition->goal.group)
+        return;
+    if (' \
+    '    if (partition->local.group + 1 < partition->goal.group)
+        return;
+    if (partition->local.group == partition->goal.group && '
+
+# ---- R6: lost groups ----
+
+mutant shorter_log_is_not_noticed src/cluster/follow.c \
+    'row->last_group < confirmed->group ||' \
+    'row->last_group + 1000 < confirmed->group ||'
+mutant owner_notices_no_loss src/cluster/own.c \
+    '    if (!is_last && !is_in_flight) {' \
+    '    if (!is_last && !is_in_flight && partition->now_ms == 0) {'
+mutant fork_is_built_again src/cluster/follow.c \
+    '    if (partition->local.group > partition->confirmed.group)
+        rebuild(partition);' \
+    '    if (partition->local.group >= partition->confirmed.group)
+        rebuild(partition), partition->confirmed.group = 0;'
+mutant ordinary_step_back_stops src/cluster/follow.c \
+    '    if (partition->local.group > partition->confirmed.group)
+        rebuild(partition);
+    else ' \
+    '    '
+
+# ---- R7: databases of the past ----
+
+mutant old_timeline_is_used src/cluster/trust.c \
+    'session->timeline < timeline ?' \
+    'session->timeline + 1000 < timeline ?'
+mutant standby_is_used src/cluster/trust.c \
+    '    if (session->in_recovery)' \
+    '    if (session->in_recovery && system_identifier == 1)'
+mutant answers_before_it_is_remembered src/cluster/life.c \
+    ' ||
+        partition->remembered_mark != partition->memory_mark)' \
+    ')' named
+
+# ---- R9: tables ----
+
+mutant tables_are_dropped_before_a_barrier src/cluster/next.c \
+    'statement->table = elapse__table_of(partition->row.tail);' \
+    'statement->table = elapse__table_of(partition->tail_wanted);'
+mutant next_table_is_not_made src/cluster/own.c \
+    'return partition->tables_made_below <= needed;' \
+    'return partition->tables_made_below == 0 && needed > 0;'
+
+# ---- the end of an epoch ----
+
+mutant group_in_flight_is_forgotten src/cluster/own.c \
+    'has_group ? &group : NULL' \
+    'NULL'
+mutant no_row_is_no_fence src/cluster/own.c \
+    '        lose(partition);
+        return;' \
+    '        return;'
+mutant beats_are_left_out_while_catching_up src/cluster/next.c \
+    'partition->now_ms >= partition->beat_ms)' \
+    'partition->now_ms >= partition->beat_ms && !catches_up)' named

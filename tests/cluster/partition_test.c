@@ -1,0 +1,579 @@
+/*
+ * What one partition does, statement by statement: edges that the simulation meets too seldom.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* cmocka wants those before it. */
+#include <cmocka.h>
+#include <string.h>
+
+#include "../../src/cluster/chain.h"
+#include "../../src/cluster/partition.h"
+
+enum { LEASE_MS = 1000 };
+
+static struct {
+    struct elapse__partition *partition;
+    uint64_t now_ms;
+    struct elapse__statement statement;
+    struct elapse__cluster_row row;
+    struct elapse__cluster_settings settings;
+    enum elapse__partition_stop stop;
+    unsigned applied, confirmed, fenced, rebuilt;
+    uint64_t owned_epoch;
+} at;
+
+static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+{
+    (void)context, (void)row, (void)hash;
+    at.applied++;
+}
+
+static void on_rebuild(void *context, uint64_t tail)
+{
+    (void)context, (void)tail;
+    at.rebuilt++;
+}
+
+static void on_own(void *context, uint64_t epoch)
+{
+    (void)context;
+    at.owned_epoch = epoch;
+}
+
+static void on_confirmed(void *context, uint64_t group)
+{
+    (void)context;
+    assert_int_equal(group, at.confirmed + 1);
+    at.confirmed++;
+}
+
+static void on_fenced(void *context, const struct elapse__partition_group *group)
+{
+    (void)context, (void)group;
+    at.fenced++;
+}
+
+static void on_stopped(void *context, enum elapse__partition_stop stop)
+{
+    (void)context;
+    at.stop = stop;
+}
+
+static struct elapse__partition_options options_of(void)
+{
+    return (struct elapse__partition_options){
+        .owner = {NULL, on_apply, on_rebuild, on_own, on_confirmed, on_fenced, on_stopped},
+        .me = "me",
+        .hosts = 2,
+        .lease_ms = LEASE_MS,
+        .genesis = 99,
+    };
+}
+
+static void begin_with(const struct elapse__partition_options *options)
+{
+    memset(&at, 0, sizeof at);
+    at.now_ms = 5000;
+    at.settings = (struct elapse__cluster_settings){"s1", "on", 1};
+    at.row = (struct elapse__cluster_row){
+        .last_hash = 99, .tail = 1, .lease_ms = LEASE_MS, .owner = "other", .address = "there"};
+    at.partition = elapse__partition_new(options, at.now_ms);
+    assert_non_null(at.partition);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    struct elapse__partition_options options = options_of();
+    begin_with(&options);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    elapse__partition_free(at.partition);
+    return 0;
+}
+
+/* The next statement is of this kind. */
+static void expect(enum elapse__statement_kind kind)
+{
+    assert_true(elapse__partition_next(at.partition, at.now_ms, &at.statement));
+    assert_int_equal(at.statement.kind, kind);
+    assert_int_equal(elapse__partition_check(at.partition), 0);
+}
+
+static void expect_nothing(void)
+{
+    struct elapse__statement statement;
+    assert_false(elapse__partition_next(at.partition, at.now_ms, &statement));
+}
+
+/* A result with the row as it is. */
+static struct elapse__statement_result good(uint64_t count)
+{
+    return (struct elapse__statement_result){
+        .serial = at.statement.serial,
+        .count = count,
+        .before = at.settings,
+        .after = at.settings,
+        .session = {.system_identifier = 7, .timeline = 3},
+        .row = at.row,
+    };
+}
+
+static void give(const struct elapse__statement_result *result)
+{
+    elapse__partition_completed(at.partition, at.now_ms, result);
+    assert_int_equal(elapse__partition_check(at.partition), 0);
+}
+
+static void expect_good(enum elapse__statement_kind kind, uint64_t count)
+{
+    expect(kind);
+    struct elapse__statement_result result = good(count);
+    give(&result);
+}
+
+static void expect_outcome(enum elapse__statement_kind kind, enum elapse__statement_outcome outcome)
+{
+    expect(kind);
+    struct elapse__statement_result result = good(0);
+    result.outcome = outcome;
+    give(&result);
+}
+
+static void remember(void)
+{
+    uint64_t mark;
+    (void)elapse__partition_memory(at.partition, &mark);
+    elapse__partition_remembered(at.partition, mark);
+}
+
+static void connect_and_look(void)
+{
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+}
+
+/* Takes over a log that was handed over, at its end. */
+static void own(void)
+{
+    at.row.owner = "";
+    connect_and_look();
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+    at.row.epoch++;
+    at.row.beat++;
+    at.row.owner = "me";
+    struct elapse__statement_result result = good(1);
+    give(&result);
+}
+
+static enum elapse__partition_role role(void)
+{
+    struct elapse__partition_figures figures;
+    elapse__partition_figures(at.partition, &figures);
+    return figures.role;
+}
+
+/* ---- the lease ---- */
+
+static void standby_waits_for_the_whole_lease(void **state)
+{
+    (void)state;
+    connect_and_look();
+    uint64_t seen_ms = at.now_ms;
+    at.now_ms = seen_ms + LEASE_MS - 1;
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    expect_nothing();
+    at.now_ms = seen_ms + LEASE_MS;
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+}
+
+static void a_beat_begins_the_wait_again(void **state)
+{
+    (void)state;
+    connect_and_look();
+    at.now_ms += LEASE_MS - 1;
+    at.row.beat++;
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    uint64_t seen_ms = at.now_ms;
+    at.now_ms = seen_ms + LEASE_MS - 1;
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    expect_nothing();
+    at.now_ms++;
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+}
+
+static void another_connection_begins_the_wait_again(void **state)
+{
+    (void)state;
+    connect_and_look();
+    at.now_ms += LEASE_MS - 1;
+    expect_outcome(ELAPSE__STATEMENT_READ_ROW, ELAPSE__OUTCOME_LOST);
+    at.now_ms += LEASE_MS;
+    connect_and_look();
+    expect_nothing();
+}
+
+static void owner_answers_for_nine_tenths_from_the_sending(void **state)
+{
+    (void)state;
+    own();
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    remember();
+    uint64_t sent_ms = at.now_ms;
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), sent_ms + LEASE_MS * 9 / 10);
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    at.now_ms += LEASE_MS / 4;
+    sent_ms = at.now_ms;
+    expect(ELAPSE__STATEMENT_BEAT);
+    at.now_ms += 100;
+    at.row.beat++;
+    struct elapse__statement_result result = good(1);
+    give(&result);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), sent_ms + LEASE_MS * 9 / 10);
+}
+
+static void nothing_is_answered_before_the_memory_is_kept(void **state)
+{
+    (void)state;
+    own();
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+    uint64_t mark;
+    struct elapse__partition_memory memory = elapse__partition_memory(at.partition, &mark);
+    assert_int_equal(memory.system_identifier, 7);
+    assert_int_equal(memory.timeline, 3);
+    assert_int_equal(memory.epoch, 1);
+    elapse__partition_remembered(at.partition, mark - 1);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+    elapse__partition_remembered(at.partition, mark);
+    assert_true(elapse__partition_answer_until_ms(at.partition) > at.now_ms);
+}
+
+/* Reading a long log takes longer than a lease, which must go on. */
+static void beats_while_catching_up(void **state)
+{
+    (void)state;
+    at.row.last_group = 3;
+    at.row.last_hash = 1234;
+    own();
+    assert_int_equal(role(), ELAPSE__ROLE_CATCHING_UP);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    at.now_ms += LEASE_MS / 4;
+    struct elapse__log_row log = {.group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
+    struct elapse__statement_result result = good(1);
+    result.log = &log;
+    give(&result);
+    assert_int_equal(at.applied, 1);
+    at.row.beat++;
+    expect_good(ELAPSE__STATEMENT_BEAT, 1);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 2);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+}
+
+/* ---- appends ---- */
+
+static const struct elapse__partition_group one = {.bytes = "group", .size = 5};
+
+static void submit(void)
+{
+    assert_true(elapse__partition_takes_group(at.partition));
+    elapse__partition_submit(at.partition, &one);
+    assert_false(elapse__partition_takes_group(at.partition));
+}
+
+static void an_unclear_append_waits_for_a_barrier(void **state)
+{
+    (void)state;
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect(ELAPSE__STATEMENT_APPEND);
+    uint64_t hash = at.statement.hash;
+    assert_int_equal(at.statement.group, 1);
+    assert_int_equal(at.statement.previous_hash, 99);
+    assert_int_equal(hash, elapse__chain_next(99, "group", 5));
+    struct elapse__statement_result result = good(1);
+    result.noticed = true;
+    give(&result);
+    assert_int_equal(role(), ELAPSE__ROLE_UNKNOWN);
+    assert_int_equal(at.confirmed, 0);
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    at.row.beat += 2;
+    at.row.last_group = 1;
+    at.row.last_hash = hash;
+    expect_good(ELAPSE__STATEMENT_BEAT, 1);
+    assert_int_equal(at.confirmed, 1);
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+}
+
+static void an_append_that_did_not_happen_is_sent_again(void **state)
+{
+    (void)state;
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_outcome(ELAPSE__STATEMENT_APPEND, ELAPSE__OUTCOME_LOST);
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    at.row.beat++;
+    expect_good(ELAPSE__STATEMENT_BEAT, 1);
+    assert_int_equal(at.confirmed, 0);
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    expect_good(ELAPSE__STATEMENT_APPEND, 1);
+    assert_int_equal(at.confirmed, 1);
+}
+
+static void a_barrier_without_a_row_fences(void **state)
+{
+    (void)state;
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_good(ELAPSE__STATEMENT_APPEND, 0);
+    expect_good(ELAPSE__STATEMENT_BEAT, 0);
+    assert_int_equal(role(), ELAPSE__ROLE_FENCED);
+    assert_int_equal(at.fenced, 1);
+    expect_nothing();
+    elapse__partition_aside(at.partition);
+    assert_int_equal(role(), ELAPSE__ROLE_FOLLOWING);
+    expect(ELAPSE__STATEMENT_CONNECT);
+}
+
+static void a_late_result_is_ignored(void **state)
+{
+    (void)state;
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect(ELAPSE__STATEMENT_APPEND);
+    struct elapse__statement_result late = good(1);
+    at.now_ms = elapse__partition_next_ms(at.partition) - 1;
+    elapse__partition_tick(at.partition, at.now_ms);
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    at.now_ms++;
+    elapse__partition_tick(at.partition, at.now_ms);
+    assert_int_equal(role(), ELAPSE__ROLE_UNKNOWN);
+    expect(ELAPSE__STATEMENT_CONNECT);
+    give(&late);
+    assert_int_equal(at.confirmed, 0);
+}
+
+static void a_row_that_is_blocked_is_freed(void **state)
+{
+    (void)state;
+    own();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect_outcome(ELAPSE__STATEMENT_APPEND, ELAPSE__OUTCOME_LOCKED);
+    expect_good(ELAPSE__STATEMENT_TERMINATE, 0);
+    expect_good(ELAPSE__STATEMENT_APPEND, 1);
+    assert_int_equal(at.confirmed, 1);
+}
+
+static void handing_over_waits_for_the_group(void **state)
+{
+    (void)state;
+    own();
+    remember();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    submit();
+    expect(ELAPSE__STATEMENT_APPEND);
+    elapse__partition_hand_over(at.partition, at.now_ms);
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    struct elapse__statement_result result = good(1);
+    give(&result);
+    assert_int_equal(at.confirmed, 1);
+    expect(ELAPSE__STATEMENT_RELEASE);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+    result = good(1);
+    give(&result);
+    assert_int_equal(role(), ELAPSE__ROLE_ENDED);
+    assert_int_equal(elapse__partition_next_ms(at.partition), UINT64_MAX);
+}
+
+static void handing_over_ends_without_the_database(void **state)
+{
+    (void)state;
+    own();
+    expect(ELAPSE__STATEMENT_MAKE_TABLE);
+    elapse__partition_hand_over(at.partition, at.now_ms);
+    at.now_ms += LEASE_MS / 3;
+    elapse__partition_tick(at.partition, at.now_ms);
+    assert_int_equal(role(), ELAPSE__ROLE_ENDED);
+}
+
+/* ---- what must not go on ---- */
+
+static void stops_without_a_row(void **state)
+{
+    (void)state;
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 0);
+    assert_int_equal(at.stop, ELAPSE__STOP_NO_ROW);
+    expect_nothing();
+}
+
+static void stops_at_another_lease(void **state)
+{
+    (void)state;
+    at.row.lease_ms = LEASE_MS + 1;
+    connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_LEASE);
+}
+
+static void stops_when_an_epoch_is_lost(void **state)
+{
+    (void)state;
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.memory.epoch = 5;
+    begin_with(&options);
+    at.row.epoch = 4;
+    connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
+}
+
+/* One group above the durable ones may go back. It is no loss. */
+static void builds_again_when_the_last_group_went_back(void **state)
+{
+    (void)state;
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.confirmed = (struct elapse__log_place){4, 44};
+    options.local = (struct elapse__log_place){5, 55};
+    begin_with(&options);
+    at.row.last_group = 4;
+    at.row.last_hash = 44;
+    connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_NONE);
+    assert_int_equal(at.rebuilt, 1);
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 1);
+}
+
+static void stops_when_a_durable_group_went_back(void **state)
+{
+    (void)state;
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.confirmed = options.local = (struct elapse__log_place){5, 55};
+    begin_with(&options);
+    at.row.last_group = 4;
+    at.row.last_hash = 44;
+    connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
+}
+
+/* ---- databases ---- */
+
+static void tries_the_next_host(void **state)
+{
+    (void)state;
+    expect(ELAPSE__STATEMENT_CONNECT);
+    assert_int_equal(at.statement.host, 0);
+    struct elapse__statement_result result = good(0);
+    result.outcome = ELAPSE__OUTCOME_LOST;
+    give(&result);
+    expect_nothing();
+    at.now_ms = elapse__partition_next_ms(at.partition);
+    expect(ELAPSE__STATEMENT_CONNECT);
+    assert_int_equal(at.statement.host, 1);
+}
+
+static void a_database_without_standbys_needs_consent(void **state)
+{
+    (void)state;
+    at.settings.standby_names = " ";
+    expect_good(ELAPSE__STATEMENT_CONNECT, 0);
+    expect_good(ELAPSE__STATEMENT_SESSION, 1);
+    expect_nothing();
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.single_copy = true;
+    begin_with(&options);
+    at.settings.standby_names = "";
+    own();
+    assert_int_equal(at.owned_epoch, 1);
+}
+
+static void judges_settings(void **state)
+{
+    (void)state;
+    struct elapse__cluster_settings settings = {"ANY 1 (a, b)", "on", 1};
+    assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
+    settings.commit = "remote_apply";
+    assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
+    settings.commit = "remote_write";
+    assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_COMMIT_IS_WEAK);
+    assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_NONE);
+    settings.commit = "off";
+    assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_COMMIT_IS_WEAK);
+    settings = (struct elapse__cluster_settings){"", "on", 1};
+    assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NO_STANDBY);
+}
+
+static void judges_sessions(void **state)
+{
+    (void)state;
+    struct elapse__cluster_session session = {.system_identifier = 7, .timeline = 3};
+    assert_int_equal(elapse__trust_session(&session, 0, 0), ELAPSE__COMPLAINT_NONE);
+    assert_int_equal(elapse__trust_session(&session, 7, 3), ELAPSE__COMPLAINT_NONE);
+    assert_int_equal(elapse__trust_session(&session, 7, 4), ELAPSE__COMPLAINT_OLD_TIMELINE);
+    assert_int_equal(elapse__trust_session(&session, 8, 1), ELAPSE__COMPLAINT_OTHER_SYSTEM);
+    session.in_recovery = true;
+    assert_int_equal(elapse__trust_session(&session, 0, 0), ELAPSE__COMPLAINT_IN_RECOVERY);
+}
+
+static void chains_differ_by_what_comes_before(void **state)
+{
+    (void)state;
+    uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES] = {1};
+    uint64_t genesis = elapse__chain_genesis(identity, 0);
+    assert_int_not_equal(genesis, elapse__chain_genesis(identity, 1));
+    identity[15] = 1;
+    assert_int_not_equal(genesis, elapse__chain_genesis(identity, 0));
+    assert_int_not_equal(elapse__chain_next(1, "a", 1), elapse__chain_next(2, "a", 1));
+    assert_int_not_equal(elapse__chain_next(1, "a", 1), elapse__chain_next(1, "b", 1));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(standby_waits_for_the_whole_lease),
+        TEST(a_beat_begins_the_wait_again),
+        TEST(another_connection_begins_the_wait_again),
+        TEST(owner_answers_for_nine_tenths_from_the_sending),
+        TEST(nothing_is_answered_before_the_memory_is_kept),
+        TEST(beats_while_catching_up),
+        TEST(an_unclear_append_waits_for_a_barrier),
+        TEST(an_append_that_did_not_happen_is_sent_again),
+        TEST(a_barrier_without_a_row_fences),
+        TEST(a_late_result_is_ignored),
+        TEST(a_row_that_is_blocked_is_freed),
+        TEST(handing_over_waits_for_the_group),
+        TEST(handing_over_ends_without_the_database),
+        TEST(stops_without_a_row),
+        TEST(stops_at_another_lease),
+        TEST(stops_when_an_epoch_is_lost),
+        TEST(builds_again_when_the_last_group_went_back),
+        TEST(stops_when_a_durable_group_went_back),
+        TEST(tries_the_next_host),
+        TEST(a_database_without_standbys_needs_consent),
+        TEST(judges_settings),
+        TEST(judges_sessions),
+        TEST(chains_differ_by_what_comes_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+/*
+ * The beginning and the end of a run.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "world.h"
+
+void world_begin(struct random_source *random)
+{
+    static const uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES] = {1, 2, 3};
+    world = (struct world){.now_ms = 1000, .genesis = elapse__chain_genesis(identity, 0)};
+    sim_violate = world_violate;
+    database_begin(world.genesis);
+    memset(nodes, 0, sizeof nodes);
+    for (int i = 0; i < NODES; i++) {
+        nodes[i].offset_ms = random_below(random, 1000000);
+        nodes[i].rate_ppm = 960000 + random_below(random, 80000);
+        nodes[i].session = -1;
+        nodes[i].hashes[0] = world.genesis;
+        node_start(i);
+    }
+}
+
+void world_end(void)
+{
+    for (int i = 0; i < NODES; i++) {
+        if (nodes[i].partition != NULL)
+            elapse__partition_free(nodes[i].partition);
+        nodes[i].partition = NULL;
+    }
+    database_end();
+}
+
+static bool primary_has(struct elapse__log_place place)
+{
+    return database_has(primary, servers[primary].written, place.group, place.hash);
+}
+
+void world_note_loss(void)
+{
+    world.has_lost = true;
+    for (int i = 0; i < NODES; i++)
+        nodes[i].must_stop = nodes[i].must_stop || !primary_has(nodes[i].confirmed);
+}
+
+void world_heal(void)
+{
+    for (int i = 0; i < SERVERS; i++) {
+        if (i != primary)
+            database_follow(i, primary);
+    }
+    if (!servers[primary].has_names)
+        database_set_names(primary, true);
+    for (int i = 0; i < NODES; i++) {
+        memset(nodes[i].is_cut, 0, sizeof nodes[i].is_cut);
+        nodes[i].is_paused = false;
+    }
+}
+
+/* Some milliseconds in which all works. */
+static void pass_time(unsigned ms)
+{
+    world.now_ms += ms;
+    for (int i = 0; i < SESSIONS; i++)
+        (void)database_run(i, world.now_ms);
+    for (int i = 0; i < SERVERS; i++)
+        (void)database_replicate(i, UINT32_MAX);
+    (void)database_release(primary);
+    for (int i = 0; i < NODES; i++) {
+        node_receive(i);
+        node_set_aside(i);
+        node_persist(i);
+        node_act(i);
+        node_answer(i);
+    }
+}
+
+static enum elapse__partition_role role_of(int number)
+{
+    struct elapse__partition_figures figures;
+    if (nodes[number].partition == NULL)
+        return ELAPSE__ROLE_ENDED;
+    elapse__partition_figures(nodes[number].partition, &figures);
+    return figures.role;
+}
+
+static int answering_node(void)
+{
+    for (int i = 0; i < NODES; i++)
+        if (role_of(i) == ELAPSE__ROLE_OWNING &&
+            elapse__partition_answer_until_ms(nodes[i].partition) != 0)
+            return i;
+    return -1;
+}
+
+static void restart_ended(void)
+{
+    for (int i = 0; i < NODES; i++) {
+        if (nodes[i].partition != NULL && role_of(i) == ELAPSE__ROLE_ENDED)
+            node_crash(i);
+        node_start(i);
+    }
+}
+
+/* Returns how long it took until a node answers; UINT64_MAX: longer than `limit_ms`. */
+static uint64_t time_to_answer(uint64_t limit_ms)
+{
+    for (uint64_t passed = 0; passed <= limit_ms; passed++) {
+        if (answering_node() >= 0)
+            return passed;
+        pass_time(1);
+    }
+    return UINT64_MAX;
+}
+
+static void check_take_over(void)
+{
+    int owner = answering_node();
+    node_crash(owner);
+    /* The clock of a node may be 4 % slow. */
+    if (time_to_answer(LEASE_MS * 105 / 100 + 1000) == UINT64_MAX)
+        world_violate("no node has taken over within the lease and a second");
+}
+
+static void check_hand_over(void)
+{
+    int owner = answering_node();
+    node_hand_over(owner);
+    for (int i = 0; i < 50 && role_of(owner) != ELAPSE__ROLE_ENDED; i++)
+        pass_time(1);
+    if (role_of(owner) != ELAPSE__ROLE_ENDED)
+        world_violate("a node does not hand over");
+    for (int i = 0; i < NODES; i++)
+        if (nodes[i].partition != NULL)
+            elapse__partition_news(nodes[i].partition);
+    if (time_to_answer(50) == UINT64_MAX)
+        world_violate("no node has taken over from one that handed over");
+}
+
+/* Everybody has what the log has. */
+static void check_ends(void)
+{
+    const struct sim_row *row = &servers[primary].state.row;
+    if (!world.has_lost && !primary_has(world.told))
+        world_violate("a group of which an answer told is lost");
+    for (int i = 0; i < NODES; i++) {
+        if (nodes[i].partition == NULL || nodes[i].has_stopped || role_of(i) == ELAPSE__ROLE_ENDED)
+            continue;
+        if (nodes[i].local.group != row->last_group || nodes[i].local.hash != row->last_hash)
+            world_violate("a node does not have the end of the log");
+    }
+}
+
+static unsigned stopped_nodes(void)
+{
+    unsigned stopped = 0;
+    for (int i = 0; i < NODES; i++)
+        stopped += nodes[i].has_stopped;
+    return stopped;
+}
+
+void world_finish(struct random_source *random)
+{
+    world_heal();
+    restart_ended();
+    for (int i = 0; i < LEASE_MS; i++)
+        pass_time(4);
+    for (int i = 0; i < NODES; i++)
+        if (nodes[i].must_stop && !nodes[i].has_stopped)
+            world_violate("a node knows of a group that is lost, and does not stop");
+    if (stopped_nodes() == NODES)
+        return;
+    if (answering_node() < 0) {
+        world_violate("no node answers although all is well");
+        return;
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        (void)node_submit(answering_node());
+        for (unsigned j = 0; j < 20; j++)
+            pass_time(1);
+        if (answering_node() < 0)
+            world_violate("the owner does not stay although all is well");
+        if (world.violation[0] != '\0')
+            return;
+    }
+    restart_ended(); /* some were about to end */
+    for (int i = 0; i < LEASE_MS / 2; i++)
+        pass_time(4);
+    check_ends();
+    if (stopped_nodes() + 2 > NODES || world.violation[0] != '\0')
+        return;
+    if (random_one_in(random, 2))
+        check_take_over();
+    else
+        check_hand_over();
+}

@@ -1,0 +1,92 @@
+/*
+ * The world of the simulation: nodes, each with the pure state machine of one partition, a clock
+ * of its own and a disk; the simulated database; and what was ever answered to clients.
+ *
+ * The checks
+ *
+ *   C1  One node answers at a time, and it knows all that was ever answered: nothing is stale.
+ *   C2  Each answered group is in the log of the primary, and a standby has it.
+ *   C3  The chain never forks, and no table is dropped that is needed (database.c).
+ *   C4  Nobody stops, unless the wrong standby was promoted. Then each node that knows of a group
+ *       that was lost stops, and says so.
+ *   C5  When all is well again, one node owns and answers, and the others have what it has. A node
+ *       that is gone is replaced within L + 1 s, one that hands over within 100 ms.
+ *   C6  The invariants of the state machine hold after each call.
+ */
+#ifndef ELAPSE_TESTS_WORLD_H
+#define ELAPSE_TESTS_WORLD_H
+
+#include "database.h"
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
+struct sim_node {
+    struct elapse__partition *partition; /* NULL: the process does not run */
+    unsigned life;
+    char me[ELAPSE__NODE_NAME_BYTES];
+    uint64_t offset_ms;
+    uint64_t rate_ppm;
+    int session;          /* -1: none, or lost */
+    bool is_connecting;   /* CONNECT is under way */
+    bool is_sent;         /* another statement is under way */
+    bool is_cut[SERVERS]; /* the network to this server loses everything */
+    uint64_t serial;
+    unsigned host;
+    bool is_paused;
+    bool is_to_set_aside;
+    bool has_group; /* submitted, and neither confirmed nor put aside */
+    bool has_stopped;
+    bool must_stop;
+
+    /* Its disk. */
+    struct elapse__partition_memory memory;
+    struct elapse__log_place local, confirmed;
+    uint64_t base; /* groups up to this one are not there */
+    uint64_t hashes[GROUPS_MAX];
+
+    uint8_t bytes[GROUP_BYTES]; /* the group in flight */
+};
+
+struct world {
+    uint64_t now_ms; /* true time */
+    uint64_t genesis;
+    uint64_t submitted;
+    struct elapse__log_place told; /* the last group of which an answer told */
+    bool has_lost;                 /* the wrong standby was promoted */
+    char violation[240];
+};
+
+struct world_totals {
+    uint64_t runs, groups, answers, take_overs, fail_overs, wrong, stops, losses, fenced, rebuilds,
+        hand_overs, crashes;
+};
+
+extern struct world world;
+extern struct sim_node nodes[NODES];
+extern struct world_totals *world_totals;
+extern bool world_trace;
+
+void world_violate(const char *what);
+void world_begin(struct random_source *random);
+void world_end(void);
+
+/* Steps of one node. */
+void node_act(int number);     /* time passes for it; it sends its next statement */
+void node_receive(int number); /* a result that is there arrives */
+void node_answer(int number);  /* it answers a client, if it may */
+bool node_submit(int number);
+void node_trim(int number, uint64_t keeps);
+void node_persist(int number);
+void node_set_aside(int number);
+void node_lose_connection(int number);
+void node_crash(int number);
+void node_start(int number);
+void node_hand_over(int number);
+
+/* The wrong standby was promoted: notes which nodes know of something that is lost. */
+void world_note_loss(void);
+
+/* Everything is repaired, and goes on for a while without faults. */
+void world_heal(void);
+void world_finish(struct random_source *random);
+
+#endif
