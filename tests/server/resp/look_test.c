@@ -185,7 +185,7 @@ static void tubes_among_many_that_ended(void **state)
     (void)state;
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < ENDED; i++) {
-            char name[16];
+            char name[24];
             struct elapse__queue_text text = {.bytes = name,
                                               .size = (size_t)sprintf(name, "ended-%d", i)};
             if (round == 0)
