@@ -7,8 +7,11 @@
  * A put that is due at once goes to the end, and so does a job that comes due in time. Behind a
  * backlog jobs come due one by one that are older than what was put meanwhile: each has its place
  * near that of the one before, `last`. So a place is looked for from both, and is found after a few
- * steps. Only after the wall clock was set back may it be far from either; then the job stays where
- * the search ends, and the order is not exact.
+ * steps. A job that is older than all goes to the front.
+ *
+ * The place of a job may be far from all three: if it was put with a time in the past, its hand-out
+ * was undone, or the wall clock was set back. Then it stays where the search ends, and what is
+ * called the oldest later may be a younger one.
  */
 #include "inner.h"
 
@@ -25,12 +28,15 @@ void elapse__queue_waits_init(struct elapse__queue_waits *waits)
     waits->last = &waits->jobs;
 }
 
-/* Returns the job, or the ring, behind which one with this due time belongs. */
+/* Returns the job, or the ring, behind which one with this due time belongs. Requires that the ring
+ * is not empty. */
 static struct elapse__link *find_place(struct elapse__queue_waits *waits, uint64_t due)
 {
     const struct elapse__link *ring = &waits->jobs;
     struct elapse__link *from_end = waits->jobs.previous;
     struct elapse__link *from_last = waits->last;
+    if (due_of(ring->next) > due)
+        return &waits->jobs;
     for (unsigned step = 0; step < STEPS_MAX; step++) {
         if (from_end == ring || due_of(from_end) <= due)
             return from_end;

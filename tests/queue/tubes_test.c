@@ -224,6 +224,25 @@ static void a_backlog_stays_in_order_behind_new_jobs(void **state)
     ok(f);
 }
 
+/* Far from the places where a place is looked for first. */
+static void one_that_is_older_than_all_is_the_oldest(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put at = job("at");
+    at.when = ELAPSE__QUEUE_AT;
+    for (unsigned i = 0; i < BURST; i++) {
+        at.at_ms = f->now.wall_ms - BURST + i;
+        put_quickly(f, &at);
+    }
+    at.at_ms = f->now.wall_ms - BURST / 2;
+    put_quickly(f, &at);
+    at.at_ms = f->now.wall_ms - 3600000;
+    put_quickly(f, &at);
+    assert_int_equal(overdue(f), overdue_by_list(f));
+    assert_true(overdue(f) >= 3600000);
+    ok(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +251,7 @@ int main(void)
         TEST(jobs_of_both_clocks_are_compared),
         TEST(the_oldest_is_exact_whatever_happens),
         TEST(a_backlog_stays_in_order_behind_new_jobs),
+        TEST(one_that_is_older_than_all_is_the_oldest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
