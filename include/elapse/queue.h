@@ -612,7 +612,7 @@ struct elapse_queue_counts {
     /* The files; 0 for one tube. */
     uint64_t segments;   /* in use */
     uint64_t file_bytes; /* of the segments in use, and the spare ones */
-    uint64_t live_bytes; /* what the live jobs need of it, up to 38 bytes a job more than exactly */
+    uint64_t live_bytes; /* what live jobs need of it; up to 120 more for one with long texts */
     uint64_t groups;     /* written and synced since open */
 };
 

@@ -47,13 +47,6 @@ static uint64_t body_checksum(const void *body, uint32_t body_size, uint64_t pos
     return body_size == 0 ? 0 : XXH3_64bits_withSeed(body, body_size, seed + position + 1);
 }
 
-uint64_t elapse__frame_bytes(uint16_t fields_size, uint32_t body_size)
-{
-    uint64_t bytes = (uint64_t)ELAPSE__RECORD_HEADER_BYTES + fields_size + body_size;
-    return (bytes + ELAPSE__JOURNAL_ALIGNMENT - 1) / ELAPSE__JOURNAL_ALIGNMENT *
-           ELAPSE__JOURNAL_ALIGNMENT;
-}
-
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes)
 {

@@ -35,10 +35,8 @@
 enum {
     ELAPSE__JOURNAL_FORMAT = 1,
     ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
-    ELAPSE__JOURNAL_ALIGNMENT = 8,
 
     ELAPSE__RECORD_SIZES_AT = 16, /* of the body and of the fields; type, flags */
-    ELAPSE__RECORD_HEADER_BYTES = 24,
     ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
     ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
 
@@ -59,10 +57,6 @@ struct elapse__journal_identity {
 /* Returns the number that stands for an identity in the seeds of checksums. */
 uint64_t elapse__identity_seed(const struct elapse__journal_identity *identity);
 
-_Static_assert(ELAPSE__RECORD_FRAME_MAX ==
-                   ELAPSE__RECORD_HEADER_BYTES + ELAPSE__JOURNAL_ALIGNMENT - 1,
-               "a record takes no more bytes than are asked for");
-
 /* The sizes that the header of a record tells. */
 struct elapse__frame {
     enum elapse__record_type type;
@@ -72,9 +66,6 @@ struct elapse__frame {
     uint64_t bytes; /* of the whole record, with its padding */
     uint64_t body_checksum;
 };
-
-/* Returns how many bytes this record takes on disk. */
-uint64_t elapse__frame_bytes(uint16_t fields_size, uint32_t body_size);
 
 /* Writes the record as it lies at this position. Requires elapse__frame_bytes of room. */
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,

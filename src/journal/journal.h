@@ -175,8 +175,8 @@ enum elapse__journal_lane {
 struct elapse__journal_figures {
     uint64_t head, tail;
     uint64_t log_bytes; /* of the segments in use */
-    /* As the owner counts them, in few bits: some more than they are. At most log_bytes: a log that
-     * is all live would have more live bytes than bytes. */
+    /* As the owner counts them, which may be some more than they are. At most log_bytes: a log that
+     * is all live could have more live bytes than bytes. */
     uint64_t live_bytes;
     uint64_t spares;
     uint64_t spare_bytes;

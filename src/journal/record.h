@@ -67,10 +67,22 @@ struct elapse__record_sink {
     void (*live)(struct elapse__record_sink *sink, uint64_t position, int64_t change);
 };
 
-/* The bytes that frame a record, beside its fields and its body: header and padding, at most. */
-#define ELAPSE__RECORD_FRAME_MAX 31
+enum {
+    ELAPSE__RECORD_HEADER_BYTES = 24,
+    ELAPSE__JOURNAL_ALIGNMENT = 8,
+    /* What a record has beside its fields and its body: its header, and zeros up to the next one.
+     */
+    ELAPSE__RECORD_FRAME_MAX = ELAPSE__RECORD_HEADER_BYTES + ELAPSE__JOURNAL_ALIGNMENT - 1,
+};
 
-/* Returns how many bytes a record takes on disk, at most. */
+/* Returns how many bytes a record takes on disk. */
+static inline uint64_t elapse__frame_bytes(uint16_t fields_size, uint32_t body_size)
+{
+    uint64_t bytes = (uint64_t)ELAPSE__RECORD_FRAME_MAX + fields_size + body_size;
+    return bytes - bytes % ELAPSE__JOURNAL_ALIGNMENT;
+}
+
+/* The same, for sizes that are not known yet: at most so many. */
 static inline uint64_t elapse__record_bytes_max(uint16_t fields_size, uint32_t body_size)
 {
     return (uint64_t)ELAPSE__RECORD_FRAME_MAX + fields_size + body_size;

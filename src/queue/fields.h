@@ -15,7 +15,7 @@
 
 #include "queue.h"
 
-enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 }; /* 63 units of 32 bytes */
+enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 };
 
 struct elapse__queue_fields {
     uint64_t id;

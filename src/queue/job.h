@@ -23,13 +23,16 @@
 
 #include <elapse/wheel.h>
 
-#include "queue.h"
+#include "fields.h"
 #include "slab.h"
 
 enum {
     ELAPSE__QUEUE_BLOCK_BITS = 10,
     ELAPSE__QUEUE_BLOCK_ENTRIES = 1 << ELAPSE__QUEUE_BLOCK_BITS,
-    ELAPSE__QUEUE_UNIT = 32, /* fields are counted in units of this many bytes */
+    /* What a record takes beside its body is counted in 8 bytes up to the first number, and in as
+     * many times 8 as the second one above, where a tube or a key has a long name. */
+    ELAPSE__QUEUE_SMALL_UNITS = 48,
+    ELAPSE__QUEUE_LARGE_UNIT = 16,
     ELAPSE__QUEUE_INLINE_PROFILES = 1023,
 };
 
@@ -52,7 +55,7 @@ struct elapse__queue_entry {
     struct elapse_timer timer;
     uint64_t id_place;         /* id, 53 bits; place in the block, 10 bits */
     uint64_t position_profile; /* position / 8, 54 bits; profile, 10 bits (0: in the side record) */
-    uint32_t sizes;            /* of the body, 26 bits; of the fields in units, 6 bits */
+    uint32_t sizes; /* of the body, 26 bits; of the rest of the record in units, 6 bits */
     uint32_t priority;
     uint32_t tube_state;
     uint32_t extra; /* number of the side record or of the key record; 0: neither */
@@ -62,6 +65,10 @@ _Static_assert(sizeof(struct elapse__queue_entry) == 32 + sizeof(struct elapse_t
                "an entry has no holes");
 _Static_assert(ELAPSE__QUEUE_BODY_BYTES_MAX < 1 << ELAPSE__QUEUE_BODY_BITS,
                "the size of a body fits");
+_Static_assert((ELAPSE__RECORD_HEADER_BYTES + ELAPSE__QUEUE_FIELDS_MAX) / 8 + 2 <=
+                   ELAPSE__QUEUE_SMALL_UNITS +
+                       (63 - ELAPSE__QUEUE_SMALL_UNITS) * ELAPSE__QUEUE_LARGE_UNIT,
+               "the rest of a record fits");
 
 struct elapse__queue_block {
     uint32_t number;
@@ -159,11 +166,27 @@ static inline uint32_t elapse__queue_body_size(const struct elapse__queue_entry 
     return entry->sizes & ELAPSE__QUEUE_BODY_MASK;
 }
 
-/* The bytes that count as live for a job: the same when its record is written and when it ends. */
+static inline void elapse__queue_set_sizes(struct elapse__queue_entry *entry, uint16_t fields_size,
+                                           uint32_t body_size)
+{
+    const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;
+    const uint32_t large = ELAPSE__QUEUE_LARGE_UNIT;
+    uint32_t units = (uint32_t)(elapse__frame_bytes(fields_size, body_size) / 8) - body_size / 8;
+    if (units > small)
+        units = small + (units - small + large - 1) / large;
+    ELAPSE__ASSERT_THAT(units, <, 64);
+    entry->sizes = body_size | units << ELAPSE__QUEUE_BODY_BITS;
+}
+
+/* The bytes that count as live for a job: those of its record, or up to 120 more where its tube,
+ * its key and its other texts are long. The same when its record is written and when it ends. */
 static inline int64_t elapse__queue_live_bytes(const struct elapse__queue_entry *entry)
 {
-    return ELAPSE__RECORD_FRAME_MAX + (int64_t)elapse__queue_body_size(entry) +
-           (int64_t)(entry->sizes >> ELAPSE__QUEUE_BODY_BITS) * ELAPSE__QUEUE_UNIT;
+    const uint32_t small = ELAPSE__QUEUE_SMALL_UNITS;
+    uint32_t units = entry->sizes >> ELAPSE__QUEUE_BODY_BITS;
+    if (units > small)
+        units = small + (units - small) * ELAPSE__QUEUE_LARGE_UNIT;
+    return (int64_t)(elapse__queue_body_size(entry) / 8 + units) * 8;
 }
 
 static inline enum elapse__queue_state

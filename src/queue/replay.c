@@ -75,8 +75,7 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
         elapse__queue_build_enter(queue, &built, fields->id);
     }
     struct elapse__queue_entry *entry = built.entry;
-    uint32_t units = ((uint32_t)record->fields_size + ELAPSE__QUEUE_UNIT - 1) / ELAPSE__QUEUE_UNIT;
-    entry->sizes = record->body_size | units << ELAPSE__QUEUE_BODY_BITS;
+    elapse__queue_set_sizes(entry, record->fields_size, record->body_size);
     elapse__queue_set_position(entry, position);
     elapse__queue_count_live(queue, entry, true);
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
@@ -112,7 +111,7 @@ static enum elapse__queue_result replay_token(struct elapse__queue *queue, uint6
 {
     int64_t end_s = (fields->token_ms + ELAPSE__QUEUE_TOKEN_MS + 999) / 1000;
     struct elapse__queue_token token = {
-        .size = record->fields_size + (uint32_t)ELAPSE__RECORD_FRAME_MAX,
+        .size = (uint32_t)elapse__frame_bytes(record->fields_size, record->body_size),
         .end_s = end_s < 1            ? 1
                  : end_s < UINT32_MAX ? (uint32_t)end_s
                                       : UINT32_MAX,

@@ -78,7 +78,7 @@ uint64_t elapse__queue_end(struct elapse__queue *queue)
 
 static uint64_t append_fields(struct elapse__queue *queue, enum elapse__record_type type,
                               const struct elapse__queue_fields *fields,
-                              struct elapse__queue_text body, uint8_t flags, uint32_t *fields_size)
+                              struct elapse__queue_text body, uint8_t flags, uint16_t *fields_size)
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
     struct elapse__record record = {
@@ -99,7 +99,7 @@ void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse_
                                enum elapse__record_type type)
 {
     struct elapse__queue_fields fields;
-    uint32_t size = 0;
+    uint16_t size = 0;
     elapse__queue_describe(queue, entry, &fields);
     (void)append_fields(queue, type, &fields, (struct elapse__queue_text){0}, 0, &size);
 }
@@ -108,7 +108,7 @@ void elapse__queue_write_delete(struct elapse__queue *queue,
                                 const struct elapse__queue_entry *entry)
 {
     struct elapse__queue_fields fields = {.id = elapse__queue_id(entry)};
-    uint32_t size = 0;
+    uint16_t size = 0;
     (void)append_fields(queue, ELAPSE__RECORD_DELETE, &fields, (struct elapse__queue_text){0}, 0,
                         &size);
 }
@@ -129,23 +129,22 @@ void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_e
                              const struct elapse__queue_fields *fields,
                              struct elapse__queue_text body, uint8_t flags)
 {
-    uint32_t size = 0;
-    uint64_t position = append_fields(queue, ELAPSE__RECORD_PUT, fields, body, flags, &size);
-    uint32_t units = (size + ELAPSE__QUEUE_UNIT - 1) / ELAPSE__QUEUE_UNIT;
+    uint16_t fields_size = 0;
+    uint64_t position = append_fields(queue, ELAPSE__RECORD_PUT, fields, body, flags, &fields_size);
     if (elapse__queue_position(entry) != 0)
         elapse__queue_count_live(queue, entry, false);
     elapse__queue_set_position(entry, position);
-    entry->sizes = (uint32_t)body.size | units << ELAPSE__QUEUE_BODY_BITS;
+    elapse__queue_set_sizes(entry, fields_size, (uint32_t)body.size);
     elapse__queue_count_live(queue, entry, true);
 }
 
 uint64_t elapse__queue_write_token(struct elapse__queue *queue,
                                    const struct elapse__queue_fields *fields, uint32_t *size)
 {
-    uint32_t fields_size = 0;
+    uint16_t fields_size = 0;
     uint64_t position = append_fields(queue, ELAPSE__RECORD_TOKEN, fields,
                                       (struct elapse__queue_text){0}, 0, &fields_size);
-    *size = fields_size + ELAPSE__RECORD_FRAME_MAX;
+    *size = (uint32_t)elapse__frame_bytes(fields_size, 0);
     queue->sink->live(queue->sink, position, (int64_t)*size);
     return position;
 }

@@ -65,3 +65,9 @@ mutant waits_of_one_clock_count src/queue/waits.c \
     'for (unsigned by_wall = 0; by_wall < 1; by_wall++)'
 mutant walk_over_tubes_has_no_bound src/queue/tubes.c \
     'for (; *most > 0; --*most) {' 'for (; *most > 0;) {'
+mutant live_bytes_are_rounded src/queue/job.h \
+    '- body_size / 8;' '- body_size / 8 + 1;'
+mutant tokens_count_as_too_much src/queue/write.c \
+    '*size = (uint32_t)elapse__frame_bytes(fields_size, 0);' '*size = fields_size + ELAPSE__RECORD_FRAME_MAX;'
+mutant older_than_all_is_searched_for src/queue/waits.c \
+    'if (due_of(ring->next) > due)' 'if (false)'

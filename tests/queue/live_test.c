@@ -1,0 +1,83 @@
+/*
+ * The bytes that count as live, by which the journal decides what to clean, are those that the
+ * records of the jobs take.
+ */
+#include "fixture.h"
+
+#include <string.h>
+
+enum { BODY_MAX = 80, KEY_MAX = 200, STEP = 7 };
+
+static uint64_t bytes_of(const struct log_record *record)
+{
+    return elapse__frame_bytes(record->record.fields_size, record->record.body_size);
+}
+
+static void live_bytes_are_those_of_the_records(void **state)
+{
+    struct fixture *f = *state;
+    char letters[KEY_MAX];
+    uint64_t bytes = 0;
+    memset(letters, 'x', sizeof letters);
+    for (size_t body = 0; body < BODY_MAX; body += STEP) {
+        for (size_t key = 1; key < KEY_MAX; key += STEP) {
+            struct elapse__queue_put some = job("");
+            letters[0] = (char)('a' + body / STEP);
+            some.body = (struct elapse__queue_text){letters, body};
+            some.key = (struct elapse__queue_text){letters, key};
+            assert_int_equal(elapse__queue_put(f->queue, f->now, &some).result,
+                             ELAPSE__QUEUE_SCHEDULED);
+            bytes += bytes_of(&f->log.records[f->log.count - 1]);
+        }
+    }
+    assert_int_equal(log_live(&f->log), bytes);
+    restart(f, 0);
+    assert_int_equal(log_live(&f->log), bytes);
+}
+
+static void expect_all_to_count(const struct log *log)
+{
+    for (size_t i = 0; i < log->count; i++)
+        assert_int_equal(log->records[i].live, bytes_of(&log->records[i]));
+}
+
+static void tokens_count_as_what_they_take(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put some = job("body");
+    some.token = text("token");
+    put(f, some, ELAPSE__QUEUE_SCHEDULED);
+    assert_int_equal(f->log.count, 2);
+    expect_all_to_count(&f->log);
+    restart(f, 0);
+    expect_all_to_count(&f->log);
+}
+
+/* They have no more than 6 bits for what is not the body. */
+static void long_texts_count_as_a_little_more(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__queue_put some = job("body");
+    char letters[ELAPSE__QUEUE_KEY_BYTES_MAX];
+    memset(letters, 'x', sizeof letters);
+    some.tube = (struct elapse__queue_text){letters, ELAPSE__QUEUE_TUBE_BYTES_MAX};
+    some.key = (struct elapse__queue_text){letters, ELAPSE__QUEUE_KEY_BYTES_MAX};
+    some.tag = (struct elapse__queue_text){letters, ELAPSE__QUEUE_KEY_BYTES_MAX};
+    for (unsigned i = 0; i < 130; i++) {
+        some.key.size--;
+        put(f, some, ELAPSE__QUEUE_SCHEDULED);
+        const struct log_record *record = &f->log.records[f->log.count - 1];
+        assert_in_range(record->live, bytes_of(record), bytes_of(record) + 120);
+        assert_int_equal(record->live % 8, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(live_bytes_are_those_of_the_records),
+        TEST(tokens_count_as_what_they_take),
+        TEST(long_texts_count_as_a_little_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
