@@ -71,22 +71,34 @@ static int open_queue(void **state)
     return elapse__store_open(directory, &options, &wishes, &queue, NULL) == ELAPSE_OK ? 0 : -1;
 }
 
+static void say_held(void)
+{
+    (void)pthread_mutex_lock(&mutex);
+    is_held = true;
+    (void)pthread_cond_broadcast(&changed);
+    (void)pthread_mutex_unlock(&mutex);
+}
+
 /* Puts and commits until it was this thread itself that synced: often the commit thread is quicker.
- */
-static void *commit_until_led(void *unused)
+ * Stores the first error. */
+static void *commit_until_led(void *error)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = 3600000};
     struct elapse_answer answer;
+    enum elapse_error *first = error;
 
-    (void)unused;
+    *first = ELAPSE_OK;
     (void)pthread_mutex_lock(&mutex);
     leader = pthread_self();
     holds = true;
     (void)pthread_mutex_unlock(&mutex);
-    while (!leader_is_held()) {
-        assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
-        commit(&answer);
+    while (*first == ELAPSE_OK && !leader_is_held()) {
+        *first = elapse_queue_put(queue, &put, &answer);
+        if (*first == ELAPSE_OK)
+            *first = elapse_queue_commit(queue, answer.position, ELAPSE_QUEUE_FOREVER_MS);
     }
+    /* After an error nobody else would say so. */
+    say_held();
     return NULL;
 }
 
@@ -117,15 +129,17 @@ static void leave_beside_a_record(void)
 {
     struct elapse_put put = {.tube = "tube", .delay_ms = 3600000};
     struct elapse_answer answer;
+    enum elapse_error error;
     pthread_t thread;
 
-    assert_int_equal(pthread_create(&thread, NULL, commit_until_led, NULL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, commit_until_led, &error), 0);
     wait_for_leader();
     assert_int_equal(elapse_queue_put(queue, &put, &answer), ELAPSE_OK);
     while (!commit_thread_sleeps())
         (void)usleep(1000);
     release_leader();
     assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(error, ELAPSE_OK);
     assert_false(record_was_left_behind());
     while (elapse_queue_durable(queue) < answer.position)
         (void)usleep(1000);
