@@ -2,7 +2,8 @@
 # cross.sh [--skip-missing] [MACHINE...]: builds the library and its tests for other
 # machines, by each compiler and C standard, and runs them, by qemu where this machine
 # cannot. Compiled as C17 they also trap where behaviour is undefined, at unaligned
-# accesses too. Prints a table of the outcomes at the end.
+# accesses too. One of them, store_carry, has the files of a queue written and opened in turns by the
+# other machine and by this one. Prints a table of the outcomes at the end.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 # shellcheck source=scripts/packages.sh
@@ -10,6 +11,7 @@ source scripts/packages.sh
 
 readonly machines=(i386 aarch64 s390x musl)
 readonly standards=(11 17)
+readonly carry_here=$PWD/build/cross-here/tests/store/store-carry
 
 compilers_of()
 {
@@ -54,7 +56,8 @@ check()
     printf '==== %s, %s, C%s\n' "$@"
     # Both compilers have this option; it needs no library of the machine.
     [[ $3 != 17 ]] || flags='-fsanitize=undefined -fsanitize-undefined-trap-on-error'
-    if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" &&
+    if ! { cmake --preset "$preset" "-DELAPSE_C_STANDARD=$3" "-DCMAKE_C_FLAGS=$flags" \
+        "-DELAPSE_CARRY_HERE=$carry_here" &&
         cmake --build "build/$preset"; } >"$log" 2>&1 </dev/null; then
         grep -E '(error|Error)( at .*)?: ' "$log" | head -n 20
         echo "the output is in $log"
@@ -84,7 +87,7 @@ for argument in "$@"; do
 done
 ((${#wanted[@]} > 0)) || wanted=("${machines[@]}")
 
-packages=(cmake ninja-build)
+packages=(cmake ninja-build libxxhash-dev)
 for machine in "${wanted[@]}"; do
     read -ra more < <(packages_of "$machine")
     packages+=("${more[@]}")
@@ -92,6 +95,12 @@ done
 want_packages "${packages[@]}"
 
 mkdir -p build
+if ! { cmake --preset cross-here && cmake --build build/cross-here --target store-carry; } \
+    >build/cross-here.log 2>&1 </dev/null; then
+    grep -E '(error|Error)( at .*)?: ' build/cross-here.log | head -n 20
+    echo "./dev cross: store-carry of this machine does not build; the output is in build/cross-here.log" >&2
+    exit 1
+fi
 summary=()
 failures=0
 for machine in "${wanted[@]}"; do

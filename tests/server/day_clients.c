@@ -12,6 +12,7 @@ enum {
     MINUTE_MS = 60000,
     MINUTES_BACK = 8, /* in which a job of a tube that lasts a minute has ended */
     BODY_MAX = 300,
+    TUBE_NAME_BYTES = 32, /* of a tube that lasts a minute */
 };
 
 struct day_plan day_plan;
@@ -62,12 +63,12 @@ static size_t write_words(const struct words *words, char *to)
     return (size_t)sprintf(to, "*%u\r\n%.*s", words->count, (int)words->size, words->bytes);
 }
 
-static void name_tube(char name[24], uint32_t tube, uint64_t minute)
+static void name_tube(char name[TUBE_NAME_BYTES], uint32_t tube, uint64_t minute)
 {
     if (tube < DAY_TUBES)
-        (void)snprintf(name, 24, "t%u", tube);
+        (void)snprintf(name, TUBE_NAME_BYTES, "t%u", tube);
     else
-        (void)snprintf(name, 24, "minute-%llu", (unsigned long long)minute);
+        (void)snprintf(name, TUBE_NAME_BYTES, "minute-%llu", (unsigned long long)minute);
 }
 
 static size_t write_body(char *body, const struct day_job *job)
@@ -174,7 +175,7 @@ static size_t say_put(struct day_client *client, char *to)
 {
     struct words words = {.size = 0};
     struct day_job *job = day_book_take();
-    char name[24];
+    char name[TUBE_NAME_BYTES];
     char body[BODY_MAX + 40];
 
     if (job == NULL)
@@ -212,7 +213,7 @@ static size_t say_of_waiting(struct day_client *client, char *to)
 {
     struct words words = {.size = 0};
     struct day_job *job = day_book_some(DAY_WAITS, below(DAY_JOBS));
-    char name[24];
+    char name[TUBE_NAME_BYTES];
 
     if (job == NULL || job->id == 0 || job->period_ms > 0)
         return 0;
@@ -364,7 +365,7 @@ static size_t say_reserve(struct day_client *client, char *to)
 {
     struct words words = {.size = 0};
     uint64_t minute = day_now_ms / MINUTE_MS;
-    char name[24];
+    char name[TUBE_NAME_BYTES];
 
     begin(client, DAY_RESERVE, NULL);
     word(&words, "RESERVE");

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# carry.sh HERE THERE...: lets two builds of store-carry, of this machine and of another one, have
+# their turns with one directory, and compares what each finds with what the other has left. HERE is
+# a program, or empty: the same as THERE, which is a command: an emulator and a program.
+set -euo pipefail
+
+if (($# < 2)); then
+    echo 'usage: carry.sh HERE THERE...' >&2
+    exit 2
+fi
+here=("$1")
+there=("${@:2}")
+[[ -n $1 ]] || here=("${there[@]}")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+run_here()
+{
+    "${here[@]}" "$@"
+}
+
+run_there()
+{
+    "${there[@]}" "$@"
+}
+
+# carry NAME EVEN ODD: the functions that run the parts with such numbers.
+carry()
+{
+    local directory=$work/$1 part run
+    mkdir "$directory"
+    for part in 0 1 2 3; do
+        run=$2
+        ((part % 2 == 0)) || run=$3
+        "$run" "$part" "$directory/queue" "$directory/found-$part" "$directory/left-$part"
+        ((part == 0)) || diff "$directory/left-$((part - 1))" "$directory/found-$part"
+    done
+    printf '%s: %d jobs\n' "$1" "$(wc -l <"$directory/left-3")"
+}
+
+carry 'written there first' run_there run_here
+carry 'written here first' run_here run_there
