@@ -99,6 +99,11 @@ struct elapse__journal_owner {
     int (*replay)(void *context, uint64_t position, const struct elapse__record *record,
                   struct elapse__record_sink *sink);
 
+    /* NULL; or, during open: `replay` will probably have this record soon; and once more, when it
+     * is near. The owner may ask for the memory that it will need. Nothing was checked, the sizes
+     * neither: it may be anything but a record. */
+    void (*fetch)(void *context, const struct elapse__record *record, bool is_near);
+
     /* Cleaning is about to lose the record at this position: appends it again if it is live. `body`
      * is NULL though there is a size: the body is damaged. Returns an error (EAGAIN, ENOSPC of
      * begin) if it cannot append now; it is then asked again. EBADMSG: the record must stay as it

@@ -95,6 +95,30 @@ bool elapse__walk_next(struct elapse__walk *walk)
     return true;
 }
 
+/* Returns how many bytes of the segment are in memory from this offset on. */
+static uint64_t bytes_in_memory(const struct elapse__segment_view *view, uint64_t offset)
+{
+    const struct elapse__window *window = view->window;
+    if (window == NULL)
+        return offset < view->size ? view->size - offset : 0;
+    bool is_there = offset >= window->from && offset - window->from < window->have;
+    return is_there ? window->have - (offset - window->from) : 0;
+}
+
+const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64_t offset,
+                                 struct elapse__frame *frame)
+{
+    uint64_t have = bytes_in_memory(view, offset);
+    if (have < ELAPSE__RECORD_HEADER_BYTES)
+        return NULL;
+    const uint8_t *bytes = view->window == NULL
+                               ? view->bytes + offset
+                               : view->window->bytes + (offset - view->window->from);
+    bool is_there = elapse__frame_decode(bytes, frame) &&
+                    have - ELAPSE__RECORD_HEADER_BYTES >= frame->fields_size;
+    return is_there ? bytes : NULL;
+}
+
 void elapse__survey_segment(const struct elapse__segment_view *view, struct elapse__survey *survey,
                             uint64_t end)
 {

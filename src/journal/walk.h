@@ -58,6 +58,11 @@ void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_
  * walk below `checked` begins at a record. */
 bool elapse__walk_next(struct elapse__walk *walk);
 
+/* Reads what may be the record at this offset, if its header and its fields are in memory. Nothing
+ * is checked: it may be no record at all. Returns its header, or NULL. */
+const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64_t offset,
+                                 struct elapse__frame *frame);
+
 /* Walks up to `end`: bytes behind it do not count. */
 void elapse__survey_segment(const struct elapse__segment_view *view, struct elapse__survey *survey,
                             uint64_t end);

@@ -179,7 +179,7 @@ void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item
     }
     *link = *link_of(index, item);
     index->count--;
-    if (index->count < index->level + index->split)
+    if (index->count < index->level + index->split && !index->keeps_buckets)
         join_bucket(index, memory);
 }
 
@@ -189,6 +189,17 @@ static uint32_t follow_links(const struct elapse__queue_index *index, uint32_t l
     while (link != 0 && link >> ITEM_BITS != hash >> 60)
         link = *link_of(index, link & ITEM_MASK);
     return link & ITEM_MASK;
+}
+
+void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash, bool is_near)
+{
+    if (index->count == 0)
+        return;
+    uint32_t *head = head_at(index, bucket_of(index, hash));
+    if (!is_near)
+        __builtin_prefetch(head, 1);
+    else if (*head != 0)
+        index->fetch(index->owner, *head & ITEM_MASK);
 }
 
 uint32_t elapse__queue_index_first(const struct elapse__queue_index *index, uint64_t hash)

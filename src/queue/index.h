@@ -36,6 +36,7 @@ struct elapse__queue_index {
     uint32_t split;                    /* below `level` */
     uint32_t count;                    /* items */
     uint32_t moved;                    /* links that the last insertion or removal wrote anew */
+    bool keeps_buckets;                /* a removal joins none */
     const struct elapse__queue_index_owner *calls;
     void *owner;
     /* NULL, or asks for the memory of an item that `hash` and `link` will read soon. */
@@ -72,6 +73,11 @@ void elapse__queue_index_remove(struct elapse__queue_index *index, uint32_t item
 uint32_t elapse__queue_index_first(const struct elapse__queue_index *index, uint64_t hash);
 uint32_t elapse__queue_index_next(const struct elapse__queue_index *index, uint32_t item,
                                   uint64_t hash);
+
+/* Asks for the memory of what a search for this hash, and then a removal, will read: of the bucket,
+ * or of its first item. Requires `fetch`. */
+void elapse__queue_index_fetch(const struct elapse__queue_index *index, uint64_t hash,
+                               bool is_near);
 
 /* Examines the table: each item is in the bucket of its hash, and `count` items are in all
  * buckets. Returns true if all is well. */

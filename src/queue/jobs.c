@@ -53,6 +53,7 @@ void elapse__queue_jobs_init(struct elapse__queue_jobs *jobs, uint64_t secret, u
     elapse__queue_chunks_init(&jobs->blocks, 0, sizeof(struct elapse__queue_block));
     elapse__queue_index_init(&jobs->ids, &id_calls, jobs);
     jobs->ids.fetch = id_fetch;
+    jobs->ids.keeps_buckets = true;
 }
 
 void elapse__queue_jobs_free(struct elapse__queue_jobs *jobs, const struct elapse_allocator *memory)
@@ -133,6 +134,11 @@ void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__que
 {
     elapse__queue_index_remove(&jobs->ids, elapse__queue_number(entry), memory);
     elapse__queue_entry_give(jobs, entry);
+}
+
+void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id, bool is_near)
+{
+    elapse__queue_index_fetch(&jobs->ids, hash_of(jobs, id), is_near);
 }
 
 struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,

@@ -43,6 +43,9 @@ void elapse__queue_entry_enter(struct elapse__queue_jobs *jobs, struct elapse__q
 void elapse__queue_entry_end(struct elapse__queue_jobs *jobs, struct elapse__queue_entry *entry,
                              const struct elapse_allocator *memory);
 
+/* Asks for the memory that a search for this id will read: of the index, or of the entry. */
+void elapse__queue_entry_fetch(const struct elapse__queue_jobs *jobs, uint64_t id, bool is_near);
+
 /* Returns the entry of this id, or NULL. */
 struct elapse__queue_entry *elapse__queue_entry_find(const struct elapse__queue_jobs *jobs,
                                                      uint64_t id);

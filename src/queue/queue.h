@@ -180,6 +180,11 @@ void elapse__queue_free(struct elapse__queue *queue);
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);
 
+/* Asks for the memory that the replay of this record will need. It is asked for in two steps, each
+ * some time before the next and the replay: where its job is found, and then the job. */
+void elapse__queue_replay_fetch(const struct elapse__queue *queue,
+                                const struct elapse__record *record, bool is_near);
+
 /* No id up to and including `id` will be given to a job: for the id in a segment's header. */
 void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
 

@@ -11,6 +11,8 @@
  */
 #include "inner.h"
 
+#include "../base/little_endian.h"
+
 /* Puts a job in no state into the one that the fields say. Requires a side record if there is
  * something for it. */
 static void enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -123,6 +125,16 @@ static enum elapse__queue_result replay_token(struct elapse__queue *queue, uint6
     return elapse__queue_token_replay(queue, token) ? ELAPSE__QUEUE_OK : ELAPSE__QUEUE_NO_MEMORY;
 }
 
+void elapse__queue_replay_fetch(const struct elapse__queue *queue,
+                                const struct elapse__record *record, bool is_near)
+{
+    enum { ID_BYTES = 8 };
+    /* Those that are put mostly have new ids, one after another. */
+    if (record->type != ELAPSE__RECORD_PUT && record->fields_size >= ID_BYTES)
+        elapse__queue_entry_fetch(&queue->jobs,
+                                  elapse__little_endian_load(record->fields, ID_BYTES), is_near);
+}
+
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record)
 {
@@ -221,6 +233,7 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     ELAPSE__ASSERT(made); /* the same wheels were made before */
     (void)made;
     queue->open = true;
+    queue->jobs.ids.keeps_buckets = false;
     for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
         if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_FREE)

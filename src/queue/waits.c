@@ -10,8 +10,8 @@
  * steps. A job that is older than all goes to the front.
  *
  * The place of a job may be far from all three: if it was put with a time in the past, its hand-out
- * was undone, or the wall clock was set back. Then it stays where the search ends, and what is
- * called the oldest later may be a younger one.
+ * was undone, or the wall clock was set back. Then it stays where the search ends, and later a
+ * younger job may seem to be the oldest.
  */
 #include "inner.h"
 

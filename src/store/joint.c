@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/assert.h"
+#include "../base/little_endian.h"
 #include "../journal/backup.h"
 #include "../queue/fields.h"
 #include "../queue/inner.h"
@@ -63,15 +64,13 @@ static void joint_live(struct elapse__record_sink *sink, uint64_t position, int6
 
 static uint32_t epoch_of(const struct elapse__record *record)
 {
-    const unsigned char *bytes = record->fields;
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
+    return (uint32_t)elapse__little_endian_load(record->fields, EPOCH_BYTES);
 }
 
 /* The record at this position is the newest one: only that is live. */
 static void move_epoch(struct elapse__joint *joint, uint64_t position)
 {
-    int64_t bytes = (int64_t)elapse__record_bytes_max(EPOCH_BYTES, 0);
+    int64_t bytes = (int64_t)elapse__frame_bytes(EPOCH_BYTES, 0);
 
     ELAPSE__ASSERT_THAT(position, >, joint->epoch_position);
     if (joint->epoch_position != 0)
@@ -87,8 +86,7 @@ static int write_epoch(struct elapse__joint *joint, enum elapse__record_purpose 
     struct elapse__record record = {
         .type = ELAPSE__RECORD_EPOCH, .fields_size = EPOCH_BYTES, .fields = fields};
 
-    for (unsigned i = 0; i < EPOCH_BYTES; i++)
-        fields[i] = (unsigned char)(joint->life >> (8 * i));
+    elapse__little_endian_store(fields, joint->life, EPOCH_BYTES);
     int error = joint_begin(&joint->sink, elapse__record_bytes_max(EPOCH_BYTES, 0), purpose);
     if (error != 0)
         return error;
@@ -121,6 +119,13 @@ static int owner_header(void *context, uint64_t next_id, int64_t wall_ms)
     if (next_id > 0)
         elapse__queue_used_id(joint->jobs, next_id - 1);
     return 0;
+}
+
+static void owner_fetch(void *context, const struct elapse__record *record, bool is_near)
+{
+    const struct elapse__joint *joint = context;
+
+    elapse__queue_replay_fetch(joint->jobs, record, is_near);
 }
 
 static int owner_replay(void *context, uint64_t position, const struct elapse__record *record,
@@ -205,6 +210,7 @@ bool elapse__joint_open_journal(struct elapse__joint *joint,
         .context = joint,
         .header = owner_header,
         .replay = owner_replay,
+        .fetch = owner_fetch,
         .clean = owner_clean,
         .facts = owner_facts,
     };

@@ -207,11 +207,38 @@ static void on_facts(void *context, uint64_t *next_id, int64_t *wall_ms)
     *wall_ms = -5;
 }
 
+static uint64_t digest_of(const struct elapse__record *record)
+{
+    uint32_t number, value;
+    if (record->fields_size != FIELDS_BYTES)
+        return 0;
+    decode_fields(record->fields, &number, &value);
+    return ((uint64_t)number << 32 | value) * 31 + (uint64_t)record->type;
+}
+
+static void on_fetch(void *context, const struct elapse__record *record, bool is_near)
+{
+    struct owner *owner = context;
+    owner->news[is_near][owner->news_count[is_near]++ % 64] = digest_of(record);
+}
+
+static bool has_heard(const struct owner *owner, bool is_near, uint64_t digest)
+{
+    for (uint64_t i = 0; i < 64 && i < owner->news_count[is_near]; i++)
+        if (owner->news[is_near][i] == digest)
+            return true;
+    return false;
+}
+
 static int on_replay(void *context, uint64_t position, const struct elapse__record *record,
                      struct elapse__record_sink *sink)
 {
     struct owner *owner = context;
     uint32_t number, value;
+    bool was_far = has_heard(owner, false, digest_of(record));
+    owner->replayed++;
+    owner->heard += was_far;
+    owner->heard_twice += was_far && has_heard(owner, true, digest_of(record));
     if (record->fields_size != FIELDS_BYTES || record->body != NULL) {
         owner->broken = "a record is replayed that was never appended";
         return EBADMSG;
@@ -264,6 +291,7 @@ struct elapse__journal_owner owner_callbacks(struct owner *owner)
         .context = owner,
         .header = on_header,
         .replay = on_replay,
+        .fetch = on_fetch,
         .clean = on_clean,
         .facts = on_facts,
     };
@@ -282,6 +310,8 @@ void owner_forget(struct owner *owner)
     owner->live_count = 0;
     owner->live_bytes = 0;
     owner->broken = NULL;
+    owner->replayed = owner->heard = owner->heard_twice = 0;
+    owner->news_count[0] = owner->news_count[1] = 0;
 }
 
 bool owner_open(struct owner *owner, const struct elapse__files *files, unsigned segment_bits,

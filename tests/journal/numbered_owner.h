@@ -37,6 +37,11 @@ struct owner {
     uint32_t command_count;
     uint32_t acknowledged; /* index of the last one */
     const char *broken;    /* what replay has found wrong */
+
+    /* Of the records that were replayed, how many the owner heard of before: once, and twice. */
+    uint64_t replayed, heard, heard_twice;
+    uint64_t news[2][64]; /* what it heard last, far and near */
+    uint64_t news_count[2];
 };
 
 void owner_begin(struct owner *owner);

@@ -76,6 +76,19 @@ static void records_lie_across_the_end_of_the_window(void **state)
     reopen();
 }
 
+/* Only where a window or a segment begins, one may come that nobody has announced. */
+static void the_owner_hears_of_records_before_they_come(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 10000; i++)
+        assert_int_equal(owner_put_durably(&owner, 300), 0);
+    reopen();
+    assert_true(owner.live_bytes > SEGMENT);
+    assert_int_equal(owner.replayed, 10000);
+    assert_true(owner.heard * 100 >= owner.replayed * 95);
+    assert_true(owner.heard_twice * 100 >= owner.replayed * 95);
+}
+
 static void bodies_longer_than_the_window_are_not_read(void **state)
 {
     struct elapse__journal_figures figures;
@@ -98,6 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(records_lie_across_the_end_of_the_window, begin, end),
+        cmocka_unit_test_setup_teardown(the_owner_hears_of_records_before_they_come, begin, end),
         cmocka_unit_test_setup_teardown(bodies_longer_than_the_window_are_not_read, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ static void tokens_count_as_what_they_take(void **state)
     expect_all_to_count(&f->log);
 }
 
-/* They have no more than 6 bits for what is not the body. */
+/* There are 6 bits for all but the body. */
 static void long_texts_count_as_a_little_more(void **state)
 {
     struct fixture *f = *state;

@@ -25,7 +25,7 @@ enum {
 #define DAY_MS UINT64_C(86400000)
 #define AT_MS  INT64_C(4000000000000)
 
-/* What is done with a job; its number says which. The ids say nothing: some puts store nothing, and
+/* The fate of a job; its number says which. The ids say nothing: some puts store nothing, and
  * some jobs get another id. */
 enum kind {
     IN,
