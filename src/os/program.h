@@ -40,6 +40,14 @@ enum { ELAPSE__OS_INPUT = 0, ELAPSE__OS_OUTPUT = 1, ELAPSE__OS_ERRORS = 2 };
  * Waits until there is one, unless the file is non-blocking: then it fails with EAGAIN. */
 int elapse__os_read(int file, void *buffer, size_t bytes, size_t *got);
 
+/* Does the same, but waits also if the file is non-blocking: another program that has the same open
+ * file can make it so. */
+int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got);
+
+/* Reads the file at `path` until the buffer is full or the file ends. Stores in `*got` how many
+ * bytes there were. */
+int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *got);
+
 /* Reads the bytes from `offset` on, of a regular file, until the buffer is full or the file ends.
  * Stores in `*got` how many there were. */
 int elapse__os_read_at(int file, uint64_t offset, void *buffer, size_t bytes, size_t *got);

@@ -63,6 +63,20 @@ static void translate(const struct elapse__http_request *request)
     elapse__buffer_free(&command);
 }
 
+/* A reply that comes in pieces is read as one that comes at once. */
+static void scan(const uint8_t *data, size_t size)
+{
+    struct elapse__http_scan whole = {.left = 1};
+    struct elapse__http_scan pieces = {.left = 1};
+    bool is_whole = elapse__http_scan(&whole, data, size);
+
+    require(whole.size <= size);
+    for (size_t cut = 0; cut < size; cut += 1 + cut / 2)
+        (void)elapse__http_scan(&pieces, data, cut);
+    require(elapse__http_scan(&pieces, data, size) == is_whole);
+    require(pieces.size == whole.size);
+}
+
 static void write_string(const uint8_t *data, size_t size)
 {
     struct elapse__json json = {.failed = false};
@@ -108,8 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     };
     data++;
     size--;
-    size_t taken = elapse__http_value_size(data, size);
-    require(taken <= size);
+    scan(data, size);
     write_string(data, size);
     char *name = take_line(&data, &size);
     char *query = take_line(&data, &size);

@@ -142,6 +142,8 @@ static void check_hand_out(const struct day_job *job)
                     (unsigned long long)(day_now_ms - job->since_ms));
     if (job->state == DAY_HELD && day_now_ms < job->due_ms)
         day_violate("Q6 job %llu is with two workers", number);
+    if (job->state == DAY_HELD && job->is_shadow)
+        day_violate("Q3 job %llu was cancelled while a worker had it, and is back", number);
     if (job->state == DAY_BURIED && kicked_ms[job->tube] < job->since_ms)
         day_violate("Q2 job %llu was set aside, and is handed out", number);
     if ((job->state == DAY_WAITS || job->state == DAY_ASKED) && day_now_ms < job->due_ms)

@@ -36,6 +36,7 @@ enum {
     ROUNDS_MAX = 100000,
     SECOND_MS = 1000,
     MINUTE_MS = 60000,
+    MINUTES_MIN = QUARTERS * 3,
 };
 
 static struct {
@@ -376,21 +377,38 @@ static void check_memory(void)
         day_violate("the memory grows: from %" PRIu64 " bytes to %" PRIu64, before, after);
 }
 
+static int say_usage(void)
+{
+    (void)fprintf(
+        stderr,
+        "usage: server-day [--minutes N] [--rate N] [--seed N]; a day has %d minutes or more\n",
+        MINUTES_MIN);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t minutes = UINT64_C(24) * 60;
     uint64_t seed = 1;
 
     day_plan = (struct day_plan){.puts_a_second = 40, .recurring = 200};
-    for (int i = 1; i + 1 < argc; i += 2) {
-        uint64_t number = strtoull(argv[i + 1], NULL, 10);
+    for (int i = 1; i < argc; i += 2) {
+        char *end = NULL;
+        uint64_t number = i + 1 < argc ? strtoull(argv[i + 1], &end, 10) : 0;
+        if (end == NULL || *end != '\0' || number == 0)
+            return say_usage();
         if (strcmp(argv[i], "--minutes") == 0)
             minutes = number;
         else if (strcmp(argv[i], "--rate") == 0)
             day_plan.puts_a_second = number;
         else if (strcmp(argv[i], "--seed") == 0)
             seed = number;
+        else
+            return say_usage();
     }
+    /* A quarter is longer than the quiet before its end. */
+    if (minutes < MINUTES_MIN)
+        return say_usage();
     /* So that each quarter has a whole wave, and is longer than any delay. */
     day_plan.longest_ms = minutes * MINUTE_MS / QUARTERS / 6;
     day_random.state = seed;

@@ -149,12 +149,18 @@ enum exit_status client_read_duration(void *context, const char *value)
 static enum exit_status read_moment(void *context, const char *value)
 {
     enum { NANOSECONDS_A_MILLISECOND = 1000000 };
+    const uint64_t year_2001_ms = 978307200000;
     struct client_time *time = context;
     uint64_t number;
 
     time->text = value;
-    if (parse_number(value, 0, INT64_MAX, &number))
-        return STATUS_OK;
+    if (parse_number(value, 0, INT64_MAX, &number)) {
+        if (number >= year_2001_ms)
+            return STATUS_OK;
+        return usage_error("%s: %s is a number of milliseconds since 1970, and before the year "
+                           "2001; seconds need 000 behind them",
+                           options_label(), value);
+    }
     const char *fault = timestamp_parse(value, strlen(value), &number);
     if (fault != NULL)
         return usage_error("%s: %s: %s, nor a number of milliseconds since 1970", options_label(),

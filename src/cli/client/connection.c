@@ -1,6 +1,7 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 
 enum {
     RECEIVE_BYTES = 64 << 10,
+    RECEIVES_A_TURN = 16,
+    VALUE_BYTES_MAX = 64 << 20, /* twice the longest body */
     FAULT_BYTES = 300,
     ARRAY_VALUES_MAX = 65536, /* far more than any reply has */
 };
@@ -37,6 +40,8 @@ struct connection {
     struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
     size_t address_count;
     size_t address_next;
+    uint64_t open_until_ns;    /* all addresses together have so long */
+    uint64_t address_until_ns; /* and the present one, if another is left */
 
     enum connection_fault fault;
     char fault_text[FAULT_BYTES];
@@ -167,6 +172,16 @@ static redisReader *new_reader(void)
 
 /* ---- making it ---- */
 
+/* Each address that is left gets the same part of the time that is left. */
+static void share_time(struct connection *connection)
+{
+    uint64_t now_ns = elapse__os_monotonic_ns();
+    uint64_t left_ns = connection->open_until_ns > now_ns ? connection->open_until_ns - now_ns : 0;
+
+    connection->address_until_ns =
+        now_ns + left_ns / (connection->address_count - connection->address_next + 1);
+}
+
 /* Tries the addresses in turn, until a connection begins. */
 static void try_next(struct connection *connection, int error)
 {
@@ -177,6 +192,7 @@ static void try_next(struct connection *connection, int error)
         error = elapse__os_connect_to(address, &connection->socket);
         if (error == 0) {
             connection->state = CONNECTING;
+            share_time(connection);
             return;
         }
         connection->socket = -1;
@@ -229,6 +245,7 @@ void connection_open(struct connection *connection)
     }
     add_auth(connection);
     const char *fault = find_addresses(connection);
+    connection->open_until_ns = elapse__os_monotonic_ns() + connection->settings->timeout_ns;
     if (fault != NULL)
         lose(connection, CONNECTION_REFUSED, fault);
     else
@@ -336,9 +353,19 @@ static int send_some(struct connection *connection)
     return 0;
 }
 
-static void receive_some(struct connection *connection)
+/* Returns whether all that TLS has read from the socket was received: a wait does not announce what
+ * it keeps. */
+static bool keeps_nothing(const struct connection *connection)
 {
-    for (;;) {
+    return connection->tls == NULL || !elapse__tls_has_more(connection->tls);
+}
+
+/* Receives what has come, with about so many calls. */
+static void receive_some(struct connection *connection, unsigned calls)
+{
+    const redisReader *reader = connection->reader;
+
+    for (unsigned i = 0; i < calls || !keeps_nothing(connection); i++) {
         size_t got = 0;
         int error = connection->tls != NULL
                         ? elapse__tls_receive(connection->tls, connection->received,
@@ -351,8 +378,9 @@ static void receive_some(struct connection *connection)
             lose_socket(connection, error);
             return;
         }
-        if (redisReaderFeed(connection->reader, (const char *)connection->received, got) !=
-            REDIS_OK) {
+        if (reader->len - reader->pos > VALUE_BYTES_MAX ||
+            redisReaderFeed(connection->reader, (const char *)connection->received, got) !=
+                REDIS_OK) {
             lose_sense(connection);
             return;
         }
@@ -372,6 +400,14 @@ struct elapse__os_watch connection_watch(const struct connection *connection)
     };
 }
 
+uint64_t connection_wake_ns(const struct connection *connection)
+{
+    bool has_another = connection->address_next < connection->address_count;
+
+    return connection->state == CONNECTING && has_another ? connection->address_until_ns
+                                                          : UINT64_MAX;
+}
+
 void connection_turn(struct connection *connection)
 {
     struct elapse__os_watch watch = connection_watch(connection);
@@ -381,15 +417,16 @@ void connection_turn(struct connection *connection)
         return;
     if (connection->state == CONNECTING) {
         (void)elapse__os_wait(&watch, 1, 0);
-        if (!watch.ready)
-            return;
-        finish_connecting(connection);
+        if (watch.ready)
+            finish_connecting(connection);
+        else if (elapse__os_monotonic_ns() >= connection_wake_ns(connection))
+            try_next(connection, ETIMEDOUT);
     }
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
-    /* What the server has sent before it closed may say why. */
+    /* What the server has sent before it closed may say why: all of it. */
     if (connection->state == CONNECTED)
-        receive_some(connection);
+        receive_some(connection, error == 0 ? RECEIVES_A_TURN : UINT_MAX);
     if (connection->state == CONNECTED && error != 0)
         lose_socket(connection, error);
 }
@@ -401,7 +438,7 @@ void connection_send(struct connection *connection)
     if (connection->state == CONNECTED && !connection->said_end)
         error = send_some(connection);
     if (error != 0)
-        receive_some(connection);
+        receive_some(connection, UINT_MAX);
     if (error != 0 && connection->state == CONNECTED)
         lose_socket(connection, error);
 }

@@ -37,8 +37,9 @@ struct connection;
 struct connection *connection_new(const struct client_settings *settings);
 void connection_free(struct connection *connection);
 
-/* Begins it, again if it was lost or closed. Finding the address of a name may wait for the
- * network. */
+/* Begins it, again if it was lost or closed. Finding the addresses of a name may wait for the
+ * network. They are tried in turn, and share the time of the settings: one that does not answer
+ * leaves some to those behind it. */
 void connection_open(struct connection *connection);
 void connection_close(struct connection *connection);
 
@@ -66,7 +67,12 @@ void connection_add_no_more(struct connection *connection);
 /* Returns what to wait for. */
 struct elapse__os_watch connection_watch(const struct connection *connection);
 
-/* Sends and receives what it can. Requires that the connection is open. */
+/* Returns when a turn is due though there is nothing to read or to write, because the next address
+ * is to be tried; UINT64_MAX: never. */
+uint64_t connection_wake_ns(const struct connection *connection);
+
+/* Sends what it can, and receives some of what has come: the caller looks at the time between two
+ * turns. */
 void connection_turn(struct connection *connection);
 
 /* Sends what it can, and receives nothing: so no reply comes that a wait would not announce. */

@@ -1,6 +1,7 @@
 /*
  * elapse put: one job, or one for each line of the input.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -187,8 +188,8 @@ static enum exit_status read_body(struct put *put, int file, const char *name)
 
     while (error == 0 && got > 0 && put->body.length <= BODY_BYTES_MAX) {
         char *end = buffer_reserve(&put->body, READ_BYTES);
-        error = elapse__os_read(file, end, READ_BYTES, &got);
-        put->body.length += error == 0 ? got : 0;
+        error = elapse__os_read_waiting(file, end, READ_BYTES, &got);
+        put->body.length += got;
     }
     if (error != 0) {
         print_error("%s: %s", name, elapse__os_error_text(error));
@@ -221,6 +222,8 @@ static enum exit_status find_body(struct put *put, const char *argument)
         return usage_error("the body is missing");
     if (argument == NULL)
         return read_body(put, ELAPSE__OS_INPUT, "standard input");
+    if (strcmp(argument, "@") == 0)
+        return usage_error("'@' needs the name of a file behind it; the body '@' is written '@@'");
     if (argument[0] == '@' && argument[1] != '@')
         return read_body_file(put, argument + 1);
     buffer_add_text(&put->body, argument + (argument[0] == '@'));
@@ -316,6 +319,8 @@ static bool read_some(struct put *put, enum exit_status *status)
     char *end = buffer_reserve(&put->body, READ_BYTES);
     int error = elapse__os_read(ELAPSE__OS_INPUT, end, READ_BYTES, &got);
 
+    if (error == EAGAIN) /* somebody else has read it, or it was not there after all */
+        return true;
     if (error != 0) {
         print_error("standard input: %s", elapse__os_error_text(error));
         *status = answer_join(*status, STATUS_USAGE);
@@ -348,10 +353,11 @@ static enum exit_status put_lines(struct put *put)
         if (input.ready && has_room)
             ended = !read_some(put, &status);
         take_answers(put, &status);
-        if (put->line_answered > answered || connection_awaited(connection) == 0)
-            since_ns = elapse__os_monotonic_ns();
         if (output_finish() != STATUS_OK)
             return answer_join(status, STATUS_FAILED);
+        /* A reader of the output may have been slow: that time is not the server's. */
+        if (put->line_answered > answered || connection_awaited(connection) == 0)
+            since_ns = elapse__os_monotonic_ns();
     }
     take_answers(put, &status);
     return answer_join(status, report_lost_lines(put));

@@ -9,7 +9,7 @@
 
 #include "../common/buffer.h"
 
-/* The server takes no more words in one command. */
+/* Fewer than the server takes in one command. */
 enum { REQUEST_WORDS_MAX = 1024 };
 
 /* Empty when it is all zero. */

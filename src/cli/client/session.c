@@ -9,19 +9,26 @@ void session_wait(struct connection *connection, const struct client_settings *s
     struct elapse__os_watch watches[2] = {connection_watch(connection), {.file = -1}};
     uint64_t now_ns = elapse__os_monotonic_ns();
     uint64_t until_ns = since_ns + settings->timeout_ns;
+    uint64_t wake_ns = connection_wake_ns(connection);
     bool is_waiting = connection_awaited(connection) > 0;
 
     ELAPSE__ASSERT(connection_fault(connection) == CONNECTION_WORKS);
+    if (is_waiting && now_ns >= until_ns) {
+        connection_give_up(connection, "there was no reply in time");
+        return;
+    }
+    if (is_waiting && until_ns < wake_ns)
+        wake_ns = until_ns;
     if (extra != NULL)
         watches[1] = *extra;
-    uint64_t timeout_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    (void)elapse__os_wait(watches, 2, is_waiting ? timeout_ns : ELAPSE__OS_FOREVER);
+    (void)elapse__os_wait(watches, 2,
+                          wake_ns == UINT64_MAX ? ELAPSE__OS_FOREVER
+                          : wake_ns > now_ns    ? wake_ns - now_ns
+                                                : 0);
     if (extra != NULL)
         *extra = watches[1];
-    if (watches[0].ready)
+    if (watches[0].ready || elapse__os_monotonic_ns() >= connection_wake_ns(connection))
         connection_turn(connection);
-    else if (is_waiting && elapse__os_monotonic_ns() >= until_ns)
-        connection_give_up(connection, "there was no reply in time");
 }
 
 enum exit_status session_report(const struct connection *connection,

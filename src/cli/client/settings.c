@@ -83,30 +83,12 @@ static const char *or_variable(const char *given, const char *variable)
     return value != NULL && *value != '\0' ? value : NULL;
 }
 
-/* Reads a file up to its end, or up to `capacity` bytes. Returns 0 or the number of the error. */
-static int read_file(const char *path, char *bytes, size_t capacity, size_t *length)
-{
-    size_t got = 1;
-    int file;
-    int error = elapse__os_open_to_read(path, &file);
-
-    *length = 0;
-    if (error != 0)
-        return error;
-    while (error == 0 && got > 0 && *length < capacity) {
-        error = elapse__os_read(file, bytes + *length, capacity - *length, &got);
-        *length += error == 0 ? got : 0;
-    }
-    (void)elapse__os_close(file);
-    return error;
-}
-
 char *client_read_secret(const char *label, const char *path)
 {
     const size_t room = SECRET_BYTES_MAX + 3; /* one too many, behind the end of the line */
     size_t length;
     char *text = allocate(room + 1);
-    int error = read_file(path, text, room, &length);
+    int error = elapse__os_read_path(path, text, room, &length);
     const char *fault = error != 0 ? elapse__os_error_text(error) : NULL;
 
     text[length] = '\0';

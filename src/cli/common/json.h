@@ -11,9 +11,8 @@
 
 /*
  * Writes text to `out` as a JSON string, quotes included and without a NUL. Returns the end of the
- * output. Requires that `out` has room for JSON_STRING_ROOM(length). Control characters, and the
- * line and paragraph separators of Unicode, are escaped, so the output is always one line. Bytes
- * that are not UTF-8 become U+FFFD.
+ * output. Requires that `out` has room for JSON_STRING_ROOM(length). The escapes
+ * are those of src/protocol/json_text.h.
  */
 char *json_write_string(char *out, const char *text, size_t length);
 

@@ -356,21 +356,14 @@ static enum exit_status read_lines(struct command_line *line, const char *path, 
 
 enum exit_status options_read_file(struct command_line *line, const char *path)
 {
-    int file;
-    size_t length = 0;
-    size_t got = 1;
+    size_t length;
     char *text = allocate(FILE_BYTES_MAX + 1);
     ELAPSE__ASSERT(line->file_text == NULL);
     line->file_text = text;
-    int error = elapse__os_open_to_read(path, &file);
+    int error = elapse__os_read_path(path, text, FILE_BYTES_MAX, &length);
 
-    while (error == 0 && got > 0 && length < FILE_BYTES_MAX) {
-        error = elapse__os_read(file, text + length, FILE_BYTES_MAX - length, &got);
-        length += error == 0 ? got : 0;
-    }
     if (error != 0)
         return usage_error("%s: %s", path, elapse__os_error_text(error));
-    (void)elapse__os_close(file);
     text[length] = '\0';
     if (length == FILE_BYTES_MAX || strlen(text) != length)
         return usage_error("%s: this is no file of options", path);

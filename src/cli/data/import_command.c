@@ -101,7 +101,7 @@ static void take_input(struct importing *importing)
 
     while (got > 0 && !importing->failed) {
         char *place = buffer_reserve(&importing->text, READ_BYTES);
-        int error = elapse__os_read(0, place, READ_BYTES, &got);
+        int error = elapse__os_read_waiting(ELAPSE__OS_INPUT, place, READ_BYTES, &got);
         if (error != 0) {
             print_error("standard input: %s", elapse__os_error_text(error));
             importing->failed = true;

@@ -81,8 +81,8 @@ static int want(struct trace_file *file, size_t bytes)
             file->end -= file->begin;
             file->begin = 0;
         }
-        int error = elapse__os_read(file->descriptor, file->buffer + file->end,
-                                    sizeof file->buffer - file->end, &got);
+        int error = elapse__os_read_waiting(file->descriptor, file->buffer + file->end,
+                                            sizeof file->buffer - file->end, &got);
         if (error != 0)
             return error;
         file->end += got;

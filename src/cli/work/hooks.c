@@ -154,8 +154,8 @@ static bool add_signature(const struct hooks *hooks, struct hook *hook, struct b
 
     if (hooks->options->secret == NULL)
         return true;
-    signature_write(signature, hooks->options->secret, time_ms, handed);
-    if (!add_number(hook, line, "Elapse-Time-Ms", time_ms))
+    if (!signature_write(signature, hooks->options->secret, time_ms, handed) ||
+        !add_number(hook, line, "Elapse-Time-Ms", time_ms))
         return false;
     buffer_add_format(line, "Elapse-Signature: %s", signature);
     return add_header(hook, line);

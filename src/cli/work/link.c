@@ -1,5 +1,6 @@
 #include "link.h"
 
+#include "../../os/program.h"
 #include "../common/message.h"
 #include "worker.h"
 
@@ -51,6 +52,12 @@ static bool awaits_reply(const struct link *link)
     return link_is_there(link) && connection_awaited(link->connection) > 0;
 }
 
+void link_turn(struct link *link, bool is_ready)
+{
+    if (is_ready || elapse__os_monotonic_ns() >= connection_wake_ns(link->connection))
+        connection_turn(link->connection);
+}
+
 void link_watch_time(struct link *link, uint64_t now_ns)
 {
     if (awaits_reply(link) && now_ns - link->since_ns > link->limit_ns)
@@ -84,5 +91,7 @@ uint64_t link_wake_ns(const struct link *link)
     /* It was lost when something was sent: that is looked after at once. */
     if (connection_fault(link->connection) != CONNECTION_WORKS)
         return 0;
-    return awaits_reply(link) ? link->since_ns + link->limit_ns : WORKER_NEVER;
+    uint64_t wake_ns = connection_wake_ns(link->connection);
+    uint64_t limit_ns = awaits_reply(link) ? link->since_ns + link->limit_ns : WORKER_NEVER;
+    return wake_ns < limit_ns ? wake_ns : limit_ns;
 }

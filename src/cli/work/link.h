@@ -29,6 +29,9 @@ bool link_try(struct link *link, uint64_t now_ns);
 /* Says once that there is no server, and that there is one again. */
 void link_report(struct link *link);
 
+/* Goes on with the connection, after a wait that says whether it is ready. */
+void link_turn(struct link *link, bool is_ready);
+
 /* Gives the connection up if a reply takes too long. */
 void link_watch_time(struct link *link, uint64_t now_ns);
 

@@ -105,6 +105,8 @@ static void start(struct loop *loop, struct work_job *job)
     if (loop->options->program == NULL) {
         task->hook = hooks_start(loop->hooks, &task->handed, job);
         task->is_running = task->hook != NULL;
+        if (!task->is_running)
+            say_of_job(loop, task, "the request cannot be made: no memory, or no signature");
     } else {
         int error = programs_start(&loop->programs, &task->handed, &task->process);
         task->is_running = error == 0;
@@ -399,10 +401,8 @@ static void wait_for_something(struct loop *loop, uint64_t now_ns)
                                                              .for_data = true};
         (void)elapse__os_wait(watches, count, timeout_ns);
     }
-    if (watches[1].ready)
-        connection_turn(loop->taker.connection);
-    if (watches[2].ready)
-        connection_turn(loop->teller.connection);
+    link_turn(&loop->taker, watches[1].ready);
+    link_turn(&loop->teller, watches[2].ready);
 }
 
 /* ---- all of it ---- */

@@ -9,7 +9,7 @@
 #include "../../base/assert.h"
 #include "../common/message.h"
 
-void signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
+bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
                      const struct handed *handed)
 {
     static const char prefix[] = "sha256=";
@@ -21,10 +21,11 @@ void signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t tim
 
     buffer_add_format(&text, "%" PRIu64 ".%" PRIu64 ".", time_ms, handed->id);
     buffer_add(&text, handed->body, handed->body_length);
-    if (HMAC(EVP_sha256(), secret, (int)strlen(secret), (const unsigned char *)text.bytes,
-             text.length, hash, &length) == NULL)
-        length = 0;
+    bool is_signed = HMAC(EVP_sha256(), secret, (int)strlen(secret),
+                          (const unsigned char *)text.bytes, text.length, hash, &length) != NULL;
     buffer_free(&text);
+    if (!is_signed)
+        return false;
     ELAPSE__ASSERT_THAT(length, ==, 32U);
     memcpy(out, prefix, sizeof prefix);
     for (unsigned i = 0; i < length; i++) {
@@ -32,6 +33,7 @@ void signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t tim
         *end++ = digits[hash[i] & 15];
     }
     *end = '\0';
+    return true;
 }
 
 void signature_add_value(struct buffer *out, const char *text, size_t length)

@@ -5,6 +5,7 @@
 #ifndef ELAPSE_CLI_WORK_SIGNATURE_H
 #define ELAPSE_CLI_WORK_SIGNATURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +16,8 @@
 enum { SIGNATURE_BYTES = 7 + 64 + 1 };
 
 /* Signs a request: HMAC-SHA256 of the time in milliseconds, a point, the job's id, a point, and the
- * body. */
-void signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
+ * body. Returns false if OpenSSL cannot: without memory, or because a policy forbids it. */
+bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t time_ms,
                      const struct handed *handed);
 
 /* Adds the value of a header: every byte that is not printable ASCII, and '%', as %XX. So a key can

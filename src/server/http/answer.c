@@ -72,22 +72,23 @@ static struct value take(struct reader *reader)
     return value;
 }
 
-size_t elapse__http_value_size(const uint8_t *bytes, size_t size)
+bool elapse__http_scan(struct elapse__http_scan *scan, const uint8_t *bytes, size_t size)
 {
-    struct reader reader = {.at = bytes, .end = bytes + size};
-    uint64_t open = 1; /* values that are still to come */
+    struct reader reader = {.at = bytes + scan->size, .end = bytes + size};
 
-    while (open > 0) {
+    ELAPSE__ASSERT_THAT(scan->size, <=, size);
+    while (scan->left > 0) {
         struct value value = take(&reader);
         if (value.mark == 0)
-            return 0;
-        open--;
+            return false;
+        scan->size = (size_t)(reader.at - bytes);
+        scan->left--;
         if (value.mark == '*')
-            open += value.number;
+            scan->left += value.number;
         else if (value.mark == '%')
-            open += 2 * value.number;
+            scan->left += 2 * value.number;
     }
-    return (size_t)(reader.at - bytes);
+    return true;
 }
 
 /* ---- errors ---- */

@@ -43,7 +43,7 @@ bool elapse__build_check_names(struct elapse__building *building)
         size_t i = 0;
         while (i < building->name_count && strcmp(building->names[i], name) != 0)
             i++;
-        if (i == building->name_count)
+        if (i == building->name_count && !json_is_null(value))
             return elapse__build_refuse(building, name, "there is no such member");
     }
     return true;

@@ -41,8 +41,8 @@ bool elapse__build_refuse(struct elapse__building *building, const char *name, c
 const json_t *elapse__build_find(struct elapse__building *building, const char *name);
 const json_t *elapse__build_find_array(struct elapse__building *building, const char *name);
 
-/* Refuses a member that nobody has asked for: it would be ignored, perhaps for a slip of the pen.
- */
+/* Refuses a member that nobody has asked for, unless it is null: it would be ignored, perhaps for a
+ * slip of the pen. */
 bool elapse__build_check_names(struct elapse__building *building);
 
 /* ---- words of the command ---- */

@@ -5,6 +5,7 @@
 
 #include "../../protocol/base64.h"
 #include "../../protocol/decimal.h"
+#include "../../protocol/json_text.h"
 #include "../../protocol/utf8.h"
 
 void elapse__json_free(struct elapse__json *json)
@@ -94,47 +95,19 @@ void elapse__json_null(struct elapse__json *json)
 
 /* ---- strings ---- */
 
-/* A character that cannot stand as it is. */
-static void add_escaped(struct elapse__json *json, uint8_t byte)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[] = "\\u0000";
-
-    if (byte == '"' || byte == '\\') {
-        char pair[] = {'\\', (char)byte};
-        add(json, pair, sizeof pair);
-    } else if (byte == '\n') {
-        add(json, "\\n", 2);
-    } else {
-        text[4] = digits[byte >> 4];
-        text[5] = digits[byte & 15];
-        add(json, text, sizeof text - 1);
-    }
-}
-
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size)
 {
-    const uint8_t *at = bytes;
-    const uint8_t *end = at + size;
-    const uint8_t *plain = at; /* from here on nothing has been written */
+    const char *text = bytes;
+    size_t done = 0;
 
     begin_value(json);
     add(json, "\"", 1);
-    while (at < end) {
-        bool is_plain = *at >= 0x20 && *at < 0x7F && *at != '"' && *at != '\\';
-        size_t step = is_plain ? 1 : elapse__utf8_size(at, (size_t)(end - at));
-        if (is_plain || step > 1) {
-            at += step;
-            continue;
-        }
-        add(json, plain, (size_t)(at - plain));
-        if (step == 0)
-            add(json, "\xEF\xBF\xBD", 3);
-        else
-            add_escaped(json, *at);
-        plain = ++at;
+    while (done < size) {
+        struct elapse__json_piece piece = elapse__json_next(text + done, size - done);
+        add(json, text + done, piece.plain);
+        add(json, piece.escape, piece.escape_size);
+        done += piece.taken;
     }
-    add(json, plain, (size_t)(at - plain));
     add(json, "\"", 1);
 }
 

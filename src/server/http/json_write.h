@@ -37,7 +37,7 @@ void elapse__json_signed(struct elapse__json *json, int64_t number);
 void elapse__json_real(struct elapse__json *json, double number);
 void elapse__json_boolean(struct elapse__json *json, bool value);
 void elapse__json_null(struct elapse__json *json);
-/* Bytes that are no UTF-8 become U+FFFD. */
+/* With escapes, as src/protocol/json_text.h has them. */
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
 void elapse__json_text(struct elapse__json *json, const char *text);
 

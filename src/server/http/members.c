@@ -87,13 +87,39 @@ json_t *elapse__http_members_of_query(const char *query, struct elapse__http_fau
 
 /* ---- the body ---- */
 
+/* The most objects, arrays and commas of a request: an ACK has three for each job. */
+enum { MARKS_MAX = 4 * ELAPSE__HTTP_ITEMS_MAX };
+
+/* Whether the body has more values than any request. In memory each would take twenty times as many
+ * bytes as here. */
+static bool has_too_many_values(const char *body, size_t size)
+{
+    bool is_string = false;
+    size_t marks = 0;
+
+    for (size_t i = 0; i < size && marks <= MARKS_MAX; i++) {
+        if (is_string && body[i] == '\\')
+            i++;
+        else if (body[i] == '"')
+            is_string = !is_string;
+        else if (!is_string)
+            marks += body[i] == ',' || body[i] == '[' || body[i] == '{';
+    }
+    return marks > MARKS_MAX;
+}
+
 json_t *elapse__http_members_of_body(const char *body, size_t size,
                                      struct elapse__http_fault *fault)
 {
     json_error_t error;
+
+    if (has_too_many_values(body, size)) {
+        (void)elapse__http_refuse(fault, 400, "BAD_JSON", "",
+                                  "the body has more values than any request");
+        return NULL;
+    }
     json_t *members =
         json_loadb(size == 0 ? "" : body, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &error);
-
     if (members != NULL && json_is_object(members))
         return members;
     (void)elapse__http_refuse(fault, 400, "BAD_JSON", "",

@@ -87,7 +87,9 @@ static bool build_put(struct elapse__building *building)
 /* Whether the jobs are named by ids, in place of a tube and keys. */
 static bool is_by_id(struct elapse__building *building, const char *name)
 {
-    return json_object_get(building->members, name) != NULL;
+    const json_t *value = json_object_get(building->members, name);
+
+    return value != NULL && !json_is_null(value);
 }
 
 static bool build_cancel(struct elapse__building *building)

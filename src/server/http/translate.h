@@ -26,8 +26,15 @@ bool elapse__http_translate(const struct elapse__http_request *request,
 /* Appends the command that begins a connection: HELLO, with a password unless it is NULL. */
 bool elapse__http_add_hello(struct elapse__buffer *command, const char *password);
 
-/* Returns how many bytes the first value takes, with all that is in it; 0: it is not whole. */
-size_t elapse__http_value_size(const uint8_t *bytes, size_t size);
+/* How far replies were read that come in pieces. */
+struct elapse__http_scan {
+    size_t size;   /* of the values that are whole */
+    uint64_t left; /* values that have to follow; the caller begins with those that it wants */
+};
+
+/* Goes on to read the bytes, of which `scan->size` were read before. Returns whether all values are
+ * there, with all that is in them. */
+bool elapse__http_scan(struct elapse__http_scan *scan, const uint8_t *bytes, size_t size);
 
 /* Appends the body of the answer. Requires one whole value. Returns the status. */
 int elapse__http_answer(enum elapse__http_operation operation, const uint8_t *bytes, size_t size,

@@ -331,13 +331,14 @@ static void on_listen_error(struct evconnlistener *listener, void *argument)
 static bool has_too_many(const struct elapse__http *http)
 {
     const struct elapse__peers *peers = &http->loop->peers;
-    uint64_t most = peers->count + ELAPSE__DESCRIPTORS_HELD + ELAPSE__HTTP_CONNECTIONS;
+    uint64_t others = peers->count + peers->segments + ELAPSE__DESCRIPTORS_HELD;
     int lowest = 0;
 
     if (elapse__os_duplicate(ELAPSE__OS_ERRORS, &lowest) != 0)
         return true;
     (void)elapse__os_close(lowest);
-    return (uint64_t)lowest >= (most < peers->most ? most : peers->most);
+    return (uint64_t)lowest >= others + ELAPSE__HTTP_CONNECTIONS ||
+           (uint64_t)lowest + elapse__peers_spare_files(peers) >= peers->files;
 }
 
 /* Returns how big a request may be, behind its headers. */

@@ -20,7 +20,9 @@ struct call {
     struct elapse__pipe pipe;
     enum elapse__http_operation operation;
     struct elapse__buffer command;
-    size_t reply_bytes; /* of the whole reply, once it was answered; 0 before */
+    struct elapse__http_scan hello; /* the reply to HELLO comes first */
+    struct elapse__http_scan reply; /* behind it */
+    size_t reply_bytes;             /* of both, once it was answered; 0 before */
 };
 
 static struct call *call_of_pipe(struct elapse__pipe *pipe)
@@ -59,13 +61,14 @@ static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t 
 
     if (call->reply_bytes > 0)
         return 0;
-    /* That of HELLO comes first. It is an error if the passwords have just changed. */
-    size_t hello = elapse__http_value_size(bytes, size);
-    size_t reply = hello == 0 ? 0 : elapse__http_value_size(bytes + hello, size - hello);
-    if (reply == 0)
+    /* That of HELLO is an error if the passwords have just changed. */
+    if (!elapse__http_scan(&call->hello, bytes, size))
         return 0;
-    call->reply_bytes = hello + reply;
-    int status = elapse__http_answer(call->operation, bytes + hello, reply, &json);
+    size_t hello = call->hello.size;
+    if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))
+        return 0;
+    call->reply_bytes = hello + call->reply.size;
+    int status = elapse__http_answer(call->operation, bytes + hello, call->reply.size, &json);
     evhttp_request_set_on_complete_cb(call->wait.request, on_sent, call);
     elapse__http_send_json(call->wait.request, status, &json);
     return 0;
@@ -92,6 +95,7 @@ static struct call *new_call(struct elapse__http *http, struct evhttp_request *r
 
     if (call == NULL)
         return NULL;
+    call->hello.left = call->reply.left = 1;
     call->wait.lost = on_lost;
     call->pipe.output = on_output;
     call->pipe.ended = on_ended;

@@ -55,7 +55,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
     (void)descriptor;
     (void)what;
     for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
-        int error = loop->peers.count >= loop->peers.most
+        int error = loop->peers.count >= elapse__peers_most(&loop->peers)
                         ? EMFILE
                         : elapse__os_accept(listener->socket, &socket, &from);
         if (error == EAGAIN)

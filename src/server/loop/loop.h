@@ -23,8 +23,6 @@ enum {
     ELAPSE__BATCH_BYTES = 1 << 17,      /* about what the core can run in a round */
     ELAPSE__BATCH_PEER_BYTES = 1 << 15, /* of one peer, while others are ready */
     ELAPSE__BATCH_PIECES = 1024,
-    /* Descriptors that no connection gets: segments, alarms, listeners, libevent. */
-    ELAPSE__DESCRIPTORS_HELD = 40,
     ELAPSE__LISTENERS_MAX = 2 * ELAPSE__SERVE_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
 };
 

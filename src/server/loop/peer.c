@@ -11,6 +11,20 @@ enum { NO_SOCKET = -1 };
 
 enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun by then ends */
 
+/* ---- descriptors ---- */
+
+uint64_t elapse__peers_spare_files(const struct elapse__peers *peers)
+{
+    return ELAPSE__DESCRIPTORS_HELD + peers->segments / 4;
+}
+
+uint64_t elapse__peers_most(const struct elapse__peers *peers)
+{
+    uint64_t others = peers->segments + elapse__peers_spare_files(peers);
+
+    return peers->files > others ? peers->files - others : 1;
+}
+
 /* ---- rings ---- */
 
 void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring)

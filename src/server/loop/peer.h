@@ -35,15 +35,26 @@ enum elapse__peer_ring {
     ELAPSE__PEER_RINGS,
 };
 
+/* Descriptors of the other parts: the alarms, listeners, libevent, and files that the journal opens
+ * next. */
+enum { ELAPSE__DESCRIPTORS_HELD = 40 };
+
 /* All peers, and what they share. */
 struct elapse__peers {
     struct elapse__log log;
     struct event_base *base;
     struct elapse__link rings[ELAPSE__PEER_RINGS];
     uint64_t count;
-    uint64_t most;    /* the other descriptors are the journal's */
-    bool is_stopping; /* no bytes are taken any more */
+    uint64_t files;    /* how many this process may have open */
+    uint64_t segments; /* and how many of them are the journal's: about, it is looked at at times */
+    bool is_stopping;  /* no bytes are taken any more */
 };
+
+/* Returns how many descriptors no connection gets, so that the journal can grow by a quarter. */
+uint64_t elapse__peers_spare_files(const struct elapse__peers *peers);
+
+/* Returns how many peers there may be. It is at least 1. */
+uint64_t elapse__peers_most(const struct elapse__peers *peers);
 
 /* Where a peer is in a ring. */
 struct elapse__peer_place {

@@ -17,11 +17,10 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
-#include "../../os/program.h"
 #include "../session.h"
 #include "http.h"
 #include "listeners.h"
-#include "loop.h"
+#include "service.h"
 
 #define NS_PER_MS      UINT64_C(1000000)
 #define FLUSH_NS       (500 * NS_PER_MS) /* for replies, when the server stops */
@@ -29,200 +28,20 @@
 #define TICK_NS        (10 * NS_PER_MS)
 #define CLOCK_CHECK_NS (100 * NS_PER_MS)
 #define DAY_MS         INT64_C(86400000)
-#define USAGE_CHECK_S  1
 
 #define TAKEN_SIGNALS                                                              \
     (ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_USER))
 
-/* The server, and what belongs to its life alone. */
-struct service {
-    struct elapse__loop loop;
-    struct elapse__os_signals signals;
-    struct event *on_signal;
-    struct event *watchdog;
-    struct event *usage_check;
-    struct event *tick; /* while it stops */
-    char instance[17];
-    char host[ELAPSE__SERVE_HOST_BYTES];
-    char kernel[65];
-    char platform[65];
-    bool has_waited_for_clock;
-};
-
-static struct elapse__log *log_of(struct service *service)
+static struct elapse__log *log_of(struct elapse__service *service)
 {
     return &service->loop.peers.log;
-}
-
-/* ---- signals ---- */
-
-static void refuse_puts(struct elapse__loop *loop, void *argument)
-{
-    (void)argument;
-    elapse__server_drain(loop->server);
-}
-
-/* What the core uses is replaced under the lock, and released after that. */
-static void use_tokens(struct elapse__loop *loop, void *argument)
-{
-    struct elapse__tokens *tokens = argument;
-    struct elapse__tokens before = loop->tokens;
-
-    elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
-    loop->tokens = *tokens;
-    *tokens = before;
-}
-
-static void reload_tokens(struct elapse__loop *loop)
-{
-    struct elapse__tokens tokens;
-    char fault[ELAPSE__TOKENS_FAULT_BYTES];
-
-    if (!elapse__tokens_read(loop->options->auth, &tokens, fault)) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
-                    "the passwords stay as they are: %s", fault);
-        return;
-    }
-    elapse__loop_with_core(loop, use_tokens, &tokens);
-    elapse__tokens_free(&tokens);
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "%zu passwords",
-                loop->tokens.count);
-}
-
-static void reload_keys(struct elapse__loop *loop)
-{
-    char fault[ELAPSE__TLS_FAULT_BYTES];
-    struct elapse__tls_keys *keys =
-        elapse__tls_keys_read(loop->options->tls_certificate, loop->options->tls_key, fault);
-
-    if (keys == NULL) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
-                    "the certificate stays as it is: %s", fault);
-        return;
-    }
-    elapse__tls_keys_free(loop->keys);
-    loop->keys = keys;
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "the certificate");
-}
-
-static void take_signal(struct service *service, enum elapse__os_signal signal)
-{
-    struct elapse__loop *loop = &service->loop;
-
-    switch (signal) {
-    case ELAPSE__OS_HANG_UP:
-        elapse__os_notify("RELOADING=1");
-        if (loop->options->auth != NULL)
-            reload_tokens(loop);
-        if (loop->options->tls_certificate != NULL)
-            reload_keys(loop);
-        elapse__os_notify("READY=1");
-        break;
-    case ELAPSE__OS_USER:
-        elapse__loop_with_core(loop, refuse_puts, NULL);
-        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
-                    "no jobs are taken any more");
-        break;
-    default:
-        loop->peers.is_stopping = true;
-        break;
-    }
-}
-
-static void on_signal(evutil_socket_t file, short what, void *argument)
-{
-    struct service *service = argument;
-    enum elapse__os_signal signal;
-
-    (void)file;
-    (void)what;
-    while ((signal = elapse__os_signals_take(&service->signals)) != ELAPSE__OS_NO_SIGNAL)
-        take_signal(service, signal);
-}
-
-/* ---- what recurs ---- */
-
-static void on_watchdog(evutil_socket_t file, short what, void *argument)
-{
-    (void)file;
-    (void)what;
-    (void)argument;
-    elapse__os_notify("WATCHDOG=1");
-}
-
-/* The loop looks at the time. */
-static void on_tick(evutil_socket_t file, short what, void *argument)
-{
-    (void)file;
-    (void)what;
-    (void)argument;
-}
-
-/* The files of a queue in memory are memory too, which is not counted as that of the process. */
-static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
-{
-    struct elapse__journal_figures figures;
-
-    if (loop->options->durability != ELAPSE__SERVE_MEMORY)
-        return 0;
-    elapse__journal_figures(loop->store->joint.journal, &figures);
-    return figures.log_bytes + figures.spare_bytes;
-}
-
-static void say_usage(struct elapse__loop *loop, void *argument)
-{
-    uint64_t user_us;
-    uint64_t system_us;
-
-    (void)argument;
-    elapse__os_processor_time(&user_us, &system_us);
-    elapse__server_set_usage(loop->server, user_us, system_us);
-    elapse__server_set_memory(loop->server,
-                              elapse__os_memory_bytes() + bytes_of_memory_files(loop));
-}
-
-static void on_usage_check(evutil_socket_t file, short what, void *argument)
-{
-    struct service *service = argument;
-
-    (void)file;
-    (void)what;
-    elapse__loop_with_core(&service->loop, say_usage, NULL);
-}
-
-/* Calls `call` again and again, until the event is freed. */
-static struct event *recur(struct service *service, uint64_t interval_ns, event_callback_fn call)
-{
-    struct timeval interval = {
-        .tv_sec = (time_t)(interval_ns / 1000000000),
-        .tv_usec = (suseconds_t)(interval_ns / 1000 % 1000000),
-    };
-    struct event *event = event_new(service->loop.peers.base, -1, EV_PERSIST, call, service);
-
-    if (event != NULL)
-        (void)event_add(event, &interval);
-    return event;
-}
-
-static bool start_events(struct service *service)
-{
-    uint64_t watchdog_ns = elapse__os_watchdog_ns();
-
-    service->on_signal = event_new(service->loop.peers.base, service->signals.file,
-                                   EV_READ | EV_PERSIST, on_signal, service);
-    if (service->on_signal == NULL || event_add(service->on_signal, NULL) != 0)
-        return false;
-    if (watchdog_ns > 0)
-        service->watchdog = recur(service, watchdog_ns / 2, on_watchdog);
-    service->usage_check = recur(service, USAGE_CHECK_S * 1000 * NS_PER_MS, on_usage_check);
-    return service->usage_check != NULL;
 }
 
 /* ---- the wall clock at the start ---- */
 
 /* Returns whether a signal asks to end while the server waits for something. */
-static bool is_asked_to_end(struct service *service)
+static bool is_asked_to_end(struct elapse__service *service)
 {
     struct elapse__os_watch watch = {.file = service->signals.file, .for_data = true};
     enum elapse__os_signal signal;
@@ -238,7 +57,7 @@ static bool is_asked_to_end(struct service *service)
  * twice. A clock far behind it may be wrong too, but nobody can tell. */
 static bool may_begin(void *context, int64_t header_wall_ms)
 {
-    struct service *service = context;
+    struct elapse__service *service = context;
     int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
 
     if (header_wall_ms > 0 && now_ms - header_wall_ms > DAY_MS)
@@ -263,7 +82,7 @@ static bool may_begin(void *context, int64_t header_wall_ms)
 
 /* ---- start ---- */
 
-static bool read_files(struct service *service)
+static bool read_files(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
     const struct elapse__serve_options *options = loop->options;
@@ -281,7 +100,7 @@ static bool read_files(struct service *service)
     return loop->keys != NULL;
 }
 
-static bool become_user(struct service *service)
+static bool become_user(struct elapse__service *service)
 {
     const char *user = service->loop.options->user;
     int error = user == NULL ? 0 : elapse__os_become_user(user);
@@ -301,7 +120,7 @@ static bool wants_http(const struct elapse__loop *loop)
     return false;
 }
 
-static enum elapse_error open_store(struct service *service)
+static enum elapse_error open_store(struct elapse__service *service)
 {
     const struct elapse__serve_options *options = service->loop.options;
     const struct elapse__store_wishes wishes = {
@@ -333,7 +152,7 @@ static enum elapse_error open_store(struct service *service)
     return error;
 }
 
-static bool make_core(struct service *service)
+static bool make_core(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
     const struct elapse__serve_options *options = loop->options;
@@ -372,7 +191,7 @@ static bool make_core(struct service *service)
 }
 
 /* Starts everything behind the store. */
-static bool start(struct service *service)
+static bool start(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
@@ -381,12 +200,14 @@ static bool start(struct service *service)
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
     if (!make_core(service))
         return false;
+    elapse__loop_with_core(loop, elapse__service_count_files, NULL);
     if (wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
         return false;
     loop->reader = elapse__body_reader_start(loop->store->joint.journal);
     if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)
         return false;
-    return elapse__loop_open(loop) && start_events(service) && elapse__listeners_start(loop);
+    return elapse__loop_open(loop) && elapse__service_start_events(service) &&
+           elapse__listeners_start(loop);
 }
 
 /* ---- serve and stop ---- */
@@ -435,12 +256,12 @@ static void stop_core(struct elapse__loop *loop, void *argument)
     elapse__server_stop(loop->server);
 }
 
-static void stop_serving(struct service *service)
+static void stop_serving(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
     uint64_t now_ns = elapse__os_monotonic_ns();
 
-    service->tick = recur(service, TICK_NS, on_tick);
+    elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
     elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
                 "no connection is taken any more");
@@ -470,7 +291,7 @@ static void free_core(struct elapse__loop *loop, void *argument)
 }
 
 /* Releases everything. Returns false if not everything became durable. */
-static bool release(struct service *service)
+static bool release(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
@@ -499,7 +320,7 @@ static bool release(struct service *service)
 
 /* The disk did not take what it was given. Nothing is acknowledged any more, and the process ends:
  * the next start reads what the disk has. */
-static enum elapse__serve_end end_broken(struct service *service)
+static enum elapse__serve_end end_broken(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
@@ -514,7 +335,7 @@ static enum elapse__serve_end end_broken(struct service *service)
     return ELAPSE__SERVE_FAILED;
 }
 
-static enum elapse__serve_end run(struct service *service)
+static enum elapse__serve_end run(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
@@ -536,7 +357,7 @@ static enum elapse__serve_end run(struct service *service)
     return ELAPSE__SERVE_STOPPED;
 }
 
-static enum elapse__serve_end serve(struct service *service)
+static enum elapse__serve_end serve(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
@@ -563,7 +384,7 @@ static enum elapse__serve_end serve(struct service *service)
 
 enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options)
 {
-    struct service *service = calloc(1, sizeof *service);
+    struct elapse__service *service = calloc(1, sizeof *service);
 
     if (service == NULL)
         return ELAPSE__SERVE_FAILED;
@@ -573,9 +394,7 @@ enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options
         .most = options->verbose ? ELAPSE__LOG_DEBUG : ELAPSE__LOG_NOTICE,
     };
     (void)elapse__os_broken_pipe_ends(false);
-    uint64_t files = elapse__os_raise_file_limit();
-    service->loop.peers.most =
-        files > ELAPSE__DESCRIPTORS_HELD ? files - ELAPSE__DESCRIPTORS_HELD : 1;
+    service->loop.peers.files = elapse__os_raise_file_limit();
     enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
     int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
     if (error == 0)

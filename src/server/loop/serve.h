@@ -2,7 +2,7 @@
  * The shell of the server: sockets, TLS, signals and the store around the core of src/server. The
  * program's `elapse serve` fills in the options and calls it.
  *
- *      serve.c      the life: open, listen, serve, stop
+ *      serve.c      the life: open, listen, serve, stop; serve_events.c: signals, and what recurs
  *      settings.c   the options, and addresses as text
  *      listeners.c  sockets that take connections
  *      peer.c       one connection: its socket or its TLS session, and what it waits for

@@ -81,12 +81,11 @@ static bool load_authorities(SSL_CTX *context, const char *authorities,
                              char fault[ELAPSE__TLS_FAULT_BYTES])
 {
     ERR_clear_error();
-    if (authorities == NULL)
-        return SSL_CTX_set_default_verify_paths(context) == 1;
-    if (SSL_CTX_load_verify_file(context, authorities) == 1)
-        return true;
-    say_why("the certificates", authorities, fault);
-    return false;
+    bool is_loaded = authorities == NULL ? SSL_CTX_set_default_verify_paths(context) == 1
+                                         : SSL_CTX_load_verify_file(context, authorities) == 1;
+    if (!is_loaded)
+        say_why("the certificates", authorities == NULL ? "of this machine" : authorities, fault);
+    return is_loaded;
 }
 
 struct elapse__tls_keys *elapse__tls_trust_read(const char *authorities, const char *certificate,

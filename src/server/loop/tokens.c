@@ -32,25 +32,6 @@ static bool add_line(struct elapse__tokens *tokens, const char *line, size_t len
     return true;
 }
 
-/* Reads the whole file into `memory`, and a NUL behind it. Returns 0, or an error number. */
-static int read_all(const char *path, char *memory, size_t *length)
-{
-    int file;
-    int error = elapse__os_open_to_read(path, &file);
-    size_t got = 1;
-
-    *length = 0;
-    if (error != 0)
-        return error;
-    while (error == 0 && got > 0 && *length <= ELAPSE__TOKENS_BYTES_MAX) {
-        error =
-            elapse__os_read(file, memory + *length, ELAPSE__TOKENS_BYTES_MAX + 1 - *length, &got);
-        *length += error == 0 ? got : 0;
-    }
-    (void)elapse__os_close(file);
-    return error;
-}
-
 bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
                          char fault[ELAPSE__TOKENS_FAULT_BYTES])
 {
@@ -62,7 +43,8 @@ bool elapse__tokens_read(const char *path, struct elapse__tokens *tokens,
         (void)snprintf(fault, ELAPSE__TOKENS_FAULT_BYTES, "out of memory");
         return false;
     }
-    int error = read_all(path, tokens->memory, &length);
+    /* One byte too many says that the file is too long. */
+    int error = elapse__os_read_path(path, tokens->memory, ELAPSE__TOKENS_BYTES_MAX + 1, &length);
     for (size_t start = 0; error == 0 && has_memory && start < length;) {
         const char *end = memchr(tokens->memory + start, '\n', length - start);
         size_t size = end == NULL ? length - start : (size_t)(end - (tokens->memory + start));

@@ -100,8 +100,25 @@ class Jobs(ClientTest):
         [job] = self.json_of("lookup", "--id", "1")
         self.assertEqual(base64.b64decode(job["body_base64"]), every_byte)
         self.fails(USAGE, "No such file", "put", "t", "@nothing")
+        self.fails(USAGE, "the body '@' is written '@@'", "put", "t", "@")
+        self.assertEqual(self.json_of("lookup", "--id", self.done("put", "t", "@@").split()[0])
+                         [0]["body"], "@")
         self.fails(USAGE, "exclude each other", "put", "t", "x", "--file", "body")
         self.fails(USAGE, "Is a directory", "put", "t", "@.")
+
+    def test_an_input_that_does_not_block(self):
+        """Another program that has the same pipe can make it so."""
+        for arguments, output in (([], b"1 scheduled\n"), (["--lines"], b"2 scheduled\n")):
+            reader, writer = os.pipe()
+            os.set_blocking(reader, False)
+            with subprocess.Popen([support.PROGRAM, "put", "t", *arguments], stdin=reader,
+                                  stdout=subprocess.PIPE, env=self.environment()) as put:
+                os.close(reader)
+                time.sleep(0.2)
+                os.write(writer, b"late")
+                os.close(writer)
+                self.assertEqual((put.stdout.read(), put.wait(LONG_S)), (output, OK))
+        self.assertEqual(self.done("lookup", "--id", "1", "--body"), "late")
 
     def test_the_longest_body(self):
         self.done("put", "t", stdin=b"x" * 65535)
@@ -234,7 +251,11 @@ class Usage(ClientTest):
                 ("need --all", "cancel", "t", "k", "--tag", "a"),
                 ("exclude each other", "cancel", "--id", "1", "--all"),
                 ("give one of --in and --at", "reschedule", "t", "k"),
-                ("give one of --in and --at", "reschedule", "t", "k", "--in", "1s", "--at", "1"),
+                ("give one of --in and --at", "reschedule", "t", "k", "--in", "1s", "--at",
+                 "978307200000"),
+                ("seconds need 000 behind them", "put", "t", "x", "--at", str(int(time.time()))),
+                ("seconds need 000 behind them", "reschedule", "t", "k", "--at", "978307199999"),
+                ("seconds need 000 behind them", "put", "t", "x", "--at", "0"),
                 ("give a tube and a key", "reschedule", "t", "--in", "1s"),
                 ("give a tube and a key", "lookup", "t"),
                 ("exclude each other", "lookup", "t", "k", "--body", "--json"),
@@ -388,6 +409,34 @@ class Connections(ClientTest):
         stranger = Stranger(self, hang)
         self.fails(UNKNOWN, "there was no reply in time; nobody knows", "put", "t", "x", "--server",
                    stranger.address, "--timeout", "100ms")
+
+    def test_a_reply_that_never_ends(self):
+        """Bytes that come do not postpone the time limit."""
+        def drip(connection):
+            connection.sendall(b"$1000\r\n")
+            while True:
+                connection.sendall(b"x")
+                time.sleep(0.02)
+        def until_gone(connection):
+            try:
+                drip(connection)
+            except OSError:
+                pass
+        stranger = Stranger(self, until_gone)
+        self.fails(UNKNOWN, "there was no reply in time; nobody knows", "put", "t", "x", "--server",
+                   stranger.address, "--timeout", "1s")
+
+    def test_a_reply_longer_than_any(self):
+        """It does not fill the memory."""
+        def flood(connection):
+            try:
+                connection.sendall(b"$536870911\r\n")
+                for _ in range(500):
+                    connection.sendall(b"x" * (1 << 20))
+            except OSError:
+                pass
+        stranger = Stranger(self, flood)
+        self.fails(NO_SERVER, "not of the protocol", "stats", "--server", stranger.address)
 
     def test_a_connection_that_breaks(self):
         stranger = Stranger(self, lambda connection: connection.recv(10))

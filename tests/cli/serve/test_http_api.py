@@ -137,6 +137,16 @@ class Operations(HttpTest):
                          {"result": "rescheduled"})
         self.assertEqual(self.post("reschedule", id="99", **{"in": "1s"}), {"result": "gone"})
 
+    def test_a_member_that_is_null_is_not_there(self):
+        number = self.put(key="k", **{"in": "1h"})
+        self.assertEqual(self.post("reschedule", id=None, tube="a", key="k", **{"in": "2h"}),
+                         {"result": "rescheduled"})
+        self.assertEqual(self.post("reschedule", id=number, tube=None, key=None, at=None,
+                                   **{"in": "2h"}), {"result": "rescheduled"})
+        self.assertEqual(self.post("kick", id=None, tube="a", count=1), {"kicked": 1})
+        self.assertEqual(self.post("cancel", ids=None, tube="a", keys=["k"]),
+                         {"results": ["removed"]})
+
     def test_work(self):
         for body in ("1", "2", "3", "4"):
             self.put(body, key=body)
@@ -207,6 +217,20 @@ class Operations(HttpTest):
             with self.subTest(body=body[:20]):
                 answer = self.ask("POST", "/api/v1/put", body, JSON)
                 self.refused(answer, 400, "BAD_JSON")
+
+    def test_more_values_than_any_request_has(self):
+        """They are refused before they take memory; in a text they are none."""
+        said = "the body has more values than any request"
+        for body in (b'{"x":[' + b"0," * 100000 + b"0]}", b"[" * 100000, b"{" * 2001):
+            answer = self.ask("POST", "/api/v1/put", body, JSON)
+            self.refused(answer, 400, "BAD_JSON")
+            self.assertEqual(answer.json()["error"]["message"], said)
+        self.put(body='[{,"\\' * 5000)
+        answer = self.post("ack", status=400,
+                           jobs=[{"id": "1", "lease": "1-1"} for _ in range(501)])
+        self.assertIn("1 to 500 values", answer["error"]["message"])
+        jobs = [{"id": "9", "lease": "1-1"} for _ in range(500)]
+        self.assertEqual(self.post("ack", jobs=jobs), {"results": ["gone"] * 500})
 
     def test_arguments_that_are_wrong(self):
         wrong = [

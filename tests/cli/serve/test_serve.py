@@ -1,130 +1,16 @@
-"""elapse serve: its options, its sockets, and its life."""
+"""elapse serve: its sockets, and its life."""
 
 import fcntl
-import json
 import os
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import time
-import unittest
 
 import support
 from serve_support import START_S, Client, ServeTest, few_files
 from support import STATUS_OK, STATUS_USAGE
-
-
-class Name(ServeTest):
-    def test_the_name_elapse_server_is_the_command(self):
-        program = self.directory / "elapse-server"
-        program.symlink_to(os.path.realpath(support.PROGRAM))
-        outcome = subprocess.run([program, "--help"], capture_output=True, check=True, text=True)
-        self.assertEqual(outcome.stdout, self.succeed("serve", "--help"))
-        outcome = subprocess.run([program, "words"], capture_output=True, check=False, text=True)
-        self.assertEqual(outcome.returncode, STATUS_USAGE)
-        self.assertIn("elapse-server: unknown argument 'words'", outcome.stderr)
-        server = self.serve(program=program)
-        self.assertEqual(server.connect().put(b"a"), b"INSERTED 1")
-        server.stop()
-
-
-class Options(ServeTest):
-    def refuse(self, *arguments, says):
-        self.assert_usage_error("elapse serve", "serve", *arguments, says=says)
-
-    def test_errors_are_named(self):
-        self.refuse("--listen", "nonsense", says=["--listen: 'nonsense': the port is missing"])
-        self.refuse("--listen", "127.0.0.1:http", says=["the port is not a number"])
-        self.refuse("--listen", "127.0.0.1:65536", says=["the port is above 65535"])
-        self.refuse("--listen", "::1:80", says=["is written [ADDRESS]:PORT"])
-        self.refuse("--listen", "[::1", says=["a ']' and a ':' are missing"])
-        self.refuse("--listen", "unix:", says=["the path is missing"])
-        self.refuse("--listen", "tls:127.0.0.1:1", says=["needs --tls-certificate and --tls-key"])
-        self.refuse("--tls-key", "k", says=["need each other"])
-        self.refuse("--durability", "never", says=["'never' is not sync, interval=MS"])
-        self.refuse("--durability", "interval=0", says=["is not sync, interval=MS"])
-        self.refuse("--log", "xml", says=["'xml' is not text or json"])
-        self.refuse("--max-memory", "0", says=["is not a number of bytes"])
-        self.refuse("--max-memory", "99999999999G", says=["is not a number of bytes"])
-        self.refuse("-z", "33554433", says=["--max-body: '33554433' is not a number of bytes"])
-        self.refuse("-f", "60001", says=["-f: '60001' is not"])
-        self.refuse("--idle", "1ms", says=["--idle: '1ms' is not from 1s"])
-        self.refuse("words", says=["unknown argument 'words'"])
-        self.refuse(*["--listen=127.0.0.1:0"] * 33, says=["there are too many addresses"])
-
-    def test_a_file_of_options(self):
-        (self.directory / "conf").write_text(
-            "# the server\n\ndata = from-file\nlog = json\n listen=127.0.0.1:0 \n"
-            "no-beanstalkd = no\nmax-body = 10\n")
-        server = self.serve("--config", "conf", "--max-body", "20", listen=None)
-        self.assertIn(b'"event":"listening"', server.wait_for(b'"event":"ready"'))
-        lines = [json.loads(line) for line in server.log().splitlines()]
-        self.assertTrue(all(set(line) == {"time", "level", "event", "text"} for line in lines))
-        port = int(lines[0]["text"].rpartition(":")[2])
-        client = Client(socket.create_connection(("127.0.0.1", port), START_S))
-        self.addCleanup(client.close)
-        # The command line comes first.
-        self.assertEqual(client.put(b"x" * 20), b"INSERTED 1")
-        self.assertEqual(client.put(b"x" * 21), b"JOB_TOO_BIG")
-        self.assertTrue((self.directory / "d").exists())
-        self.assertFalse((self.directory / "from-file").exists())
-        server.stop()
-
-    def test_a_bad_file_is_named_with_its_line(self):
-        for text, says in (("data = x\ncolour = red\n", "conf:2: there is no option 'colour'"),
-                           ("data\n", "conf:1: a line is NAME = VALUE"),
-                           ("\ninsecure = maybe\n", "conf:2: insecure: 'maybe' is not yes or no"),
-                           ("max-jobs = 0\n", "conf:1: max-jobs: '0' is not a whole number"),
-                           ("listen = x\n", "conf:1: listen: 'x': the port is missing")):
-            (self.directory / "conf").write_text(text)
-            self.refuse("--config", "conf", says=[says])
-        self.refuse("--config", "missing", says=["missing: No such file"])
-
-    def test_options_of_beanstalkd(self):
-        outcome = self.run_program("serve", "-v")
-        self.assertEqual((outcome.status, outcome.output[:7]), (STATUS_OK, "elapse "), outcome)
-        server = self.serve("-l", "127.0.0.1", "-p", "0", "-b", "beans", "-z", "5", "-f", "50",
-                            "-s", "100", "-F", "-V", listen=None)
-        self.assertIn(b"-s is ignored", server.wait_for(b" ready: "))
-        client = server.connect()
-        self.assertEqual(client.put(b"12345"), b"INSERTED 1")
-        self.assertEqual(client.put(b"123456"), b"JOB_TOO_BIG")
-        self.assertIn(b" connected: 127.0.0.1:", server.log())
-        server.stop()
-        self.assertTrue((self.directory / "beans").exists())
-
-    def test_a_body_larger_than_a_file_is_refused(self):
-        client = self.serve("--max-body", "1M").connect()
-        answer = client.put(b"x" * (1 << 19))
-        self.assertIn(answer, (b"JOB_TOO_BIG", b"INTERNAL_ERROR", b"OUT_OF_MEMORY"))
-        self.assertEqual(client.put(b"x" * (1 << 16)), b"INSERTED 1")
-
-    def test_nobody_else_may_connect_unless_it_is_said(self):
-        status, log = self.refused(listen="0.0.0.0:0")
-        self.assertEqual(status, STATUS_USAGE)
-        self.assertIn("other machines can reach this address: give --auth, or --insecure", log)
-        self.assertFalse((self.directory / "d").exists())
-        self.serve("--insecure", listen="0.0.0.0:0").stop()
-        (self.directory / "passwords").write_text("# none but this\n  secret \n")
-        self.serve("--auth", "passwords", listen="0.0.0.0:0").stop()
-        (self.directory / "passwords").write_text("# none\n\n")
-        status, log = self.refused("--auth", "passwords")
-        self.assertEqual(status, STATUS_USAGE)
-        self.assertIn("passwords: it has no password in it", log)
-
-    def test_an_address_in_use_is_named(self):
-        first = self.serve()
-        address = first.addresses()[0]
-        status, log = self.refused(listen=address, data="other")
-        self.assertEqual(status, STATUS_USAGE)
-        self.assertIn(f"{address}: Address already in use", log)
-
-    def test_an_unknown_user(self):
-        status, log = self.refused("--user", "nobody-of-this-name")
-        self.assertEqual(status, STATUS_USAGE)
-        self.assertIn("user nobody-of-this-name: ", log)
 
 
 class Sockets(ServeTest):
@@ -306,6 +192,23 @@ class Sockets(ServeTest):
         self.assertLessEqual(server.log().count(b"no connection can be taken"), 40)
         server.stop()
 
+    def test_a_log_of_many_files_keeps_descriptors_to_grow(self):
+        server = self.serve("--segment-bits", "18", "--durability", "interval=100",
+                            preexec_fn=few_files(200))
+        host, _, port = server.addresses()[0].rpartition(":")
+        clients = [server.connect()]
+        body = b"x" * 60000
+        for i in range(400):
+            self.assertEqual(clients[0].put(body, 1000), b"INSERTED %d" % (i + 1))
+        time.sleep(1.2)  # the server counts its files each second
+        self.addCleanup(lambda: [client.close() for client in clients])
+        for _ in range(100):
+            clients.append(Client(socket.create_connection((host, int(port)), START_S)))
+        server.wait_for(b"no connection can be taken now: Too many open files")
+        for i in range(80):
+            self.assertEqual(clients[0].put(body, 1000), b"INSERTED %d" % (i + 401))
+        server.stop()
+
     def processor_seconds(self, server):
         with open(f"/proc/{server.process.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -359,124 +262,6 @@ class Sockets(ServeTest):
         self.assertEqual(client.put(b"later", delay_s=1), b"INSERTED 2")
         self.assertEqual((worker.line(), worker.line()), (b"RESERVED 2 5", b"later"))
         self.assertEqual(worker.ask(b"reserve-with-timeout 1\r\n"), b"TIMED_OUT")
-
-
-class Passwords(ServeTest):
-    def redis(self, client, *words):
-        client.send(b"*%d\r\n" % len(words) +
-                    b"".join(b"$%d\r\n%s\r\n" % (len(word), word) for word in words))
-        return client.line()
-
-    def test_a_password_is_asked_for_and_can_change(self):
-        (self.directory / "passwords").write_text("first\nsecond\n")
-        server = self.serve("--auth", "passwords")
-        client = server.connect()
-        self.assertRegex(self.redis(client, b"PUT", b"t", b"x"), b"^-NOAUTH")
-        self.assertRegex(self.redis(client, b"AUTH", b"third"), b"^-WRONGPASS")
-        self.assertEqual(self.redis(client, b"AUTH", b"second"), b"+OK")
-        self.assertEqual(self.redis(client, b"PUT", b"t", b"x"), b"*2")
-        (self.directory / "passwords").write_text("third\n")
-        server.signal(signal.SIGHUP)
-        server.wait_for(b"reloaded: 1 passwords")
-        self.assertRegex(self.redis(server.connect(), b"AUTH", b"second"), b"^-WRONGPASS")
-        self.assertEqual(self.redis(server.connect(), b"AUTH", b"third"), b"+OK")
-        # A file that cannot be used changes nothing.
-        (self.directory / "passwords").unlink()
-        server.signal(signal.SIGHUP)
-        server.wait_for(b"the passwords stay as they are: passwords: No such file")
-        self.assertEqual(self.redis(server.connect(), b"AUTH", b"third"), b"+OK")
-        log = server.stop()
-        for password in (b"first", b"second", b"third"):
-            self.assertNotIn(password, log)
-
-
-class Tls(ServeTest):
-    def setUp(self):
-        super().setUp()
-        self.make("one")
-
-    def make(self, name):
-        """A key, and a certificate that it signs itself."""
-        made = subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
-             "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2", "-subj",
-             f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-            cwd=self.directory, capture_output=True, check=False)
-        self.assertEqual(made.returncode, 0, made.stderr)
-
-    def serve_tls(self, *arguments):
-        return self.serve("--listen", "tls:127.0.0.1:0", "--tls-certificate", "cert.pem",
-                          "--tls-key", "key.pem", *arguments)
-
-    def connect(self, server, **versions):
-        context = ssl.create_default_context(cafile=os.fspath(self.directory / "cert.pem"))
-        for name, version in versions.items():
-            setattr(context, name, version)
-        plain = server.connect(1).socket
-        client = Client(context.wrap_socket(plain, server_hostname="localhost"))
-        self.addCleanup(client.close)
-        return client
-
-    def test_jobs_go_through_it(self):
-        server = self.serve_tls("--max-body", "100000")
-        client = self.connect(server)
-        body = bytes(range(256)) * 300
-        self.assertEqual(client.put(body), b"INSERTED 1")
-        self.assertEqual(client.reserve(), (1, body))
-        older = self.connect(server, maximum_version=ssl.TLSVersion.TLSv1_2)
-        self.assertEqual(older.put(b"x"), b"INSERTED 2")
-        client.send(b"put 1 0 60 1\r\na\r\n" * 5000)
-        self.assertEqual([client.line() for _ in range(5000)],
-                         [b"INSERTED %d" % (i + 3) for i in range(5000)])
-        server.stop()
-
-    def test_a_client_without_tls_is_refused(self):
-        server = self.serve_tls()
-        plain = server.connect(1)
-        plain.send(b"put 1 0 60 1\r\na\r\n")
-        with self.assertRaises((EOFError, ConnectionError)):
-            while True:
-                plain.fill()
-        server.wait_for(b"a connection broke the rules of TLS")
-        self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 1")
-
-    def test_a_silent_client_holds_up_nobody(self):
-        server = self.serve_tls()
-        server.connect(1)
-        self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 1")
-
-    def test_a_handshake_has_a_time_limit(self):
-        server = self.serve_tls("--max-connections", "3")
-        begun = self.connect(server)
-        silent, slow = server.connect(1), server.connect(1)
-        # The beginning of a record, of which the rest never comes.
-        slow.send(b"\x16\x03\x01\x02\x00\x01")
-        self.assertTrue(silent.is_closed())
-        self.assertTrue(slow.is_closed())
-        server.wait_for(b"a connection did not begin TLS within 10 s")
-        # Their places are free, and a session that has begun may be idle.
-        self.assertEqual(begun.put(b"x"), b"INSERTED 1")
-        self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 2")
-        server.stop()
-
-    def test_a_certificate_is_read_again(self):
-        server = self.serve_tls()
-        before = self.connect(server)
-        self.make("two")
-        server.signal(signal.SIGHUP)
-        server.wait_for(b"reloaded: the certificate")
-        self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 1")
-        self.assertEqual(before.put(b"x"), b"INSERTED 2")
-        (self.directory / "key.pem").write_text("nonsense")
-        server.signal(signal.SIGHUP)
-        server.wait_for(b"the certificate stays as it is: the key key.pem: ")
-        self.assertEqual(self.connect(server).put(b"x"), b"INSERTED 3")
-
-    def test_a_bad_key_is_refused_at_the_start(self):
-        (self.directory / "key.pem").write_text("nonsense")
-        server = self.serve_tls()
-        self.assertEqual(server.wait(), STATUS_USAGE)
-        self.assertIn(b"the key key.pem: ", server.log())
 
 
 class Life(ServeTest):

@@ -46,8 +46,8 @@ mutant one_value_too_many src/server/http/building.c \
     'json_array_size(value) <= ELAPSE__HTTP_ITEMS_MAX + 1' \
     'test_http_api Operations.test_arguments_that_are_wrong'
 mutant unknown_member_is_ignored src/server/http/building.c \
-    'if (i == building->name_count)' \
-    'if (i > building->name_count)' \
+    'if (i == building->name_count && ' \
+    'if (i > building->name_count && ' \
     'test_http_api Operations.test_arguments_that_are_wrong'
 mutant second_value_of_a_query_counts src/server/http/members.c \
     'if (json_object_get(members, text) != NULL)' \
@@ -66,9 +66,9 @@ mutant head_has_a_body src/server/loop/http.c \
     'add_length(request, size);
     if (' \
     'test_http Paths.test_head_answers_have_no_body'
-mutant control_character_has_no_escape src/server/http/json_write.c \
-    'bool is_plain = *at >= 0x20 && *at < 0x7F' \
-    'bool is_plain = *at < 0x7F' \
+mutant control_character_has_no_escape src/protocol/json_text.c \
+    'byte >= 0x20 && byte' \
+    'byte' \
     'test_http_api Operations.test_put_and_look'
 mutant id_is_a_number src/server/http/answer.c \
     'if (value.mark == '\'':'\'' && strcmp(name, "id") == 0)' \

@@ -1,0 +1,27 @@
+/*
+ * Texts as JSON strings: which characters stand as they are, and how the others are written.
+ *
+ * Control characters, the quote and the backslash are escaped; so are the line and paragraph
+ * separators of Unicode, which some readers take for the end of a line. Therefore a string is
+ * always one line. Each byte that is not UTF-8 becomes U+FFFD.
+ */
+#ifndef ELAPSE__PROTOCOL_JSON_TEXT_H
+#define ELAPSE__PROTOCOL_JSON_TEXT_H
+
+#include <stddef.h>
+
+enum { ELAPSE__JSON_ESCAPE_BYTES = 6 };
+
+/* The beginning of a text: bytes that stand as they are, and behind them at most one character that
+ * is written as an escape. */
+struct elapse__json_piece {
+    size_t plain;       /* bytes; 0: the escape comes at once */
+    size_t taken;       /* bytes, with those of the character */
+    size_t escape_size; /* 0: the text ends here */
+    char escape[ELAPSE__JSON_ESCAPE_BYTES];
+};
+
+/* Requires that `length` is not 0, and reads no more bytes. */
+struct elapse__json_piece elapse__json_next(const void *text, size_t length);
+
+#endif
