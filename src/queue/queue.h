@@ -174,8 +174,8 @@ void elapse__queue_free(struct elapse__queue *queue);
 
 /*
  * Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
- * Errors: ARGUMENT if the record is no record of a queue; NO_MEMORY; LIMIT. Nothing has changed
- * then.
+ * Errors: ARGUMENT if the record is no record of a queue, or a job of another partition; NO_MEMORY;
+ * LIMIT. Nothing has changed then.
  */
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);

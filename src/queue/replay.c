@@ -149,6 +149,10 @@ enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint
         return ELAPSE__QUEUE_ARGUMENT;
     switch (record->type) {
     case ELAPSE__RECORD_PUT:
+        /* A job of another partition would be looked for there. */
+        if (queue->options.partitions > 1 &&
+            fields.id % queue->options.partitions != queue->options.partition)
+            return ELAPSE__QUEUE_ARGUMENT;
         return replay_put(queue, position, &fields, record);
     case ELAPSE__RECORD_TOKEN:
         return replay_token(queue, position, &fields, record);

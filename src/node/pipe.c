@@ -1,0 +1,114 @@
+/*
+ * Clients whose bytes pass as they are, because their protocol is not RESP. A queue with one
+ * partition has one place for all of them.
+ */
+#include <string.h>
+
+#include "inner.h"
+
+/* Says why the client cannot be served, and ends it. */
+static void refuse(struct elapse__node_client *client, const char *line)
+{
+    size_t size = strlen(line);
+
+    if (!elapse__buffer_append(&client->out, line, size))
+        elapse__client_fail(client);
+    client->out_end += size;
+    client->ending = true;
+}
+
+void elapse__pipe_choose(struct elapse__node_client *client)
+{
+    struct elapse__node *node = client->node;
+
+    if (elapse__buffer_first(&client->input)[0] == '*') {
+        client->speech = ELAPSE__SPEECH_RESP;
+        return;
+    }
+    client->speech = ELAPSE__SPEECH_PIPE;
+    if (node->options.partitions > 1) {
+        refuse(client, "INTERNAL_ERROR: this queue has more than one partition, and beanstalkd's "
+                       "protocol takes one\r\n");
+        return;
+    }
+    if (node->options.knows_password != NULL && !client->may_use_beanstalkd) {
+        refuse(client, "UNAUTHORIZED: this server wants a password, which this protocol does not "
+                       "have\r\n");
+        return;
+    }
+    client->pipe = elapse__link_new(node, 0, NULL, client);
+    if (client->pipe == NULL)
+        elapse__client_fail(client);
+}
+
+/* Moves bytes as far as the other end has room. Returns false if there is no memory. */
+static bool move(struct elapse__buffer *to, struct elapse__buffer *from, size_t most)
+{
+    size_t there = elapse__buffer_size(to);
+    size_t room = there < most ? most - there : 0;
+    size_t size = elapse__buffer_size(from);
+
+    if (size > room)
+        size = room;
+    if (size == 0)
+        return true;
+    if (!elapse__buffer_append(to, elapse__buffer_first(from), size))
+        return false;
+    elapse__buffer_take(from, size);
+    return true;
+}
+
+void elapse__pipe_pump(struct elapse__node_client *client)
+{
+    struct elapse__node_link *link = client->pipe;
+
+    if (link == NULL || link->state != ELAPSE__LINK_OPEN)
+        return;
+    size_t before = elapse__buffer_size(&link->out);
+    size_t out_before = elapse__buffer_size(&client->out);
+    if (!move(&link->out, &client->input, ELAPSE__NODE_LINK_OUT) ||
+        !move(&client->out, &link->input, client->node->options.output_bytes_max)) {
+        elapse__client_fail(client);
+        return;
+    }
+    link->out_end += elapse__buffer_size(&link->out) - before;
+    client->out_end += elapse__buffer_size(&client->out) - out_before;
+    elapse__link_arrange(link);
+    elapse__client_arrange(client);
+}
+
+/* Ends the pipes of a ring that were wanted too long ago. */
+static void look(struct elapse__node *node, struct elapse__link *ring)
+{
+    struct elapse__link *at = ring->next;
+
+    while (at != ring) {
+        struct elapse__node_link *link = ELAPSE__NODE_OWNER(at, struct elapse__node_link, link);
+        uint64_t deadline = link->since_ms + node->options.answer_ms;
+        at = at->next;
+        if (!link->is_pipe || link->state == ELAPSE__LINK_OPEN || link->state == ELAPSE__LINK_LOST)
+            continue;
+        if (deadline <= node->now)
+            elapse__link_give_up(link);
+        else
+            elapse__node_look_by(node, deadline);
+    }
+}
+
+void elapse__pipe_look(struct elapse__node *node)
+{
+    look(node, &node->wanted);
+    look(node, &node->links);
+}
+
+void elapse__pipe_moved(struct elapse__node *node)
+{
+    struct elapse__link *at = node->links.next;
+
+    while (at != &node->links) {
+        struct elapse__node_link *link = ELAPSE__NODE_OWNER(at, struct elapse__node_link, link);
+        at = at->next;
+        if (link->is_pipe)
+            elapse__link_lose(link);
+    }
+}

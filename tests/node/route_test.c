@@ -1,0 +1,418 @@
+/*
+ * Which partition a command goes to, and what becomes of the answers.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "fixture.h"
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+static uint32_t partition_of(uint32_t partitions, const char *tube, const char *key)
+{
+    return elapse__node_partition_of_key(partitions, tube, strlen(tube), key, strlen(key));
+}
+
+/* Data lie where the rule said: these never change. */
+static void the_partition_of_a_key_never_changes(void **state)
+{
+    unsigned counts[7] = {0};
+    char key[16];
+    (void)state;
+
+    assert_int_equal(partition_of(1, "orders", "4711"), 0);
+    assert_int_equal(partition_of(1024, "", ""), 659);
+    assert_int_equal(partition_of(1024, "orders", "4711"), 552);
+    assert_int_equal(partition_of(1024, "order", "s4711"), 166);
+    assert_int_equal(partition_of(1000, "a", "b"), 783);
+    for (int i = 0; i < 7000; i++) {
+        (void)snprintf(key, sizeof key, "%d", i);
+        counts[partition_of(7, "orders", key)]++;
+    }
+    for (int i = 0; i < 7; i++)
+        assert_in_range(counts[i], 880, 1120);
+}
+
+static void commands_go_to_their_partitions(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c,
+        "LOOKUPID 4\nLOOKUPID 5\nEXTEND 7 1-1\nNACK 6 1-1 IN 5s\nkickid 3\nRESCHEDULEID 8 IN "
+        "1s\nBURY 9 1-2");
+    expect_sent(f, f->links[0], "LOOKUPID 4\nNACK 6 1-1 IN 5s\nRESCHEDULEID 8 IN 1s\n");
+    expect_sent(f, f->links[1], "LOOKUPID 5\nEXTEND 7 1-1\nkickid 3\nBURY 9 1-2\n");
+}
+
+static void keys_and_tokens_choose_the_partition(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+    char lines[200];
+    char expected[2][800] = {"", ""};
+
+    for (int i = 0; i < 8; i++) {
+        char key[8];
+        (void)snprintf(key, sizeof key, "k%d", i);
+        (void)snprintf(lines, sizeof lines, "PUT t b TTR 5s KEY %s\n", key);
+        say(f, c, lines);
+        strcat(expected[partition_of(2, "t", key)], lines);
+        (void)snprintf(lines, sizeof lines, "PUT t b TOKEN %s\n", key);
+        say(f, c, lines);
+        strcat(expected[partition_of(2, "", key)], lines);
+        (void)snprintf(lines, sizeof lines, "LOOKUP t %s\n", key);
+        say(f, c, lines);
+        strcat(expected[partition_of(2, "t", key)], lines);
+    }
+    assert_true(strlen(expected[0]) > 0 && strlen(expected[1]) > 0);
+    expect_sent(f, f->links[0], expected[0]);
+    expect_sent(f, f->links[1], expected[1]);
+}
+
+static void a_put_without_key_stays_at_home(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < 4; i++)
+        say(f, client(f), "PUT t b IN 5s\nPUT t KEY KEY");
+    /* "KEY" without a value is no option: any partition refuses it. */
+    expect_sent(f, f->links[0],
+                "PUT t b IN 5s\nPUT t KEY KEY\nPUT t b IN 5s\nPUT t KEY KEY\n"
+                "PUT t b IN 5s\nPUT t KEY KEY\nPUT t b IN 5s\nPUT t KEY KEY\n");
+    expect_sent(f, f->links[1], "");
+}
+
+static void a_put_without_key_goes_where_somebody_is(void **state)
+{
+    struct fixture *f = *state;
+
+    elapse__node_owner(f->node, f->now, 0, ELAPSE__NODE_NOWHERE, 2);
+    for (int i = 0; i < 3; i++)
+        say(f, client(f), "PUT t b");
+    expect_sent(f, f->links[1], "PUT t b\nPUT t b\nPUT t b\n");
+}
+
+static void replies_are_in_the_order_of_the_commands(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "KICKID 2\nKICKID 3\nPING\nKICKID 4");
+    (void)sent(f, f->links[0]);
+    (void)sent(f, f->links[1]);
+    answer(f, f->links[0], "+ok\r\n-ERR four\r\n");
+    expect(f, c, "+ok\r\n");
+    answer(f, f->links[1], "+gone\r\n");
+    expect(f, c, "+gone\r\n+PONG\r\n-ERR four\r\n");
+}
+
+static void answers_come_in_pieces(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+    const char *reply = "%1\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n";
+
+    say(f, c, "LOOKUPID 2\nLOOKUPID 4");
+    (void)sent(f, f->links[0]);
+    for (const char *at = reply; *at != '\0'; at++) {
+        expect(f, c, "");
+        answer(f, f->links[0], (char[]){*at, '\0'});
+    }
+    expect(f, c, "*2\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n");
+}
+
+static void replies_have_the_version_of_their_command(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "LOOKUPID 2\nHELLO 3\nLOOKUPID 2");
+    (void)sent(f, f->links[0]);
+    answer(f, f->links[0], "%1\r\n$3\r\nkey\r\n_\r\n%1\r\n$3\r\nkey\r\n_\r\n");
+    const char *all = got(f, c);
+    assert_int_equal(strncmp(all, "*2\r\n$3\r\nkey\r\n$-1\r\n%7\r\n", 22), 0);
+    assert_non_null(strstr(all, "*0\r\n%1\r\n$3\r\nkey\r\n_\r\n"));
+}
+
+static void items_are_split_and_joined(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "CANCELID 2 3 4 5 5\nACK 8 1-1 10 1-2\nACK 9 1-1 10 1-2");
+    expect_sent(f, f->links[0], "CANCELID 2 4\nACK 8 1-1 10 1-2\nACK 10 1-2\n");
+    expect_sent(f, f->links[1], "CANCELID 3 5 5\nACK 9 1-1\n");
+    answer(f, f->links[1], "*3\r\n+removed\r\n+running\r\n+gone\r\n*1\r\n+ok\r\n");
+    expect(f, c, "");
+    answer(f, f->links[0], "*2\r\n+gone\r\n-DISKFULL no\r\n");
+    expect(f, c, "*5\r\n+gone\r\n+removed\r\n-DISKFULL no\r\n+running\r\n+gone\r\n");
+    answer(f, f->links[0], "*2\r\n+ok\r\n+gone\r\n-OOM none\r\n");
+    expect(f, c, "*2\r\n+ok\r\n+gone\r\n*2\r\n+ok\r\n-OOM none\r\n");
+}
+
+static void one_wrong_item_goes_nowhere_else(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    /* Each is refused whole, so it must go to one partition, whole. */
+    say(f, c,
+        "CANCELID 3 x\nCANCELID 3 0\nCANCELID 9007199254740992 3\nACK 3 1-1 5\nACK 3 1-1 5 "
+        "x\nKICKID 03x\nCANCELID");
+    expect_sent(f, f->links[0],
+                "CANCELID 3 x\nCANCELID 3 0\nCANCELID 9007199254740992 3\nACK 3 1-1 5\n"
+                "ACK 3 1-1 5 x\nKICKID 03x\nCANCELID\n");
+    expect_sent(f, f->links[1], "");
+}
+
+static void a_walk_over_pages_comes_to_all_partitions(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "LIST t COUNT 5");
+    expect_sent(f, f->links[0], "LIST t COUNT 5\n");
+    answer(f, f->links[0], "*2\r\n:17\r\n*1\r\n:1\r\n");
+    expect(f, c, "*2\r\n:34\r\n*1\r\n:1\r\n");
+    say(f, c, "LIST t CURSOR 34 COUNT 5");
+    expect_sent(f, f->links[0], "LIST t CURSOR 17 COUNT 5\n");
+    answer(f, f->links[0], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:1\r\n*0\r\n");
+    say(f, c, "LIST t CURSOR 1");
+    expect_sent(f, f->links[1], "LIST t CURSOR 0\n");
+    answer(f, f->links[1], "*2\r\n:17\r\n*0\r\n");
+    expect(f, c, "*2\r\n:35\r\n*0\r\n");
+    say(f, c, "TUBES CURSOR 35");
+    expect_sent(f, f->links[1], "TUBES CURSOR 17\n");
+    answer(f, f->links[1], "*2\r\n:0\r\n*0\r\n");
+    expect(f, c, "*2\r\n:0\r\n*0\r\n");
+    say(f, c, "LIST t CURSOR x");
+    expect_sent(f, f->links[0], "LIST t CURSOR x\n");
+    answer(f, f->links[0], "-ERR x\r\n");
+    expect(f, c, "-ERR x\r\n");
+}
+
+static void statistics_are_added_up(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "STATS\nSTATS t\nSTATS t");
+    (void)sent(f, f->links[0]);
+    (void)sent(f, f->links[1]);
+    answer(f, f->links[0],
+           "%4\r\n$5\r\nready\r\n:2\r\n$6\r\nuptime\r\n:9\r\n$9\r\ndisk_full\r\n#f\r\n"
+           "$5\r\nlater\r\n*1\r\n:1\r\n_\r\n_\r\n");
+    answer(f, f->links[1],
+           "%4\r\n$6\r\nuptime\r\n:7\r\n$5\r\nready\r\n:3\r\n$9\r\ndisk_full\r\n#t\r\n"
+           "$3\r\nnew\r\n:1\r\n%1\r\n$5\r\npause\r\n:5\r\n_\r\n");
+    expect(f, c,
+           "*8\r\n$5\r\nready\r\n:5\r\n$6\r\nuptime\r\n:9\r\n$9\r\ndisk_full\r\n:1\r\n$"
+           "3\r\nnew\r\n:1\r\n"
+           "*2\r\n$5\r\npause\r\n:5\r\n$-1\r\n");
+}
+
+static void kick_asks_partitions_in_turn(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "KICK t 5\nPING");
+    /* It takes links of its own: others do not wait for it. */
+    struct elapse__node_link *slow = last(f);
+    assert_int_equal(f->link_count, 3);
+    greet(f, slow);
+    expect_sent(f, slow, "KICK t 5\n");
+    answer(f, slow, ":3\r\n");
+    expect(f, c, "");
+    assert_int_equal(f->link_count, 4);
+    greet(f, last(f));
+    expect_sent(f, last(f), "KICK t 2\n");
+    answer(f, last(f), ":1\r\n");
+    expect(f, c, ":4\r\n+PONG\r\n");
+    say(f, c, "KICK t 1");
+    expect_sent(f, slow, "KICK t 1\n");
+    answer(f, slow, ":1\r\n");
+    expect(f, c, ":1\r\n");
+}
+
+static void a_sweep_waits_for_the_commands_before_it(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "KICKID 2\nCANCELALL t TAG g\nKICKID 4");
+    expect_sent(f, f->links[0], "KICKID 2\n");
+    assert_int_equal(f->link_count, 2);
+    answer(f, f->links[0], "+ok\r\n");
+    assert_int_equal(f->link_count, 4);
+    for (int i = 2; i < 4; i++) {
+        greet(f, f->links[i]);
+        expect_sent(f, f->links[i], "CANCELALL t TAG g\n");
+    }
+    expect_sent(f, f->links[0], "");
+    answer(f, f->links[2], "%2\r\n$7\r\nremoved\r\n:4\r\n$7\r\nrunning\r\n:1\r\n");
+    answer(f, f->links[3], "%2\r\n$7\r\nremoved\r\n:5\r\n$7\r\nrunning\r\n:0\r\n");
+    expect_sent(f, f->links[0], "KICKID 4\n");
+    expect(f, c, "+ok\r\n*4\r\n$7\r\nremoved\r\n:9\r\n$7\r\nrunning\r\n:1\r\n");
+}
+
+static void a_pause_of_one_partition_is_enough(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "PAUSE t 1s\nPAUSE t 1s\nPAUSE t 1s");
+    (void)sent(f, f->links[0]);
+    (void)sent(f, f->links[1]);
+    answer(f, f->links[0], "+gone\r\n+gone\r\n+ok\r\n");
+    answer(f, f->links[1], "+ok\r\n+gone\r\n-ERR no\r\n");
+    expect(f, c, "+ok\r\n+gone\r\n-ERR no\r\n");
+}
+
+static void commands_of_nodes_are_not_for_clients(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "NODE HELLO 1 orders 0\nSET a b");
+    expect(f, c, "-ERR unknown command 'NODE'\r\n-ERR unknown command 'SET'\r\n");
+    expect_sent(f, f->links[0], "");
+    expect_sent(f, f->links[1], "");
+}
+
+static bool is_sesame(void *context, const void *password, size_t size)
+{
+    (void)context;
+    return size == 6 && memcmp(password, "sesame", 6) == 0;
+}
+
+static void a_password_comes_first(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.knows_password = is_sesame;
+    f->options.link_password = "sesame";
+    begin(f);
+    struct elapse__node_client *c = client(f);
+    say(f, c,
+        "KICKID 2\nPING\nAUTH wrong\nHELLO 3\nAUTH sesame\nPING\nRESET\nPING\nHELLO 2 AUTH default "
+        "sesame\nPING");
+    const char *all = got(f, c);
+    static const char *const in_order[] = {"-NOAUTH ", "-NOAUTH ", "-WRONGPASS ", "-NOAUTH HELLO",
+                                           "+OK",      "+PONG",    "+RESET",      "-NOAUTH ",
+                                           "*14",      "+PONG"};
+    for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
+        all = strstr(all, in_order[i]);
+        assert_non_null(all);
+        all++;
+    }
+    expect_sent(f, f->links[0], "");
+}
+
+static void links_greet(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.link_password = "sesame";
+    f->options.partitions = 12;
+    elapse__node_free(f->node);
+    f->link_count = 0;
+    f->node = elapse__node_new(&f->options, f->now);
+    elapse__node_owner(f->node, f->now, 11, ELAPSE__NODE_THERE, 7);
+    turn(f);
+    expect_sent(f, last(f), "HELLO 3 AUTH default sesame\nNODE HELLO 1 orders 11\n");
+    struct elapse__node_client *c = client(f);
+    say(f, c, "KICKID 11");
+    /* Nothing is sent before it is known who is there. */
+    answer(f, last(f), "%0\r\n");
+    expect_sent(f, last(f), "");
+    answer(f, last(f), "+OK\r\n");
+    expect_sent(f, last(f), "KICKID 11\n");
+}
+
+static void what_clients_expect(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c,
+        "PING hello\nECHO x\nECHO\nSELECT 0\nSELECT 1\nSELECT x\nCLIENT GETNAME\nCLIENT SETNAME "
+        "w1\nCLIENT GETNAME\n"
+        "CLIENT SETINFO lib x\nCLIENT NO\nCONFIG GET save\nCONFIG SET a b\nAUTH x\nPING a b\nHELLO "
+        "4\nHELLO 2 X");
+    expect(f, c,
+           "$5\r\nhello\r\n$1\r\nx\r\n-ERR wrong number of arguments\r\n+OK\r\n-ERR DB index is "
+           "out of range\r\n"
+           "-ERR not a number, or out of range\r\n$-1\r\n+OK\r\n$2\r\nw1\r\n+OK\r\n"
+           "-ERR unknown subcommand or wrong number of arguments\r\n*0\r\n"
+           "-ERR unknown subcommand or wrong number of arguments\r\n"
+           "-ERR AUTH called without any password configured: the server needs none\r\n"
+           "-ERR wrong number of arguments for 'ping' command\r\n-NOPROTO unsupported protocol "
+           "version\r\n"
+           "-ERR syntax error\r\n");
+    say(f, c, "INFO\nQUIT\nPING");
+    assert_non_null(strstr(got(f, c), "partitions:2\r\npartitions_here:1\r\n"));
+    assert_true(elapse__node_client_wants_end(c));
+}
+
+static void a_broken_command_ends_the_client(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "KICKID 2");
+    say_bytes(f, c, "*1\r\nPING\r\n");
+    (void)sent(f, f->links[0]);
+    expect(f, c, "");
+    assert_false(elapse__node_client_wants_end(c));
+    answer(f, f->links[0], "+ok\r\n");
+    expect(f, c, "+ok\r\n-ERR Protocol error: expected '$'\r\n");
+    assert_true(elapse__node_client_wants_end(c));
+    assert_int_equal(elapse__node_client_room(c), 0);
+}
+
+static void options_have_ranges(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_options options = f->options;
+    options.partitions = 0;
+    assert_null(elapse__node_new(&options, 0));
+    options.partitions = ELAPSE__NODE_PARTITIONS_MAX + 1;
+    assert_null(elapse__node_new(&options, 0));
+    options.partitions = ELAPSE__NODE_PARTITIONS_MAX;
+    struct elapse__node *node = elapse__node_new(&options, 0);
+    assert_non_null(node);
+    elapse__node_free(node);
+    options.queue = NULL;
+    assert_null(elapse__node_new(&options, 0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_partition_of_a_key_never_changes),
+        TEST(commands_go_to_their_partitions),
+        TEST(keys_and_tokens_choose_the_partition),
+        TEST(a_put_without_key_stays_at_home),
+        TEST(a_put_without_key_goes_where_somebody_is),
+        TEST(replies_are_in_the_order_of_the_commands),
+        TEST(answers_come_in_pieces),
+        TEST(replies_have_the_version_of_their_command),
+        TEST(items_are_split_and_joined),
+        TEST(one_wrong_item_goes_nowhere_else),
+        TEST(a_walk_over_pages_comes_to_all_partitions),
+        TEST(statistics_are_added_up),
+        TEST(kick_asks_partitions_in_turn),
+        TEST(a_sweep_waits_for_the_commands_before_it),
+        TEST(a_pause_of_one_partition_is_enough),
+        TEST(commands_of_nodes_are_not_for_clients),
+        TEST(a_password_comes_first),
+        TEST(links_greet),
+        TEST(what_clients_expect),
+        TEST(a_broken_command_ends_the_client),
+        TEST(options_have_ranges),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,455 @@
+/*
+ * The driver of a run: what happens next, and which facts hold after it.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct world world;
+bool world_trace;
+struct elapse__node_figures world_totals;
+
+static void trace(const char *what, uint64_t one, uint64_t other)
+{
+    if (world_trace)
+        (void)fprintf(stderr, "%6llu %s %llu %llu\n", (unsigned long long)world.now, what,
+                      (unsigned long long)one, (unsigned long long)other);
+}
+
+/* ---- wires ---- */
+
+static void clear_wire(struct wire *wire)
+{
+    elapse__buffer_free(&wire->to_partition);
+    elapse__buffer_free(&wire->input);
+    elapse__buffer_free(&wire->to_node);
+    *wire = (struct wire){.in_use = false};
+}
+
+static struct wire *free_wire(void)
+{
+    for (int i = 0; i < WIRES_MAX; i++) {
+        if (!world.wire[i].in_use)
+            return &world.wire[i];
+    }
+    return NULL;
+}
+
+/* The node gives a wire up. What is on its way to the partition may still arrive. */
+static void drop_wire(struct wire *wire)
+{
+    struct elapse__node_link *link = wire->node_side;
+
+    wire->node_side = NULL;
+    world.has_harmed = true;
+    if (choose(2) == 0)
+        clear_wire(wire);
+    elapse__node_link_closed(link, world.now);
+}
+
+static void open_links(void)
+{
+    struct elapse__node_link *link;
+
+    while ((link = elapse__node_link_wanted(world.node, world.now)) != NULL) {
+        struct wire *wire = free_wire();
+        if (wire == NULL || (world.does_harm && choose(8) == 0)) {
+            trace("a link cannot be opened", elapse__node_link_partition(link), 0);
+            elapse__node_link_closed(link, world.now);
+            continue;
+        }
+        *wire = (struct wire){.in_use = true,
+                              .node_side = link,
+                              .partition = elapse__node_link_partition(link),
+                              .parser.argument_bytes_max = 65535};
+        wire->epoch = world.partition[wire->partition].epoch;
+        elapse__node_link_set_shell(link, wire);
+        elapse__node_link_opened(link, world.now);
+    }
+}
+
+/* Moves up to `most` bytes. */
+static size_t some(size_t most)
+{
+    return most < 2 || choose(2) == 0 ? most : 1 + (size_t)choose(most);
+}
+
+static void send_wire(struct wire *wire)
+{
+    const uint8_t *bytes;
+    size_t size;
+
+    if (wire->node_side == NULL)
+        return;
+    if (elapse__node_link_wants_end(wire->node_side)) {
+        drop_wire(wire);
+        return;
+    }
+    size = some(elapse__node_link_output(wire->node_side, &bytes));
+    if (size == 0)
+        return;
+    (void)elapse__buffer_append(&wire->to_partition, bytes, size);
+    elapse__node_link_sent(wire->node_side, world.now, size);
+}
+
+/* Some bytes arrive at the partition, which does the commands that are whole. */
+static void arrive(struct wire *wire)
+{
+    struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
+    size_t size = some(elapse__buffer_size(&wire->to_partition));
+
+    if (size > 0) {
+        (void)elapse__buffer_append(&wire->input, elapse__buffer_first(&wire->to_partition), size);
+        elapse__buffer_take(&wire->to_partition, size);
+    }
+    while (elapse__buffer_size(&wire->input) > 0) {
+        struct elapse__resp_parsed parsed =
+            elapse__resp_parse(&wire->parser, elapse__buffer_first(&wire->input),
+                               elapse__buffer_size(&wire->input), arguments);
+        if (parsed.outcome == ELAPSE__RESP_MORE)
+            break;
+        if (parsed.outcome != ELAPSE__RESP_COMMAND)
+            violated("the node has sent no command", parsed.outcome, 0);
+        /* An owner that is none any more does nothing that comes late. */
+        if (wire->node_side != NULL || wire->epoch == world.partition[wire->partition].epoch)
+            model_do(wire, arguments, parsed.count);
+        elapse__buffer_take(&wire->input, parsed.consumed);
+    }
+    if (wire->node_side == NULL && elapse__buffer_size(&wire->to_partition) == 0)
+        clear_wire(wire);
+}
+
+static void answer_wire(struct wire *wire)
+{
+    size_t room, size = elapse__buffer_size(&wire->to_node);
+
+    if (wire->node_side == NULL)
+        return;
+    room = elapse__node_link_room(wire->node_side);
+    size = some(size < room ? size : room);
+    if (size == 0)
+        return;
+    elapse__node_link_received(wire->node_side, world.now, elapse__buffer_first(&wire->to_node),
+                               size);
+    elapse__buffer_take(&wire->to_node, size);
+}
+
+static void move_wire(struct wire *wire)
+{
+    if (!wire->in_use)
+        return;
+    switch (choose(3)) {
+    case 0:
+        send_wire(wire);
+        break;
+    case 1:
+        arrive(wire);
+        break;
+    default:
+        answer_wire(wire);
+        break;
+    }
+}
+
+/* ---- clients ---- */
+
+static void begin_client(struct client *client)
+{
+    client->node_side = elapse__node_client_new(world.node, world.now, true, client);
+    if (client->node_side == NULL)
+        violated("there is no memory", 0, 0);
+    client->wanted = 1 + (uint32_t)choose(COMMANDS_MAX);
+}
+
+static void send_client(struct client *client)
+{
+    size_t room = elapse__node_client_room(client->node_side);
+
+    while (client->count < client->wanted && elapse__buffer_size(&client->to_send) < 200)
+        client_make(client);
+    size_t size = elapse__buffer_size(&client->to_send);
+    size = some(size < room ? size : room);
+    if (size == 0)
+        return;
+    elapse__node_client_received(client->node_side, world.now,
+                                 elapse__buffer_first(&client->to_send), size);
+    elapse__buffer_take(&client->to_send, size);
+}
+
+static void read_client(struct client *client)
+{
+    const uint8_t *bytes;
+    size_t size = some(elapse__node_client_output(client->node_side, &bytes));
+
+    if (size > 0) {
+        (void)elapse__buffer_append(&client->read, bytes, size);
+        elapse__node_client_sent(client->node_side, world.now, size);
+        client_take(client);
+    }
+    if (elapse__node_client_wants_end(client->node_side))
+        violated("the node ends a client", (uint64_t)(client - world.client), 0);
+}
+
+static void end_client(struct client *client)
+{
+    trace("a client goes", (uint64_t)(client - world.client), client->answered);
+    elapse__node_client_closed(client->node_side, world.now);
+    client->node_side = NULL;
+    client->has_gone = true;
+}
+
+static void move_client(struct client *client)
+{
+    if (client->node_side == NULL)
+        return;
+    if (choose(2) == 0)
+        send_client(client);
+    else
+        read_client(client);
+}
+
+/* ---- harm ---- */
+
+static void change_owner(uint32_t partition)
+{
+    enum elapse__node_place place = (enum elapse__node_place)choose(3);
+
+    /* A node that has read the row sees the new owner; one that has not finds out by its links. */
+    world.partition[partition].epoch++;
+    world.has_harmed = true;
+    trace("an owner changes", partition, place);
+    if (choose(2) == 0)
+        elapse__node_owner(world.node, world.now, partition, place,
+                           world.partition[partition].epoch);
+}
+
+static void do_harm(void)
+{
+    switch (choose(5)) {
+    case 0:
+        change_owner((uint32_t)choose(world.partitions));
+        break;
+    case 1:
+    case 2: {
+        struct wire *wire = &world.wire[choose(WIRES_MAX)];
+        if (wire->in_use && wire->node_side != NULL) {
+            trace("a wire is cut", wire->partition, 0);
+            drop_wire(wire);
+        }
+        break;
+    }
+    case 3: {
+        struct client *client = &world.client[choose(world.clients)];
+        if (client->node_side != NULL)
+            end_client(client);
+        break;
+    }
+    default:
+        world.now += choose(2) == 0 ? choose(500) : choose(20000);
+        break;
+    }
+}
+
+/* ---- steps ---- */
+
+static void check(void)
+{
+    unsigned broken = elapse__node_check(world.node);
+
+    if (broken != 0)
+        violated("an invariant is broken", broken, 0);
+}
+
+static void serve(void)
+{
+    (void)elapse__node_turn(world.node, world.now);
+    open_links();
+    while (elapse__node_client_attention(world.node) != NULL) {
+    }
+    while (elapse__node_link_attention(world.node) != NULL) {
+    }
+}
+
+static void step(void)
+{
+    uint64_t what = choose(20);
+
+    if (what < 6)
+        move_client(&world.client[choose(world.clients)]);
+    else if (what < 16)
+        move_wire(&world.wire[choose(12)]);
+    else if (what < 18)
+        serve();
+    else if (what < 19)
+        world.now += choose(30);
+    else if (world.does_harm && choose(world.harm_in) == 0)
+        do_harm();
+    else
+        elapse__node_ready(world.node, world.now, (uint32_t)choose(world.partitions));
+    check();
+}
+
+/* ---- the end ---- */
+
+static bool is_quiet(void)
+{
+    for (uint32_t i = 0; i < world.clients; i++) {
+        const struct client *client = &world.client[i];
+        if (client->node_side != NULL &&
+            (client->count < client->wanted || client->answered < client->count))
+            return false;
+    }
+    for (int i = 0; i < WIRES_MAX; i++) {
+        const struct wire *wire = &world.wire[i];
+        if (wire->in_use && (elapse__buffer_size(&wire->to_partition) > 0 ||
+                             elapse__buffer_size(&wire->to_node) > 0))
+            return false;
+    }
+    return true;
+}
+
+/* Everybody does all that can be done. */
+static void go_round(void)
+{
+    serve();
+    for (uint32_t i = 0; i < world.clients; i++) {
+        if (world.client[i].node_side != NULL) {
+            send_client(&world.client[i]);
+            read_client(&world.client[i]);
+        }
+    }
+    for (int i = 0; i < WIRES_MAX; i++) {
+        if (world.wire[i].in_use)
+            send_wire(&world.wire[i]);
+        if (world.wire[i].in_use)
+            answer_wire(&world.wire[i]);
+        if (world.wire[i].in_use)
+            arrive(&world.wire[i]);
+    }
+    check();
+}
+
+/* No more harm: within a while, all commands have their replies. */
+static void heal(void)
+{
+    uint64_t begun = world.now;
+
+    world.does_harm = false;
+    for (uint32_t i = 0; i < world.partitions; i++)
+        elapse__node_owner(world.node, world.now, i,
+                           ELAPSE__NODE_HERE + (enum elapse__node_place)(i % 2),
+                           world.partition[i].epoch);
+    for (unsigned round = 0; !is_quiet(); round++) {
+        go_round();
+        uint64_t next = elapse__node_next_ms(world.node);
+        if (round % 8 == 0)
+            world.now += next > world.now && next != UINT64_MAX && next < world.now + 1000
+                             ? next - world.now
+                             : 1;
+        if (round == 60000 || world.now - begun > 3600000)
+            violated("it does not come to rest", world.now - begun, round);
+    }
+}
+
+/* Jobs that nobody has got are ready, unless a reply was lost with its link. */
+static void check_jobs(void)
+{
+    for (uint32_t p = 0; p < world.partitions && !world.has_harmed; p++) {
+        for (uint32_t i = 0; i < world.partition[p].job_count; i++) {
+            const struct job *job = &world.partition[p].jobs[i];
+            if (job->state == JOB_RESERVED && !job->was_received)
+                violated("a job was not given back", job->id, p);
+        }
+    }
+}
+
+/* Clients without replies go; then all parts of theirs are over, too. */
+static void part_with_all(void)
+{
+    for (uint32_t i = 0; i < world.clients; i++) {
+        if (world.client[i].node_side != NULL)
+            end_client(&world.client[i]);
+    }
+    for (int round = 0; round < 2000; round++) {
+        go_round();
+        world.now++;
+    }
+    check_jobs();
+}
+
+static void begin(void)
+{
+    static const uint32_t few[] = {300, 1000, 5000};
+    static const uint32_t harms[] = {2, 8, 40};
+    struct elapse__node_options options = {
+        .queue = "orders",
+        .link_password = choose(2) == 0 ? NULL : "secret",
+        .input_bytes_max = few[choose(3)],
+        .output_bytes_max = choose(2) == 0 ? 0 : few[choose(3)],
+        .lane_bytes_max = choose(2) == 0 ? 0 : few[choose(3)],
+        .retry_ms = 2000,
+        .answer_ms = 1000 + (uint32_t)choose(2000),
+    };
+
+    memset(&world, 0, sizeof world);
+    world.now = 1000;
+    world.partitions = 1 + (uint32_t)choose(PARTITIONS_MAX);
+    world.clients = 1 + (uint32_t)choose(CLIENTS_MAX);
+    options.partitions = world.partitions;
+    world.node = elapse__node_new(&options, world.now);
+    if (world.node == NULL)
+        violated("there is no memory", 0, 0);
+    for (uint32_t i = 0; i < world.partitions; i++) {
+        world.partition[i].epoch = 1;
+        world.partition[i].next_id = world.partitions + i;
+        elapse__node_owner(world.node, world.now, i,
+                           choose(2) == 0 ? ELAPSE__NODE_HERE : ELAPSE__NODE_THERE, 1);
+    }
+    for (uint32_t i = 0; i < world.clients; i++)
+        begin_client(&world.client[i]);
+    world.does_harm = choose(4) != 0;
+    world.harm_in = harms[choose(3)];
+    world.is_work = choose(2) == 0;
+}
+
+static void add_totals(void)
+{
+    struct elapse__node_figures figures;
+
+    elapse__node_figures(world.node, &figures);
+    world_totals.commands += figures.commands;
+    world_totals.parts += figures.parts;
+    world_totals.again += figures.again;
+    world_totals.unknown += figures.unknown;
+    world_totals.try_again += figures.try_again;
+    world_totals.given_back += figures.given_back;
+    world_totals.links_lost += figures.links_lost;
+}
+
+static void end(void)
+{
+    add_totals();
+    for (int i = 0; i < WIRES_MAX; i++)
+        clear_wire(&world.wire[i]);
+    elapse__node_free(world.node);
+    for (uint32_t i = 0; i < world.clients; i++) {
+        elapse__buffer_free(&world.client[i].to_send);
+        elapse__buffer_free(&world.client[i].read);
+    }
+}
+
+void world_run(void)
+{
+    unsigned steps;
+
+    begin();
+    steps = 500 + (unsigned)choose(6000);
+    for (unsigned i = 0; i < steps; i++)
+        step();
+    heal();
+    clients_check();
+    part_with_all();
+    end();
+}

@@ -1,0 +1,188 @@
+/*
+ * The reader of replies: where they end, however they come in pieces; what is in them; both
+ * versions; and limits.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "resp_value.h"
+
+static enum elapse__resp_scanned scan(const char *text, size_t *end)
+{
+    struct elapse__resp_scanner scanner = {.at = 0};
+    return elapse__resp_scan(&scanner, (const unsigned char *)text, strlen(text), end);
+}
+
+static const char mixed[] = "%2\r\n$3\r\ndue\r\n_\r\n$4\r\njobs\r\n*3\r\n+ok\r\n#t\r\n"
+                            "*2\r\n$-1\r\n:-12\r\n";
+static const char mixed_2[] = "*4\r\n$3\r\ndue\r\n$-1\r\n$4\r\njobs\r\n*3\r\n+ok\r\n:1\r\n"
+                              "*2\r\n$-1\r\n:-12\r\n";
+static const char mixed_3[] = "%2\r\n$3\r\ndue\r\n_\r\n$4\r\njobs\r\n*3\r\n+ok\r\n#t\r\n"
+                              "*2\r\n_\r\n:-12\r\n";
+
+static void a_value_ends_where_it_ends(void **state)
+{
+    static const char *const whole[] = {
+        "+ok\r\n",      "-ERR no\r\n", ":0\r\n", ":-7\r\n", "$0\r\n\r\n",   "$4\r\n\r\n\r\n\r\n",
+        "*0\r\n",       "%0\r\n",      "_\r\n",  "#f\r\n",  ">1\r\n:1\r\n", "*-1\r\n",
+        "*1\r\n*0\r\n", mixed};
+    char text[200];
+    (void)state;
+
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        size_t size = strlen(whole[i]);
+        size_t end = 0;
+        (void)snprintf(text, sizeof text, "%s+behind\r\n", whole[i]);
+        assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_WHOLE);
+        assert_int_equal(end, size);
+        /* In pieces, at each place, and one byte after the other. */
+        for (size_t cut = 0; cut < size; cut++) {
+            struct elapse__resp_scanner scanner = {.at = 0};
+            const unsigned char *bytes = (const unsigned char *)whole[i];
+            assert_int_equal(elapse__resp_scan(&scanner, bytes, cut, &end), ELAPSE__RESP_SCAN_MORE);
+            assert_int_equal(elapse__resp_scan(&scanner, bytes, size, &end),
+                             ELAPSE__RESP_SCAN_WHOLE);
+            assert_int_equal(end, size);
+            for (size_t there = 0; there < size; there++)
+                assert_int_equal(elapse__resp_scan(&scanner, bytes, there, &end),
+                                 ELAPSE__RESP_SCAN_MORE);
+            assert_int_equal(elapse__resp_scan(&scanner, bytes, size, &end),
+                             ELAPSE__RESP_SCAN_WHOLE);
+        }
+    }
+}
+
+static void bytes_that_are_no_value_are_broken(void **state)
+{
+    static const char *const broken[] = {
+        "\r\n",
+        "?\r\n",
+        "+ok\rx",
+        ":\r\n",
+        ":1x\r\n",
+        ":-\r\n",
+        "$-2\r\n",
+        "$3\r\nabcd\r\n",
+        "$1\r\na\rb",
+        "*-2\r\n",
+        "%-1\r\n",
+        ">-1\r\n",
+        "_x\r\n",
+        "#x\r\n",
+        "#\r\n",
+        "*1\r\n,1.5\r\n",
+        "(1\r\n",
+        "~1\r\n:1\r\n",
+        ":1234567890123456789\r\n",
+        "$536870913\r\n",
+        "*1048577\r\n",
+        "%524289\r\n",
+    };
+    size_t end = 0;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        if (scan(broken[i], &end) != ELAPSE__RESP_SCAN_BROKEN)
+            fail_msg("not broken: %s", broken[i]);
+    }
+    assert_int_equal(scan("$536870912\r\n", &end), ELAPSE__RESP_SCAN_MORE);
+    assert_int_equal(scan("*1048576\r\n", &end), ELAPSE__RESP_SCAN_MORE);
+    assert_int_equal(scan("%524288\r\n", &end), ELAPSE__RESP_SCAN_MORE);
+}
+
+static void depth_has_a_limit(void **state)
+{
+    char text[200] = "";
+    size_t end = 0;
+    (void)state;
+
+    for (int depth = 1; depth <= ELAPSE__RESP_DEPTH_MAX + 1; depth++) {
+        char whole[200];
+        strcat(text, "*1\r\n");
+        (void)snprintf(whole, sizeof whole, "%s:1\r\n", text);
+        assert_int_equal(scan(whole, &end), depth <= ELAPSE__RESP_DEPTH_MAX
+                                                ? ELAPSE__RESP_SCAN_WHOLE
+                                                : ELAPSE__RESP_SCAN_BROKEN);
+    }
+}
+
+static void a_line_has_a_limit(void **state)
+{
+    static char text[17 << 10];
+    size_t end = 0;
+    (void)state;
+
+    memset(text, 'x', (16 << 10) - 1);
+    text[0] = '+';
+    assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_MORE);
+    text[(16 << 10) - 1] = 'x';
+    assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_BROKEN);
+}
+
+static void convert(const char *value, bool resp3, const char *expected)
+{
+    unsigned char memory[300];
+    size_t size = strlen(value);
+    struct elapse__resp_writer writer = {
+        .bytes = memory, .capacity = elapse__resp_converted_max(size), .resp3 = resp3};
+
+    assert_true(writer.capacity <= sizeof memory);
+    elapse__resp_convert(&writer, (const unsigned char *)value, size);
+    assert_false(writer.too_small);
+    assert_int_equal(writer.size, strlen(expected));
+    assert_memory_equal(writer.bytes, expected, writer.size);
+}
+
+static void values_are_written_in_both_versions(void **state)
+{
+    (void)state;
+    convert(mixed, false, mixed_2);
+    convert(mixed, true, mixed_3);
+    convert("_\r\n", false, "$-1\r\n");
+    convert("*3\r\n_\r\n_\r\n_\r\n", false, "*3\r\n$-1\r\n$-1\r\n$-1\r\n");
+    convert("%5\r\n", false, "*10\r\n");
+    convert("-ERR \xff '\x01'\r\n", false, "-ERR \xff '\x01'\r\n");
+}
+
+static void items_come_in_order(void **state)
+{
+    static const enum elapse__resp_kind kinds[] = {
+        ELAPSE__RESP_MAP,   ELAPSE__RESP_BYTES,  ELAPSE__RESP_NULL, ELAPSE__RESP_BYTES,
+        ELAPSE__RESP_ARRAY, ELAPSE__RESP_WORD,   ELAPSE__RESP_TRUE, ELAPSE__RESP_ARRAY,
+        ELAPSE__RESP_NULL,  ELAPSE__RESP_INTEGER};
+    const unsigned char *bytes = (const unsigned char *)mixed;
+    size_t size = sizeof mixed - 1;
+    size_t at = 0;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct elapse__resp_item item = elapse__resp_next(bytes, size, &at);
+        assert_int_equal(item.kind, kinds[i]);
+        if (item.kind == ELAPSE__RESP_INTEGER)
+            assert_int_equal(item.integer, -12);
+    }
+    assert_int_equal(at, size);
+    at = 0;
+    elapse__resp_skip(bytes, size, &at);
+    assert_int_equal(at, size);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_ends_where_it_ends),
+        cmocka_unit_test(bytes_that_are_no_value_are_broken),
+        cmocka_unit_test(depth_has_a_limit),
+        cmocka_unit_test(a_line_has_a_limit),
+        cmocka_unit_test(values_are_written_in_both_versions),
+        cmocka_unit_test(items_come_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
