@@ -18,6 +18,7 @@ libcmocka-dev    header   cmocka.h
 python3          command  python3
 python3-croniter  python  croniter
 python3-redis    python   redis
+python3-psycopg2  python  psycopg2
 redis-tools      command  redis-cli
 chromium         command  chromium
 chromium-driver  command  chromedriver

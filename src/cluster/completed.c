@@ -162,6 +162,8 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
     partition->under_way = false;
     bool failed =
         result->outcome == ELAPSE__OUTCOME_ERROR || result->outcome == ELAPSE__OUTCOME_LOCKED;
+    ELAPSE__ASSERT(result->outcome != ELAPSE__OUTCOME_MOVED ||
+                   partition->statement.kind == ELAPSE__STATEMENT_APPEND);
     if (partition->link != ELAPSE__LINK_UP)
         take_link_result(partition, result);
     else if (result->outcome == ELAPSE__OUTCOME_LOST)
@@ -172,6 +174,8 @@ void elapse__partition_completed(struct elapse__partition *partition, uint64_t n
         drop_later(partition);
     else if (result->outcome == ELAPSE__OUTCOME_LOCKED)
         take_locked(partition);
+    else if (result->outcome == ELAPSE__OUTCOME_MOVED)
+        elapse__own_lost_rows(partition);
     else if (result->outcome == ELAPSE__OUTCOME_ERROR)
         elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
     else

@@ -150,6 +150,7 @@ void elapse__own_beaten(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 void elapse__own_appended(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
+void elapse__own_lost_rows(struct elapse__partition *partition);
 void elapse__own_look_for_end(struct elapse__partition *partition);
 void elapse__own_end(struct elapse__partition *partition);
 bool elapse__own_needs_table(const struct elapse__partition *partition);

@@ -53,6 +53,7 @@ static void fill_append(const struct elapse__partition *partition,
         .bytes = partition->group.bytes,
         .size = partition->group.size,
         .inbox = partition->group.inbox,
+        .inbox_reasons = partition->group.inbox_reasons,
         .inbox_count = partition->group.inbox_count,
     };
 }

@@ -185,6 +185,16 @@ void elapse__own_appended(struct elapse__partition *partition,
         confirm_group(partition);
 }
 
+/* R10. The database has said that nothing was done, and to send the same again would change
+ * nothing. */
+void elapse__own_lost_rows(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
+    ELAPSE__ASSERT_THAT(partition->group.inbox_count, >, 0);
+    partition->complaint = ELAPSE__COMPLAINT_INBOX;
+    lose(partition);
+}
+
 /* ---- tables ---- */
 
 /* The next group needs its table; and from the middle of a table on, the next table is made. */

@@ -20,6 +20,7 @@
  *   TAKING_OVER --confirmed--> CATCHING_UP       --no row--> FOLLOWING      --unclear--> UNKNOWN
  *   CATCHING_UP --the end of the log--> OWNING   --no row--> FOLLOWING      --unclear--> UNKNOWN
  *   OWNING      --no row--> FENCED               --unclear--> UNKNOWN
+ *               --R10--> FENCED
  *   UNKNOWN     --barrier: the row is ours--> OWNING, or CATCHING_UP if it had not owned yet
  *               --barrier: no row--> FENCED, or FOLLOWING if it had not owned yet
  *   FENCED      --the owner of this object has put the rest aside--> FOLLOWING
@@ -44,6 +45,9 @@
  *       Nothing is answered while that memory is not on this node's disk.
  *   R8  A barrier shows our epoch only with our name: two nodes may both believe to have taken it.
  *   R9  A table of the log is dropped only if a barrier confirmed that the tail is above it.
+ *   R10 A group that was made of rows of the inbox is given up if they are not there any more: it
+ *       is as if another node owned the partition. A commit that was cancelled while it waited for
+ *       a standby shows rows that a promoted standby does not have.
  *
  * The caller
  *
@@ -105,7 +109,8 @@ struct elapse__log_place {
 struct elapse__partition_group {
     const void *bytes;
     size_t size;
-    const int64_t *inbox; /* ids that the append takes out of the inbox; NULL: none */
+    const int64_t *inbox;             /* ids that the append takes out of the inbox; NULL: none */
+    const char *const *inbox_reasons; /* NULL, or for each id why it is refused; NULL: it was run */
     size_t inbox_count;
 };
 
@@ -126,9 +131,9 @@ struct elapse__partition_owner {
     /* The group that was submitted is durable: its replies may leave, while may_answer. */
     void (*confirmed)(void *context, uint64_t group);
 
-    /* Another node owns the partition: close connections, answer nothing, forget all changes after
-     * the last confirmed group. `group`, if not NULL, was not confirmed: put it aside. Then call
-     * elapse__partition_aside. */
+    /* Another node owns the partition, or R10: close connections, answer nothing, forget all
+     * changes after the last confirmed group. `group`, if not NULL, was not confirmed: put it
+     * aside. Then call elapse__partition_aside. */
     void (*fenced)(void *context, const struct elapse__partition_group *group);
 
     /* It must not go on. Close connections, answer nothing, and say why. */

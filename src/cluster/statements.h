@@ -90,9 +90,10 @@ enum elapse__statement_kind {
      *            where epoch = :epoch and last_group = :group - 1 returning 1)
      * insert into log select :group, :epoch, :previous_hash, :bytes from p returning settings.
      * A fenced write. The UPDATE in the same statement is the fence: a mere condition is none. With
-     * `inbox_count` > 0 it also deletes the rows of the inbox whose ids are in `inbox`, and raises
-     * an error, so that nothing is done, unless it deleted `inbox_count`.
-     *  -> 0 or 1 row: `before`; `after` */
+     * `inbox_count` > 0 it also calls elapse.inbox_move (sql/inbox.sql) from p, which deletes the
+     * rows of the inbox whose ids are in `inbox`, keeps those that have a reason as refused, and
+     * raises EL001, so that nothing is done, unless it found them all.
+     *  -> 0 or 1 row: `before`; `after`; or MOVED */
     ELAPSE__STATEMENT_APPEND,
 
     /* create the log's table number `table` if there is none: columns as above, and autovacuum off.
@@ -129,12 +130,14 @@ struct elapse__statement {
     const void *bytes;
     size_t size;
     const int64_t *inbox;
+    const char *const *inbox_reasons; /* NULL: all were run; or one for each id, NULL: it was run */
     size_t inbox_count;
 };
 
 enum elapse__statement_outcome {
     ELAPSE__OUTCOME_ROWS,
     ELAPSE__OUTCOME_LOCKED, /* the error lock_not_available (55P03): nothing was done */
+    ELAPSE__OUTCOME_MOVED,  /* the error EL001 of an APPEND: rows of the inbox are not there */
     ELAPSE__OUTCOME_ERROR,  /* any other error */
     ELAPSE__OUTCOME_LOST,   /* the connection is lost, or could not be made */
 };

@@ -16,6 +16,7 @@ enum elapse__complaint {
     ELAPSE__COMPLAINT_ERROR,          /* the database answered with an error */
     ELAPSE__COMPLAINT_NOTICE,         /* or with a notice */
     ELAPSE__COMPLAINT_LOCKED,         /* another session blocks the row */
+    ELAPSE__COMPLAINT_INBOX,          /* it has lost rows of the inbox that were read before */
     ELAPSE__COMPLAINT_NO_STANDBY,     /* synchronous_standby_names is empty */
     ELAPSE__COMPLAINT_COMMIT_IS_WEAK, /* synchronous_commit does not wait for a standby's disk */
     ELAPSE__COMPLAINT_RELOADED,       /* the settings were loaded again meanwhile */

@@ -316,6 +316,42 @@ static void an_unclear_append_waits_for_a_barrier(void **state)
     assert_int_equal(role(), ELAPSE__ROLE_OWNING);
 }
 
+/* R10 */
+static void a_group_whose_rows_are_gone_is_given_up(void **state)
+{
+    static const int64_t ids[] = {5, 9};
+    static const char *const reasons[] = {NULL, "ERR why"};
+    const struct elapse__partition_group group = {
+        .bytes = "group", .size = 5, .inbox = ids, .inbox_reasons = reasons, .inbox_count = 2};
+    (void)state;
+    own();
+    remember();
+    expect_good(ELAPSE__STATEMENT_MAKE_TABLE, 0);
+    elapse__partition_submit(at.partition, &group);
+    expect(ELAPSE__STATEMENT_APPEND);
+    assert_int_equal(at.statement.inbox_count, 2);
+    assert_ptr_equal(at.statement.inbox, ids);
+    assert_ptr_equal(at.statement.inbox_reasons, reasons);
+    struct elapse__statement_result result = good(0);
+    result.outcome = ELAPSE__OUTCOME_MOVED;
+    give(&result);
+    assert_int_equal(at.fenced, 1);
+    assert_int_equal(at.confirmed, 0);
+    assert_int_equal(role(), ELAPSE__ROLE_FENCED);
+    assert_int_equal(elapse__partition_answer_until_ms(at.partition), 0);
+    expect_nothing();
+    elapse__partition_aside(at.partition);
+    connect_and_look();
+    at.now_ms += LEASE_MS; /* nobody else wants it: it takes over from itself */
+    expect(ELAPSE__STATEMENT_TAKE_OVER);
+    at.row.epoch++;
+    at.row.beat++;
+    result = good(1);
+    give(&result);
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    assert_int_equal(at.owned_epoch, 2);
+}
+
 static void an_append_that_did_not_happen_is_sent_again(void **state)
 {
     (void)state;
@@ -558,6 +594,7 @@ int main(void)
         TEST(nothing_is_answered_before_the_memory_is_kept),
         TEST(beats_while_catching_up),
         TEST(an_unclear_append_waits_for_a_barrier),
+        TEST(a_group_whose_rows_are_gone_is_given_up),
         TEST(an_append_that_did_not_happen_is_sent_again),
         TEST(a_barrier_without_a_row_fences),
         TEST(a_late_result_is_ignored),

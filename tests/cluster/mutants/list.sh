@@ -144,3 +144,13 @@ mutant no_row_is_no_fence src/cluster/own.c \
 mutant beats_are_left_out_while_catching_up src/cluster/next.c \
     'partition->now_ms >= partition->beat_ms)' \
     'partition->now_ms >= partition->beat_ms && !catches_up)' named
+
+# ---- R10: rows of the inbox ----
+
+mutant rows_that_are_gone_are_sent_again src/cluster/completed.c \
+    '        elapse__own_lost_rows(partition);' \
+    '        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_INBOX);' named
+mutant reasons_are_forgotten src/cluster/next.c \
+    '        .inbox_reasons = partition->group.inbox_reasons,
+' \
+    '' named

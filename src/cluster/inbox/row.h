@@ -1,0 +1,52 @@
+/*
+ * A row of the transactional inbox, as the function elapse.inbox_rows of sql/inbox.sql returns it,
+ * and the command of the queue that it means. Pure.
+ *
+ * The functions that made the row have checked it. It is checked again here, because it comes from
+ * another program: a row that no queue can run must not stop the ones behind it.
+ */
+#ifndef ELAPSE__CLUSTER_INBOX_ROW_H
+#define ELAPSE__CLUSTER_INBOX_ROW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../queue/queue.h"
+
+/* The columns, in their order. A null is a text without bytes, or 0. */
+struct elapse__inbox_row {
+    int64_t id;
+    int64_t age_ms; /* since the function was called, by the clock of the database */
+    struct elapse__queue_text what; /* put, cancel, reschedule */
+    struct elapse__queue_text tube, key, tag, token, body;
+    struct elapse__queue_text due; /* in, at, every, cron */
+    int64_t due_ms;
+    struct elapse__queue_text cron, zone;
+    struct elapse__queue_text if_key; /* replace, keep, fail, debounce */
+    int64_t max_ms, priority, ttr_ms, expire_ms, retry, backoff_min_ms, backoff_max_ms;
+};
+
+enum elapse__inbox_what {
+    ELAPSE__INBOX_PUT,
+    ELAPSE__INBOX_CANCEL,
+    ELAPSE__INBOX_RESCHEDULE,
+};
+
+struct elapse__inbox_command {
+    enum elapse__inbox_what what;
+    struct elapse__queue_put put;   /* PUT; of the others its tube and its key count */
+    struct elapse__queue_time time; /* RESCHEDULE */
+};
+
+/*
+ * Reads a row. The texts of the command are those of the row. Of a delay the rest counts: it
+ * began when the row was made. Returns NULL, or why there is no such command: a phrase; static.
+ */
+const char *elapse__inbox_read(const struct elapse__inbox_row *row,
+                               struct elapse__inbox_command *command);
+
+/* Runs a command: an elapse__joint_command, with a struct elapse__inbox_command. */
+struct elapse__queue_answer elapse__inbox_run(struct elapse__queue *queue,
+                                              struct elapse__queue_now now, const void *command);
+
+#endif

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""mutants.py [NAME...]: plants faults into sql/inbox.sql, one at a time; a test must notice each.
+
+By hand, after a change of the script: up to four minutes. Fails if a fault survives, or cannot be
+planted any more. Nothing in the source tree is touched.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SCRIPT = HERE.parents[2] / "sql" / "inbox.sql"
+
+# Name, text of the script, what replaces it, the test that notices.
+MUTANTS = (
+    ("a_range_is_deleted", "and i.id = ids[place];\n        if found",
+     "and i.id <= ids[place];\n        if found", "test_moves.py", "Moves"),
+    ("a_range_is_deleted_and_not_counted", "and i.id = ids[place];\n        if found then\n"
+     "            moved := moved + 1;\n        end if;",
+     "and i.id <= ids[place];\n        moved := moved + 1;", "test_moves.py", "Storm"),
+    ("rows_are_not_counted", "if moved <> cardinality(ids) then", "if false then",
+     "test_moves.py", "Moves"),
+    ("rows_of_any_partition_move", "where i.queue = queue_name and i.part = part_number and i.id = ids"
+     "[place];\n        if found", "where i.id = ids[place];\n        if found",
+     "test_moves.py", "Rows"),
+    ("refused_rows_are_dropped", "if reasons[place] is not null then", "if false then",
+     "test_moves.py", "Moves"),
+    ("rows_that_were_run_are_kept_as_refused", "if reasons[place] is not null then", "if true then",
+     "test_moves.py", "Moves"),
+    ("rows_come_in_any_order", "c.bytes_before < bytes_max order by c.id;",
+     "c.bytes_before < bytes_max order by c.id desc;", "test_moves.py", "Rows"),
+    ("the_newest_rows_come_first", "order by i.id limit rows_max", "order by i.id desc limit rows_max",
+     "test_moves.py", "Rows"),
+    ("a_poll_waits_for_callers", "return query\n    with counted",
+     "lock table elapse.inbox in share mode;\n    return query\n    with counted",
+     "test_moves.py", "Transactions"),
+    ("relief_overtakes_a_key", "and n.place = 1 order", "order", "test_moves.py", "Rows"),
+    ("relief_makes_jobs", "where n.what <> 'put' and n.place", "where n.place", "test_moves.py", "Rows"),
+    ("the_age_counts_from_the_transaction", "default clock_timestamp(),\n    what",
+     "default now(),\n    what", "test_moves.py", "Transactions"),
+    ("numbers_are_cached", "as bigint cache 1;", "as bigint cache 50;", "test_moves.py",
+     "Transactions"),
+    ("the_table_is_read_whole", "stable security definer\nset search_path = pg_catalog, pg_temp\n"
+     "set enable_seqscan = off\nset enable_bitmapscan = off", "stable security definer\n"
+     "set search_path = pg_catalog, pg_temp\nset enable_indexscan = off\nset enable_bitmapscan = off",
+     "test_moves.py", "Rows"),
+    ("relief_is_a_loop_in_a_loop", "and n.place = 1 order", "and not exists (select from elapse.inbox o"
+     " where o.queue = queue_name and o.part = part_number and o.tube = (select z.tube from elapse.inbox"
+     " z where z.id = n.id) and o.key = (select z.key from elapse.inbox z where z.id = n.id) and"
+     " o.id < n.id) order", "test_moves.py", "Rows"),
+    ("a_key_in_another_partition", "high * 435 + ((low * 435) >> 32) + (low << 8)",
+     "high * 435 + ((low * 435) >> 32)", "test_calls.py"),
+    ("callers_may_read", "        grant execute on function elapse.put(",
+     "        grant select on elapse.inbox to elapse_caller;\n"
+     "        grant execute on function elapse.put(", "test_calls.py"),
+    ("everybody_may_call", "execute format('revoke all on function %s from public', function);", "",
+     "test_calls.py"),
+    ("functions_of_the_caller_are_used",
+     "returns bigint language plpgsql security definer\nset search_path = pg_catalog, pg_temp\nas $$\n"
+     "declare\n    home elapse.inbox_queue := elapse.inbox_find_queue(put.queue);",
+     "returns bigint language plpgsql security definer\nas $$\ndeclare\n"
+     "    home elapse.inbox_queue := elapse.inbox_find_queue(put.queue);", "test_calls.py"),
+    ("durations_are_cut", "ms numeric := ceil(extract(epoch from value) * 1000);",
+     "ms numeric := floor(extract(epoch from value) * 1000);", "test_calls.py"),
+    ("partitions_change", "if present <> parts then", "if false then", "test_calls.py"),
+    ("newer_versions_are_replaced", "if present > 1 then", "if false then", "test_install.py"),
+    ("the_script_is_no_transaction", "begin;\n\nset local client", "set client", "test_install.py"),
+)
+
+
+def notices(text, test, *classes):
+    """Returns which test notices the fault."""
+    with tempfile.NamedTemporaryFile("w", suffix=".sql", encoding="utf-8") as script:
+        script.write(text)
+        script.flush()
+        done = subprocess.run([sys.executable, "-B", str(HERE / test), *classes],
+                              capture_output=True, text=True, check=False,
+                              env={**os.environ, "ELAPSE_INBOX_SCRIPT": script.name})
+    if done.returncode in (0, 77):
+        return None
+    failed = [line for line in done.stderr.splitlines() if line.startswith(("FAIL:", "ERROR:"))]
+    return failed[0] if failed else f"ends with {done.returncode}"
+
+
+def main(names):
+    text = SCRIPT.read_text(encoding="utf-8")
+    if notices(text, "test_calls.py") or notices(text, "test_moves.py"):
+        sys.exit("the tests fail without a fault, or cannot run")
+    survivors = 0
+    for name, original, replacement, *tests in MUTANTS:
+        if names and name not in names:
+            continue
+        found = None
+        if text.count(original) == 1:
+            found = notices(text.replace(original, replacement), *tests)
+        else:
+            print(f"{name}: its text is not in the script once")
+        survivors += found is None
+        print(f"{name:45}{found or 'SURVIVES'}", flush=True)
+    sys.exit(survivors > 0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

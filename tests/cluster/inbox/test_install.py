@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""sql/inbox.sql: installed, installed again, upgraded, and by whom."""
+
+import threading
+import unittest
+
+from inbox_case import InboxCase, psycopg2
+from postgres_server import SCRIPT
+
+
+class Install(InboxCase):
+    database = "install"
+
+    def setUp(self):
+        if not self.server.has_database(self.database):
+            self.server.make_database(self.database)
+        self.connection = self.server.connect(self.database)
+        self.addCleanup(self.connection.close)
+        self.ask("set client_min_messages = warning; drop schema if exists elapse cascade")
+
+    def install(self, *arguments, **options):
+        return self.server.psql(self.database, *arguments, "-f", str(SCRIPT), **options)
+
+    def check_installed(self, **options):
+        done = self.install(**options)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def schema(self):
+        """All that the script makes, as text."""
+        return self.ask(
+            "select p.oid::regprocedure::text, pg_get_functiondef(p.oid), p.proacl::text"
+            " from pg_proc p where pronamespace = 'elapse'::regnamespace"
+            " union all select attrelid::regclass::text, attname || format_type(atttypid, -1),"
+            " attnum::text from pg_attribute join pg_class c on c.oid = attrelid"
+            " where relnamespace = 'elapse'::regnamespace order by 1, 2, 3")
+
+    def test_again_changes_nothing(self):
+        self.check_installed()
+        before = self.schema()
+        self.ask("select elapse.inbox_open('main', 1, 100); select elapse.put('t', 'x', key => 'k')")
+        self.check_installed()
+        self.assertEqual(self.schema(), before)
+        self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
+        self.assertEqual(self.ask("select * from elapse.version"), [("inbox", 1)])
+
+    def test_other_functions_of_the_schema_keep_their_rights(self):
+        self.check_installed()
+        self.ask("create function elapse.other() returns integer language sql as 'select 1'")
+        self.check_installed()
+        self.ask("create role anybody; grant usage on schema elapse to anybody; set role anybody")
+        self.assertEqual(self.value("select elapse.other()"), 1)
+        self.assertEqual(self.error("select elapse.cancel('t', 'k')").pgcode, "42501")
+
+    def test_by_any_client(self):
+        """The script has no commands of psql."""
+        self.ask(SCRIPT.read_text(encoding="utf-8"))
+        self.assertEqual(self.ask("select version from elapse.version"), [(1,)])
+
+    def test_an_older_version_is_upgraded(self):
+        """Functions that changed or are missing are there again, and rights; rows stay."""
+        self.check_installed()
+        before = self.schema()
+        self.ask("select elapse.inbox_open('main', 1, 100); select elapse.put('t', 'x', key => 'k')")
+        self.ask("update elapse.version set version = 0; drop function elapse.cancel;"
+                 "create or replace function elapse.inbox_at_ms(at timestamptz) returns bigint"
+                 " language sql as 'select 0::bigint';"
+                 "grant execute on function elapse.inbox_at_ms(timestamptz) to public")
+        self.check_installed()
+        self.assertEqual(self.value("select count(*) from elapse.inbox"), 1)
+        self.assertEqual(self.ask("select version from elapse.version"), [(1,)])
+        self.assertEqual(len(self.schema()), len(before))
+
+    def test_a_newer_version_is_kept(self):
+        self.check_installed()
+        self.ask("update elapse.version set version = 2; drop function elapse.cancel")
+        done = self.install()
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("has version 2, and this script is of version 1", done.stderr)
+        self.assertEqual(self.ask("select version, to_regproc('elapse.cancel') from elapse.version"),
+                         [(2, None)])
+
+    def test_an_error_in_the_middle_leaves_nothing(self):
+        """Also where the client goes on after an error."""
+        self.ask("create schema elapse; create table elapse.inbox_refused (wrong integer)")
+        done = self.install("-v", "ON_ERROR_STOP=0")
+        self.assertIn("ERROR", done.stderr)
+        self.assertEqual(self.ask("select relname from pg_class where relkind in ('r', 'S') and"
+                                  " relnamespace = 'elapse'::regnamespace"), [("inbox_refused",)])
+
+    def test_at_the_same_time(self):
+        done = []
+        threads = [threading.Thread(target=lambda: done.append(self.install())) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual([(one.returncode, one.stderr) for one in done], [(0, "")] * 3)
+
+    def test_an_owner_who_may_not_create_roles(self):
+        """The roles are there, or a warning names the missing one. Calls run as the owner."""
+        user = "owner_of_install"
+        self.ask(f"create role {user} login; alter database {self.database} owner to {user}")
+        self.check_installed(user=user)
+        connection = self.server.connect(self.database, user=user)
+        self.addCleanup(connection.close)
+        self.ask("select elapse.inbox_open('main', 1, 100); select elapse.put('t', 'x')",
+                 connection=connection)
+        script = SCRIPT.read_text(encoding="utf-8").replace("elapse_caller", "no_such_role")
+        self.ask(script, connection=connection)
+        self.assertIn("the role no_such_role does not exist", "".join(connection.notices))
+
+    def test_before_a_node_has_opened_its_queue(self):
+        self.check_installed()
+        self.assertIn("there is no queue 'main'", str(self.error("select elapse.cancel('t', 'k')")))
+        self.assertIsInstance(self.error("select elapse.inbox_open('main', 0, 1)"), psycopg2.Error)
+
+
+if __name__ == "__main__":
+    unittest.main()
