@@ -1,0 +1,224 @@
+/*
+ * What the results of a statement say. A server that answers with something else than the SQL asks
+ * for, such as one with other tables, is answered like one that answers with an error.
+ */
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "link_core.h"
+
+/* ---- fields ---- */
+
+bool elapse__link_take_number(const PGresult *rows, int row, int column, uint64_t *number)
+{
+    enum { BYTES = 8 };
+    if (PQgetisnull(rows, row, column) || PQgetlength(rows, row, column) != BYTES)
+        return false;
+    const unsigned char *bytes = (const unsigned char *)PQgetvalue(rows, row, column);
+    *number = 0;
+    for (unsigned i = 0; i < BYTES; i++)
+        *number = *number << 8 | bytes[i];
+    return true;
+}
+
+static bool take_text(const PGresult *rows, int column, const char **text)
+{
+    if (PQgetisnull(rows, 0, column))
+        return false;
+    *text = PQgetvalue(rows, 0, column); /* libpq ends each value with a NUL */
+    return true;
+}
+
+/* These read the first row, from a column on. */
+
+static bool take_settings(const PGresult *rows, int column,
+                          struct elapse__cluster_settings *settings)
+{
+    uint64_t loaded_us;
+    if (!take_text(rows, column, &settings->standby_names) ||
+        !take_text(rows, column + 1, &settings->commit) ||
+        !elapse__link_take_number(rows, 0, column + 2, &loaded_us))
+        return false;
+    settings->loaded_us = (int64_t)loaded_us;
+    return true;
+}
+
+static bool take_row(const PGresult *rows, struct elapse__cluster_row *row)
+{
+    uint64_t lease_ms;
+    if (!elapse__link_take_number(rows, 0, 0, &row->epoch) ||
+        !elapse__link_take_number(rows, 0, 1, &row->beat) ||
+        !elapse__link_take_number(rows, 0, 2, &row->last_group) ||
+        !elapse__link_take_number(rows, 0, 3, &row->last_hash) ||
+        !elapse__link_take_number(rows, 0, 4, &row->tail) ||
+        !elapse__link_take_number(rows, 0, 5, &lease_ms) || !take_text(rows, 6, &row->owner) ||
+        !take_text(rows, 7, &row->address))
+        return false;
+    row->lease_ms = (uint32_t)lease_ms;
+    return true;
+}
+
+static bool take_session(const PGresult *rows, struct elapse__cluster_session *session)
+{
+    uint64_t timeline, in_recovery;
+    if (!elapse__link_take_number(rows, 0, 0, &session->system_identifier) ||
+        !elapse__link_take_number(rows, 0, 1, &timeline) ||
+        !elapse__link_take_number(rows, 0, 2, &in_recovery))
+        return false;
+    session->timeline = (uint32_t)timeline;
+    session->in_recovery = in_recovery != 0;
+    return true;
+}
+
+static bool take_group(const PGresult *rows, int row, struct elapse__log_row *group)
+{
+    if (!elapse__link_take_number(rows, row, 0, &group->group) ||
+        !elapse__link_take_number(rows, row, 1, &group->epoch) ||
+        !elapse__link_take_number(rows, row, 2, &group->hash_of_previous) ||
+        PQgetisnull(rows, row, 3))
+        return false;
+    group->bytes = PQgetvalue(rows, row, 3);
+    group->size = (size_t)PQgetlength(rows, row, 3);
+    return true;
+}
+
+/* ---- rows ---- */
+
+static bool has_shape(const PGresult *rows, int most, int columns)
+{
+    return PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) <= most &&
+           PQnfields(rows) == columns;
+}
+
+static bool take_log(struct elapse__database_link *link, const PGresult *rows,
+                     struct elapse__statement_result *result)
+{
+    if (!has_shape(rows, ELAPSE__READ_LOG_GROUPS, ELAPSE__LOG_COLUMNS))
+        return false;
+    for (int i = 0; i < PQntuples(rows); i++)
+        if (!take_group(rows, i, &link->log[i]))
+            return false;
+    result->log = link->log;
+    result->count = (uint64_t)PQntuples(rows);
+    return true;
+}
+
+/* A row, or none, of this many columns with the settings behind them. */
+static bool take_one(const PGresult *rows, int columns, struct elapse__cluster_settings *settings,
+                     struct elapse__statement_result *result)
+{
+    if (!has_shape(rows, 1, columns + ELAPSE__SETTINGS_COLUMNS))
+        return false;
+    result->count = (uint64_t)PQntuples(rows);
+    return result->count == 0 || take_settings(rows, columns, settings);
+}
+
+static bool take_first(struct elapse__database_link *link, const PGresult *rows,
+                       struct elapse__statement_result *result)
+{
+    switch (link->kind) {
+    case ELAPSE__STATEMENT_SESSION:
+        return take_one(rows, ELAPSE__SESSION_COLUMNS, &result->after, result) &&
+               result->count == 1 && take_session(rows, &result->session);
+    case ELAPSE__STATEMENT_READ_ROW:
+        return take_one(rows, ELAPSE__ROW_COLUMNS, &result->after, result) &&
+               (result->count == 0 || take_row(rows, &result->row));
+    case ELAPSE__STATEMENT_TAKE_OVER:
+    case ELAPSE__STATEMENT_BEAT:
+        return take_one(rows, ELAPSE__ROW_COLUMNS, &result->before, result) &&
+               (result->count == 0 || take_row(rows, &result->row));
+    case ELAPSE__STATEMENT_APPEND:
+        return take_one(rows, 0, &result->before, result);
+    case ELAPSE__STATEMENT_READ_LOG:
+        return take_log(link, rows, result);
+    case ELAPSE__STATEMENT_DROP_TABLES:
+        return has_shape(rows, 1, 1) && elapse__link_take_number(rows, 0, 0, &result->count);
+    default: /* the others say nothing but that they are done */
+        return true;
+    }
+}
+
+/* ---- outcomes ---- */
+
+static bool has_code(const PGresult *failed, const char *code)
+{
+    const char *field = PQresultErrorField(failed, PG_DIAG_SQLSTATE);
+    return field != NULL && strcmp(field, code) == 0;
+}
+
+/* W5: only what the server calls an error is one, and leaves the session as it was. */
+static enum elapse__statement_outcome judge(const PGresult *result)
+{
+    switch (PQresultStatus(result)) {
+    case PGRES_TUPLES_OK:
+    case PGRES_COMMAND_OK:
+        return ELAPSE__OUTCOME_ROWS;
+    case PGRES_FATAL_ERROR:
+        break;
+    default:
+        return ELAPSE__OUTCOME_LOST;
+    }
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity == NULL || strcmp(severity, "ERROR") != 0)
+        return ELAPSE__OUTCOME_LOST;
+    if (has_code(result, "55P03"))
+        return ELAPSE__OUTCOME_LOCKED;
+    return has_code(result, "EL001") ? ELAPSE__OUTCOME_MOVED : ELAPSE__OUTCOME_ERROR;
+}
+
+/* A table of the log that does not exist has no groups. */
+static bool lacks_table(const struct elapse__database_link *link)
+{
+    return link->kind == ELAPSE__STATEMENT_READ_LOG && has_code(link->results[0], "42P01");
+}
+
+/* The second look has no rows to lose and no lock to wait for: where it fails, the outcome is an
+ * error, because the write before it may have been done. */
+static enum elapse__statement_outcome judge_look(struct elapse__database_link *link,
+                                                 struct elapse__statement_result *result)
+{
+    const PGresult *look = link->results[1];
+    enum elapse__statement_outcome outcome = judge(look);
+    if (outcome == ELAPSE__OUTCOME_LOST)
+        return outcome;
+    bool is_good = outcome == ELAPSE__OUTCOME_ROWS && PQntuples(look) == 1 &&
+                   has_shape(look, 1, ELAPSE__SETTINGS_COLUMNS) &&
+                   take_settings(look, 0, &result->after);
+    return is_good ? result->outcome : ELAPSE__OUTCOME_ERROR;
+}
+
+static void note_error(struct elapse__database_link *link)
+{
+    for (size_t i = 0; i < link->syncs; i++)
+        if (PQresultStatus(link->results[i]) == PGRES_FATAL_ERROR) {
+            elapse__link_note(link, PQresultErrorMessage(link->results[i]));
+            return;
+        }
+}
+
+static enum elapse__statement_outcome judge_first(struct elapse__database_link *link,
+                                                  struct elapse__statement_result *result)
+{
+    const PGresult *first = link->results[0];
+    enum elapse__statement_outcome outcome = judge(first);
+    if (lacks_table(link))
+        return ELAPSE__OUTCOME_ROWS;
+    bool is_odd = outcome == ELAPSE__OUTCOME_MOVED && link->kind != ELAPSE__STATEMENT_APPEND;
+    if (is_odd || (outcome == ELAPSE__OUTCOME_ROWS && !take_first(link, first, result)))
+        return ELAPSE__OUTCOME_ERROR;
+    return outcome;
+}
+
+void elapse__link_read_results(struct elapse__database_link *link,
+                               struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(link->syncs_taken, ==, link->syncs);
+    result->outcome = judge_first(link, result);
+    if (link->syncs == 2 && result->outcome != ELAPSE__OUTCOME_LOST)
+        result->outcome = judge_look(link, result);
+    if (result->outcome != ELAPSE__OUTCOME_ROWS)
+        note_error(link);
+    /* A session that could not be begun is none. */
+    if (link->kind == ELAPSE__STATEMENT_CONNECT && result->outcome != ELAPSE__OUTCOME_ROWS)
+        result->outcome = ELAPSE__OUTCOME_LOST;
+}

@@ -1,0 +1,373 @@
+/*
+ * Connecting, sending and receiving.
+ *
+ * The connection is in pipeline mode. Each statement is a query and a sync, which makes it a
+ * transaction of its own (W1). A fenced write is two of them, which are given to libpq before
+ * anything is awaited; the database runs the second one when the first is committed (W2). libpq
+ * sends a message of more than 8 KiB as it comes, and keeps the rest until the sync: so the bytes
+ * of a group may go ahead, but they do nothing until the end, which has the sync with it.
+ */
+#include "link.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "../inbox/inbox.h"
+#include "link_core.h"
+
+/* ---- notes ---- */
+
+void elapse__link_note(struct elapse__database_link *link, const char *message)
+{
+    size_t length = strcspn(message, "\r\n");
+    if (length >= sizeof link->message)
+        length = sizeof link->message - 1;
+    memcpy(link->message, message, length);
+    link->message[length] = '\0';
+}
+
+/* W4. libpq calls it from within its functions. */
+static void take_notice(void *context, const PGresult *notice)
+{
+    struct elapse__database_link *link = context;
+    link->noticed = true;
+    elapse__link_note(link, PQresultErrorMessage(notice));
+}
+
+const char *elapse__link_message(const struct elapse__database_link *link)
+{
+    return link->message;
+}
+
+/* ---- life ---- */
+
+static char *copy(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copied = malloc(bytes);
+    return copied != NULL ? memcpy(copied, text, bytes) : NULL;
+}
+
+static bool copy_options(struct elapse__database_link *link,
+                         const struct elapse__link_options *options)
+{
+    link->texts[0] = copy(options->queue);
+    link->texts[1] = copy(options->me);
+    link->texts[2] = copy(options->address);
+    link->place = (struct elapse__sql_place){
+        .queue = link->texts[0],
+        .part = options->part,
+        .me = link->texts[1],
+        .address = link->texts[2],
+        .lease_ms = options->lease_ms,
+    };
+    link->hosts = calloc(options->host_count, sizeof *link->hosts);
+    if (link->place.queue == NULL || link->place.me == NULL || link->place.address == NULL ||
+        link->hosts == NULL)
+        return false;
+    for (; link->host_count < options->host_count; link->host_count++) {
+        link->hosts[link->host_count] = copy(options->hosts[link->host_count]);
+        if (link->hosts[link->host_count] == NULL)
+            return false;
+    }
+    return true;
+}
+
+struct elapse__database_link *elapse__link_new(const struct elapse__link_options *options)
+{
+    ELAPSE__ASSERT_THAT(options->host_count, >, 0);
+    ELAPSE__ASSERT(elapse__queue_name_is_valid(options->queue));
+    ELAPSE__ASSERT(options->me[0] != '\0');
+    struct elapse__database_link *link = calloc(1, sizeof *link);
+    if (link == NULL)
+        return NULL;
+    if (!copy_options(link, options)) {
+        elapse__link_free(link);
+        return NULL;
+    }
+    return link;
+}
+
+static void forget_results(struct elapse__database_link *link)
+{
+    for (size_t i = 0; i < 2; i++) {
+        PQclear(link->results[i]);
+        link->results[i] = NULL;
+    }
+}
+
+/* The socket does not wait, so neither does this, even if a statement is half sent. */
+static void disconnect(struct elapse__database_link *link)
+{
+    PQfinish(link->connection);
+    link->connection = NULL;
+}
+
+void elapse__link_close(struct elapse__database_link *link)
+{
+    forget_results(link);
+    disconnect(link);
+    link->state = ELAPSE__LINK_IS_IDLE;
+}
+
+bool elapse__link_is_free(const struct elapse__database_link *link)
+{
+    return link->connection != NULL && link->state == ELAPSE__LINK_IS_IDLE &&
+           PQstatus(link->connection) == CONNECTION_OK;
+}
+
+void elapse__link_free(struct elapse__database_link *link)
+{
+    forget_results(link);
+    disconnect(link);
+    for (unsigned i = 0; i < link->host_count; i++)
+        free(link->hosts[i]);
+    free(link->hosts);
+    for (size_t i = 0; i < 3; i++)
+        free(link->texts[i]);
+    free(link);
+}
+
+/* ---- connecting ---- */
+
+static _Thread_local char refusal[ELAPSE__LINK_MESSAGE_BYTES];
+
+static const char *refuse(const char *words)
+{
+    size_t length = strcspn(words, "\r\n");
+    if (length >= sizeof refusal)
+        length = sizeof refusal - 1;
+    memcpy(refusal, words, length);
+    refusal[length] = '\0';
+    return refusal;
+}
+
+static bool names_several(const PQconninfoOption *option)
+{
+    bool names_hosts = strcmp(option->keyword, "host") == 0 ||
+                       strcmp(option->keyword, "hostaddr") == 0 ||
+                       strcmp(option->keyword, "port") == 0;
+    return names_hosts && option->val != NULL && strchr(option->val, ',') != NULL;
+}
+
+const char *elapse__link_refuse_host(const char *host)
+{
+    char *error = NULL;
+    PQconninfoOption *options = PQconninfoParse(host, &error);
+    if (options == NULL) {
+        const char *words = refuse(error != NULL ? error : "there is no memory");
+        PQfreemem(error);
+        return words;
+    }
+    const char *words = NULL;
+    for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
+        if (names_several(option))
+            words = refuse("it names several hosts: give one connection string for each");
+    PQconninfoFree(options);
+    return words;
+}
+
+static void fail(struct elapse__database_link *link)
+{
+    if (link->connection != NULL)
+        elapse__link_note(link, PQerrorMessage(link->connection));
+    link->state = ELAPSE__LINK_HAS_FAILED;
+}
+
+static void begin_connect(struct elapse__database_link *link, unsigned host)
+{
+    ELAPSE__ASSERT_THAT(host, <, link->host_count);
+    const char *const names[] = {"dbname", "client_encoding", NULL};
+    const char *const values[] = {link->hosts[host], "UTF8", NULL};
+    const int dbname_is_connection_string = 1;
+
+    disconnect(link);
+    link->connection = PQconnectStartParams(names, values, dbname_is_connection_string);
+    if (link->connection == NULL || PQstatus(link->connection) == CONNECTION_BAD) {
+        fail(link);
+        return;
+    }
+    (void)PQsetNoticeReceiver(link->connection, take_notice, link);
+    link->state = ELAPSE__LINK_IS_CONNECTING;
+    link->polling = PGRES_POLLING_WRITING;
+}
+
+/* ---- sending ---- */
+
+static bool send_query(struct elapse__database_link *link, const struct elapse__sql *sql)
+{
+    const int in_binary = 1;
+    return PQsendQueryParams(link->connection, sql->text, sql->count, sql->types, sql->values,
+                             sql->sizes, sql->are_bytes, in_binary) == 1 &&
+           PQpipelineSync(link->connection) == 1;
+}
+
+static bool send_look(struct elapse__database_link *link)
+{
+    const int in_binary = 1;
+    return PQsendQueryParams(link->connection, elapse__sql_look_again, 0, NULL, NULL, NULL, NULL,
+                             in_binary) == 1 &&
+           PQpipelineSync(link->connection) == 1;
+}
+
+static bool flush(struct elapse__database_link *link)
+{
+    int left = PQflush(link->connection);
+    link->wants_room = left > 0;
+    return left >= 0;
+}
+
+/* `is_written`: there was memory for the SQL. */
+static void send_sql(struct elapse__database_link *link, struct elapse__sql *sql, bool is_written,
+                     bool has_look)
+{
+    bool is_sent =
+        is_written && send_query(link, sql) && (!has_look || send_look(link)) && flush(link);
+    elapse__sql_free(sql);
+    link->syncs = has_look ? 2 : 1;
+    link->syncs_taken = 0;
+    link->had_none = false;
+    link->state = ELAPSE__LINK_IS_BUSY;
+    if (!is_sent)
+        fail(link);
+}
+
+static void send_statement(struct elapse__database_link *link,
+                           const struct elapse__statement *statement)
+{
+    struct elapse__sql sql;
+    bool is_written = elapse__sql_write(&sql, &link->place, statement);
+    send_sql(link, &sql, is_written, elapse__sql_is_fenced_write(statement->kind));
+}
+
+void elapse__link_begin(struct elapse__database_link *link,
+                        const struct elapse__statement *statement)
+{
+    bool connects = statement->kind == ELAPSE__STATEMENT_CONNECT;
+    ELAPSE__ASSERT(connects || link->state == ELAPSE__LINK_IS_IDLE);
+    forget_results(link);
+    link->kind = statement->kind;
+    link->serial = statement->serial;
+    if (connects)
+        begin_connect(link, statement->host);
+    else if (!elapse__link_is_free(link))
+        fail(link);
+    else
+        send_statement(link, statement);
+}
+
+void elapse__link_begin_inbox(struct elapse__database_link *link,
+                              const struct elapse__inbox_poll *poll)
+{
+    struct elapse__sql sql;
+    ELAPSE__ASSERT(link->state == ELAPSE__LINK_IS_IDLE);
+    ELAPSE__ASSERT(elapse__link_is_free(link));
+    forget_results(link);
+    link->kind = ELAPSE__STATEMENT_KINDS;
+    link->serial = poll->serial;
+    elapse__sql_write_poll(&sql, &link->place, poll->rows_max, poll->bytes_max, poll->relief);
+    send_sql(link, &sql, true, false);
+}
+
+/* The session begins by W3. Notices of the login say nothing about any commit. */
+static void begin_session(struct elapse__database_link *link)
+{
+    link->noticed = false;
+    if (PQsetnonblocking(link->connection, 1) != 0 || PQenterPipelineMode(link->connection) != 1) {
+        fail(link);
+        return;
+    }
+    send_statement(link, &(struct elapse__statement){.kind = ELAPSE__STATEMENT_CONNECT});
+}
+
+/* ---- receiving ---- */
+
+void elapse__link_watch(const struct elapse__database_link *link, struct elapse__os_watch *watch)
+{
+    bool connects = link->state == ELAPSE__LINK_IS_CONNECTING;
+    bool is_busy = link->state == ELAPSE__LINK_IS_BUSY;
+    *watch = (struct elapse__os_watch){.file = -1};
+    if (!connects && !is_busy)
+        return;
+    watch->file = PQsocket(link->connection);
+    watch->for_data = is_busy || link->polling == PGRES_POLLING_READING;
+    watch->for_room = is_busy ? link->wants_room : link->polling == PGRES_POLLING_WRITING;
+}
+
+static void go_on_connecting(struct elapse__database_link *link)
+{
+    link->polling = PQconnectPoll(link->connection);
+    if (link->polling == PGRES_POLLING_FAILED)
+        fail(link);
+    else if (link->polling == PGRES_POLLING_OK)
+        begin_session(link);
+}
+
+/* Takes one. Returns false if it cannot be: nothing comes any more, and not all has come. */
+static bool take_one(struct elapse__database_link *link)
+{
+    PGresult *result = PQgetResult(link->connection);
+    PGresult **place = &link->results[link->syncs_taken];
+    if (result == NULL) {
+        /* It comes once, between the results of two statements. */
+        bool is_first = !link->had_none;
+        link->had_none = true;
+        return is_first;
+    }
+    link->had_none = false;
+    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
+        link->syncs_taken++;
+    if (PQresultStatus(result) == PGRES_PIPELINE_SYNC || *place != NULL)
+        PQclear(result);
+    else
+        *place = result;
+    return true;
+}
+
+/* Takes the results that have come. Returns false if the connection is lost: then libpq makes up
+ * results, which are not the server's. */
+static bool take_results(struct elapse__database_link *link)
+{
+    while (link->syncs_taken < link->syncs && !PQisBusy(link->connection))
+        if (PQstatus(link->connection) != CONNECTION_OK || !take_one(link))
+            return false;
+    return true;
+}
+
+/* Sending comes first: while the socket takes no more, libpq reads, and what it has read does not
+ * make the socket ready again. */
+static void receive(struct elapse__database_link *link)
+{
+    bool is_whole = flush(link) && PQconsumeInput(link->connection) == 1;
+    if (!take_results(link) || !is_whole)
+        fail(link);
+}
+
+/* The result is there. */
+static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
+{
+    *result = (struct elapse__statement_result){.serial = link->serial};
+    if (link->state == ELAPSE__LINK_HAS_FAILED)
+        result->outcome = ELAPSE__OUTCOME_LOST;
+    else
+        elapse__link_read_results(link, result);
+    result->noticed = link->noticed;
+    link->noticed = false;
+    link->state = ELAPSE__LINK_IS_IDLE;
+}
+
+bool elapse__link_poll(struct elapse__database_link *link, bool is_ready,
+                       struct elapse__statement_result *result)
+{
+    if (is_ready && link->state == ELAPSE__LINK_IS_CONNECTING)
+        go_on_connecting(link);
+    else if (is_ready && link->state == ELAPSE__LINK_IS_BUSY)
+        receive(link);
+    bool has_all = link->state == ELAPSE__LINK_IS_BUSY && link->syncs_taken == link->syncs;
+    if (link->state != ELAPSE__LINK_HAS_FAILED && !has_all)
+        return false;
+    give(link, result);
+    return true;
+}

@@ -1,0 +1,32 @@
+/*
+ * Names in the database, of which the SQL and its sessions consist.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_NAMES_H
+#define ELAPSE__CLUSTER_POSTGRES_NAMES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    ELAPSE__QUEUE_NAME_BYTES = 33, /* with its NUL */
+    ELAPSE__PARTS_MAX = 1024,
+    ELAPSE__DATABASE_NAME_BYTES = 64, /* PostgreSQL cuts longer ones */
+};
+
+/* Returns whether a queue may have this name: a letter, then letters, digits and _, in lower case,
+ * 32 at most. Then no name that follows from it has to be quoted, or is cut. */
+bool elapse__queue_name_is_valid(const char *name);
+
+/* A name that follows from that of the queue. */
+struct elapse__database_name {
+    char text[ELAPSE__DATABASE_NAME_BYTES];
+};
+
+/* Returns the application_name of the sessions of a partition. */
+struct elapse__database_name elapse__session_name(const char *queue, uint32_t part);
+
+/* Returns the name of a table of its log. schema.sql writes the same name. */
+struct elapse__database_name elapse__log_table_name(const char *queue, uint32_t part,
+                                                    uint64_t table);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * A thread for one partition: it joins the state machine, which decides (partition.h), with the
+ * session in the database (link.h) and the clock.
+ *
+ *      any thread --> elapse__runner_submit, _trim, ... --> the runner's thread --> the database
+ *                     callbacks on the runner's thread <--'
+ *
+ * Threads: any thread may call these functions, from within callbacks too, unless they say
+ * otherwise. Callbacks come one at a time, on the runner's thread, without a lock held. While one
+ * runs, the partition stands still: a lease that is not renewed ends after lease_ms.
+ *
+ * Times in milliseconds are those of the boot-time clock.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_RUNNER_H
+#define ELAPSE__CLUSTER_POSTGRES_RUNNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../partition.h"
+
+/* Callbacks beside those of struct elapse__partition_owner, with the same context. */
+struct elapse__runner_calls {
+    /* Writes the memory to the disk. Returns whether it is there; otherwise it is called again.
+     * Until then nothing is answered (R7). */
+    bool (*remember)(void *context, const struct elapse__partition_memory *memory);
+
+    /* It is about to hand over. After this has returned, nothing is answered any more: another node
+     * may own the partition at once. */
+    void (*releasing)(void *context);
+
+    /* It has handed over, or given up doing so: the last call. */
+    void (*ended)(void *context);
+
+    /* The role, the owner or the epoch is another one. NULL: nobody wants to know. */
+    void (*changed)(void *context);
+};
+
+struct elapse__inbox_poll;
+struct elapse__inbox_row;
+
+/* The inbox of the partition, as src/cluster/inbox/inbox.h has it: the calls take its lock. They
+ * come while this node owns the partition, and have the same context. */
+struct elapse__runner_inbox {
+    /* NULL: there is no inbox. */
+    bool (*ask)(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll);
+    void (*came)(void *context, uint64_t now_ms, uint64_t serial,
+                 const struct elapse__inbox_row *rows, size_t count);
+    void (*failed)(void *context, uint64_t now_ms, uint64_t serial);
+    uint64_t (*next_ms)(void *context);
+};
+
+struct elapse__runner_options {
+    struct elapse__partition_options partition; /* its callbacks come from the runner's thread */
+    struct elapse__runner_calls calls;
+    struct elapse__runner_inbox inbox;
+    const char *const *hosts; /* connection strings that elapse__link_refuse_host accepts; there are
+                                 partition.hosts of them */
+    const char *queue;        /* a name that is valid */
+    uint32_t part;
+    const char *address; /* where clients and other nodes reach this node */
+};
+
+struct elapse__runner;
+
+/* Starts the thread. Copies the texts. Returns 0, or an error number of errno.h. `*runner` is
+ * stored before the first call comes, which may be before this returns. */
+int elapse__runner_start(struct elapse__runner **runner,
+                         const struct elapse__runner_options *options);
+
+/* Submits a group, as the owner in this epoch, of the last call of `own`. Returns false, and takes
+ * nothing, if this node owns the partition in that epoch no more. Otherwise exactly one of these
+ * calls follows: confirmed, fenced with this group, or stopped; none, if elapse__runner_stop comes
+ * first. Until then the bytes stay where they are. Requires that no other group waits for that. */
+bool elapse__runner_submit(struct elapse__runner *runner, uint64_t epoch,
+                           const struct elapse__partition_group *group);
+
+/* Groups below `tail` are needed no more, as the owner in this epoch knows. */
+void elapse__runner_trim(struct elapse__runner *runner, uint64_t epoch, uint64_t tail);
+
+/* The owner says that there is news: reads the row at once. */
+void elapse__runner_news(struct elapse__runner *runner);
+
+/* elapse__inbox_next_ms is another one: asks the inbox again. */
+void elapse__runner_wake(struct elapse__runner *runner);
+
+/* What was not confirmed is put aside, and forgotten: after the call `fenced`, or within it. */
+void elapse__runner_aside(struct elapse__runner *runner);
+
+/* The process is about to end: hands over, and then calls `ended`. It takes a third of the lease at
+ * most. */
+void elapse__runner_hand_over(struct elapse__runner *runner);
+
+/* Returns until when answers may leave, strictly before that time; 0: not at all. Cost: one atomic
+ * load. */
+uint64_t elapse__runner_answer_until_ms(const struct elapse__runner *runner);
+
+/* Returns the time by the clock of elapse__runner_answer_until_ms. */
+uint64_t elapse__runner_now_ms(void);
+
+enum { ELAPSE__RUNNER_MESSAGE_BYTES = 256 };
+
+struct elapse__runner_figures {
+    struct elapse__partition_figures partition;
+    char message[ELAPSE__RUNNER_MESSAGE_BYTES]; /* the last error or notice of the database */
+};
+
+void elapse__runner_figures(struct elapse__runner *runner, struct elapse__runner_figures *figures);
+
+/* Ends the thread, at once, or when it has handed over if that has begun, and frees the runner.
+ * Afterwards no callback comes. Requires that no other thread uses it, and that it is not called
+ * from a callback. */
+void elapse__runner_stop(struct elapse__runner *runner);
+
+#endif

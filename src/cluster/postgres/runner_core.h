@@ -1,0 +1,77 @@
+/*
+ * The state of a runner, for runner_life.c and runner_loop.c. runner.h says what a runner is.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_RUNNER_CORE_H
+#define ELAPSE__CLUSTER_POSTGRES_RUNNER_CORE_H
+
+#include <stdatomic.h>
+
+#include "../../os/lock.h"
+#include "../../os/os.h"
+#include "../inbox/inbox.h"
+#include "runner.h"
+
+struct elapse__database_link;
+
+/* What other threads want. */
+struct elapse__runner_requests {
+    bool has_news, is_aside, hands_over, stops;
+    bool has_group;
+    struct elapse__partition_group group;
+    uint64_t tail; /* 0: none */
+};
+
+/* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): grouped by meaning */
+struct elapse__runner {
+    /* These are the thread's alone. */
+    struct elapse__partition_owner owner; /* of the caller */
+    struct elapse__runner_calls calls;
+    struct elapse__partition *partition;
+    struct elapse__database_link *link;
+    struct elapse__runner_inbox inbox;
+    struct elapse__inbox_row *rows; /* ELAPSE__INBOX_ROWS_MAX, if there is an inbox */
+    bool polls;                     /* a poll of the inbox is under way */
+    uint64_t poll_serial, polled_ms;
+    uint32_t lease_ms;
+    uint64_t remembered_mark;
+    uint64_t remember_ms;               /* no attempt before */
+    bool hands_over;                    /* hand over was asked for */
+    bool is_stopping;                   /* stop was asked for */
+    struct elapse__runner_figures seen; /* when `changed` was called last */
+
+    struct elapse__os_thread thread;
+    int event; /* ready when there are requests */
+    _Atomic uint64_t answer_until_ms;
+
+    struct elapse__lock lock; /* of the rest */
+    struct elapse__runner_requests requests;
+    uint64_t epoch;    /* in which it owns; 0: it does not */
+    bool is_in_flight; /* a group was submitted, and no call about it has begun */
+    struct elapse__runner_figures figures;
+};
+
+static inline bool elapse__runner_has_inbox(const struct elapse__runner *runner)
+{
+    return runner->inbox.ask != NULL;
+}
+
+/* runner_inbox.c: begins a poll if one is due, and nothing is under way. */
+void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms);
+
+/* The result of the poll is there. */
+void elapse__runner_take_inbox(struct elapse__runner *runner,
+                               const struct elapse__statement_result *result);
+
+/* Gives up a poll that takes too long, with the connection. */
+void elapse__runner_limit_poll(struct elapse__runner *runner, uint64_t now_ms);
+
+/* Returns when the inbox has something to do. */
+uint64_t elapse__runner_inbox_ms(const struct elapse__runner *runner);
+
+/* runner_loop.c */
+void *elapse__runner_main(void *argument);
+
+/* The callbacks of the partition, with the runner as their context. */
+struct elapse__partition_owner elapse__runner_owner(struct elapse__runner *runner);
+
+#endif

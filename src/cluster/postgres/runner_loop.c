@@ -1,0 +1,278 @@
+/*
+ * The thread of a runner.
+ */
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "link.h"
+#include "runner_core.h"
+
+enum { NS_PER_MS = 1000000, REMEMBER_AGAIN_MS = 100 };
+
+/* ---- what it shows ---- */
+
+static void publish_answers(struct elapse__runner *runner)
+{
+    atomic_store(&runner->answer_until_ms, elapse__partition_answer_until_ms(runner->partition));
+}
+
+static bool is_another(const struct elapse__partition_figures *left,
+                       const struct elapse__partition_figures *right)
+{
+    return left->role != right->role || left->epoch != right->epoch || left->stop != right->stop ||
+           strcmp(left->owner, right->owner) != 0 || strcmp(left->address, right->address) != 0;
+}
+
+static void publish(struct elapse__runner *runner)
+{
+    struct elapse__runner_figures figures;
+    elapse__partition_figures(runner->partition, &figures.partition);
+    strncpy(figures.message, elapse__link_message(runner->link), sizeof figures.message);
+    figures.message[sizeof figures.message - 1] = '\0';
+    elapse__lock(&runner->lock);
+    runner->figures = figures;
+    elapse__unlock(&runner->lock);
+    publish_answers(runner);
+    if (!is_another(&figures.partition, &runner->seen.partition))
+        return;
+    runner->seen = figures;
+    if (runner->calls.changed != NULL)
+        runner->calls.changed(runner->owner.context);
+}
+
+/* R7. The partition answers nothing until it is remembered. */
+static void remember(struct elapse__runner *runner, uint64_t now_ms)
+{
+    uint64_t mark;
+    struct elapse__partition_memory memory = elapse__partition_memory(runner->partition, &mark);
+    if (mark == runner->remembered_mark || now_ms < runner->remember_ms)
+        return;
+    if (!runner->calls.remember(runner->owner.context, &memory)) {
+        runner->remember_ms = now_ms + REMEMBER_AGAIN_MS;
+        return;
+    }
+    runner->remembered_mark = mark;
+    elapse__partition_remembered(runner->partition, mark);
+}
+
+/* ---- calls of the partition ---- */
+
+static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+{
+    const struct elapse__runner *runner = context;
+    runner->owner.apply(runner->owner.context, row, hash);
+}
+
+static void on_rebuild(void *context, uint64_t tail)
+{
+    const struct elapse__runner *runner = context;
+    runner->owner.rebuild(runner->owner.context, tail);
+}
+
+static void on_own(void *context, uint64_t epoch)
+{
+    struct elapse__runner *runner = context;
+    elapse__lock(&runner->lock);
+    ELAPSE__ASSERT(!runner->is_in_flight);
+    runner->epoch = epoch;
+    runner->requests.tail = 0;
+    elapse__unlock(&runner->lock);
+    publish_answers(runner);
+    runner->owner.own(runner->owner.context, epoch);
+}
+
+static void on_confirmed(void *context, uint64_t group)
+{
+    struct elapse__runner *runner = context;
+    elapse__lock(&runner->lock);
+    ELAPSE__ASSERT(runner->is_in_flight);
+    runner->is_in_flight = false;
+    elapse__unlock(&runner->lock);
+    publish_answers(runner);
+    runner->owner.confirmed(runner->owner.context, group);
+}
+
+/* It owns no more. Returns whether a group waits that the partition has not seen, and stores it. */
+static bool disown(struct elapse__runner *runner, struct elapse__partition_group *waiting)
+{
+    elapse__lock(&runner->lock);
+    bool has_waiting = runner->requests.has_group;
+    *waiting = runner->requests.group;
+    runner->requests.has_group = false;
+    runner->is_in_flight = false;
+    runner->epoch = 0;
+    elapse__unlock(&runner->lock);
+    publish_answers(runner);
+    return has_waiting;
+}
+
+static void on_fenced(void *context, const struct elapse__partition_group *group)
+{
+    struct elapse__runner *runner = context;
+    struct elapse__partition_group waiting;
+    if (disown(runner, &waiting)) {
+        ELAPSE__ASSERT(group == NULL);
+        group = &waiting;
+    }
+    runner->owner.fenced(runner->owner.context, group);
+}
+
+static void on_stopped(void *context, enum elapse__partition_stop stop)
+{
+    struct elapse__runner *runner = context;
+    struct elapse__partition_group waiting;
+    (void)disown(runner, &waiting);
+    runner->owner.stopped(runner->owner.context, stop);
+}
+
+struct elapse__partition_owner elapse__runner_owner(struct elapse__runner *runner)
+{
+    return (struct elapse__partition_owner){
+        .context = runner,
+        .apply = on_apply,
+        .rebuild = on_rebuild,
+        .own = on_own,
+        .confirmed = on_confirmed,
+        .fenced = on_fenced,
+        .stopped = on_stopped,
+    };
+}
+
+/* ---- requests ---- */
+
+/* Takes the requests; a group only if the partition takes one now. */
+static struct elapse__runner_requests take_requests(struct elapse__runner *runner)
+{
+    (void)elapse__os_event_reset(runner->event);
+    elapse__lock(&runner->lock);
+    struct elapse__runner_requests taken = runner->requests;
+    taken.has_group = taken.has_group && elapse__partition_takes_group(runner->partition);
+    struct elapse__runner_requests left = {
+        .has_group = runner->requests.has_group && !taken.has_group,
+        .group = runner->requests.group,
+    };
+    if (runner->epoch == 0)
+        taken.tail = 0;
+    runner->requests = left;
+    elapse__unlock(&runner->lock);
+    return taken;
+}
+
+static void obey(struct elapse__runner *runner, uint64_t now_ms)
+{
+    struct elapse__runner_requests wanted = take_requests(runner);
+    runner->is_stopping = runner->is_stopping || wanted.stops;
+    if (wanted.has_group)
+        elapse__partition_submit(runner->partition, &wanted.group);
+    if (wanted.tail > 0)
+        elapse__partition_trim(runner->partition, wanted.tail);
+    if (wanted.has_news)
+        elapse__partition_news(runner->partition);
+    if (wanted.is_aside)
+        elapse__partition_aside(runner->partition);
+    if (wanted.hands_over) {
+        runner->hands_over = true;
+        elapse__partition_hand_over(runner->partition, now_ms);
+    }
+}
+
+/* ---- statements ---- */
+
+static void take_result(struct elapse__runner *runner, bool is_ready)
+{
+    struct elapse__statement_result result;
+    if (!elapse__link_poll(runner->link, is_ready, &result))
+        return;
+    if (runner->polls)
+        elapse__runner_take_inbox(runner, &result);
+    else
+        elapse__partition_completed(runner->partition, elapse__runner_now_ms(), &result);
+}
+
+static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
+{
+    struct elapse__statement statement;
+    if (runner->polls)
+        return;
+    if (!elapse__partition_next(runner->partition, now_ms, &statement)) {
+        elapse__runner_poll_inbox(runner, now_ms);
+        take_result(runner, false);
+        return;
+    }
+    /* Nothing is answered any more when the database is asked to hand over. */
+    publish_answers(runner);
+    if (statement.kind == ELAPSE__STATEMENT_RELEASE)
+        runner->calls.releasing(runner->owner.context);
+    elapse__link_begin(runner->link, &statement);
+    take_result(runner, false);
+}
+
+static uint64_t timeout_ns(const struct elapse__runner *runner)
+{
+    uint64_t mark, now_ms = elapse__runner_now_ms();
+    uint64_t until_ms = elapse__partition_next_ms(runner->partition);
+    uint64_t inbox_ms = elapse__runner_inbox_ms(runner);
+    if (runner->polls || inbox_ms < until_ms)
+        until_ms = inbox_ms;
+    (void)elapse__partition_memory(runner->partition, &mark);
+    if (mark != runner->remembered_mark && runner->remember_ms < until_ms)
+        until_ms = runner->remember_ms;
+    if (until_ms == UINT64_MAX)
+        return ELAPSE__OS_FOREVER;
+    return until_ms > now_ms ? (until_ms - now_ms) * NS_PER_MS : 0;
+}
+
+static void wait(struct elapse__runner *runner)
+{
+    struct elapse__os_watch watches[2] = {{.file = runner->event, .for_data = true}};
+    elapse__link_watch(runner->link, &watches[1]);
+    (void)elapse__os_wait(watches, 2, timeout_ns(runner));
+    take_result(runner, watches[1].ready);
+}
+
+static bool is_final(const struct elapse__runner *runner)
+{
+    struct elapse__partition_figures figures;
+    elapse__partition_figures(runner->partition, &figures);
+    return figures.role == ELAPSE__ROLE_ENDED || figures.role == ELAPSE__ROLE_STOPPED;
+}
+
+static void turn(struct elapse__runner *runner)
+{
+    uint64_t now_ms = elapse__runner_now_ms();
+    obey(runner, now_ms);
+    elapse__partition_tick(runner->partition, now_ms);
+    elapse__runner_limit_poll(runner, now_ms);
+    begin_next(runner, now_ms);
+    remember(runner, now_ms);
+    publish(runner);
+}
+
+/* A group that came while the partition handed over is given back. */
+static void end(struct elapse__runner *runner)
+{
+    struct elapse__partition_group waiting;
+    elapse__link_free(runner->link);
+    runner->link = NULL;
+    if (!is_final(runner))
+        return;
+    if (disown(runner, &waiting))
+        runner->owner.fenced(runner->owner.context, &waiting);
+    if (runner->hands_over)
+        runner->calls.ended(runner->owner.context);
+}
+
+void *elapse__runner_main(void *argument)
+{
+    struct elapse__runner *runner = argument;
+    elapse__os_thread_name("elapse-cluster");
+    for (;;) {
+        turn(runner);
+        if (is_final(runner) || (runner->is_stopping && !runner->hands_over))
+            break;
+        wait(runner);
+    }
+    end(runner);
+    return NULL;
+}

@@ -1,0 +1,184 @@
+/*
+ * The tables in the database.
+ */
+#include "schema.h"
+
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "names.h"
+
+/* schema.sql, as CMake puts it into the program. */
+extern const unsigned char elapse__schema_sql[];
+
+static void ignore_notice(void *context, const PGresult *notice)
+{
+    (void)context, (void)notice;
+}
+
+static bool refuse(struct elapse__schema_why *why, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(why->text, sizeof why->text, format, arguments);
+    va_end(arguments);
+    why->text[strcspn(why->text, "\r\n")] = '\0';
+    return false;
+}
+
+static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
+{
+    const char *const names[] = {"dbname", "client_encoding", "connect_timeout", NULL};
+    const char *const values[] = {host, "UTF8", "10", NULL};
+    const int dbname_is_connection_string = 1;
+    PGconn *connection = PQconnectdbParams(names, values, dbname_is_connection_string);
+    if (connection == NULL || PQstatus(connection) != CONNECTION_OK) {
+        (void)refuse(why, "%s", connection == NULL ? "no memory" : PQerrorMessage(connection));
+        PQfinish(connection);
+        return NULL;
+    }
+    (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
+    return connection;
+}
+
+/* Runs statements, without parameters. */
+static bool run(PGconn *connection, const char *text, struct elapse__schema_why *why)
+{
+    PGresult *result = PQexec(connection, text);
+    ExecStatusType status = PQresultStatus(result);
+    bool is_done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+    PQclear(result);
+    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+}
+
+/* ---- reading ---- */
+
+static bool take_queue(const PGresult *rows, const char *name, struct elapse__schema_queue *queue,
+                       struct elapse__schema_why *why)
+{
+    if (PQntuples(rows) == 0)
+        return refuse(why, "the database has no queue %s", name);
+    const char *identity = PQgetvalue(rows, 0, 2);
+    for (size_t i = 0; i < sizeof queue->identity; i++)
+        if (sscanf(identity + 2 * i, "%2" SCNx8, &queue->identity[i]) != 1)
+            return refuse(why, "the identity of queue %s is broken", name);
+    if (sscanf(PQgetvalue(rows, 0, 0), "%" SCNu32, &queue->parts) != 1 ||
+        sscanf(PQgetvalue(rows, 0, 1), "%" SCNu32, &queue->lease_ms) != 1)
+        return refuse(why, "queue %s is broken", name);
+    int version = 0;
+    (void)sscanf(PQgetvalue(rows, 0, 3), "%d", &version);
+    if (version != ELAPSE__SCHEMA_VERSION)
+        return refuse(why, "the schema elapse has version %d, and this program knows %d", version,
+                      ELAPSE__SCHEMA_VERSION);
+    return true;
+}
+
+static bool read_queue(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
+                       struct elapse__schema_why *why)
+{
+    static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
+                               " (select version from elapse.version where component = 'cluster')"
+                               " from elapse.queue where name = $1";
+    PGresult *rows =
+        PQexecParams(connection, text, 1, NULL, (const char *const[]){name}, NULL, NULL, 0);
+    const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
+    bool has_none = code != NULL && (strcmp(code, "42P01") == 0 || strcmp(code, "3F000") == 0);
+    bool is_read = false;
+    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
+        is_read = take_queue(rows, name, queue, why);
+    else if (has_none)
+        (void)refuse(why, "the database has no tables of elapse");
+    else
+        (void)refuse(why, "%s", PQerrorMessage(connection));
+    PQclear(rows);
+    return is_read;
+}
+
+bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,
+                         struct elapse__schema_why *why)
+{
+    PGconn *connection = connect_to(host, why);
+    if (connection == NULL)
+        return false;
+    bool is_read = read_queue(connection, name, queue, why);
+    PQfinish(connection);
+    return is_read;
+}
+
+/* ---- making ---- */
+
+/* Inserts the queue unless it exists. */
+static bool insert_queue(PGconn *connection, const char *name,
+                         const struct elapse__schema_queue *queue, struct elapse__schema_why *why)
+{
+    static const char text[] = "insert into elapse.queue values ($1, $2, $3, decode($4, 'hex'))"
+                               " on conflict (name) do nothing";
+    char parts[12], lease_ms[12], identity[2 * ELAPSE__CHAIN_IDENTITY_BYTES + 1];
+    (void)snprintf(parts, sizeof parts, "%" PRIu32, queue->parts);
+    (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
+    for (size_t i = 0; i < sizeof queue->identity; i++)
+        (void)snprintf(identity + 2 * i, 3, "%02" PRIx8, queue->identity[i]);
+    PGresult *result =
+        PQexecParams(connection, text, 4, NULL,
+                     (const char *const[]){name, parts, lease_ms, identity}, NULL, NULL, 0);
+    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+}
+
+static bool insert_partition(PGconn *connection, const char *name,
+                             const struct elapse__schema_queue *queue, uint32_t part,
+                             struct elapse__schema_why *why)
+{
+    static const char text[] = "insert into elapse.partition (queue, part, last_hash, lease_ms)"
+                               " values ($1, $2, $3, $4) on conflict (queue, part) do nothing";
+    char number[12], hash[24], lease_ms[12];
+    (void)snprintf(number, sizeof number, "%" PRIu32, part);
+    (void)snprintf(hash, sizeof hash, "%" PRId64,
+                   (int64_t)elapse__chain_genesis(queue->identity, part));
+    (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
+    PGresult *result =
+        PQexecParams(connection, text, 4, NULL, (const char *const[]){name, number, hash, lease_ms},
+                     NULL, NULL, 0);
+    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+}
+
+/* Within a transaction. */
+static bool make(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
+                 struct elapse__schema_why *why)
+{
+    const uint32_t parts = queue->parts, lease_ms = queue->lease_ms;
+    if (!run(connection, (const char *)elapse__schema_sql, why) ||
+        !insert_queue(connection, name, queue, why) || !read_queue(connection, name, queue, why))
+        return false;
+    if (queue->parts != parts || queue->lease_ms != lease_ms)
+        return refuse(why,
+                      "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms",
+                      name, queue->parts, queue->lease_ms);
+    for (uint32_t part = 0; part < parts; part++)
+        if (!insert_partition(connection, name, queue, part, why))
+            return false;
+    return true;
+}
+
+bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
+                           struct elapse__schema_why *why)
+{
+    ELAPSE__ASSERT(queue->parts > 0 && queue->parts <= ELAPSE__PARTS_MAX);
+    if (!elapse__queue_name_is_valid(name))
+        return refuse(why, "the name of a queue has letters a to z, digits and _, 32 at most, and "
+                           "begins with a letter");
+    PGconn *connection = connect_to(host, why);
+    if (connection == NULL)
+        return false;
+    bool is_made = run(connection, "begin", why) && make(connection, name, queue, why) &&
+                   run(connection, "commit", why);
+    PQfinish(connection); /* without a commit nothing is done */
+    return is_made;
+}

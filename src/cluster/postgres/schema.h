@@ -1,0 +1,41 @@
+/*
+ * The tables in the database: making them, and finding a queue in them. For commands and for the
+ * start of a node: these functions wait for the database, 10 seconds at most to connect.
+ *
+ * schema.sql, which is a part of the program, has the tables. It has a version; a database that has
+ * a later one is refused.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
+#define ELAPSE__CLUSTER_POSTGRES_SCHEMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../chain.h"
+
+enum { ELAPSE__SCHEMA_VERSION = 1, ELAPSE__SCHEMA_WHY_BYTES = 256 };
+
+/* A queue, as the database has it. */
+struct elapse__schema_queue {
+    uint32_t parts;    /* from 1 to ELAPSE__PARTS_MAX */
+    uint32_t lease_ms; /* 20 or more */
+    uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES];
+};
+
+/* Why something was refused, in one line. */
+struct elapse__schema_why {
+    char text[ELAPSE__SCHEMA_WHY_BYTES];
+};
+
+/* Makes the tables that are missing, and the queue with its partitions, or nothing if that fails.
+ * A queue that exists with the same parts and lease is none to be made: its identity is stored in
+ * `queue`. `queue->identity` is random. Fails if it exists with others, if the name is not valid,
+ * if the database is a standby, or refuses. */
+bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
+                           struct elapse__schema_why *why);
+
+/* Reads a queue. Fails, with words, if there is none, or the tables have another version. */
+bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,
+                         struct elapse__schema_why *why);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * The text of each statement, with its parameters. sql.c has all SQL of a partition's session;
+ * schema.sql has the tables and functions behind it.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_SQL_H
+#define ELAPSE__CLUSTER_POSTGRES_SQL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../statements.h"
+#include "names.h"
+
+enum {
+    ELAPSE__SQL_PARAMETERS = 9,
+    ELAPSE__SQL_TEXT_BYTES = 1200,
+    ELAPSE__SQL_NUMBER_BYTES = 24,
+};
+
+/* What is the same in all statements of a partition. */
+struct elapse__sql_place {
+    const char *queue;
+    uint32_t part;
+    const char *me;
+    const char *address;
+    uint32_t lease_ms;
+};
+
+/* A statement as libpq takes it: parameters are texts, or bytes. */
+struct elapse__sql {
+    char text[ELAPSE__SQL_TEXT_BYTES];
+    int count;
+    unsigned types[ELAPSE__SQL_PARAMETERS];
+    const char *values[ELAPSE__SQL_PARAMETERS];
+    int sizes[ELAPSE__SQL_PARAMETERS];
+    int are_bytes[ELAPSE__SQL_PARAMETERS]; /* 1: it is bytes */
+    char numbers[ELAPSE__SQL_PARAMETERS][ELAPSE__SQL_NUMBER_BYTES];
+    struct elapse__database_name session;
+    char *ids, *reasons; /* of the inbox, as arrays */
+};
+
+/* Writes the SQL of a statement; of CONNECT that which begins a session (W3). Values point into the
+ * place, the statement and `sql`. Returns false if there is no memory. */
+bool elapse__sql_write(struct elapse__sql *sql, const struct elapse__sql_place *place,
+                       const struct elapse__statement *statement);
+void elapse__sql_free(struct elapse__sql *sql);
+
+/* Writes the poll of the inbox. */
+void elapse__sql_write_poll(struct elapse__sql *sql, const struct elapse__sql_place *place,
+                            uint32_t rows_max, uint32_t bytes_max, bool relief);
+
+/* Returns whether the settings are selected again behind it (W2). */
+bool elapse__sql_is_fenced_write(enum elapse__statement_kind kind);
+
+/* That second statement. */
+extern const char elapse__sql_look_again[];
+
+/* The columns of results. Numbers are bigints. */
+enum {
+    ELAPSE__ROW_COLUMNS = 8,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,
+                                     address */
+    ELAPSE__SETTINGS_COLUMNS = 3, /* standby_names, commit, loaded_us */
+    ELAPSE__SESSION_COLUMNS = 3,  /* system_identifier, timeline, in_recovery as 0 or 1 */
+    ELAPSE__LOG_COLUMNS = 4,      /* group, epoch, hash_of_previous, bytes */
+    ELAPSE__INBOX_COLUMNS = 20,   /* as struct elapse__inbox_row has them */
+};
+
+#endif
