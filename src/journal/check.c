@@ -59,6 +59,9 @@ static void check_states(const struct elapse__journal *journal)
                    journal->commit_state <= ELAPSE__ROTATE_SEAL_SYNC;
     bool failed = journal->commit_state == ELAPSE__COMMIT_FAILED;
     ELAPSE__ASSERT(failed == (journal->error != 0));
+    writes |= journal->commit_state == ELAPSE__LOG_SUBMITTING ||
+              journal->commit_state == ELAPSE__LOG_SUBMITTED;
+    failed |= journal->commit_state == ELAPSE__LOG_FENCED;
     ELAPSE__ASSERT(failed || writes == (journal->in_flight != NULL));
     ELAPSE__ASSERT(failed || rotates == (journal->taken.file != ELAPSE__NO_FILE));
     ELAPSE__ASSERT(!rotates || journal->written == journal->durable);

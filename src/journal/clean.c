@@ -31,7 +31,7 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
     uint64_t live = journal->live_bytes;
     if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
         return true;
-    if (journal->clean_pinned)
+    if (journal->clean_pinned || journal->follows)
         return false;
     if (total > 2 * live + segment)
         return true;
@@ -130,7 +130,7 @@ static bool examine(struct elapse__journal *journal)
         move_tail(journal);
         return true;
     }
-    if (frame.type != ELAPSE__RECORD_COMMIT && !hand_over(journal, bytes, &frame))
+    if (frame.type < ELAPSE__RECORD_SEAL && !hand_over(journal, bytes, &frame))
         return false;
     pass_record(journal, &frame);
     return true;

@@ -29,7 +29,7 @@ static void add_group_when_idle(struct elapse__journal *journal)
 {
     bool is_idle =
         journal->stopping || journal->now_ms - journal->activity_ms >= ELAPSE__JOURNAL_IDLE_MS;
-    if (journal->tail != journal->committed_tail)
+    if (journal->tail != journal->committed_tail || journal->pushes)
         (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_COPY);
     else if (journal->idle_commit_wanted && is_idle)
         (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_RELIEF);
@@ -43,25 +43,38 @@ static bool sync_is_due(const struct elapse__journal *journal)
             journal->durable_tail < journal->committed_tail);
 }
 
-/* Takes the next group, and gives it its COMMIT. */
-static void start_group(struct elapse__journal *journal)
+/* Gives the group in flight its COMMIT. */
+void elapse__commit_write(struct elapse__journal *journal)
 {
-    struct elapse__group *group = elapse__group_take(journal);
+    struct elapse__group *group = journal->in_flight;
     struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
+    journal->idle_commit_wanted = group->size > 0;
+    if (journal->is_placed)
+        elapse__log_place_group(journal, group);
     ELAPSE__ASSERT_THAT(group->position, >=, journal->written);
     ELAPSE__ASSERT_THAT(group->tail, >=, journal->committed_tail);
     ELAPSE__ASSERT_THAT(group->size + ELAPSE__COMMIT_BYTES, <=, group->capacity);
     elapse__commit_encode(&commit, group->position + group->size, journal->seed,
                           group->bytes + group->size);
-    journal->idle_commit_wanted = group->size > 0;
     group->size += ELAPSE__COMMIT_BYTES;
     group->padding = elapse__rest_of_page(journal, group->position + group->size);
     ELAPSE__ASSERT_THAT(group->size + group->padding, <=, group->capacity);
     memset(group->bytes + group->size, 0, group->padding);
     journal->committed_tail = group->tail;
-    journal->in_flight = group;
     journal->progress = 0;
     journal->commit_state = ELAPSE__COMMIT_WRITING;
+}
+
+/* Takes the next group. The log gets it first, if there is one. */
+static void start_group(struct elapse__journal *journal)
+{
+    struct elapse__group *group = elapse__group_take(journal);
+    journal->in_flight = group;
+    journal->progress = 0;
+    if (elapse__log_wants(journal, group))
+        elapse__log_start(journal);
+    else
+        elapse__commit_write(journal);
 }
 
 /* Leaves the state IDLE if there is something to do. */
@@ -86,7 +99,12 @@ bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operati
     switch (journal->commit_state) {
     case ELAPSE__COMMIT_IDLE:
     case ELAPSE__COMMIT_FAILED:
+    case ELAPSE__LOG_SUBMITTED:
+    case ELAPSE__LOG_FENCED:
         return false;
+    case ELAPSE__LOG_SUBMITTING:
+        operation->kind = ELAPSE__OPERATION_SUBMIT;
+        return true;
     case ELAPSE__COMMIT_WRITING:
         operation->kind = ELAPSE__OPERATION_WRITE;
         operation->file = head_file(journal);
@@ -119,6 +137,8 @@ static void group_is_written(struct elapse__journal *journal)
     journal->activity_ms = journal->now_ms;
     journal->commit_state =
         journal->interval_ms == 0 ? ELAPSE__COMMIT_SYNCING : ELAPSE__COMMIT_IDLE;
+    if (journal->log != NULL)
+        elapse__log_trim(journal);
 }
 
 static void head_is_synced(struct elapse__journal *journal)
@@ -133,6 +153,10 @@ static void head_is_synced(struct elapse__journal *journal)
 void elapse__commit_completed(struct elapse__journal *journal,
                               const struct elapse__operation *operation)
 {
+    if (operation->kind == ELAPSE__OPERATION_SUBMIT) {
+        elapse__log_completed(journal, operation);
+        return;
+    }
     if (operation->error != 0) {
         elapse__journal_fail(journal, operation->error);
         return;
@@ -140,6 +164,7 @@ void elapse__commit_completed(struct elapse__journal *journal,
     switch (journal->commit_state) {
     case ELAPSE__COMMIT_IDLE:
     case ELAPSE__COMMIT_FAILED: /* the other lane failed meanwhile */
+    case ELAPSE__LOG_FENCED:
         break;
     case ELAPSE__COMMIT_WRITING:
         journal->progress += operation->done;

@@ -12,16 +12,19 @@
  *      segments.c    the table of segments, names of files
  *      recover.c     open: walk.c reads segments, repair.c makes them trustworthy
  *      read.c        one record with its body
+ *      replica.c     groups that lie in a replicated log, too (log.h)
  */
 #ifndef ELAPSE__JOURNAL_CORE_H
 #define ELAPSE__JOURNAL_CORE_H
 
 #include "journal.h"
+#include "log.h"
 
 struct elapse__segment {
     int file;
     unsigned readers;
     uint64_t live_bytes;
+    uint64_t first_group; /* that the first LOG_PLACE in it names; 0: there is none */
 };
 
 /* A group on its way to the disk. */
@@ -33,6 +36,8 @@ struct elapse__group {
     size_t size;       /* of the records, later with the COMMIT */
     size_t padding;    /* zeros behind that, which are written too */
     size_t capacity;
+    bool has_place; /* it came from the log, or was submitted: `log_place` says where it lies */
+    struct elapse__journal_place log_place;
 };
 
 enum elapse__commit_state {
@@ -48,6 +53,9 @@ enum elapse__commit_state {
     ELAPSE__ROTATE_SEAL,
     ELAPSE__ROTATE_SEAL_SYNC,
     ELAPSE__COMMIT_FAILED,
+    ELAPSE__LOG_SUBMITTING,
+    ELAPSE__LOG_SUBMITTED,
+    ELAPSE__LOG_FENCED,
 };
 
 enum elapse__background_state {
@@ -133,6 +141,20 @@ struct elapse__journal {
     uint64_t clean_limit; /* the segment that the owner's own records have reached */
     uint64_t clean_debt;  /* appended, and not yet paid for by examining; only copies count once */
     uint64_t cleaned_bytes, damaged_bodies;
+
+    /* The replicated log; without one the rest is zeros. */
+    const struct elapse__journal_log *log; /* NULL: none */
+    bool is_placed;                        /* each group ends with a LOG_PLACE */
+    bool follows;
+    bool pushes;      /* the next group is submitted even if it has no records */
+    bool unconfirmed; /* fenced: the group in flight is not known to be in the log */
+    bool answered;    /* the group that is being submitted was confirmed meanwhile */
+    struct elapse__journal_place log_end;     /* of the last group that was applied or confirmed */
+    struct elapse__journal_place log_written; /* of the last LOG_PLACE */
+    struct elapse__portable_facts log_facts;  /* of the group in flight */
+    uint64_t log_trimmed;                     /* the tail that the log knows */
+    uint8_t *portable;                        /* the group in flight, as the log gets it */
+    size_t portable_size, portable_capacity;
 };
 
 static inline uint64_t elapse__segment_bytes(const struct elapse__journal *journal)
@@ -156,11 +178,20 @@ static inline uint64_t elapse__offset_of(const struct elapse__journal *journal, 
     return position & (elapse__segment_bytes(journal) - 1);
 }
 
-/* The bytes at the end of a segment that are kept for a lone COMMIT and for the SEAL's group. */
-enum {
-    ELAPSE__SEAL_GROUP_BYTES = ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES,
-    ELAPSE__SEGMENT_RESERVE = ELAPSE__SEAL_GROUP_BYTES + ELAPSE__COMMIT_BYTES,
-};
+enum { ELAPSE__SEAL_GROUP_BYTES = ELAPSE__SEAL_BYTES + ELAPSE__COMMIT_BYTES };
+
+/* What each group ends with. */
+static inline uint64_t elapse__group_end_bytes(const struct elapse__journal *journal)
+{
+    return ELAPSE__COMMIT_BYTES + (journal->is_placed ? (uint64_t)ELAPSE__LOG_PLACE_BYTES : 0);
+}
+
+/* The bytes at the end of a segment that are kept for a group without records and for the SEAL's
+ * group. */
+static inline uint64_t elapse__segment_reserve(const struct elapse__journal *journal)
+{
+    return ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal);
+}
 
 /* A write that ends where a page does need not read the rest of that first. What lies behind the
  * end of the log is nothing, and may as well be zeros. Returns how many bytes of a page lie behind
@@ -189,6 +220,9 @@ bool elapse__journal_admits(const struct elapse__journal *journal,
 int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
 void elapse__sink_init(struct elapse__record_sink *sink);
 bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose);
+struct elapse__group *elapse__group_close(struct elapse__journal *journal);
+int elapse__group_add_mark(struct elapse__journal *journal,
+                           const struct elapse__journal_place *place);
 struct elapse__group *elapse__group_take(struct elapse__journal *journal);
 void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group);
 void elapse__groups_free(struct elapse__journal *journal);
@@ -198,6 +232,7 @@ void elapse__journal_fail(struct elapse__journal *journal, int error);
 bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__commit_completed(struct elapse__journal *journal,
                               const struct elapse__operation *operation);
+void elapse__commit_write(struct elapse__journal *journal);
 bool elapse__rotate_start(struct elapse__journal *journal);
 void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__rotate_completed(struct elapse__journal *journal,
@@ -228,6 +263,18 @@ bool elapse__clean_start(struct elapse__journal *journal);
 void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__clean_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation);
+
+/* replica.c */
+bool elapse__log_takes_records(const struct elapse__journal *journal);
+bool elapse__log_wants(const struct elapse__journal *journal, const struct elapse__group *group);
+void elapse__log_start(struct elapse__journal *journal);
+void elapse__log_perform(struct elapse__journal *journal, struct elapse__operation *operation);
+void elapse__log_completed(struct elapse__journal *journal,
+                           const struct elapse__operation *operation);
+void elapse__log_place_group(struct elapse__journal *journal, struct elapse__group *group);
+void elapse__log_trim(struct elapse__journal *journal);
+int elapse__log_replay_place(struct elapse__journal *journal, uint64_t position,
+                             const struct elapse__journal_place *place);
 
 /* perform.c: the same over and over until all bytes are done, for recovery. */
 int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,

@@ -109,6 +109,7 @@ static int write_first_segment(struct elapse__recovery *recovery, const char *na
     if (error != 0)
         return error;
     struct elapse__segment_header header = {
+        .is_placed = journal->is_placed,
         .identity = journal->identity,
         .segment_bits = journal->segment_bits,
         .number = 1,
@@ -149,6 +150,7 @@ bool elapse__directory_create(struct elapse__recovery *recovery,
     recovery->unfinished.count = 0;
     journal->segment_bits = options->segment_bits;
     journal->identity = options->identity;
+    journal->is_placed = options->log != NULL;
     elapse__name_new(name, 1);
     int error = write_first_segment(recovery, name, to);
     if (error == 0)

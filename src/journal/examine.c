@@ -166,6 +166,7 @@ static bool learn_shape(struct examiner *examiner)
         is_known = true;
         examiner->journal.segment_bits = header.segment_bits;
         examiner->journal.identity = header.identity;
+        examiner->journal.is_placed = examination->is_placed = header.is_placed;
         examiner->journal.seed = elapse__identity_seed(&header.identity);
     }
     if (is_known)
@@ -221,8 +222,8 @@ static bool take_record(struct examiner *examiner, uint64_t segment,
         elapse__name_segment(finding.file, segment);
         return tell(examiner, &finding);
     }
-    if (record.type == ELAPSE__RECORD_SEAL || record.type == ELAPSE__RECORD_COMMIT)
-        return true;
+    if (record.type >= ELAPSE__RECORD_SEAL)
+        return true; /* the journal's own */
     examination->records++;
     if (examination->record != NULL)
         examiner->error = examination->record(examination->context, walk->position, &record);

@@ -47,6 +47,7 @@ struct elapse__examination {
     uint64_t lost_bytes; /* at most so many bytes of records are lost */
     uint64_t next_id;    /* the greatest of the headers */
     unsigned segment_bits;
+    bool is_placed; /* its groups lie in a replicated log (log.h) */
 };
 
 /*

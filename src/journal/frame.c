@@ -21,6 +21,10 @@ enum {
     NEXT_ID_AT = 48,
     WALL_AT = 56,
     HEADER_CHECKSUM_AT = 64,
+
+    /* flags of a LOG_PLACE */
+    PLACE_IS_CONFIRMED = 1,
+    PLACE_FORGETS = 2,
 };
 
 static const uint8_t magic[8] = {'e', 'l', 'a', 'p', 's', 'e', 'J', 0};
@@ -50,7 +54,7 @@ static uint64_t body_checksum(const void *body, uint32_t body_size, uint64_t pos
 void elapse__frame_encode(const struct elapse__record *record, uint64_t position, uint64_t seed,
                           uint8_t *bytes)
 {
-    ELAPSE__ASSERT(record->type >= ELAPSE__RECORD_PUT && record->type <= ELAPSE__RECORD_COMMIT);
+    ELAPSE__ASSERT(record->type >= ELAPSE__RECORD_PUT && record->type <= ELAPSE__RECORD_LOG_PLACE);
     ELAPSE__ASSERT(record->body_size == 0 || record->body != NULL);
     uint8_t *fields = bytes + ELAPSE__RECORD_HEADER_BYTES;
     uint8_t *body = fields + record->fields_size;
@@ -75,7 +79,7 @@ void elapse__frame_encode(const struct elapse__record *record, uint64_t position
 bool elapse__frame_decode(const uint8_t *bytes, struct elapse__frame *frame)
 {
     uint8_t type = bytes[TYPE_AT];
-    if (type < ELAPSE__RECORD_PUT || type > ELAPSE__RECORD_COMMIT)
+    if (type < ELAPSE__RECORD_PUT || type > ELAPSE__RECORD_LOG_PLACE)
         return false;
     frame->type = (enum elapse__record_type)type;
     frame->flags = bytes[FLAGS_AT];
@@ -133,11 +137,41 @@ uint64_t elapse__seal_decode(const uint8_t *bytes)
     return elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8);
 }
 
+void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_t position,
+                              uint64_t seed, uint8_t *bytes)
+{
+    uint8_t fields[ELAPSE__LOG_PLACE_BYTES - ELAPSE__RECORD_HEADER_BYTES];
+    elapse__little_endian_store(fields, place->group, 8);
+    elapse__little_endian_store(fields + 8, place->hash, 8);
+    elapse__little_endian_store(fields + 16, place->previous_hash, 8);
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_LOG_PLACE,
+        .flags = (uint8_t)((place->is_confirmed ? PLACE_IS_CONFIRMED : 0) |
+                           (place->forgets ? PLACE_FORGETS : 0)),
+        .fields_size = sizeof fields,
+        .fields = fields,
+    };
+    elapse__frame_encode(&record, position, seed, bytes);
+}
+
+struct elapse__journal_place elapse__log_place_decode(const uint8_t *bytes)
+{
+    return (struct elapse__journal_place){
+        .group = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8),
+        .hash = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES + 8, 8),
+        .previous_hash = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES + 16, 8),
+        .is_confirmed = (bytes[FLAGS_AT] & PLACE_IS_CONFIRMED) != 0,
+        .forgets = (bytes[FLAGS_AT] & PLACE_FORGETS) != 0,
+    };
+}
+
 void elapse__segment_header_encode(const struct elapse__segment_header *header, uint8_t *bytes)
 {
     memset(bytes, 0, ELAPSE__SEGMENT_HEADER_BYTES);
     memcpy(bytes, magic, sizeof magic);
-    elapse__little_endian_store(bytes + VERSION_AT, ELAPSE__JOURNAL_FORMAT, 4);
+    elapse__little_endian_store(
+        bytes + VERSION_AT,
+        header->is_placed ? ELAPSE__JOURNAL_FORMAT_PLACED : ELAPSE__JOURNAL_FORMAT, 4);
     elapse__little_endian_store(bytes + BITS_AT, header->segment_bits, 4);
     memcpy(bytes + IDENTITY_AT, header->identity.bytes, sizeof header->identity.bytes);
     elapse__little_endian_store(bytes + NUMBER_AT, header->number, 8);
@@ -155,11 +189,12 @@ enum elapse__header_verdict elapse__segment_header_decode(const uint8_t *bytes,
     *version = (uint32_t)elapse__little_endian_load(bytes + VERSION_AT, 4);
     if (memcmp(bytes, magic, sizeof magic) != 0)
         return ELAPSE__HEADER_DAMAGED;
-    if (*version != ELAPSE__JOURNAL_FORMAT)
+    if (*version != ELAPSE__JOURNAL_FORMAT && *version != ELAPSE__JOURNAL_FORMAT_PLACED)
         return ELAPSE__HEADER_UNKNOWN_VERSION;
     if (elapse__little_endian_load(bytes + HEADER_CHECKSUM_AT, 8) !=
         XXH3_64bits(bytes, HEADER_CHECKSUM_AT))
         return ELAPSE__HEADER_DAMAGED;
+    header->is_placed = *version == ELAPSE__JOURNAL_FORMAT_PLACED;
     header->segment_bits = (unsigned)elapse__little_endian_load(bytes + BITS_AT, 4);
     memcpy(header->identity.bytes, bytes + IDENTITY_AT, sizeof header->identity.bytes);
     header->number = elapse__little_endian_load(bytes + NUMBER_AT, 8);

@@ -10,7 +10,7 @@
  *               24           fields, then the body, then zeros up to a multiple of 8
  *
  *      header    0  8        "elapseJ", 0
- *                8  4        version of the format
+ *                8  4        version of the format: 1, or 2 if its groups have LOG_PLACEs
  *               12  4        log2 of the size of a segment
  *               16  16       identity of the queue
  *               32  8        number of the segment
@@ -34,11 +34,13 @@
 
 enum {
     ELAPSE__JOURNAL_FORMAT = 1,
+    ELAPSE__JOURNAL_FORMAT_PLACED = 2, /* each group ends with a LOG_PLACE and a COMMIT */
     ELAPSE__JOURNAL_IDENTITY_BYTES = 16,
 
     ELAPSE__RECORD_SIZES_AT = 16, /* of the body and of the fields; type, flags */
     ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
     ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
+    ELAPSE__LOG_PLACE_BYTES = ELAPSE__RECORD_HEADER_BYTES + 24,
 
     /* Records begin in a sector of their own: writing them again cannot harm the header. */
     ELAPSE__SEGMENT_HEADER_BYTES = 512,
@@ -94,9 +96,22 @@ void elapse__commit_encode(const struct elapse__commit *commit, uint64_t positio
                            uint8_t *bytes);
 void elapse__seal_encode(uint64_t next_segment, uint64_t position, uint64_t seed, uint8_t *bytes);
 
+/* Where in a replicated log a group lies, or the last group before it that lies in the log. */
+struct elapse__journal_place {
+    uint64_t group;         /* its number in the log; 0: there is none yet */
+    uint64_t hash;          /* the chain's hash at this group */
+    uint64_t previous_hash; /* and at the group before it */
+    bool is_confirmed;      /* this node has submitted it, and it was confirmed */
+    bool forgets;           /* all records before this one are nothing */
+};
+
+void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_t position,
+                              uint64_t seed, uint8_t *bytes);
+
 /* Requires a whole record of this type. */
 struct elapse__commit elapse__commit_decode(const uint8_t *bytes);
 uint64_t elapse__seal_decode(const uint8_t *bytes);
+struct elapse__journal_place elapse__log_place_decode(const uint8_t *bytes);
 
 /* Returns whether these bytes may be the header of a COMMIT: a quick check for searches, which look
  * at each place of a segment. */
@@ -109,6 +124,7 @@ static inline bool elapse__frame_may_be_commit(const uint8_t *bytes)
 }
 
 struct elapse__segment_header {
+    bool is_placed; /* its groups have LOG_PLACEs */
     struct elapse__journal_identity identity;
     unsigned segment_bits;
     uint64_t number;

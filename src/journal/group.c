@@ -46,13 +46,15 @@ static struct elapse__group *new_group(struct elapse__journal *journal)
     if (group != NULL) {
         group->next = NULL;
         group->size = 0;
+        group->has_place = false;
     }
     return group;
 }
 
 static bool make_room(struct elapse__group *group, uint64_t bytes)
 {
-    size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES + ELAPSE__FILE_PAGE_MAX;
+    size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES + ELAPSE__LOG_PLACE_BYTES +
+                    ELAPSE__FILE_PAGE_MAX;
     if (needed <= group->capacity)
         return true;
     size_t capacity = needed > 2 * group->capacity ? needed : 2 * group->capacity;
@@ -73,7 +75,7 @@ static void close_forming(struct elapse__journal *journal)
         return;
     ELAPSE__ASSERT(!journal->begun);
     group->tail = journal->tail;
-    journal->place += ELAPSE__COMMIT_BYTES;
+    journal->place += elapse__group_end_bytes(journal);
     journal->forming = NULL;
     struct elapse__group **last = &journal->closed;
     while (*last != NULL)
@@ -95,9 +97,9 @@ static void cross(struct elapse__journal *journal)
  */
 static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, uint64_t reserve)
 {
-    return journal->crosses_first ||
-           elapse__offset_of(journal, journal->place) + bytes + ELAPSE__COMMIT_BYTES + reserve >
-               elapse__segment_bytes(journal);
+    return journal->crosses_first || elapse__offset_of(journal, journal->place) + bytes +
+                                             elapse__group_end_bytes(journal) + reserve >
+                                         elapse__segment_bytes(journal);
 }
 
 /* Finds the place for so many bytes of records, and memory for them. */
@@ -136,11 +138,13 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
     ELAPSE__ASSERT(!journal->begun);
     if (journal->error != 0)
         return journal->error;
+    if (journal->is_placed && !elapse__log_takes_records(journal))
+        return EROFS;
     uint64_t room = elapse__segment_bytes(journal) - ELAPSE__SEGMENT_HEADER_BYTES -
-                    ELAPSE__COMMIT_BYTES - ELAPSE__SEGMENT_RESERVE;
+                    elapse__group_end_bytes(journal) - elapse__segment_reserve(journal);
     if (bytes > room)
         return EMSGSIZE;
-    bool crossing = must_cross(journal, bytes, ELAPSE__SEGMENT_RESERVE);
+    bool crossing = must_cross(journal, bytes, elapse__segment_reserve(journal));
     if (!elapse__journal_admits(journal, purpose, crossing))
         return journal->disk_is_full ? ENOSPC : EAGAIN;
     int error = prepare(journal, bytes, crossing);
@@ -211,9 +215,44 @@ bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__recor
     struct elapse__group *group = journal->forming;
     journal->forming = NULL;
     group->tail = journal->tail;
-    journal->place += ELAPSE__COMMIT_BYTES;
+    journal->place += elapse__group_end_bytes(journal);
     journal->closed = group;
     return true;
+}
+
+/* Closes the group that forms, which has records. Returns it. */
+struct elapse__group *elapse__group_close(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->forming;
+    ELAPSE__ASSERT(group != NULL && group->size > 0);
+    close_forming(journal);
+    return group;
+}
+
+/* Adds a group that has only this LOG_PLACE, behind all others. Returns 0, or an error of begin. */
+int elapse__group_add_mark(struct elapse__journal *journal,
+                           const struct elapse__journal_place *place)
+{
+    ELAPSE__ASSERT(!journal->begun);
+    bool crossing = must_cross(journal, 0, elapse__segment_reserve(journal));
+    if (!elapse__journal_admits(journal, ELAPSE__RECORD_FOR_COPY, crossing))
+        return journal->disk_is_full ? ENOSPC : EAGAIN;
+    close_forming(journal);
+    int error = prepare(journal, 0, crossing);
+    if (error != 0)
+        return error;
+    struct elapse__group *group = journal->forming;
+    struct elapse__group **last = &journal->closed;
+    ELAPSE__ASSERT_THAT(group->size, ==, 0);
+    journal->forming = NULL;
+    group->tail = journal->tail;
+    group->has_place = true;
+    group->log_place = *place;
+    journal->place += elapse__group_end_bytes(journal);
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = group;
+    return 0;
 }
 
 /* Returns the group that is to be written next, or NULL. */

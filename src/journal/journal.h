@@ -43,6 +43,8 @@
  *   SEAL, SEAL_SYNC          `head + 1` is durable, and exists if the SEAL turns out whole.
  *   FAILED                   the disk may lack everything from `durable` on, whatever it shows.
  *
+ * A journal whose groups lie in a replicated log as well has three more states: log.h.
+ *
  * States of the other lane (background.c): RESTING; making a spare: CREATING -> FILLING ->
  * FILL_SYNC -> NAMING; a file that fell below the tail: RETIRING_STATUS -> RETIRING; cleaning:
  * READING the tail. A crash in any of them leaves a file `new-*`, a spare, or a leftover below the
@@ -112,7 +114,13 @@ struct elapse__journal_owner {
 
     /* The facts for the header of a new segment. */
     void (*facts)(void *context, uint64_t *next_id, int64_t *wall_ms);
+
+    /* NULL, or during open of a journal with LOG_PLACEs: all records before are nothing. An error
+     * refuses to open. */
+    int (*forget)(void *context);
 };
+
+struct elapse__journal_log; /* log.h */
 
 struct elapse__journal_options {
     const struct elapse__files *files;
@@ -121,6 +129,7 @@ struct elapse__journal_options {
     unsigned segment_bits;                    /* for a new journal; an old one keeps its own */
     uint32_t interval_ms;                     /* 0: a group is acknowledged when it is synced */
     struct elapse__journal_identity identity; /* for a new journal: random bytes */
+    const struct elapse__journal_log *log;    /* NULL: none */
 };
 
 /* Why open refused. */
@@ -134,6 +143,7 @@ enum elapse__journal_fault {
     ELAPSE__FAULT_RECORD,          /* a record of `file`, at `offset`, is damaged */
     ELAPSE__FAULT_MISSING_SEGMENT, /* `file` is missing */
     ELAPSE__FAULT_OWNER,           /* the owner refused the record at `offset` of `file` */
+    ELAPSE__FAULT_NO_PLACE,        /* it has records that lie in no log, and was given one */
 };
 
 struct elapse__journal_refusal {
@@ -154,6 +164,7 @@ enum elapse__operation_kind {
     ELAPSE__OPERATION_RENAME,
     ELAPSE__OPERATION_UNLINK,
     ELAPSE__OPERATION_STATUS,
+    ELAPSE__OPERATION_SUBMIT, /* to the replicated log */
 };
 
 struct elapse__operation {

@@ -26,6 +26,8 @@ static struct elapse__journal *new_journal(const struct elapse__journal_options 
     journal->files = options->files;
     journal->owner = options->owner;
     journal->interval_ms = options->interval_ms;
+    journal->log = options->log;
+    journal->follows = options->log != NULL;
     journal->block = block;
     journal->directory = journal->lock = ELAPSE__NO_FILE;
     journal->taken.file = journal->making.file = ELAPSE__NO_FILE;
@@ -55,6 +57,7 @@ void elapse__journal_free(struct elapse__journal *journal)
     elapse__groups_free(journal);
     free(journal->segments);
     free(journal->clean_bytes);
+    free(journal->portable);
     free(journal->block);
     free(journal);
 }
@@ -151,8 +154,13 @@ static bool recover(struct elapse__recovery *recovery,
     bool is_new = recovery->segments.count == 0;
     if (is_new && !elapse__directory_create(recovery, options))
         return false;
-    if (!elapse__recovery_learn_shape(recovery) || !elapse__recovery_find_head(recovery) ||
-        !elapse__recovery_replay(recovery) || !elapse__recovery_repair(recovery))
+    if (!elapse__recovery_learn_shape(recovery))
+        return false;
+    if (options->log != NULL && !recovery->journal->is_placed)
+        return elapse__refuse(recovery, ELAPSE__FAULT_NO_PLACE,
+                              recovery->segments.values[recovery->segments.count - 1], 0);
+    if (!elapse__recovery_find_head(recovery) || !elapse__recovery_replay(recovery) ||
+        !elapse__recovery_repair(recovery))
         return false;
     start_life(recovery);
     return elapse__recovery_tidy(recovery) && (is_new || elapse__recovery_choose_place(recovery));
@@ -194,7 +202,7 @@ bool elapse__journal_next_operation(struct elapse__journal *journal, enum elapse
                                     struct elapse__operation *operation)
 {
     ELAPSE__ASSERT(!journal->begun);
-    if (*under_way(journal, lane) || journal->error != 0)
+    if (*under_way(journal, lane) || journal->error != 0 || elapse__journal_is_fenced(journal))
         return false;
     *operation = (struct elapse__operation){.file = ELAPSE__NO_FILE};
     bool found = lane == ELAPSE__LANE_COMMIT ? elapse__commit_next(journal, operation)
@@ -220,7 +228,7 @@ void elapse__journal_tick(struct elapse__journal *journal, uint64_t now_ms)
 {
     ELAPSE__ASSERT_THAT(journal->now_ms, <=, now_ms);
     journal->now_ms = now_ms;
-    if (journal->error == 0)
+    if (journal->error == 0 && !elapse__journal_is_fenced(journal))
         elapse__clean_step(journal);
 }
 
@@ -251,7 +259,7 @@ bool elapse__journal_is_quiet(const struct elapse__journal *journal)
 {
     return journal->commit_state == ELAPSE__COMMIT_IDLE && elapse__group_waiting(journal) == NULL &&
            journal->written == journal->durable && !journal->idle_commit_wanted &&
-           journal->tail == journal->committed_tail;
+           journal->tail == journal->committed_tail && !journal->pushes;
 }
 
 uint32_t elapse__journal_patience_ms(const struct elapse__journal *journal)

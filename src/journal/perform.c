@@ -44,6 +44,9 @@ void elapse__operation_perform(struct elapse__journal *journal, struct elapse__o
     case ELAPSE__OPERATION_STATUS:
         operation->error = files->status(operation->file, &operation->status);
         break;
+    case ELAPSE__OPERATION_SUBMIT:
+        elapse__log_perform(journal, operation);
+        break;
     }
     ELAPSE__ASSERT_THAT(operation->done, <=, operation->count);
 }

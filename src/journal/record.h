@@ -6,8 +6,8 @@
  *      replay        <--- struct elapse__record <--- the same bytes, checked
  *
  * Neither knows the other; both know this header. What the fields and the flags of a record mean
- * belongs to its owner, who encodes them as little-endian bytes. SEAL and COMMIT are the journal's
- * own: an owner never gives them, and never gets them.
+ * belongs to its owner, who encodes them as little-endian bytes. SEAL, COMMIT and LOG_PLACE are the
+ * journal's own: an owner never gives them, and never gets them.
  */
 #ifndef ELAPSE__JOURNAL_RECORD_H
 #define ELAPSE__JOURNAL_RECORD_H
@@ -22,8 +22,9 @@ enum elapse__record_type {
     ELAPSE__RECORD_LEASE,
     ELAPSE__RECORD_TOKEN,
     ELAPSE__RECORD_EPOCH,
-    ELAPSE__RECORD_SEAL,   /* the journal's own: the next segment exists */
-    ELAPSE__RECORD_COMMIT, /* the journal's own: a group ends here */
+    ELAPSE__RECORD_SEAL,      /* the journal's own: the next segment exists */
+    ELAPSE__RECORD_COMMIT,    /* the journal's own: a group ends here */
+    ELAPSE__RECORD_LOG_PLACE, /* the journal's own: where in a replicated log this group lies */
 };
 
 /* A flag of PUT: the body was damaged when the job was copied, and is lost. The record has none. */

@@ -44,6 +44,7 @@ bool elapse__recovery_learn_shape(struct elapse__recovery *recovery)
             continue;
         journal->segment_bits = header.segment_bits;
         journal->identity = header.identity;
+        journal->is_placed = header.is_placed;
         journal->seed = elapse__identity_seed(&header.identity);
         return true;
     }
@@ -60,6 +61,7 @@ bool elapse__segment_header_check(struct elapse__recovery *recovery, uint64_t nu
     if (verdict != ELAPSE__HEADER_WHOLE)
         return elapse__refuse(recovery, ELAPSE__FAULT_HEADER, number, 0);
     if (header->number != number || header->segment_bits != journal->segment_bits ||
+        header->is_placed != journal->is_placed ||
         memcmp(&header->identity, &journal->identity, sizeof header->identity) != 0)
         return elapse__refuse(recovery, ELAPSE__FAULT_FOREIGN, number, 0);
     return true;

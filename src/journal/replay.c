@@ -69,6 +69,13 @@ static bool give(struct elapse__recovery *recovery, const struct elapse__walk *w
     return false;
 }
 
+static bool take_place(struct elapse__recovery *recovery, const struct elapse__walk *walk)
+{
+    struct elapse__journal_place place = elapse__log_place_decode(walk->bytes);
+    int error = elapse__log_replay_place(recovery->journal, walk->position, &place);
+    return error == 0 || elapse__refuse_call(recovery, error, "journal");
+}
+
 /* Gives the records of the segment that `view` shows: those of the head up to the end that was
  * found, those of another one up to its SEAL. Its records are given before that is seen, so that
  * one pass is enough: without a SEAL, open refuses, and the owner goes with all that it was given.
@@ -88,7 +95,8 @@ static bool replay_records(struct elapse__recovery *recovery, uint64_t number)
             next = elapse__seal_decode(walk.bytes);
         else if (walk.frame.type == ELAPSE__RECORD_COMMIT)
             is_sealed = next != 0;
-        else if (!give(recovery, &walk))
+        else if (walk.frame.type == ELAPSE__RECORD_LOG_PLACE ? !take_place(recovery, &walk)
+                                                             : !give(recovery, &walk))
             return false;
     }
     if (!elapse__segment_was_read(recovery, number))

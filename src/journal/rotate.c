@@ -29,6 +29,7 @@ static void pad_block(struct elapse__journal *journal, size_t bytes, uint64_t of
 static void encode_header(struct elapse__journal *journal)
 {
     struct elapse__segment_header header = {
+        .is_placed = journal->is_placed,
         .identity = journal->identity,
         .segment_bits = journal->segment_bits,
         .number = journal->head + 1,

@@ -45,9 +45,10 @@ static const uint8_t *reach(const struct elapse__segment_view *view, uint64_t of
 /* Returns whether a record of the journal's own has the shape that is decoded. */
 static bool has_own_shape(const struct elapse__frame *frame)
 {
-    unsigned bytes = frame->type == ELAPSE__RECORD_SEAL     ? ELAPSE__SEAL_BYTES
-                     : frame->type == ELAPSE__RECORD_COMMIT ? ELAPSE__COMMIT_BYTES
-                                                            : 0;
+    unsigned bytes = frame->type == ELAPSE__RECORD_SEAL        ? ELAPSE__SEAL_BYTES
+                     : frame->type == ELAPSE__RECORD_COMMIT    ? ELAPSE__COMMIT_BYTES
+                     : frame->type == ELAPSE__RECORD_LOG_PLACE ? ELAPSE__LOG_PLACE_BYTES
+                                                               : 0;
     return bytes == 0 ||
            (frame->fields_size == bytes - ELAPSE__RECORD_HEADER_BYTES && frame->body_size == 0);
 }
@@ -134,7 +135,7 @@ void elapse__survey_segment(const struct elapse__segment_view *view, struct elap
             survey->sealed_next = elapse__seal_decode(walk.bytes);
         }
         if (walk.frame.type != ELAPSE__RECORD_COMMIT) {
-            has_records = true;
+            has_records |= walk.frame.type != ELAPSE__RECORD_LOG_PLACE;
             continue;
         }
         survey->last = elapse__commit_decode(walk.bytes);

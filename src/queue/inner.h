@@ -238,6 +238,8 @@ bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uin
  * clock until tokens_open. Returns false if there is no memory. */
 bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queue_token token);
 void elapse__queue_tokens_open(struct elapse__queue *queue);
+/* Ends the tokens whose records lie below this position. */
+void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position);
 
 /* ---- moves (state.c) ---- */
 

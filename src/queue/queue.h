@@ -191,6 +191,10 @@ void elapse__queue_used_id(struct elapse__queue *queue, uint64_t id);
 /* Returns the greatest id that may have been given to a job. */
 uint64_t elapse__queue_last_id(const struct elapse__queue *queue);
 
+/* During replay: no record below this position is live, also if the queue has counted it as such;
+ * its job or its token has ended. Cost: O(jobs). */
+void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position);
+
 /*
  * Opens the queue. `life` is greater than that of every earlier process on these records, so that
  * no lease's name repeats. Leases that have ended by the wall clock end at the next turn. Errors:

@@ -141,6 +141,28 @@ bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queu
     return true;
 }
 
+void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position)
+{
+    uint32_t before = 0;
+    for (uint32_t number = queue->oldest_token, newer; number != 0; number = newer) {
+        const struct elapse__queue_token *token = token_at(queue, number);
+        newer = token->newer;
+        if (token->position >= position) {
+            before = number;
+            continue;
+        }
+        queue->sink->live(queue->sink, token->position, -(int64_t)token->size);
+        if (before != 0)
+            token_at(queue, before)->newer = newer;
+        else
+            queue->oldest_token = newer;
+        if (newer == 0)
+            queue->newest_token = before;
+        elapse__queue_index_remove(&queue->token_index, number, &queue->memory);
+        elapse__queue_slab_give(&queue->tokens, number);
+    }
+}
+
 void elapse__queue_tokens_open(struct elapse__queue *queue)
 {
     const int64_t lasts_s = ELAPSE__QUEUE_TOKEN_MS / 1000 + 1;

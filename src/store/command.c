@@ -47,6 +47,8 @@ static uint64_t alarm_ns(uint64_t time_ms)
 
 void elapse__store_set_alarms(struct elapse_queue *store)
 {
+    if (store->follows || store->fenced)
+        return; /* no timer runs */
     struct elapse__queue_due due = elapse__queue_next_due(store->joint.jobs);
 
     if (due.boot_ms < store->alarm_boot_ms) {

@@ -6,10 +6,11 @@
 #include "../base/assert.h"
 #include "../base/little_endian.h"
 #include "../journal/backup.h"
+#include "../journal/log.h"
 #include "../queue/fields.h"
 #include "../queue/inner.h"
 
-enum { EPOCH_BYTES = 4 };
+enum { EPOCH_BYTES = ELAPSE__JOINT_EPOCH_BYTES };
 
 static struct elapse__queue_now present(const struct elapse__joint *joint)
 {
@@ -79,8 +80,7 @@ static void move_epoch(struct elapse__joint *joint, uint64_t position)
     joint_live(&joint->sink, position, bytes);
 }
 
-/* Returns 0 or the error of the sink. */
-static int write_epoch(struct elapse__joint *joint, enum elapse__record_purpose purpose)
+int elapse__joint_write_epoch(struct elapse__joint *joint, enum elapse__record_purpose purpose)
 {
     unsigned char fields[EPOCH_BYTES];
     struct elapse__record record = {
@@ -128,8 +128,8 @@ static void owner_fetch(void *context, const struct elapse__record *record, bool
     elapse__queue_replay_fetch(joint->jobs, record, is_near);
 }
 
-static int owner_replay(void *context, uint64_t position, const struct elapse__record *record,
-                        struct elapse__record_sink *sink)
+int elapse__joint_replay(void *context, uint64_t position, const struct elapse__record *record,
+                         struct elapse__record_sink *sink)
 {
     struct elapse__joint *joint = context;
 
@@ -150,7 +150,9 @@ static int copy_record(struct elapse__joint *joint, uint64_t position,
     if (joint->loading)
         return EAGAIN; /* the queue is not open */
     if (record->type == ELAPSE__RECORD_EPOCH)
-        return position == joint->epoch_position ? write_epoch(joint, ELAPSE__RECORD_FOR_COPY) : 0;
+        return position == joint->epoch_position
+                   ? elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_COPY)
+                   : 0;
     /* All others only say how a job went on: nothing is copied, so the clocks need not be read. */
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
         return 0;
@@ -192,6 +194,9 @@ bool elapse__joint_make_jobs(struct elapse__joint *joint, elapse__joint_now_func
         .now = now,
     };
     inner.sink = &joint->sink;
+    inner.memory = NULL; /* only new needs it, and it may be gone later */
+    joint->options = inner;
+    inner.memory = options->memory;
     joint->jobs = elapse__queue_new(&inner);
     return joint->jobs != NULL;
 }
@@ -205,14 +210,16 @@ bool elapse__joint_open_journal(struct elapse__joint *joint,
     ELAPSE__ASSERT(joint->jobs != NULL && joint->journal == NULL);
     /* The number of the life must be synced, or a power cut would let it repeat. */
     joint->interval_ms = options->interval_ms;
-    inner.interval_ms = 0;
+    if (options->log == NULL)
+        inner.interval_ms = 0;
     inner.owner = (struct elapse__journal_owner){
         .context = joint,
         .header = owner_header,
-        .replay = owner_replay,
+        .replay = elapse__joint_replay,
         .fetch = owner_fetch,
         .clean = owner_clean,
         .facts = owner_facts,
+        .forget = elapse__joint_forget,
     };
     joint->journal = elapse__journal_open(&inner, refusal);
     if (joint->journal == NULL)
@@ -225,10 +232,10 @@ bool elapse__joint_open_journal(struct elapse__joint *joint,
  * first: after a crash the head may be full, and no spare left. */
 static enum elapse_error number_life(struct elapse__joint *joint)
 {
-    int refused = write_epoch(joint, ELAPSE__RECORD_FOR_RELIEF);
+    int refused = elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_RELIEF);
 
     while (refused == EAGAIN && elapse__journal_work(joint->journal))
-        refused = write_epoch(joint, ELAPSE__RECORD_FOR_RELIEF);
+        refused = elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_RELIEF);
     while (refused == 0 && elapse__journal_error(joint->journal) == 0 &&
            !elapse__joint_may_reply(joint, joint->last_position) &&
            elapse__journal_work(joint->journal)) {
@@ -243,7 +250,7 @@ static enum elapse_error number_life(struct elapse__joint *joint)
     return ELAPSE_OK;
 }
 
-static enum elapse_error error_of(enum elapse__queue_result result)
+enum elapse_error elapse__joint_error(enum elapse__queue_result result)
 {
     switch (result) {
     case ELAPSE__QUEUE_OK:
@@ -253,23 +260,6 @@ static enum elapse_error error_of(enum elapse__queue_result result)
     default:
         return ELAPSE_ERROR_DAMAGED;
     }
-}
-
-int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record)
-{
-    struct elapse__queue_fields fields;
-    uint64_t bytes = elapse__record_bytes_max(record->fields_size, record->body_size);
-
-    ELAPSE__ASSERT(joint->loading);
-    if (record->type == ELAPSE__RECORD_EPOCH ? record->fields_size != EPOCH_BYTES
-                                             : !elapse__queue_fields_decode(&fields, record))
-        return EBADMSG;
-    int error = joint_begin(&joint->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);
-    if (error != 0)
-        return error;
-    error = owner_replay(joint, joint_append(&joint->sink, record), record, joint->below);
-    (void)joint_end(&joint->sink);
-    return error;
 }
 
 /* The original of a backup may go on: both must not give a lease the same name. So the next number
@@ -288,9 +278,11 @@ enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint)
 {
     bool is_backup = elapse__backup_is_marked(joint->journal);
 
+    if (elapse__journal_is_placed(joint->journal))
+        return ELAPSE_ERROR_FORMAT; /* what it would write would not be in the log */
     joint->life = next_life(joint, is_backup);
     enum elapse_error error =
-        error_of(elapse__queue_replay_done(joint->jobs, present(joint), joint->life));
+        elapse__joint_error(elapse__queue_replay_done(joint->jobs, present(joint), joint->life));
     if (error != ELAPSE_OK)
         return error;
     /* The journal may clean as soon as it works, so the queue is open by now. */

@@ -46,6 +46,8 @@ struct elapse__joint {
     uint32_t life;
     uint32_t interval_ms; /* of the journal, once the life has begun */
     bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
+    int64_t log_wall_ms;  /* with a log: the newest time that a group of it tells */
+    struct elapse__queue_options options; /* of the queue */
 };
 
 /* Makes the queue; `options` without a sink. Returns false if there is no memory. */
@@ -144,5 +146,21 @@ int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_read
 /* The reply cannot leave: the job is as if it had not been taken. */
 void elapse__joint_take_back(struct elapse__joint *joint,
                              const struct elapse__queue_handed *handed);
+
+/* ---- for joint_log.c, which takes records of other journals ---- */
+
+enum { ELAPSE__JOINT_EPOCH_BYTES = 4 };
+
+/* Takes a record of the log. `context` is the joint. */
+int elapse__joint_replay(void *context, uint64_t position, const struct elapse__record *record,
+                         struct elapse__record_sink *sink);
+
+/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the joint. */
+int elapse__joint_forget(void *context);
+
+/* Writes the number of the life. Returns 0 or the error of the sink. */
+int elapse__joint_write_epoch(struct elapse__joint *joint, enum elapse__record_purpose purpose);
+
+enum elapse_error elapse__joint_error(enum elapse__queue_result result);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "../base/assert.h"
 #include "../base/bits.h"
+#include "../journal/log.h"
 #include "../os/memory_files.h"
 #include "refusal.h"
 #include "store.h"
@@ -19,6 +20,8 @@ enum {
     BODY_BYTES_DEFAULT = 65535,
     INTERVAL_DEFAULT_MS = 50,
     INTERVAL_MAX_MS = 60000,
+    /* With a log the directory may lose its end in a power cut: so much is read again. */
+    LOG_INTERVAL_MS = 1000,
 };
 
 void elapse_queue_options_init_sized(struct elapse_queue_options *options, size_t options_bytes)
@@ -75,6 +78,8 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
         .tokens_max = options->tokens_max,
         .body_bytes_max = options->body_bytes_max,
         .foresees = wishes->foresees,
+        .partitions = wishes->partitions,
+        .partition = wishes->partition,
         .present_is_rounded = true,
         .find_zone = find_zone,
     };
@@ -116,10 +121,23 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
         .interval_ms = options->durability == ELAPSE_DURABILITY_INTERVAL ? options->interval_ms : 0,
     };
 
+    if (wishes->log != NULL) {
+        inner.log = wishes->log;
+        if (inner.interval_ms == 0)
+            inner.interval_ms = LOG_INTERVAL_MS;
+    }
     if (elapse__os->random_bytes(&inner.identity, sizeof inner.identity) != 0)
         return ELAPSE_ERROR_SYSTEM;
     if (!elapse__joint_open_journal(&store->joint, &inner, &refusal))
         return elapse__store_refusal(&refusal, directory, fault);
+    if (wishes->log == NULL && elapse__journal_is_placed(store->joint.journal)) {
+        if (fault != NULL)
+            (void)snprintf(fault->text, sizeof fault->text,
+                           "%s: this is a node's copy of a replicated queue: only a node of its "
+                           "cluster can serve it",
+                           directory);
+        return ELAPSE_ERROR_FORMAT;
+    }
     if (wishes->may_begin != NULL &&
         !wishes->may_begin(wishes->context, store->joint.header_wall_ms))
         return ELAPSE_ERROR_CLOSED;
@@ -237,7 +255,8 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
         error = make_jobs(store, options, wishes);
     if (error == ELAPSE_OK)
         error = open_journal(store, directory, options, wishes, fault);
-    if (error == ELAPSE_OK)
+    store->follows = wishes->log != NULL;
+    if (error == ELAPSE_OK && !store->follows)
         error = elapse__joint_begin_life(&store->joint);
     if (error == ELAPSE_OK)
         error = start_threads(store);

@@ -43,6 +43,12 @@ enum elapse_error elapse__store_refusal(const struct elapse__journal_refusal *re
         snprintf(text, size, "%s/%s: at offset %" PRIu64 ": the record makes no sense: %s",
                  directory, refusal->file, refusal->offset, strerror(refusal->error));
         return refusal->error == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_DAMAGED;
+    case ELAPSE__FAULT_NO_PLACE:
+        snprintf(text, size,
+                 "%s/%s: this queue is no part of a replicated one: begin with an empty directory, "
+                 "and import its jobs",
+                 directory, refusal->file);
+        return ELAPSE_ERROR_FORMAT;
     default:
         snprintf(text, size, "%s/%s: at offset %" PRIu64 ": the record is damaged", directory,
                  refusal->file, refusal->offset);

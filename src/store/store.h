@@ -11,7 +11,7 @@
  *
  * The caller that changes something wakes those that wait for it, and nobody else: wake.c.
  *
- * Life of a store. Only `alive` takes all commands:
+ * Life of a store. Only `alive` takes all commands (log.h has two more states, of a cluster):
  *
  *      opening --> alive --> stopped --> closing --> (freed)
  *                    |           |          ^
@@ -91,7 +91,9 @@ struct elapse_queue {
     bool closing;           /* no command is taken any more */
     bool stopping;          /* the threads of the journal end when all is durable */
     bool background_ended;  /* the background thread makes no more groups */
-    bool abandoned;         /* they end at once: open has failed */
+    bool abandoned;         /* they end at once: open has failed, or it was fenced */
+    bool follows;           /* groups come from a log: log.h */
+    bool fenced;
     struct elapse__histogram syncs;              /* of the head of the log: microseconds each */
     struct elapse__histogram writes;             /* of groups: bytes each */
     char memory_path[ELAPSE__MEMORY_PATH_BYTES]; /* of a queue in memory; otherwise empty */
@@ -109,6 +111,8 @@ struct elapse__store_wishes {
      * time; 0: the journal is new. It may wait. False: open fails with CLOSED. */
     bool (*may_begin)(void *context, int64_t header_wall_ms);
     bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
+    uint32_t partitions, partition;        /* of ids: `partition` modulo `partitions`; 0: 1 */
+    const struct elapse__journal_log *log; /* NULL, or the groups lie in a log, too: log.h */
 };
 
 /* Does what elapse_queue_open does. */
@@ -126,7 +130,7 @@ static inline bool elapse__store_is_broken(const struct elapse_queue *store)
 /* Returns OK; or CLOSED or BROKEN: no command is taken. Requires the lock. */
 static inline enum elapse_error elapse__store_life_error(const struct elapse_queue *store)
 {
-    if (store->closing)
+    if (store->closing || store->follows || store->fenced)
         return ELAPSE_ERROR_CLOSED;
     return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
 }

@@ -150,10 +150,14 @@ void *elapse__store_background_main(void *store)
 /* Does what the time asks for, in slices, and sets the alarms to what comes next. */
 static void turn(struct elapse_queue *store)
 {
-    struct elapse__queue_turned turned;
+    struct elapse__queue_turned turned = {.more = false};
 
     do {
         elapse__lock(&store->lock);
+        if (store->follows || store->fenced) {
+            elapse__unlock(&store->lock);
+            return;
+        }
         store->alarm_boot_ms = UINT64_MAX;
         store->alarm_wall_ms = INT64_MAX;
         turned = elapse__queue_turn(store->joint.jobs, elapse__store_now());

@@ -164,6 +164,10 @@ static bool check(struct check_run *run)
     bool can_repair = examination.segment_bits != 0;
     if (examination.findings == 0 || run->repaired == NULL)
         return true;
+    if (examination.is_placed)
+        return elapse__upkeep_fail(run->fault, run->directory,
+                                   "this is a node's copy of a replicated queue: remove it, and "
+                                   "the node reads it again");
     return can_repair ? repair(run, &examination)
                       : elapse__upkeep_fail(run->fault, run->directory, "nothing can be saved");
 }

@@ -24,6 +24,7 @@ struct sim_name {
     char name[NAME_MAX_BYTES];
     struct sim_inode *inode;
     bool is_now, is_on_disk;
+    bool is_replaced; /* another file has got this name, and a crash leaves the one or the other */
     struct sim_name *next;
 };
 
@@ -448,10 +449,15 @@ static int sim_rename(int directory, const char *from, const char *to)
     struct sim_name *found = find_name(number, from);
     if (error == 0 && found == NULL)
         error = ENOENT;
-    if (error == 0 && find_name(number, to) != NULL)
+    struct sim_name *replaced = find_name(number, to);
+    if (error == 0 && replaced != NULL && strcmp(to, "cluster") != 0)
         abort(); /* the journal never replaces a file */
     if (error != 0)
         return error;
+    if (replaced != NULL) {
+        replaced->is_now = false;
+        replaced->is_replaced = replaced->is_on_disk;
+    }
     found->is_now = false;
     (void)add_name(number, to, found->inode);
     collect();
@@ -566,7 +572,8 @@ void sim_disk_lose_power(void)
         crash_file(inode);
     for (struct sim_name *at = disk.names; at != NULL; at = at->next) {
         if (at->is_now != at->is_on_disk)
-            at->is_now = at->is_on_disk = one_in(2);
+            at->is_now = at->is_on_disk = at->is_replaced || one_in(2);
+        at->is_replaced = false;
     }
     /* One name is one file: the newest, which comes first, wins. */
     for (struct sim_name *at = disk.names; at != NULL; at = at->next) {

@@ -52,8 +52,8 @@ mutant spare_counts_as_a_segment src/journal/recover.c \
     '    return true;
     if (recovery->top.commits'
 mutant no_room_is_kept_for_the_seal src/journal/core.h \
-    'ELAPSE__SEGMENT_RESERVE = ELAPSE__SEAL_GROUP_BYTES + ELAPSE__COMMIT_BYTES,' \
-    'ELAPSE__SEGMENT_RESERVE = 0,'
+    'return ELAPSE__SEAL_GROUP_BYTES + elapse__group_end_bytes(journal);' \
+    'return journal->begun;'
 mutant segment_is_sealed_before_it_is_synced src/journal/commit.c \
     '(rotates && journal->written > journal->durable)' \
     'false'
@@ -79,9 +79,9 @@ mutant torn_body_counts src/journal/recover.c \
     'elapse__damaged_group_find(view, from, recovery->top.end)' \
     'recovery->top.end'
 mutant group_without_commit_counts src/journal/walk.c \
-    '            has_records = true;
+    '            has_records |= walk.frame.type != ELAPSE__RECORD_LOG_PLACE;
             continue;' \
-    '            has_records = true;
+    '            has_records |= walk.frame.type != ELAPSE__RECORD_LOG_PLACE;
             survey->end = walk.offset;
             continue;'
 mutant head_is_not_written_again src/journal/repair.c \

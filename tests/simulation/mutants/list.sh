@@ -41,7 +41,9 @@ mutant life_has_the_number_of_before src/store/joint.c \
     '    joint->life = next_life(joint, is_backup);' \
     '    joint->life = joint->life == 0 ? next_life(joint, is_backup) : joint->life;'
 mutant life_is_lost_by_cleaning src/store/joint.c \
-    'return position == joint->epoch_position ? write_epoch(joint, ELAPSE__RECORD_FOR_COPY) : 0;' \
+    'return position == joint->epoch_position
+                   ? elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_COPY)
+                   : 0;' \
     'return 0;'
 mutant life_is_not_synced src/store/joint.c \
     '    inner.interval_ms = 0;

@@ -1,0 +1,61 @@
+/*
+ * A group of records as it lies in a replicated log: without anything that belongs to one journal
+ * alone (positions, the checksums that are seeded with them, the identity). All numbers are
+ * little-endian.
+ *
+ *      header    0  4   version of this format
+ *                4  4   how many records follow
+ *                8  8   tail: no group with a lower number is needed once this one is in the log
+ *               16  8   the owner's facts: the next job id,
+ *               24  8   and the wall-clock time in milliseconds
+ *      record    0  4   body_size
+ *                4  2   fields_size
+ *                6  1   type
+ *                7  1   flags
+ *                8      fields, then the body; the next record follows at once
+ *
+ * It has no checksum of its own: the chain of hashes goes over all of its bytes.
+ */
+#ifndef ELAPSE__JOURNAL_PORTABLE_H
+#define ELAPSE__JOURNAL_PORTABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "record.h"
+
+enum {
+    ELAPSE__PORTABLE_FORMAT = 1,
+    ELAPSE__PORTABLE_HEADER_BYTES = 32,
+    ELAPSE__PORTABLE_RECORD_BYTES = 8,
+};
+
+struct elapse__portable_facts {
+    uint64_t tail;
+    uint64_t next_id;
+    int64_t wall_ms;
+};
+
+/* Writes the group of these frames, which are whole records of an owner as they lie in a journal.
+ * Returns how many bytes; at most ELAPSE__PORTABLE_HEADER_BYTES + size, for which there is room. */
+size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const uint8_t *frames,
+                               size_t size, uint8_t *bytes);
+
+/* A group that is read. */
+struct elapse__portable {
+    struct elapse__portable_facts facts;
+    uint64_t frame_bytes; /* what its records take in a journal, at most */
+    uint32_t records;
+    const uint8_t *rest; /* the next record */
+    size_t rest_bytes;
+};
+
+/* Reads the header, and looks whether records of an owner follow, exactly as many as it says and as
+ * there are bytes. Returns false if not. The bytes stay where they are. */
+bool elapse__portable_open(struct elapse__portable *portable, const void *bytes, size_t size);
+
+/* Stores the next record, which points into the bytes. Returns false at the end. */
+bool elapse__portable_next(struct elapse__portable *portable, struct elapse__record *record);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * A queue that replays the log of another one forgets what that one has lost without a record.
+ */
+#include "fixture.h"
+
+#include <stdlib.h>
+
+struct live_sink {
+    struct elapse__record_sink sink; /* first */
+    int64_t live;
+};
+
+static int refuse_begin(struct elapse__record_sink *sink, uint64_t bytes,
+                        enum elapse__record_purpose purpose)
+{
+    (void)sink, (void)bytes, (void)purpose;
+    return 28;
+}
+
+static void count_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
+{
+    (void)position;
+    ((struct live_sink *)(void *)sink)->live += change;
+}
+
+/* Makes a queue with all that the log has. */
+static struct elapse__queue *follower_of(struct fixture *f, struct live_sink *sink)
+{
+    *sink = (struct live_sink){.sink = {.begin = refuse_begin, .live = count_live}};
+    struct elapse__queue_options options = f->options;
+    options.sink = &sink->sink;
+    struct elapse__queue *queue = elapse__queue_new(&options);
+    assert_non_null(queue);
+    assert_int_equal(log_replay(&f->log, queue), ELAPSE__QUEUE_OK);
+    return queue;
+}
+
+static uint64_t put_with_token(struct fixture *f, const char *token)
+{
+    struct elapse__queue_put arguments = job("body");
+    arguments.token = text(token);
+    return put(f, arguments, ELAPSE__QUEUE_SCHEDULED);
+}
+
+/* Whatever the place below which all is dead: the rest is as if only that had been replayed. */
+static void test_each_place(void **state)
+{
+    struct fixture *f = *state;
+    struct live_sink sink, rest_sink;
+    (void)put_with_token(f, "one");
+    (void)put(f, keyed("key", ELAPSE__QUEUE_REPLACE), ELAPSE__QUEUE_SCHEDULED);
+    (void)put_with_token(f, "two");
+    (void)put(f, job("last"), ELAPSE__QUEUE_SCHEDULED);
+    (void)take(f);
+    size_t count = f->log.count;
+    for (size_t i = 0; i <= count; i++) {
+        uint64_t below = i < count ? f->log.records[i].position : f->log.next_position;
+        struct elapse__queue *queue = follower_of(f, &sink);
+        elapse__queue_forget_below(queue, below);
+        f->log.tail = i;
+        struct elapse__queue *rest = follower_of(f, &rest_sink);
+        f->log.tail = 0;
+        assert_int_equal(elapse__queue_jobs(queue), elapse__queue_jobs(rest));
+        assert_int_equal(elapse__queue_tokens(queue), elapse__queue_tokens(rest));
+        assert_int_equal(sink.live, rest_sink.live);
+        assert_int_equal(elapse__queue_replay_done(queue, f->now, UINT32_MAX), ELAPSE__QUEUE_OK);
+        assert_int_equal(elapse__queue_check(queue), 0);
+        elapse__queue_free(queue);
+        elapse__queue_free(rest);
+    }
+}
+
+/* A token can be forgotten from the middle of the list, and from its end; then new ones come. */
+static void test_tokens_in_the_middle(void **state)
+{
+    struct fixture *f = *state;
+    struct live_sink sink;
+    (void)put_with_token(f, "one");
+    (void)put_with_token(f, "two");
+    uint64_t end = f->log.next_position;
+    struct elapse__queue *queue = follower_of(f, &sink);
+    /* The first one is copied, as cleaning does it; so it lies behind the second one. */
+    for (size_t i = 0; i < f->log.count; i++) {
+        if (f->log.records[i].record.type != ELAPSE__RECORD_TOKEN)
+            continue;
+        assert_int_equal(elapse__queue_replay(queue, end += 8, &f->log.records[i].record),
+                         ELAPSE__QUEUE_OK);
+        break;
+    }
+    elapse__queue_forget_below(queue, end);
+    assert_int_equal(elapse__queue_tokens(queue), 1);
+    assert_int_equal(elapse__queue_jobs(queue), 0);
+    for (size_t i = 0; i < f->log.count; i++)
+        assert_int_equal(elapse__queue_replay(queue, end += 8, &f->log.records[i].record),
+                         ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_tokens(queue), 2);
+    assert_int_equal(elapse__queue_replay_done(queue, f->now, UINT32_MAX), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_check(queue), 0);
+    elapse__queue_free(queue);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_each_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tokens_in_the_middle, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
