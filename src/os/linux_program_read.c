@@ -1,0 +1,37 @@
+/*
+ * What program.h promises of reading whole files, and files that may be non-blocking.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "program.h"
+
+int elapse__os_read_waiting(int file, void *buffer, size_t bytes, size_t *got)
+{
+    struct pollfd readable = {.fd = file, .events = POLLIN};
+    int error = elapse__os_read(file, buffer, bytes, got);
+
+    while (error == EAGAIN) {
+        if (poll(&readable, 1, -1) < 0 && errno != EINTR)
+            return errno;
+        error = elapse__os_read(file, buffer, bytes, got);
+    }
+    return error;
+}
+
+int elapse__os_read_path(const char *path, void *buffer, size_t bytes, size_t *got)
+{
+    size_t piece = 1;
+    int file;
+    int error = elapse__os_open_to_read(path, &file);
+
+    *got = 0;
+    if (error != 0)
+        return error;
+    while (error == 0 && piece > 0 && *got < bytes) {
+        error = elapse__os_read_waiting(file, (char *)buffer + *got, bytes - *got, &piece);
+        *got += piece;
+    }
+    (void)elapse__os_close(file);
+    return error;
+}
