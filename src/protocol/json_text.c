@@ -63,7 +63,10 @@ static void write_escape(struct elapse__json_piece *piece, unsigned code)
     char *out = piece->escape;
 
     *out++ = '\\';
-    *out++ = letter != 0 ? letter : 'u';
+    if (letter == 0)
+        *out++ = 'u';
+    else
+        *out++ = letter;
     for (int shift = 12; letter == 0 && shift >= 0; shift -= 4)
         *out++ = digits[code >> shift & 15];
     piece->escape_size = (size_t)(out - piece->escape);

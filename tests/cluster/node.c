@@ -170,7 +170,11 @@ void node_act(int number)
 
 static void complete(struct sim_node *node, const struct elapse__statement_result *result)
 {
-    static const char *const outcomes[] = {"rows", "locked", "error", "lost"};
+    static const char *const outcomes[] = {
+        [ELAPSE__OUTCOME_ROWS] = "rows",   [ELAPSE__OUTCOME_LOCKED] = "locked",
+        [ELAPSE__OUTCOME_MOVED] = "moved", [ELAPSE__OUTCOME_ERROR] = "error",
+        [ELAPSE__OUTCOME_LOST] = "lost",
+    };
     trace(node, result->noticed ? "  notice" : outcomes[result->outcome], result->count);
     elapse__partition_completed(node->partition, node_now(node), result);
     after_call(node);

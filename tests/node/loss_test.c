@@ -75,7 +75,7 @@ static void looks_and_tokens_are_sent_again(void **state)
 static void what_waits_too_long_was_not_done(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__node_client *c;
 
     f->options.retry_ms = 500;
     begin(f);

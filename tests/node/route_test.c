@@ -45,6 +45,15 @@ static void commands_go_to_their_partitions(void **state)
     expect_sent(f, f->links[1], "LOOKUPID 5\nEXTEND 7 1-1\nkickid 3\nBURY 9 1-2\n");
 }
 
+/* Appends to a text of `size` bytes. */
+static void append(char *text, size_t size, const char *more)
+{
+    size_t end = strlen(text);
+
+    assert_true(end + strlen(more) < size);
+    (void)snprintf(text + end, size - end, "%s", more);
+}
+
 static void keys_and_tokens_choose_the_partition(void **state)
 {
     struct fixture *f = *state;
@@ -57,13 +66,13 @@ static void keys_and_tokens_choose_the_partition(void **state)
         (void)snprintf(key, sizeof key, "k%d", i);
         (void)snprintf(lines, sizeof lines, "PUT t b TTR 5s KEY %s\n", key);
         say(f, c, lines);
-        strcat(expected[partition_of(2, "t", key)], lines);
+        append(expected[partition_of(2, "t", key)], sizeof expected[0], lines);
         (void)snprintf(lines, sizeof lines, "PUT t b TOKEN %s\n", key);
         say(f, c, lines);
-        strcat(expected[partition_of(2, "", key)], lines);
+        append(expected[partition_of(2, "", key)], sizeof expected[0], lines);
         (void)snprintf(lines, sizeof lines, "LOOKUP t %s\n", key);
         say(f, c, lines);
-        strcat(expected[partition_of(2, "t", key)], lines);
+        append(expected[partition_of(2, "t", key)], sizeof expected[0], lines);
     }
     assert_true(strlen(expected[0]) > 0 && strlen(expected[1]) > 0);
     expect_sent(f, f->links[0], expected[0]);

@@ -105,7 +105,8 @@ static void depth_has_a_limit(void **state)
 
     for (int depth = 1; depth <= ELAPSE__RESP_DEPTH_MAX + 1; depth++) {
         char whole[200];
-        strcat(text, "*1\r\n");
+        size_t begin = strlen(text);
+        (void)snprintf(text + begin, sizeof text - begin, "*1\r\n");
         (void)snprintf(whole, sizeof whole, "%s:1\r\n", text);
         assert_int_equal(scan(whole, &end), depth <= ELAPSE__RESP_DEPTH_MAX
                                                 ? ELAPSE__RESP_SCAN_WHOLE

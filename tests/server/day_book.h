@@ -35,7 +35,6 @@ struct day_job {
     uint32_t generation; /* of the place in the book; a body has it */
     uint32_t tube;       /* DAY_TUBES: one that lasts a minute */
     uint32_t retry;
-    bool is_shadow; /* HELD: it was cancelled meanwhile */
     uint64_t id;
     uint64_t key;       /* 0: none */
     uint64_t period_ms; /* 0: not recurring */
@@ -47,6 +46,7 @@ struct day_job {
     uint64_t since_ms;    /* BURIED, ENDED: when this was said or heard */
     bool is_asked_to_end; /* by somebody, whose reply may be under way */
     bool was_handed_out;
+    bool is_shadow; /* HELD: it was cancelled meanwhile */
 };
 
 struct day_figures {

@@ -16,17 +16,17 @@
 
 #include "work/signature.h"
 
-unsigned char *HMAC(const EVP_MD *digest, const void *key, int key_length,
-                    const unsigned char *text, size_t length, unsigned char *hash,
-                    unsigned *hash_length)
+/* The names are those of OpenSSL's header. */
+unsigned char *HMAC(const EVP_MD *evp_md, const void *key, int key_len, const unsigned char *data,
+                    size_t data_len, unsigned char *md, unsigned *md_len)
 {
-    (void)digest;
+    (void)evp_md;
     (void)key;
-    (void)key_length;
-    (void)text;
-    (void)length;
-    (void)hash;
-    (void)hash_length;
+    (void)key_len;
+    (void)data;
+    (void)data_len;
+    (void)md;
+    (void)md_len;
     return NULL;
 }
 
