@@ -62,7 +62,7 @@ static void keys_and_tokens_choose_the_partition(void **state)
     char expected[2][800] = {"", ""};
 
     for (int i = 0; i < 8; i++) {
-        char key[8];
+        char key[16];
         (void)snprintf(key, sizeof key, "k%d", i);
         (void)snprintf(lines, sizeof lines, "PUT t b TTR 5s KEY %s\n", key);
         say(f, c, lines);

@@ -104,7 +104,7 @@ static void depth_has_a_limit(void **state)
     (void)state;
 
     for (int depth = 1; depth <= ELAPSE__RESP_DEPTH_MAX + 1; depth++) {
-        char whole[200];
+        char whole[sizeof text + 8];
         size_t begin = strlen(text);
         (void)snprintf(text + begin, sizeof text - begin, "*1\r\n");
         (void)snprintf(whole, sizeof whole, "%s:1\r\n", text);
