@@ -612,8 +612,10 @@ struct elapse_queue_counts {
     /* The files; 0 for one tube. */
     uint64_t segments;   /* in use */
     uint64_t file_bytes; /* of the segments in use, and the spare ones */
-    uint64_t live_bytes; /* what live jobs need of it; up to 120 more for one with long texts */
-    uint64_t groups;     /* written and synced since open */
+    /* The bytes of the records of live jobs; up to 120 too many for a job with a long name of its
+     * tube, key or tag. */
+    uint64_t live_bytes;
+    uint64_t groups; /* written and synced since open */
 };
 
 /*

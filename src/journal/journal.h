@@ -191,8 +191,8 @@ enum elapse__journal_lane {
 struct elapse__journal_figures {
     uint64_t head, tail;
     uint64_t log_bytes; /* of the segments in use */
-    /* As the owner counts them, which may be some more than they are. At most log_bytes: a log that
-     * is all live could have more live bytes than bytes. */
+    /* As the owner counts them: it may count some bytes too many. At most log_bytes, even if the
+     * owner counts more in a log that is all live. */
     uint64_t live_bytes;
     uint64_t spares;
     uint64_t spare_bytes;

@@ -19,15 +19,16 @@
  *       So the files never hold a change that the log lacks, but for the last group of a follower,
  *       which may go back (then the journal forgets all).
  *   L2  One group is submitted at a time, in the order of the journal. So the groups of the log are
- *       the groups of the journal that have records (or were pushed), one for one, and the last
- * whole LOG_PLACE says which of them the files have. L3  Each segment that has a group has a
- * LOG_PLACE, and the head's or the one before it is in use. So the place is not lost with a segment
- * that is retired. L4  All live records lie in groups from the log's tail on: the tail of a group
- * is the first group of the segment that its COMMIT calls the tail, or an earlier one. L5  A
- * follower cleans nothing. It retires a segment without live bytes; and of what it counts as live
- * below the tail of the log, the owner says that it is dead (it ended without a record): its owner
- * forgets it first. L6  A group that the log did not confirm is never written here. When the node
- * is fenced, it is put aside, the journal is closed, and opened again as it was before that group.
+ *       the groups of the journal that have records (or were pushed), one for one. The last whole
+ *       LOG_PLACE says which of them the files have.
+ *   L3  Each segment that has a group has a LOG_PLACE. The head's, or that of the segment before,
+ *       is in use. So the place is not lost with a segment that is retired.
+ *   L4  All live records lie in groups from the log's tail on: the tail of a group is the first
+ *       group of the segment that its COMMIT calls the tail, or an earlier one.
+ *   L5  A follower cleans nothing. It retires a segment without live bytes. What it counts as live
+ *       below the tail of the log has ended without a record: its owner forgets that first.
+ *   L6  A group that the log did not confirm is never written here. When the node is fenced, the
+ *       group is put aside, and the journal is closed, and opened again as it was before it.
  *
  * States (of the commit lane; journal.h has the others)
  *

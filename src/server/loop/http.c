@@ -327,7 +327,8 @@ static void on_listen_error(struct evconnlistener *listener, void *argument)
 }
 
 /* Returns whether this process has more descriptors than its other parts and the connections of
- * HTTP that there may be: then the lowest free one is above all of them. */
+ * HTTP that there may be: then the lowest free one is above all of them. Also, whether there are
+ * too few left for the journal. */
 static bool has_too_many(const struct elapse__http *http)
 {
     const struct elapse__peers *peers = &http->loop->peers;

@@ -46,7 +46,7 @@ struct elapse__peers {
     struct elapse__link rings[ELAPSE__PEER_RINGS];
     uint64_t count;
     uint64_t files;    /* how many this process may have open */
-    uint64_t segments; /* and how many of them are the journal's: about, it is looked at at times */
+    uint64_t segments; /* how many of them are the journal's; counted once a second */
     bool is_stopping;  /* no bytes are taken any more */
 };
 
