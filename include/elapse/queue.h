@@ -49,7 +49,8 @@
  *
  * What can go wrong, and what to do
  * - The disk is full. Symptom: put answers DISK_FULL. Everything else goes on, and nothing is lost.
- *   Remedy: acknowledge or cancel jobs, or make room.
+ *   Only if very many jobs are then handed out and not acknowledged (600,000 with segments of
+ *   64 MiB), reserve answers DISK_FULL too. Remedy: acknowledge or cancel jobs, or make room.
  * - Syncing the disk fails. Symptom: commit and all changes answer BROKEN, for good; the contents
  *   of the disk are uncertain from the last committed position on. Remedy: close the queue, replace
  *   the disk if it is at fault, and open again: committed jobs are there.

@@ -38,8 +38,9 @@ bool elapse__clean_is_needed(const struct elapse__journal *journal)
     if (!journal->disk_is_full || journal->tail > journal->clean_limit)
         return false;
     int64_t spares = elapse__spares_free_to_use(journal);
-    return (spares < ELAPSE__SPARES_HELD && total > live + 2 * segment) ||
-           (spares < ELAPSE__SPARES_WANTED && total > live + total / GROWTH_GAIN + 2 * segment);
+    return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
+           (spares < elapse__spares_wanted(journal) &&
+            total > live + total / GROWTH_GAIN + 2 * segment);
 }
 
 bool elapse__clean_frees_a_file(const struct elapse__journal *journal)

@@ -217,6 +217,9 @@ uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
 struct elapse__group *elapse__group_waiting(const struct elapse__journal *journal);
 bool elapse__journal_admits(const struct elapse__journal *journal,
                             enum elapse__record_purpose purpose, bool crossing);
+uint64_t elapse__growth_bytes(const struct elapse__journal *journal);
+unsigned elapse__spares_held(const struct elapse__journal *journal);
+unsigned elapse__spares_wanted(const struct elapse__journal *journal);
 int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
 void elapse__sink_init(struct elapse__record_sink *sink);
 bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose);

@@ -83,9 +83,9 @@
 
 enum {
     ELAPSE__JOURNAL_IDLE_MS = 100,
-    ELAPSE__SPARES_HELD = 2,                         /* one for deletes, one for copies */
-    ELAPSE__SPARES_WANTED = ELAPSE__SPARES_HELD + 1, /* and the next one to rotate to */
-    ELAPSE__SPARES_MAX = 8,
+    ELAPSE__SPARES_HELD = 2,    /* one for deletes, one for copies */
+    ELAPSE__SPARES_GROWTH = 20, /* at most so many more, for copies that are longer */
+    ELAPSE__SPARES_MAX = ELAPSE__SPARES_HELD + ELAPSE__SPARES_GROWTH + 2,
     ELAPSE__FILE_NAME_BYTES = 40,
 };
 
@@ -114,6 +114,11 @@ struct elapse__journal_owner {
 
     /* The facts for the header of a new segment. */
     void (*facts)(void *context, uint64_t *next_id, int64_t *wall_ms);
+
+    /* NULL, or returns by how many bytes the copies of all that lives may be longer than the records
+     * that they take the place of. So much is held in spares: on a full disk cleaning may have to
+     * copy all of it before it comes to what has ended. Called often. */
+    uint64_t (*growth)(void *context);
 
     /* NULL, or during open of a journal with LOG_PLACEs: all records before are nothing. An error
      * refuses to open. */

@@ -39,10 +39,13 @@ struct elapse__record {
     const void *body; /* NULL on replay: bodies are read when they are used */
 };
 
-/* What a group is for. A full disk refuses growth first; the last spare segment is for copies. */
+/* What a group is for. A full disk refuses growth first, and then leases, as soon as the copies of
+ * the jobs that were handed out would grow more than there is room for; the last spare segment is
+ * for copies. */
 enum elapse__record_purpose {
     ELAPSE__RECORD_FOR_GROWTH, /* new jobs */
-    ELAPSE__RECORD_FOR_RELIEF, /* all that lets jobs go on or end: deletes, leases, changes */
+    ELAPSE__RECORD_FOR_LEASE,  /* hand-outs: a job has more to remember afterwards */
+    ELAPSE__RECORD_FOR_RELIEF, /* all that lets jobs go on or end: deletes, changes */
     ELAPSE__RECORD_FOR_COPY,   /* what cleaning appends again */
 };
 

@@ -122,7 +122,7 @@ static int judge(struct elapse__journal *journal, const char *name, int *file, b
         return error;
     error = journal->files->status(*file, &status);
     *is_usable = error == 0 && elapse__file_is_reusable(journal, &status) &&
-                 journal->spare_count < ELAPSE__SPARES_WANTED;
+                 journal->spare_count < elapse__spares_wanted(journal);
     if (error != 0)
         journal->files->close(*file);
     return error;

@@ -13,6 +13,29 @@
 /* So long a full disk is left alone. */
 enum { FULL_FOR_MS = 1000 };
 
+/* By how much the copies of all that lives may be longer. */
+uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
+{
+    const struct elapse__journal_owner *owner = &journal->owner;
+    return owner->growth == NULL ? 0 : owner->growth(owner->context);
+}
+
+/* The spares that are kept for deletes and for copies. */
+unsigned elapse__spares_held(const struct elapse__journal *journal)
+{
+    uint64_t growth = elapse__growth_bytes(journal);
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t more = growth / segment + (growth % segment != 0);
+    return ELAPSE__SPARES_HELD +
+           (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
+}
+
+/* And the next one to rotate to. */
+unsigned elapse__spares_wanted(const struct elapse__journal *journal)
+{
+    return elapse__spares_held(journal) + 1;
+}
+
 /* A file with another name belongs to a backup: it must not be written (F5). One that is shorter
  * has not all of its blocks. */
 bool elapse__file_is_reusable(const struct elapse__journal *journal,
@@ -25,7 +48,7 @@ void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spa
 {
     ELAPSE__ASSERT_THAT(journal->spare_count, <, ELAPSE__SPARES_MAX);
     journal->spares[journal->spare_count++] = spare;
-    if (journal->spare_count >= ELAPSE__SPARES_WANTED)
+    if (journal->spare_count >= elapse__spares_wanted(journal))
         journal->disk_is_full = false;
 }
 
@@ -39,11 +62,11 @@ bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *s
 
 bool elapse__spare_start(struct elapse__journal *journal)
 {
-    if (journal->spare_count >= ELAPSE__SPARES_WANTED ||
+    if (journal->spare_count >= elapse__spares_wanted(journal) ||
         (journal->disk_is_full && journal->now_ms < journal->full_until_ms))
         return false;
     /* Cleaning brings the file that the next segment needs. Another one would be one too many. */
-    if (journal->spare_count >= ELAPSE__SPARES_HELD && elapse__clean_frees_a_file(journal))
+    if (journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal))
         return false;
     journal->making = (struct elapse__spare){++journal->spare_number, ELAPSE__NO_FILE};
     journal->filled = 0;

@@ -10,7 +10,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     if (side == NULL)
         return ELAPSE__QUEUE_NO_MEMORY;
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_LEASE))
         return ELAPSE__QUEUE_REFUSED;
     struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
                                      elapse__queue_due_tick(queue, entry)};

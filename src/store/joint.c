@@ -171,6 +171,13 @@ static int owner_clean(void *context, uint64_t position, const struct elapse__re
     return joint->clean_error;
 }
 
+static uint64_t owner_growth(void *context)
+{
+    const struct elapse__joint *joint = context;
+
+    return elapse__queue_growth_bytes(joint->jobs);
+}
+
 static void owner_facts(void *context, uint64_t *next_id, int64_t *wall_ms)
 {
     struct elapse__joint *joint = context;
@@ -219,6 +226,7 @@ bool elapse__joint_open_journal(struct elapse__joint *joint,
         .fetch = owner_fetch,
         .clean = owner_clean,
         .facts = owner_facts,
+        .growth = owner_growth,
         .forget = elapse__joint_forget,
     };
     joint->journal = elapse__journal_open(&inner, refusal);

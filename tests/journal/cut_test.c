@@ -34,10 +34,11 @@ enum {
 static struct owner owner;
 static struct elapse__journal_refusal refusal;
 static uint32_t interval_ms;
+static unsigned segment_bits = SEGMENT_BITS;
 
 static bool open_journal(void)
 {
-    return owner_open(&owner, &sim_disk_files, SEGMENT_BITS, interval_ms, &refusal);
+    return owner_open(&owner, &sim_disk_files, segment_bits, interval_ms, &refusal);
 }
 
 static void end_life(void)
@@ -361,11 +362,11 @@ static void restarts_on_a_full_disk_use_up_nothing(void **state)
 }
 
 /* Puts until the disk is full, and cleaning finds nothing more. Returns how many were put. */
-static uint32_t fill_disk(uint64_t *now_ms)
+static uint32_t fill_disk(uint64_t *now_ms, uint32_t body_size)
 {
     uint32_t before = owner.job_count;
     for (unsigned refused = 0; refused < 10;) {
-        int error = owner_put(&owner, 900, ELAPSE__RECORD_FOR_GROWTH);
+        int error = owner_put(&owner, body_size, ELAPSE__RECORD_FOR_GROWTH);
         refused = error == 0 ? 0 : refused + 1;
         assert_true(error == 0 || error == ENOSPC || error == EAGAIN);
         *now_ms += error == 0 ? 0 : 1100;
@@ -385,16 +386,59 @@ static void full_disk_takes_jobs_again_when_every_second_one_has_ended(void **st
     owner_begin(&owner);
     assert_true(open_journal());
     work();
-    uint32_t first = fill_disk(&now_ms);
+    uint32_t first = fill_disk(&now_ms, 900);
     for (uint32_t number = 1; number <= first; number += 2) {
         assert_int_equal(owner_delete(&owner, number), 0);
         work();
     }
-    uint32_t again = fill_disk(&now_ms);
+    uint32_t again = fill_disk(&now_ms, 900);
     assert_true(again >= first / 8);
     assert_null(owner_read_all(&owner));
     end_life();
     sim_disk_end();
+}
+
+/* Copies that are longer than their records take more than their segment gives back. So cleaning
+ * could use up the spares that deletes need, long before it comes to what has ended. No delete is
+ * refused: not if jobs were changed before the disk was full, and not if that comes later, when
+ * changes end as soon as the copies would grow too much. */
+static void full_disk_deletes_jobs_whose_copies_grow(void **state)
+{
+    enum { ORDERS = 3, LARGE_BITS = 17, SEGMENTS = 64, BODY = 1900, GROWTH = 560 };
+    (void)state;
+    segment_bits = LARGE_BITS;
+    for (unsigned variant = 0; variant < 8 * ORDERS; variant++) {
+        uint64_t now_ms = 0;
+        uint32_t changed = (1 + variant / ORDERS % 4) * 700, number = 1;
+        bool is_full_first = variant >= 4 * ORDERS;
+        sim_disk_begin(1);
+        sim_disk_set_faults(&(struct sim_disk_faults){.capacity = SEGMENTS << LARGE_BITS});
+        owner_begin(&owner);
+        owner.growth_bytes = GROWTH;
+        assert_true(open_journal());
+        work();
+        while (owner.job_count < changed)
+            assert_int_equal(owner_put_durably(&owner, BODY), 0);
+        if (is_full_first)
+            (void)fill_disk(&now_ms, BODY);
+        for (int error = 0; number <= changed && error == 0; number += error == 0) {
+            error = owner_change(&owner, number, 1);
+            work();
+        }
+        assert_true(number > changed || (is_full_first && number > 20));
+        (void)fill_disk(&now_ms, BODY);
+        uint64_t count = owner.job_count;
+        for (uint64_t i = 0; i < count; i++) {
+            const uint64_t numbers[ORDERS] = {1 + i, count - i, 1 + i * 7919 % count};
+            int error = owner_delete(&owner, (uint32_t)numbers[variant % ORDERS]);
+            if (error != 0)
+                fail_msg("variant %u, delete %u: %s", variant, (unsigned)i, strerror(error));
+            work();
+        }
+        end_life();
+        sim_disk_end();
+    }
+    segment_bits = SEGMENT_BITS;
 }
 
 int main(void)
@@ -407,6 +451,7 @@ int main(void)
         cmocka_unit_test(moved_tail_is_synced_at_once),
         cmocka_unit_test(restarts_on_a_full_disk_use_up_nothing),
         cmocka_unit_test(full_disk_takes_jobs_again_when_every_second_one_has_ended),
+        cmocka_unit_test(full_disk_deletes_jobs_whose_copies_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

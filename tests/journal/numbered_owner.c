@@ -50,12 +50,14 @@ static void job_begins(struct owner *owner, uint32_t number, uint32_t value, uin
     struct owner_job *job = &owner->jobs[number];
     if (job->is_live) { /* cleaning has copied it */
         owner->hash ^= hash_of(number, job);
+        owner->longer_copies -= job->value == 1 ? 1u : 0u;
         sink->live(sink, job->position, -(int64_t)(job->body_size + OVERHEAD));
         owner->live_bytes -= job->body_size + OVERHEAD;
         owner->live_count--;
     }
     *job = (struct owner_job){position, value, body_size, true};
     owner->hash ^= hash_of(number, job);
+    owner->longer_copies += value == 1 ? 1u : 0u;
     owner->live_bytes += body_size + OVERHEAD;
     owner->live_count++;
     sink->live(sink, position, body_size + OVERHEAD);
@@ -67,6 +69,8 @@ static void job_changes(struct owner *owner, uint32_t number, uint32_t value)
     if (!job->is_live)
         return;
     owner->hash ^= hash_of(number, job);
+    owner->longer_copies -= job->value == 1 ? 1u : 0u;
+    owner->longer_copies += value == 1 ? 1u : 0u;
     job->value = value;
     owner->hash ^= hash_of(number, job);
 }
@@ -77,6 +81,7 @@ static void job_ends(struct owner *owner, uint32_t number, struct elapse__record
     if (!job->is_live)
         return;
     owner->hash ^= hash_of(number, job);
+    owner->longer_copies -= job->value == 1 ? 1u : 0u;
     job->is_live = false;
     owner->live_bytes -= job->body_size + OVERHEAD;
     owner->live_count--;
@@ -143,7 +148,7 @@ int owner_put_durably(struct owner *owner, uint32_t body_size)
 
 int owner_change(struct owner *owner, uint32_t number, uint32_t value)
 {
-    int error = begin(owner, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+    int error = begin(owner, 1, 0, ELAPSE__RECORD_FOR_LEASE);
     if (error != 0)
         return error;
     (void)append(owner, ELAPSE__RECORD_CHANGE, number, value, 0);
@@ -275,14 +280,23 @@ static int on_clean(void *context, uint64_t position, const struct elapse__recor
     if (record->type != ELAPSE__RECORD_PUT || !job->is_live || job->position != position)
         return 0;
     struct elapse__record_sink *sink = elapse__journal_sink(owner->journal);
-    int error = sink->begin(sink, elapse__record_bytes_max(FIELDS_BYTES, record->body_size),
+    bool grows = owner->growth_bytes > 0 && job->value == 1 ? 1u : 0u;
+    uint32_t copy_value = grows ? 2 : job->value;
+    uint32_t body_size = record->body_size + (grows ? owner->growth_bytes : 0);
+    int error = sink->begin(sink, elapse__record_bytes_max(FIELDS_BYTES, body_size),
                             ELAPSE__RECORD_FOR_COPY);
     if (error != 0)
         return error;
-    uint64_t copied = append(owner, ELAPSE__RECORD_PUT, number, job->value, record->body_size);
-    job_begins(owner, number, job->value, record->body_size, copied, sink);
+    uint64_t copied = append(owner, ELAPSE__RECORD_PUT, number, copy_value, body_size);
+    job_begins(owner, number, copy_value, body_size, copied, sink);
     (void)sink->end(sink);
     return 0;
+}
+
+static uint64_t on_growth(void *context)
+{
+    const struct owner *owner = context;
+    return owner->longer_copies * owner->growth_bytes;
 }
 
 struct elapse__journal_owner owner_callbacks(struct owner *owner)
@@ -294,6 +308,7 @@ struct elapse__journal_owner owner_callbacks(struct owner *owner)
         .fetch = on_fetch,
         .clean = on_clean,
         .facts = on_facts,
+        .growth = on_growth,
     };
 }
 
@@ -309,6 +324,7 @@ void owner_forget(struct owner *owner)
     owner->hash = 0;
     owner->live_count = 0;
     owner->live_bytes = 0;
+    owner->longer_copies = 0;
     owner->broken = NULL;
     owner->replayed = owner->heard = owner->heard_twice = 0;
     owner->news_count[0] = owner->news_count[1] = 0;

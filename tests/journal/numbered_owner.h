@@ -38,6 +38,11 @@ struct owner {
     uint32_t acknowledged; /* index of the last one */
     const char *broken;    /* what replay has found wrong */
 
+    /* The copy of a job that was changed to 1 has a body that is so much longer, and the value 2:
+     * as a job that was handed out is copied with its counters. The hashes do not follow. */
+    uint32_t growth_bytes;
+    uint32_t longer_copies; /* live jobs with the value 1 */
+
     /* Of the records that were replayed, how many the owner heard of before: once, and twice. */
     uint64_t replayed, heard, heard_twice;
     uint64_t news[2][64]; /* what it heard last, far and near */

@@ -161,11 +161,17 @@ mutant unreadable_dead_segment_is_kept src/journal/clean.c \
     '    if (journal->tail >= journal->head || journal->error != 0)' \
     '    if (journal->tail >= journal->head || journal->clean_pinned || journal->error != 0)'
 mutant full_disk_is_cleaned_for_deletes_only src/journal/clean.c \
-    '(spares < ELAPSE__SPARES_WANTED &&' \
-    '(spares < ELAPSE__SPARES_HELD &&'
+    '(spares < elapse__spares_wanted(journal) &&' \
+    '(spares < elapse__spares_held(journal) &&'
+mutant longer_copies_are_not_provided_for src/journal/spare.c \
+    'more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH' \
+    '0 * more'
+mutant full_disk_hands_out_without_end src/journal/group.c \
+    'elapse__growth_bytes(journal) <= more' \
+    '0 <= more'
 mutant a_spare_is_made_beside_cleaning src/journal/spare.c \
-    'journal->spare_count >= ELAPSE__SPARES_HELD && elapse__clean_frees_a_file(journal)' \
-    'journal->spare_count >= ELAPSE__SPARES_WANTED'
+    'journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal)' \
+    'journal->spare_count >= elapse__spares_wanted(journal)'
 mutant cleaning_begins_late src/journal/clean.c \
     'total > 2 * live + segment)' \
     'total > 2 * live + 3 * segment)'
