@@ -5,7 +5,7 @@ import os
 import subprocess
 import textwrap
 
-from report import MIB, ROWS, is_promised, number_text
+from report import MIB, ROWS, few_text, is_promised, number_text
 
 # The colours of Okabe and Ito, which most people with a colour deficiency can tell apart.
 LINES = {
@@ -117,11 +117,13 @@ def hatched_title(row):
 
 
 def bar_rows(results, row):
-    """Contenders with what was measured, the best first."""
+    """Contenders with what was measured, the best first. A start with fewer jobs is left out."""
     scale = 1 / MIB if row.unit == "MiB" else 1
     rows = []
     for name in results.contenders():
         summary = results.summary(row.workload, name, row.metric)
+        if row.unit == "s" and few_text(results, row.workload, name):
+            continue
         if summary is not None and summary.least > 0:
             rows.append((name, summary._replace(median=summary.median * scale,
                                                 least=summary.least * scale,
@@ -149,7 +151,8 @@ def bars(results, promises, directory, plot):
         yield f"set logscale x\nset xrange [{start:g}:{highest * 3:g}]"
     else:
         yield f"set xrange [0:{highest * 1.15 or 1:g}]"
-    yield f"set xlabel {quote(UNITS[row.unit])}\nset format x '%.0s %c'"
+    yield f"set xlabel {quote(UNITS[row.unit])}"
+    yield "set format x '%g'" if row.unit == "s" else "set format x '%.0s %c'"
     places = ", ".join(f"'{tick_label(contender)}' {number + 0.35:g}"
                        for number, (contender, _) in enumerate(rows))
     yield f"set yrange [{len(rows)}:-0.2]\nset ytics scale 0 ({places})"

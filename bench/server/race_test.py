@@ -238,6 +238,17 @@ class Report(unittest.TestCase):
                              ({"beanstalkd": 9000}, "| 9.0 k, beanstalkd ° |")):
             self.assertIn(best, self.goal(put, {"elapse": 1, **values}))
 
+    def test_a_start_with_fewer_jobs_is_not_compared(self):
+        found = Results()
+        for name, seconds, jobs in (("elapse", 0.6, 1000), ("redis", 3, 1000),
+                                    ("beanstalkd-f0", 0.1, 30)):
+            found.state("version", name, "1")
+            found.add(1, "rest", name, {"restart_s": seconds, "jobs": jobs}, 1)
+        row = report.row_of("rest", "restart_s")
+        goal = next(goal for goal in report.GOALS if goal.row is row)
+        self.assertIn("| 3.00 s, redis |", report.goal_line(found, goal, PROMISES))
+        self.assertEqual([name for name, _ in plots.bar_rows(found, row)], ["elapse", "redis"])
+
     def test_the_table_marks_missing_promises(self):
         text = "\n".join(report.lines(made_up(), PROMISES))
         row = next(line for line in text.splitlines() if line.startswith("| put, window 64"))
