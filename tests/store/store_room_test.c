@@ -28,7 +28,8 @@ static int begin(struct elapse__record_sink *own, uint64_t bytes,
                  enum elapse__record_purpose purpose)
 {
     (void)own;
-    if (!refuses || purpose != ELAPSE__RECORD_FOR_RELIEF)
+    bool is_change = purpose == ELAPSE__RECORD_FOR_RELIEF || purpose == ELAPSE__RECORD_FOR_LEASE;
+    if (!refuses || !is_change)
         return below->begin(below, bytes, purpose);
     if (admitted > 0) {
         admitted--;
