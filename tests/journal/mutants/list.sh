@@ -135,7 +135,7 @@ mutant cleaning_stops_when_idle src/journal/background.c \
     '!elapse__clean_start(journal))' \
     '(journal->forming == NULL || !elapse__clean_start(journal)))'
 mutant no_spare_is_held_for_deletes src/journal/group.c \
-    '[ELAPSE__RECORD_FOR_GROWTH] = 2,' \
+    '[ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),' \
     '[ELAPSE__RECORD_FOR_GROWTH] = 0,'
 
 # ---- what an earlier life has left behind the end ----
