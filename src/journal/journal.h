@@ -223,6 +223,9 @@ void elapse__journal_free(struct elapse__journal *journal);
 /* Where the owner appends. */
 struct elapse__record_sink *elapse__journal_sink(struct elapse__journal *journal);
 
+/* Returns where the next record that is appended will lie. Requires that a group was begun. */
+uint64_t elapse__journal_next_position(const struct elapse__journal *journal);
+
 /* Stores the next operation of a lane. Returns false if there is none for now, or if one is under
  * way. */
 bool elapse__journal_next_operation(struct elapse__journal *journal, enum elapse__journal_lane lane,

@@ -192,6 +192,12 @@ struct elapse__record_sink *elapse__journal_sink(struct elapse__journal *journal
     return &journal->sink;
 }
 
+uint64_t elapse__journal_next_position(const struct elapse__journal *journal)
+{
+    ELAPSE__ASSERT(journal->begun);
+    return journal->place;
+}
+
 static bool *under_way(struct elapse__journal *journal, enum elapse__journal_lane lane)
 {
     return lane == ELAPSE__LANE_COMMIT ? &journal->commit_under_way

@@ -172,10 +172,15 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
 /* Releases a queue and everything in it; writes nothing. Connections may be gone already. */
 void elapse__queue_free(struct elapse__queue *queue);
 
+/* Returns whether the record is one of a queue, and of this partition: elapse__queue_replay then
+ * refuses it only by a limit, or because there is no memory. */
+bool elapse__queue_is_own_record(const struct elapse__queue *queue,
+                                 const struct elapse__record *record);
+
 /*
  * Takes in a record of the journal, in the order of the log. Requires that the queue is not open.
- * Errors: ARGUMENT if the record is no record of a queue, or a job of another partition; NO_MEMORY;
- * LIMIT. Nothing has changed then.
+ * Errors: ARGUMENT if the record is none of a queue, or one of another partition; NO_MEMORY; LIMIT.
+ * Nothing has changed then.
  */
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record);

@@ -135,6 +135,26 @@ void elapse__queue_replay_fetch(const struct elapse__queue *queue,
                                   elapse__little_endian_load(record->fields, ID_BYTES), is_near);
 }
 
+/* Reads a record that is not an EPOCH. Returns false if it is none of this queue. */
+static bool read_own(const struct elapse__queue *queue, const struct elapse__record *record,
+                     struct elapse__queue_fields *fields)
+{
+    uint32_t partitions = queue->options.partitions;
+    if (record->body_size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
+        record->fields_size > ELAPSE__QUEUE_FIELDS_MAX ||
+        !elapse__queue_fields_decode(fields, record))
+        return false;
+    /* A job of another partition would be looked for there. */
+    return partitions <= 1 || fields->id % partitions == queue->options.partition;
+}
+
+bool elapse__queue_is_own_record(const struct elapse__queue *queue,
+                                 const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    return record->type == ELAPSE__RECORD_EPOCH || read_own(queue, record, &fields);
+}
+
 enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint64_t position,
                                                const struct elapse__record *record)
 {
@@ -143,16 +163,10 @@ enum elapse__queue_result elapse__queue_replay(struct elapse__queue *queue, uint
     if (record->type == ELAPSE__RECORD_EPOCH)
         return ELAPSE__QUEUE_OK;
     if (position == 0 || position % 8 != 0 || position > ELAPSE__QUEUE_POSITION_MAX ||
-        record->body_size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
-        record->fields_size > ELAPSE__QUEUE_FIELDS_MAX ||
-        !elapse__queue_fields_decode(&fields, record))
+        !read_own(queue, record, &fields))
         return ELAPSE__QUEUE_ARGUMENT;
     switch (record->type) {
     case ELAPSE__RECORD_PUT:
-        /* A job of another partition would be looked for there. */
-        if (queue->options.partitions > 1 &&
-            fields.id % queue->options.partitions != queue->options.partition)
-            return ELAPSE__QUEUE_ARGUMENT;
         return replay_put(queue, position, &fields, record);
     case ELAPSE__RECORD_TOKEN:
         return replay_token(queue, position, &fields, record);

@@ -201,10 +201,22 @@ bool elapse__joint_make_jobs(struct elapse__joint *joint, elapse__joint_now_func
         .now = now,
     };
     inner.sink = &joint->sink;
-    inner.memory = NULL; /* only new needs it, and it may be gone later */
+    inner.memory = NULL; /* the caller's own may be gone later */
     joint->options = inner;
-    inner.memory = options->memory;
-    joint->jobs = elapse__queue_new(&inner);
+    joint->has_memory = options->memory != NULL;
+    if (joint->has_memory)
+        joint->memory = *options->memory;
+    return elapse__joint_new_jobs(joint);
+}
+
+bool elapse__joint_new_jobs(struct elapse__joint *joint)
+{
+    struct elapse__queue_options options = joint->options;
+
+    ELAPSE__ASSERT(joint->jobs == NULL);
+    if (joint->has_memory)
+        options.memory = &joint->memory;
+    joint->jobs = elapse__queue_new(&options);
     return joint->jobs != NULL;
 }
 

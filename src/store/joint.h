@@ -47,7 +47,9 @@ struct elapse__joint {
     uint32_t interval_ms; /* of the journal, once the life has begun */
     bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
     int64_t log_wall_ms;  /* with a log: the newest time that a group of it tells */
-    struct elapse__queue_options options; /* of the queue */
+    struct elapse__queue_options options; /* of the queue; without its memory */
+    struct elapse_allocator memory;       /* of the queue, if the caller gave one */
+    bool has_memory;
 };
 
 /* Makes the queue; `options` without a sink. Returns false if there is no memory. */
@@ -64,8 +66,9 @@ bool elapse__joint_open_journal(struct elapse__joint *joint,
 enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint);
 
 /* Appends a record, and replays it: for programs that fill a queue with the records of another one,
- * before it has a life. Returns 0; EBADMSG: it is no record of a queue; or the error of the
- * journal's begin. Nothing has changed then. Requires `loading`. */
+ * before it has a life. Returns 0; EBADMSG: it is no record of this queue, or there are as many
+ * tubes or tokens as there may be; ENOMEM; or the error of the journal's begin. Nothing has changed
+ * then. Requires `loading`. */
 int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record);
 
 /* Releases both. Requires that no operation of the journal is under way. */
@@ -154,6 +157,10 @@ enum { ELAPSE__JOINT_EPOCH_BYTES = 4 };
 /* Takes a record of the log. `context` is the joint. */
 int elapse__joint_replay(void *context, uint64_t position, const struct elapse__record *record,
                          struct elapse__record_sink *sink);
+
+/* Makes an empty queue by the joint's options. Requires that there is none. Returns false if there
+ * is no memory. */
+bool elapse__joint_new_jobs(struct elapse__joint *joint);
 
 /* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the joint. */
 int elapse__joint_forget(void *context);

@@ -4,23 +4,36 @@
 #include <errno.h>
 
 #include "../base/assert.h"
-#include "../queue/fields.h"
 #include "log.h"
 
-static bool is_record(const struct elapse__record *record)
+static bool is_record(const struct elapse__joint *joint, const struct elapse__record *record)
 {
-    struct elapse__queue_fields fields;
-
     if (record->type == ELAPSE__RECORD_EPOCH)
         return record->fields_size == ELAPSE__JOINT_EPOCH_BYTES;
-    return elapse__queue_fields_decode(&fields, record);
+    return elapse__queue_is_own_record(joint->jobs, record);
 }
 
-/* Appends a record to the group that was begun, and replays it. */
+/* Replays a record, and appends it to the group that was begun. What replay refuses must not lie in
+ * the journal: it would refuse it again at each start. */
 static int take_record(struct elapse__joint *joint, const struct elapse__record *record)
 {
-    uint64_t position = joint->sink.append(&joint->sink, record);
-    return elapse__joint_replay(joint, position, record, joint->below);
+    uint64_t position = elapse__journal_next_position(joint->journal);
+    int error = elapse__joint_replay(joint, position, record, joint->below);
+
+    if (error != 0)
+        return error;
+    uint64_t appended = joint->sink.append(&joint->sink, record);
+    ELAPSE__ASSERT_THAT(appended, ==, position);
+    (void)appended;
+    return 0;
+}
+
+/* Ends the group that was begun; after an error it may have no record. */
+static int end_taking(struct elapse__joint *joint, int error)
+{
+    struct elapse__record_sink *sink = error == 0 ? &joint->sink : joint->below;
+    (void)sink->end(sink);
+    return error;
 }
 
 int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record)
@@ -28,20 +41,19 @@ int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record 
     uint64_t bytes = elapse__record_bytes_max(record->fields_size, record->body_size);
 
     ELAPSE__ASSERT(joint->loading);
-    if (!is_record(record))
+    if (!is_record(joint, record))
         return EBADMSG;
     int error = joint->sink.begin(&joint->sink, bytes, ELAPSE__RECORD_FOR_GROWTH);
     if (error != 0)
         return error;
-    error = take_record(joint, record);
-    (void)joint->sink.end(&joint->sink);
-    return error;
+    return end_taking(joint, take_record(joint, record));
 }
 
 /* ---- following a log ---- */
 
-/* Returns whether the bytes are a group, and all of its records are ones of a queue. */
-static bool read_group(struct elapse__portable *portable, const struct elapse__store_group *group)
+/* Returns whether the bytes are a group, and all of its records are ones of this queue. */
+static bool read_group(const struct elapse__joint *joint, struct elapse__portable *portable,
+                       const struct elapse__store_group *group)
 {
     struct elapse__record record;
     bool is_whole = elapse__portable_open(portable, group->bytes, group->size);
@@ -50,11 +62,11 @@ static bool read_group(struct elapse__portable *portable, const struct elapse__s
         return false;
     for (struct elapse__portable walk = *portable;
          is_whole && elapse__portable_next(&walk, &record);)
-        is_whole = is_record(&record);
+        is_whole = is_record(joint, &record);
     return is_whole;
 }
 
-/* Takes the records. Once one of them is appended, there is no way back. */
+/* Takes the records. Once one of them is replayed, there is no way back. */
 static int take_records(struct elapse__joint *joint, struct elapse__portable *portable)
 {
     struct elapse__record record;
@@ -64,7 +76,7 @@ static int take_records(struct elapse__joint *joint, struct elapse__portable *po
         return error;
     while (error == 0 && elapse__portable_next(portable, &record))
         error = take_record(joint, &record);
-    (void)joint->sink.end(&joint->sink);
+    error = end_taking(joint, error);
     if (error != 0)
         elapse__journal_give_up(joint->journal, error);
     return error == EAGAIN || error == ENOSPC || error == EBADMSG ? EIO : error;
@@ -90,7 +102,7 @@ int elapse__joint_follow(struct elapse__joint *joint, const struct elapse__store
         .group = group->number, .hash = group->hash, .previous_hash = group->previous_hash};
 
     ELAPSE__ASSERT(elapse__journal_follows(joint->journal));
-    if (!read_group(&portable, group))
+    if (!read_group(joint, &portable, group))
         return EBADMSG;
     struct elapse__portable_facts facts = portable.facts;
     int error = portable.records > 0 ? take_records(joint, &portable) : 0;
@@ -107,10 +119,10 @@ int elapse__joint_forget(void *context)
     uint64_t last_id = elapse__queue_last_id(joint->jobs);
 
     elapse__queue_free(joint->jobs);
-    joint->jobs = elapse__queue_new(&joint->options);
+    joint->jobs = NULL;
     joint->life = 0;
     joint->epoch_position = 0;
-    if (joint->jobs == NULL)
+    if (!elapse__joint_new_jobs(joint))
         return ENOMEM;
     elapse__queue_used_id(joint->jobs, last_id);
     return 0;

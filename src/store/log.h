@@ -53,7 +53,8 @@ struct elapse__store_group {
 /* ---- the joint: one thread at a time ---- */
 
 /* Applies the next group of the log. Returns 0; EAGAIN or ENOSPC: there is no room now; EMSGSIZE:
- * no segment here can hold it; EBADMSG: it is no group of this format. Nothing has changed then.
+ * no segment here can hold it; EBADMSG: it is no group of this format, or has a record of another
+ * partition. Nothing has changed then.
  * After any other error the journal has failed. Requires that the journal follows. */
 int elapse__joint_follow(struct elapse__joint *joint, const struct elapse__store_group *group);
 

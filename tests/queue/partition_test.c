@@ -3,6 +3,8 @@
  */
 #include "fixture.h"
 
+#include "fields.h"
+
 static void ids_of_a_partition_go_on_after_a_restart(void **state)
 {
     struct fixture *f = *state;
@@ -48,11 +50,48 @@ static void another_partition_refuses_the_records(void **state)
     }
 }
 
+/* Also those that would find no job here: an id that another partition gives is none of its own. */
+static void no_kind_of_record_is_taken_from_another_partition(void **state)
+{
+    static const enum elapse__record_type types[] = {
+        ELAPSE__RECORD_PUT,   ELAPSE__RECORD_CHANGE, ELAPSE__RECORD_DELETE,
+        ELAPSE__RECORD_LEASE, ELAPSE__RECORD_TOKEN,
+    };
+    struct fixture *f = *state;
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    f->options.partitions = 8;
+    f->options.partition = 3;
+    struct elapse__queue *queue = elapse__queue_new(&f->options);
+    assert_non_null(queue);
+    for (size_t i = 0; i < 2 * sizeof types / sizeof *types; i++) {
+        bool is_own = i % 2 == 1;
+        enum elapse__record_type type = types[i / 2];
+        const struct elapse__queue_fields fields = {
+            .id = is_own ? 11 : 12,
+            .state = ELAPSE__QUEUE_DELAYED,
+            .tube = {.bytes = "tube", .size = 4},
+            .token = {.bytes = "token", .size = 5},
+            .ttr_ms = 1000,
+        };
+        const struct elapse__record record = {
+            .type = type,
+            .fields_size = elapse__queue_fields_encode(&fields, type, bytes),
+            .fields = bytes,
+        };
+        assert_int_equal(elapse__queue_is_own_record(queue, &record), is_own);
+        if (!is_own)
+            assert_int_equal(elapse__queue_replay(queue, 8, &record), ELAPSE__QUEUE_ARGUMENT);
+    }
+    assert_int_equal(elapse__queue_last_id(queue), 0);
+    elapse__queue_free(queue);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ids_of_a_partition_go_on_after_a_restart),
         TEST(another_partition_refuses_the_records),
+        TEST(no_kind_of_record_is_taken_from_another_partition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ static uint64_t end;
 static bool in_flight, is_held, ends, takes_none;
 static pthread_t answerer;
 static struct elapse_queue *owner;
+static uint32_t partition; /* of 4, for the next node that is opened */
 
 static uint64_t next_hash(uint64_t previous, const void *bytes, size_t size)
 {
@@ -122,6 +123,7 @@ static int set_up(void **state)
     (void)state;
     end = 0;
     in_flight = is_held = ends = takes_none = false;
+    partition = 3;
     directory = directory_make();
     return pthread_create(&answerer, NULL, answer, NULL);
 }
@@ -142,7 +144,8 @@ static int tear_down(void **state)
 static enum elapse_error open_with(const char *name, const struct elapse__journal_log *log,
                                    struct elapse_queue **store, struct elapse_queue_fault *fault)
 {
-    const struct elapse__store_wishes wishes = {.log = log, .partitions = 4, .partition = 3};
+    const struct elapse__store_wishes wishes = {
+        .log = log, .partitions = 4, .partition = partition};
     struct elapse_queue_options options;
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
@@ -420,6 +423,38 @@ static void test_bytes_that_are_no_group(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
 }
 
+/* Returns what a store says to a group of the log. */
+static enum elapse_error try_to_follow(struct elapse_queue *store, uint64_t number)
+{
+    const struct group *group = &groups[number];
+    return elapse__store_follow(store, &(struct elapse__store_group){number, group->hash,
+                                                                     group->previous_hash,
+                                                                     group->bytes, group->size});
+}
+
+static void test_a_group_of_another_partition(void **state)
+{
+    (void)state;
+    struct elapse__store_place place;
+    struct elapse_queue *store = open_node("a");
+    partition = 2;
+    struct elapse_queue *other = open_node("b");
+    own(store);
+    put_and_commit(store, "key");
+    enum elapse_error error = ELAPSE_OK;
+    uint64_t refused = 0;
+    while (error == ELAPSE_OK && refused < log_end())
+        error = try_to_follow(other, ++refused);
+    assert_int_equal(error, ELAPSE_ERROR_ARGUMENT);
+    /* Nothing has changed: it can follow a group that is of its partition. */
+    assert_int_equal(try_to_follow(other, refused), ELAPSE_ERROR_ARGUMENT);
+    elapse__store_place(other, &place);
+    assert_int_equal(place.local_group, refused - 1);
+    assert_int_equal(elapse__store_rebuild(other), ELAPSE_OK);
+    assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+}
+
 /* What the owner knew beside the records: ids that were given, and its clock. */
 static void test_facts_of_a_group(void **state)
 {
@@ -527,6 +562,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_rebuild, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_group_without_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bytes_that_are_no_group, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_group_of_another_partition, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_facts_of_a_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_upkeep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_of_two_kinds, set_up, tear_down),
