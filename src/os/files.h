@@ -36,7 +36,8 @@ struct elapse__file_status {
 };
 
 struct elapse__files {
-    /* Makes a directory unless it exists. */
+    /* Makes a directory unless it exists. The name of a new one is on the disk when this returns,
+     * unless the directory above cannot be read. */
     int (*make_directory)(const char *path);
 
     int (*open_directory)(const char *path, int *directory);

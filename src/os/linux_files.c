@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +22,40 @@ static int error_of_call(int result)
     return result < 0 ? errno : 0;
 }
 
+/* Syncs the names of the directory that has this path in it. */
+static int sync_above(const char *path)
+{
+    char above[PATH_MAX];
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    while (length > 0 && path[length - 1] != '/')
+        length--;
+    if (length >= sizeof above)
+        return ENAMETOOLONG;
+    (void)snprintf(above, sizeof above, "%.*s", length == 0 ? 1 : (int)length,
+                   length == 0 ? "." : path);
+    int directory = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory < 0)
+        return errno;
+    int error = error_of_call(fsync(directory));
+    (void)close(directory);
+    return error;
+}
+
+/* The process that made a directory may have ended before its name was synced. Others were made by
+ * the administrator, and may lie where nothing can be read or synced. */
 static int make_directory(const char *path)
 {
     int error = error_of_call(mkdir(path, 0700));
-    return error == EEXIST ? 0 : error;
+    bool is_new = error == 0;
+    if (!is_new && error != EEXIST)
+        return error;
+    error = sync_above(path);
+    if (!is_new || error == 0 || error == EACCES)
+        return 0;
+    (void)rmdir(path);
+    return error;
 }
 
 static int open_directory(const char *path, int *directory)

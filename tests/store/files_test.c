@@ -1,6 +1,6 @@
 /*
  * Zeros past the page cache: whatever the file system thinks of that, they are where they should
- * be, and the file is written and read as before.
+ * be, and the file is written and read as before. And directories, whose names stay.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,9 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "../../src/os/memory_files.h"
@@ -22,6 +25,26 @@
 enum { PAGE = ELAPSE__FILE_PAGE_MAX, SIZE = (3 << 20) + PAGE };
 
 static uint8_t expected[SIZE], found[SIZE];
+
+/* The function of the C library, for the library too: notes the directory that was synced last,
+ * when it had the directory `awaited` in it. */
+static const char *awaited;
+static ino_t synced;
+static int sync_error;
+
+int fsync(int file)
+{
+    struct stat got;
+
+    if (fstat(file, &got) == 0 && S_ISDIR(got.st_mode) && awaited != NULL &&
+        access(awaited, F_OK) == 0)
+        synced = got.st_ino;
+    if (sync_error != 0) {
+        errno = sync_error;
+        return -1;
+    }
+    return (int)syscall(SYS_fsync, file);
+}
 
 static void expect_content(const struct elapse__files *files, int file)
 {
@@ -132,6 +155,60 @@ static void a_file_that_cannot_be_written_cannot_be_filled(void **state)
     directory_remove();
 }
 
+/* Returns whether making the directory syncs the names of the one above. */
+static bool syncs_above(const char *path, const char *above)
+{
+    struct stat got;
+
+    awaited = path;
+    synced = 0;
+    assert_int_equal(elapse__files_linux.make_directory(path), 0);
+    awaited = NULL;
+    assert_int_equal(stat(path, &got), 0);
+    assert_true(S_ISDIR(got.st_mode));
+    assert_int_equal(stat(above, &got), 0);
+    return synced == got.st_ino;
+}
+
+static void the_name_of_a_directory_is_synced(void **state)
+{
+    char path[512], before[512];
+
+    (void)state;
+    const char *above = directory_make();
+    (void)snprintf(path, sizeof path, "%s/absolute", above);
+    assert_true(syncs_above(path, above));
+    /* The process that made it may have ended before it was. */
+    assert_true(syncs_above(path, above));
+    (void)snprintf(path, sizeof path, "%s//slashes//", above);
+    assert_true(syncs_above(path, above));
+    assert_non_null(getcwd(before, sizeof before));
+    assert_int_equal(chdir(above), 0);
+    assert_true(syncs_above("relative", "."));
+    assert_true(syncs_above("relative/inner", "relative"));
+    assert_true(syncs_above("/", "/"));
+    assert_int_equal(chdir(before), 0);
+    directory_remove();
+}
+
+static void a_directory_whose_name_cannot_be_synced(void **state)
+{
+    char path[512];
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "%s/new", directory_make());
+    sync_error = EIO;
+    assert_int_equal(elapse__files_linux.make_directory(path), EIO);
+    assert_int_equal(access(path, F_OK), -1);
+    sync_error = 0;
+    assert_int_equal(elapse__files_linux.make_directory(path), 0);
+    /* Not every file system can sync the directory in which an administrator has made one. */
+    sync_error = EINVAL;
+    assert_int_equal(elapse__files_linux.make_directory(path), 0);
+    sync_error = 0;
+    directory_remove();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +216,8 @@ int main(void)
         cmocka_unit_test(files_in_memory_are_filled),
         cmocka_unit_test(zeros_go_to_any_place),
         cmocka_unit_test(a_file_that_cannot_be_written_cannot_be_filled),
+        cmocka_unit_test(the_name_of_a_directory_is_synced),
+        cmocka_unit_test(a_directory_whose_name_cannot_be_synced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
