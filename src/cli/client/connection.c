@@ -13,6 +13,7 @@
 enum {
     RECEIVE_BYTES = 64 << 10,
     RECEIVES_A_TURN = 16,
+    RECEIVES_A_LOOK = 256,      /* more than a socket keeps */
     VALUE_BYTES_MAX = 64 << 20, /* twice the longest body */
     FAULT_BYTES = 300,
     ARRAY_VALUES_MAX = 65536, /* far more than any reply has */
@@ -26,6 +27,7 @@ struct connection {
     int socket;
     struct elapse__tls_session *tls;
     redisReader *reader;
+    redisReply *seen; /* NULL, or the next reply, which nobody has taken yet */
     struct buffer out;
     size_t sent;    /* of `out` */
     size_t awaited; /* replies, without that to AUTH */
@@ -71,6 +73,9 @@ static void close_socket(struct connection *connection)
 void connection_close(struct connection *connection)
 {
     close_socket(connection);
+    if (connection->seen != NULL)
+        freeReplyObject(connection->seen);
+    connection->seen = NULL;
     if (connection->reader != NULL)
         redisReaderFree(connection->reader);
     connection->reader = NULL;
@@ -461,7 +466,8 @@ static void read_auth(struct connection *connection, const redisReply *reply)
         lose(connection, CONNECTION_REFUSED, reply->str);
 }
 
-redisReply *connection_take(struct connection *connection)
+/* Returns the next reply of those that were received. */
+static redisReply *read_reply(struct connection *connection)
 {
     void *found = NULL;
 
@@ -479,7 +485,7 @@ redisReply *connection_take(struct connection *connection)
     if (connection->awaits_auth) {
         read_auth(connection, reply);
         freeReplyObject(reply);
-        return connection_take(connection);
+        return read_reply(connection);
     }
     if (begins_with(reply, "NOAUTH")) {
         lose(connection, CONNECTION_NOT_AUTHORISED,
@@ -494,4 +500,21 @@ redisReply *connection_take(struct connection *connection)
     }
     connection->awaited--;
     return reply;
+}
+
+redisReply *connection_take(struct connection *connection)
+{
+    redisReply *reply = connection->seen;
+
+    connection->seen = NULL;
+    return reply != NULL ? reply : read_reply(connection);
+}
+
+bool connection_look(struct connection *connection)
+{
+    if (connection->state == CONNECTED)
+        receive_some(connection, RECEIVES_A_LOOK);
+    if (connection->seen == NULL)
+        connection->seen = read_reply(connection);
+    return connection->seen != NULL;
 }

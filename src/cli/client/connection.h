@@ -82,6 +82,10 @@ void connection_send(struct connection *connection);
  */
 redisReply *connection_take(struct connection *connection);
 
+/* Receives what has come, and sends nothing. Returns whether there is a reply to take; the
+ * connection may be lost. */
+bool connection_look(struct connection *connection);
+
 /* Marks the connection as lost, because a reply takes too long. */
 void connection_give_up(struct connection *connection, const char *why);
 

@@ -14,7 +14,9 @@ void session_wait(struct connection *connection, const struct client_settings *s
 
     ELAPSE__ASSERT(connection_fault(connection) == CONNECTION_WORKS);
     if (is_waiting && now_ns >= until_ns) {
-        connection_give_up(connection, "there was no reply in time");
+        /* This process may have slept while the reply came. */
+        if (!connection_look(connection) && connection_fault(connection) == CONNECTION_WORKS)
+            connection_give_up(connection, "there was no reply in time");
         return;
     }
     if (is_waiting && until_ns < wake_ns)

@@ -8,8 +8,8 @@
 #include "connection.h"
 
 /* Waits until the connection can go on, or `extra` is ready, and goes on. `extra` may be NULL.
- * Gives the connection up if a reply is awaited, and the settings' time is over, which counts from
- * `since_ns`. Requires that the caller has taken the replies that are there. */
+ * Gives the connection up if a reply is awaited, none has come, and the settings' time is over,
+ * which counts from `since_ns`. Requires that the caller has taken the replies that are there. */
 void session_wait(struct connection *connection, const struct client_settings *settings,
                   struct elapse__os_watch *extra, uint64_t since_ns);
 

@@ -1,5 +1,6 @@
 /*
- * A connection to a name with two addresses: the empty host, which is 0.0.0.0 and ::.
+ * A connection to a name with two addresses: the empty host, which is 0.0.0.0 and ::. And one whose
+ * time is over.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -173,11 +174,122 @@ static void test_all_addresses_together_have_the_time_limit(void **state)
     end(&fixture);
 }
 
+/* ---- the time is over ---- */
+
+/* Begins a connection to a listener, and adds PING. */
+static void add_ping(struct fixture *fixture)
+{
+    struct request request = {.count = 0};
+
+    *fixture = (struct fixture){.settings = {.timeout_ns = 60 * SECOND_NS}, .silent = -1};
+    fixture->there = listen_at(AF_INET, 0, 1);
+    assert_true(fixture->there >= 0);
+    (void)snprintf(fixture->settings.address.host, sizeof fixture->settings.address.host,
+                   "127.0.0.1");
+    (void)snprintf(fixture->settings.address.port, sizeof fixture->settings.address.port, "%u",
+                   port_of(fixture->there));
+    fixture->connection = connection_new(&fixture->settings);
+    connection_open(fixture->connection);
+    request_add_text(&request, "PING");
+    connection_add(fixture->connection, &request);
+    request_free(&request);
+}
+
+/* Does the same, and sends it. Returns the server's side of the connection. */
+static int send_ping(struct fixture *fixture)
+{
+    char bytes[64];
+    size_t count = 0;
+
+    add_ping(fixture);
+    int accepted = accept(fixture->there, NULL, NULL);
+    assert_true(accepted >= 0);
+    assert_int_equal(fcntl(accepted, F_SETFL, O_NONBLOCK), 0);
+    while (memchr(bytes, 'G', count) == NULL) {
+        connection_turn(fixture->connection);
+        ssize_t got = read(accepted, bytes + count, sizeof bytes - count);
+        count += got > 0 ? (size_t)got : 0;
+    }
+    return accepted;
+}
+
+/* Waits with a time limit that passed before it began. */
+static void wait_too_late(const struct fixture *fixture)
+{
+    uint64_t since_ns = elapse__os_monotonic_ns() - fixture->settings.timeout_ns - 1;
+
+    session_wait(fixture->connection, &fixture->settings, NULL, since_ns);
+}
+
+static void test_a_reply_that_is_there_when_the_time_is_over(void **state)
+{
+    struct fixture fixture;
+    static const char reply[] = "+PONG\r\n";
+
+    (void)state;
+    int accepted = send_ping(&fixture);
+    assert_int_equal(write(accepted, reply, sizeof reply - 1), sizeof reply - 1);
+    wait_too_late(&fixture);
+    assert_int_equal(connection_fault(fixture.connection), CONNECTION_WORKS);
+    redisReply *taken = connection_take(fixture.connection);
+    assert_non_null(taken);
+    assert_string_equal(taken->str, "PONG");
+    freeReplyObject(taken);
+    assert_null(connection_take(fixture.connection));
+    assert_int_equal(connection_awaited(fixture.connection), 0);
+    (void)close(accepted);
+    end(&fixture);
+}
+
+static void test_a_part_of_a_reply_when_the_time_is_over(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    int accepted = send_ping(&fixture);
+    assert_int_equal(write(accepted, "+PO", 3), 3);
+    wait_too_late(&fixture);
+    assert_int_equal(connection_fault(fixture.connection), CONNECTION_BROKEN);
+    assert_string_equal(connection_fault_text(fixture.connection), "there was no reply in time");
+    (void)close(accepted);
+    end(&fixture);
+}
+
+static void test_an_end_when_the_time_is_over(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    int accepted = send_ping(&fixture);
+    (void)close(accepted);
+    wait_too_late(&fixture);
+    assert_int_equal(connection_fault(fixture.connection), CONNECTION_BROKEN);
+    assert_string_equal(connection_fault_text(fixture.connection),
+                        "the server has closed the connection");
+    end(&fixture);
+}
+
+/* A connection that is not made yet is not made at the last moment: the request is not sent. */
+static void test_nothing_is_sent_when_the_time_is_over(void **state)
+{
+    struct fixture fixture;
+
+    (void)state;
+    add_ping(&fixture);
+    wait_too_late(&fixture);
+    assert_int_equal(connection_fault(fixture.connection), CONNECTION_REFUSED);
+    end(&fixture);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_address_that_does_not_answer_leaves_time_to_the_next),
         cmocka_unit_test(test_all_addresses_together_have_the_time_limit),
+        cmocka_unit_test(test_a_reply_that_is_there_when_the_time_is_over),
+        cmocka_unit_test(test_a_part_of_a_reply_when_the_time_is_over),
+        cmocka_unit_test(test_an_end_when_the_time_is_over),
+        cmocka_unit_test(test_nothing_is_sent_when_the_time_is_over),
     };
 
     return cmocka_run_group_tests_name("connection", tests, NULL, NULL);
