@@ -4,6 +4,7 @@
 #include "sockets.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -409,6 +410,20 @@ uint64_t elapse__os_raise_file_limit(void)
     rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max;
     return setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : before;
+}
+
+int elapse__os_open_files(uint64_t *count)
+{
+    DIR *entries = opendir("/proc/self/fd");
+
+    if (entries == NULL)
+        return errno;
+    *count = 0;
+    for (const struct dirent *entry; (entry = readdir(entries)) != NULL;)
+        *count += entry->d_name[0] != '.';
+    (void)closedir(entries);
+    --*count; /* its own */
+    return 0;
 }
 
 uint64_t elapse__os_process_id(void)

@@ -108,6 +108,9 @@ int elapse__os_become_user(const char *name);
 /* Returns how many files this program may have open; raises that as far as it is allowed. */
 uint64_t elapse__os_raise_file_limit(void);
 
+/* Stores how many descriptors this process has open. Cost: it looks at each of them. */
+int elapse__os_open_files(uint64_t *count);
+
 /* Store the name of this machine, and its kind ("x86_64"), cut to `bytes` with the NUL. */
 void elapse__os_host_name(char *name, size_t bytes);
 void elapse__os_platform(char *name, size_t bytes);

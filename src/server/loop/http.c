@@ -302,21 +302,27 @@ static void set_listening(struct elapse__http *http, bool wanted)
     }
 }
 
+static bool wait_to_listen(struct elapse__http *http)
+{
+    const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
+
+    return event_add(http->listen_again, &pause) == 0;
+}
+
 static void on_listen_again(evutil_socket_t descriptor, short what, void *argument)
 {
     (void)descriptor;
     (void)what;
-    set_listening(argument, true);
+    if (elapse__http_has_room(argument) || !wait_to_listen(argument))
+        set_listening(argument, true);
 }
 
 /* Connections wait in the queue of the system meanwhile. */
 static void pause_listening(struct elapse__http *http, const char *why)
 {
-    const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
-
     elapse__log(&http->loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_ACCEPT,
                 "no connection of HTTP can be taken now: %s", why);
-    if (event_add(http->listen_again, &pause) == 0)
+    if (wait_to_listen(http))
         set_listening(http, false);
 }
 
@@ -324,22 +330,6 @@ static void on_listen_error(struct evconnlistener *listener, void *argument)
 {
     (void)listener;
     pause_listening(argument, elapse__os_error_text(errno));
-}
-
-/* Returns whether this process has more descriptors than its other parts and the connections of
- * HTTP that there may be: then the lowest free one is above all of them. Also, whether there are
- * too few left for the journal. */
-static bool has_too_many(const struct elapse__http *http)
-{
-    const struct elapse__peers *peers = &http->loop->peers;
-    uint64_t others = peers->count + peers->segments + ELAPSE__DESCRIPTORS_HELD;
-    int lowest = 0;
-
-    if (elapse__os_duplicate(ELAPSE__OS_ERRORS, &lowest) != 0)
-        return true;
-    (void)elapse__os_close(lowest);
-    return (uint64_t)lowest >= others + ELAPSE__HTTP_CONNECTIONS ||
-           (uint64_t)lowest + elapse__peers_spare_files(peers) >= peers->files;
 }
 
 /* Returns how big a request may be, behind its headers. */
@@ -362,12 +352,19 @@ static struct bufferevent *limit_input(struct elapse__http *http, struct buffere
     return stream;
 }
 
+/* libevent has accepted a connection. It accepts no other one behind the last that there may be. */
+static void count_one_more(struct elapse__http *http)
+{
+    http->loop->peers.http++;
+    if (!elapse__http_has_room(http))
+        pause_listening(http, "there are too many connections");
+}
+
 static struct bufferevent *make_stream(struct event_base *base, void *argument)
 {
     struct elapse__http *http = argument;
 
-    if (has_too_many(http))
-        pause_listening(http, "there are too many connections");
+    count_one_more(http);
     return limit_input(http, bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE));
 }
 
@@ -376,8 +373,7 @@ static struct bufferevent *make_secure_stream(struct event_base *base, void *arg
     struct elapse__http *http = argument;
     struct ssl_st *session = elapse__tls_session_new(http->loop->keys);
 
-    if (has_too_many(http))
-        pause_listening(http, "there are too many connections");
+    count_one_more(http);
     if (session == NULL)
         return NULL;
     return limit_input(http,
@@ -434,6 +430,8 @@ bool elapse__http_listen(struct elapse__http *http, int socket, bool tls)
     struct evhttp_bound_socket *bound = NULL;
 
     ELAPSE__ASSERT_THAT(http->bound_count, <, ELAPSE__LISTENERS_MAX);
+    if (http->bound_count == 0)
+        elapse__http_count_own_files(http);
     if (listener != NULL)
         bound = evhttp_bind_listener(tls ? http->secure : http->plain, listener);
     if (bound == NULL) {

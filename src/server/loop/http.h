@@ -10,6 +10,7 @@
  *      http_events.c    /events
  *      http_metrics.c   /metrics, and the forecast
  *      http_figures.c   what these show, collected once a second
+ *      http_room.c      how many connections there are
  *
  * All of it runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
  * it for each look at the passwords or at figures.
@@ -30,6 +31,9 @@ bool elapse__http_listen(struct elapse__http *http, int socket, bool tls);
 
 /* Takes no connection any more; requests go on. */
 void elapse__http_listen_no_more(struct elapse__http *http);
+
+/* Finds out how many connections of HTTP there are, for peers.http, unless it has just done so. */
+void elapse__http_count(struct elapse__http *http);
 
 /* Returns whether no request waits for its answer, or its client for the rest of one. */
 bool elapse__http_is_idle(const struct elapse__http *http);

@@ -34,6 +34,8 @@ struct elapse__http {
     bool is_secure[ELAPSE__LISTENERS_MAX];
     size_t bound_count;
     struct event *listen_again;  /* after a pause, because this machine could take no connection */
+    uint64_t own_files;          /* descriptors that are neither connections nor the journal's */
+    uint64_t count_again_ns;     /* connections are not counted before this time */
     struct elapse__link calls;   /* requests that are commands */
     struct elapse__link scrapes; /* of the metrics */
     struct elapse__link event_clients;
@@ -74,6 +76,14 @@ void elapse__http_send_error(struct evhttp_request *request, int status, const c
                              const char *message);
 /* Sends the text, or an error if there was no memory; releases it. */
 void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json);
+
+/* ---- room (http_room.c) ---- */
+
+/* Counts the descriptors that belong to no connection. Requires that there is none of HTTP. */
+void elapse__http_count_own_files(struct elapse__http *http);
+
+/* Returns whether another connection may be taken. */
+bool elapse__http_has_room(struct elapse__http *http);
 
 /* ---- the other files ---- */
 

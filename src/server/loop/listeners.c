@@ -45,6 +45,16 @@ static void pause_accepting(struct elapse__loop *loop, int error)
         set_accepting(loop, false);
 }
 
+/* Returns whether there is a descriptor for another connection. */
+static bool has_room(struct elapse__loop *loop)
+{
+    const struct elapse__peers *peers = &loop->peers;
+
+    if (peers->count >= elapse__peers_most(peers) && loop->http != NULL)
+        elapse__http_count(loop->http);
+    return peers->count < elapse__peers_most(peers);
+}
+
 static void on_connection(evutil_socket_t descriptor, short what, void *argument)
 {
     struct elapse__listener *listener = argument;
@@ -55,9 +65,7 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
     (void)descriptor;
     (void)what;
     for (unsigned i = 0; i < ACCEPTS_A_TURN; i++) {
-        int error = loop->peers.count >= elapse__peers_most(&loop->peers)
-                        ? EMFILE
-                        : elapse__os_accept(listener->socket, &socket, &from);
+        int error = has_room(loop) ? elapse__os_accept(listener->socket, &socket, &from) : EMFILE;
         if (error == EAGAIN)
             return;
         if (error != 0) {

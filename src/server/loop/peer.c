@@ -20,7 +20,7 @@ uint64_t elapse__peers_spare_files(const struct elapse__peers *peers)
 
 uint64_t elapse__peers_most(const struct elapse__peers *peers)
 {
-    uint64_t others = peers->segments + elapse__peers_spare_files(peers);
+    uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->http;
 
     return peers->files > others ? peers->files - others : 1;
 }
@@ -118,8 +118,8 @@ static struct elapse__peer *new_peer(struct elapse__peers *peers)
     peer->peers = peers;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         peer->places[i].peer = peer;
+    peer->socket = NO_SOCKET;
     elapse__peer_enter(peer, ELAPSE__PEER_ALL);
-    peers->count++;
     return peer;
 }
 
@@ -130,7 +130,6 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct e
     if (peer == NULL)
         return NULL;
     peer->pipe = pipe;
-    peer->socket = NO_SOCKET;
     peer->is_local = true;
     pipe->peer = peer;
     return peer;
@@ -173,6 +172,7 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
         return NULL;
     }
     peer->socket = socket;
+    peers->count++;
     peer->is_local = is_local;
     if (keys != NULL)
         peer->tls = elapse__tls_begin(keys, socket);
@@ -198,10 +198,11 @@ void elapse__peer_free(struct elapse__peer *peer)
         event_free(peer->handshake_limit);
     if (peer->tls != NULL)
         elapse__tls_end(peer->tls);
-    if (peer->socket != NO_SOCKET)
+    if (peer->socket != NO_SOCKET) {
         (void)elapse__os_close(peer->socket);
-    ELAPSE__ASSERT_THAT(peer->peers->count, >, 0);
-    peer->peers->count--;
+        ELAPSE__ASSERT_THAT(peer->peers->count, >, 0);
+        peer->peers->count--;
+    }
     free(peer);
     if (pipe == NULL)
         return;

@@ -44,7 +44,8 @@ struct elapse__peers {
     struct elapse__log log;
     struct event_base *base;
     struct elapse__link rings[ELAPSE__PEER_RINGS];
-    uint64_t count;
+    uint64_t count;    /* of those with a socket */
+    uint64_t http;     /* connections of HTTP, which libevent has: at most so many */
     uint64_t files;    /* how many this process may have open */
     uint64_t segments; /* how many of them are the journal's; counted once a second */
     bool is_stopping;  /* no bytes are taken any more */
@@ -53,7 +54,7 @@ struct elapse__peers {
 /* Returns how many descriptors no connection gets, so that the journal can grow by a quarter. */
 uint64_t elapse__peers_spare_files(const struct elapse__peers *peers);
 
-/* Returns how many peers there may be. It is at least 1. */
+/* Returns how many peers with a socket there may be. It is at least 1. */
 uint64_t elapse__peers_most(const struct elapse__peers *peers);
 
 /* Where a peer is in a ring. */

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import os
 import re
 import socket
 import ssl
@@ -245,6 +246,51 @@ class Life(HttpTest):
         for connected in idle:
             connected.close()
         self.assertEqual(self.ask("GET", "/healthz").status, 200)
+        server.stop()
+
+    def test_connections_leave_descriptors_to_the_journal(self):
+        server = self.serve_http(preexec_fn=few_files(120))
+        own = self.open_files(server)
+        client = server.connect()
+        self.assertEqual(client.put(b"a"), b"INSERTED 1")
+
+        def connect():
+            connected = socket.create_connection(("127.0.0.1", self.port), START_S)
+            self.addCleanup(connected.close)
+            return connected
+        connections = [connect() for _ in range(110)]
+        server.wait_for(b"no connection of HTTP can be taken now: there are too many connections")
+        clients = [server.connect() for _ in range(50)]
+        server.wait_for(b"no connection can be taken now: Too many open files")
+        # 40 are kept, some of which are its own; no connection more is taken after a pause.
+        for _ in range(150):
+            self.assertLessEqual(self.open_files(server) - own, 120 - 40)
+            time.sleep(0.01)
+        self.assertEqual(server.log().count(b"no connection of HTTP"), 1)
+        # The journal has the descriptors that it needs: this goes through many files.
+        body = b"x" * 60000
+        for i in range(40):
+            self.assertEqual(client.put(body), b"INSERTED %d" % (i + 2))
+        # The others get their turn when some have gone.
+        for connected in connections[:-1]:
+            connected.close()
+        self.assertEqual(clients[-1].put(b"b"), b"INSERTED 42")
+        connections[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertRegex(connections[-1].recv(100), rb"^HTTP/1\.\d 200 ")
+        server.stop()
+
+    def open_files(self, server):
+        return len(os.listdir(f"/proc/{server.process.pid}/fd"))
+
+    def test_connections_that_have_gone_count_no_more(self):
+        """More than there may be at once, one after another, while nobody has to wait."""
+        server = self.serve_http(preexec_fn=few_files(80))
+        for _ in range(100):
+            connection = self.connect_http()
+            self.assertEqual(self.ask("GET", "/healthz", connection=connection).status, 200)
+            connection.close()
+        client = server.connect()
+        self.assertEqual(client.put(b"a"), b"INSERTED 1")
         server.stop()
 
     def test_tls(self):
