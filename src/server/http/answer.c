@@ -6,6 +6,7 @@
 
 #include "../../base/assert.h"
 #include "../../protocol/decimal.h"
+#include "../../protocol/utf8.h"
 #include "translate.h"
 
 /* ---- reading RESP ---- */
@@ -286,13 +287,34 @@ static void write_jobs(struct elapse__json *json, struct reader *reader, uint64_
     elapse__json_close(json, ']');
 }
 
+/* [name, ...]; a name that is not UTF-8 is an object, because a string cannot hold it. */
+static void write_names(struct elapse__json *json, struct reader *reader)
+{
+    elapse__json_open(json, '[');
+    for (uint64_t left = take(reader).number; left > 0; left--) {
+        struct value name = take(reader);
+        if (elapse__utf8_is(name.bytes, name.size)) {
+            elapse__json_string(json, name.bytes, name.size);
+            continue;
+        }
+        elapse__json_open(json, '{');
+        elapse__json_bytes_member(json, "name", name.bytes, name.size);
+        elapse__json_close(json, '}');
+    }
+    elapse__json_close(json, ']');
+}
+
 /* [cursor, [item, ...]] */
-static void write_page(struct elapse__json *json, struct reader *reader, const char *name)
+static void write_page(struct elapse__json *json, struct reader *reader, const char *name,
+                       bool has_names)
 {
     struct value cursor = take(reader);
 
     elapse__json_name(json, name);
-    write_value(json, reader, take(reader));
+    if (has_names)
+        write_names(json, reader);
+    else
+        write_value(json, reader, take(reader));
     elapse__json_name(json, "cursor");
     if (cursor.number == 0)
         elapse__json_null(json);
@@ -319,10 +341,10 @@ static void write_answer(enum elapse__http_operation operation, struct elapse__j
         write_jobs(json, reader, value.number);
         break;
     case ELAPSE__HTTP_LIST:
-        write_page(json, reader, "jobs");
+        write_page(json, reader, "jobs", false);
         break;
     case ELAPSE__HTTP_TUBES:
-        write_page(json, reader, "tubes");
+        write_page(json, reader, "tubes", true);
         break;
     default:
         if (value.mark == '%') {

@@ -3,11 +3,13 @@
 import base64
 import json
 import signal
+import socket
 import time
 import urllib.parse
 
 import support
 from http_support import HttpTest
+from serve_support import START_S
 
 JSON = {"Content-Type": "application/json"}
 
@@ -113,6 +115,28 @@ class Operations(HttpTest):
                 [job] = self.get(f"/api/v1/tubes/{name}/jobs?{query}")["jobs"]
                 self.assertEqual(job["tube"], tube)
         self.assertEqual(len(self.get("/api/v1/tubes")["tubes"]), 5)
+
+    def test_names_that_are_no_text(self):
+        """RESP takes any bytes as a name. They are in no string of JSON, and are not lost."""
+        tube, key = b"\xff\xc0", b"k\x80"
+        text = base64.b64encode(tube).decode()
+        self.put(tube="a")
+        host, _, port = next(a for a in self.servers[0].addresses()
+                             if not a.startswith("http:")).rpartition(":")
+        with socket.create_connection((host, int(port)), START_S) as client:
+            words = (b"PUT", tube, b"x", b"KEY", key)
+            client.sendall(b"*%d\r\n" % len(words) + b"".join(
+                b"$%d\r\n%b\r\n" % (len(word), word) for word in words))
+            self.assertEqual(client.recv(100)[:2], b"*2")
+        names = self.get("/api/v1/tubes")["tubes"]
+        self.assertEqual(sorted(names, key=str), ["a", {"name_base64": text}])
+        path = "/api/v1/tubes/" + urllib.parse.quote_from_bytes(tube, safe="")
+        self.assertEqual(self.get(path)["ready"], 1)
+        [job] = self.get(f"{path}/jobs")["jobs"]
+        self.assertEqual((job["tube_base64"], "tube" in job), (text, False))
+        job = self.get(f"/api/v1/jobs/{job['id']}")
+        self.assertEqual(job["key_base64"], base64.b64encode(key).decode())
+        self.assertTrue({"tube", "key"}.isdisjoint(job))
 
     def test_cancel(self):
         first, second = self.put(key="k", **{"in": "1h"}), self.put()
