@@ -32,8 +32,7 @@ static const char *awaited;
 static ino_t synced;
 static int sync_error;
 
-/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): the C library's is reserved
- */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): theirs is reserved */
 int fsync(int file)
 {
     struct stat got;
