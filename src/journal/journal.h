@@ -115,9 +115,9 @@ struct elapse__journal_owner {
     /* The facts for the header of a new segment. */
     void (*facts)(void *context, uint64_t *next_id, int64_t *wall_ms);
 
-    /* NULL, or returns by how many bytes the copies of all that lives may be longer than the records
-     * that they take the place of. So much is held in spares: on a full disk cleaning may have to
-     * copy all of it before it comes to what has ended. Called often. */
+    /* NULL, or returns by how many bytes the copies of all that lives may be longer than the
+     * records that they take the place of. So much is held in spares: on a full disk cleaning may
+     * have to copy all of it before it comes to what has ended. Called often. */
     uint64_t (*growth)(void *context);
 
     /* NULL, or during open of a journal with LOG_PLACEs: all records before are nothing. An error
