@@ -142,7 +142,7 @@ static bool may_take(const struct elapse__node_client *client)
 {
     const struct elapse__link *last = client->commands.previous;
 
-    if (client->dead || client->ending || elapse__client_is_choked(client))
+    if (client->dead || client->ending || client->is_given || elapse__client_is_choked(client))
         return false;
     if (last == &client->commands)
         return true;
@@ -224,6 +224,9 @@ bool elapse__client_work(struct elapse__node_client *client)
         more = take_commands(client);
     if (!more)
         end_if_over(client);
+    /* A node waits for its answer before it says more. */
+    if (client->is_given && elapse__buffer_size(&client->input) > 0)
+        elapse__client_fail(client);
     if (client->ending || client->dead)
         elapse__buffer_free(&client->input);
     elapse__client_arrange(client);
@@ -268,7 +271,7 @@ size_t elapse__node_client_room(const struct elapse__node_client *client)
     size_t most = client->node->options.input_bytes_max;
     size_t there = elapse__buffer_size(&client->input);
 
-    if (client->ending || client->dead || client->input_ended)
+    if (client->ending || client->dead || client->input_ended || client->is_given)
         return 0;
     most = client->need > most ? client->need : most;
     return there < most ? most - there : 0;

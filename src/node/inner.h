@@ -244,6 +244,8 @@ struct elapse__node_client {
     bool ending; /* no command is taken any more */
     bool dead;   /* the shell closes it now */
     bool had_room;
+    bool is_given; /* to a partition: it takes no command any more */
+    struct elapse__node_given given;
     uint8_t name_size;
     char name[ELAPSE__NODE_NAME_MAX];
     void *shell;
@@ -425,6 +427,9 @@ elapse__local_function elapse__local_info;
 elapse__local_function elapse__local_quit;
 elapse__local_function elapse__local_reset;
 
+/* given.c */
+elapse__local_function elapse__local_node;
+
 /* ---- lane.c ---- */
 
 bool elapse__lane_is_full(const struct elapse__node_lane *lane);
@@ -454,10 +459,10 @@ void elapse__lane_moved(struct elapse__node_lane *lane);
 /* ---- link.c ---- */
 
 /* Wants a link for a lane, or for a pipe. Returns NULL if there is no memory. */
-struct elapse__node_link *elapse__link_new(struct elapse__node *node, uint32_t partition,
-                                           struct elapse__node_lane *lane,
-                                           struct elapse__node_client *client);
-void elapse__link_free(struct elapse__node_link *link);
+struct elapse__node_link *elapse__node_link_new(struct elapse__node *node, uint32_t partition,
+                                                struct elapse__node_lane *lane,
+                                                struct elapse__node_client *client);
+void elapse__node_link_free(struct elapse__node_link *link);
 void elapse__link_enter(struct elapse__node_link *link, enum elapse__link_state state);
 /* It is of no more use: gives its lane back what it has not done. */
 void elapse__link_lose(struct elapse__node_link *link);

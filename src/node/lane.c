@@ -115,7 +115,7 @@ static void want_link(struct elapse__node_lane *lane)
         elapse__node_look_by(node, lane->retry_at_ms);
         return;
     }
-    lane->carrier = elapse__link_new(node, lane->partition, lane, NULL);
+    lane->carrier = elapse__node_link_new(node, lane->partition, lane, NULL);
     if (lane->carrier == NULL) {
         lane->retry_at_ms = node->now + ELAPSE__NODE_RETRY_LAST_MS;
         elapse__node_look_by(node, lane->retry_at_ms);

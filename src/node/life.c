@@ -107,7 +107,7 @@ static void free_links(struct elapse__link *ring)
             ELAPSE__NODE_OWNER(ring->next, struct elapse__node_link, link);
         free_parts(&link->sent);
         free_parts(&link->returned);
-        elapse__link_free(link);
+        elapse__node_link_free(link);
     }
 }
 

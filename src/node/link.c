@@ -8,9 +8,9 @@
 
 /* ---- life ---- */
 
-struct elapse__node_link *elapse__link_new(struct elapse__node *node, uint32_t partition,
-                                           struct elapse__node_lane *lane,
-                                           struct elapse__node_client *client)
+struct elapse__node_link *elapse__node_link_new(struct elapse__node *node, uint32_t partition,
+                                                struct elapse__node_lane *lane,
+                                                struct elapse__node_client *client)
 {
     struct elapse__node_link *link = calloc(1, sizeof *link);
 
@@ -30,7 +30,7 @@ struct elapse__node_link *elapse__link_new(struct elapse__node *node, uint32_t p
     return link;
 }
 
-void elapse__link_free(struct elapse__node_link *link)
+void elapse__node_link_free(struct elapse__node_link *link)
 {
     elapse__node_unlink(&link->link);
     elapse__node_unlink(&link->attention);
@@ -80,7 +80,7 @@ void elapse__link_give_up(struct elapse__node_link *link)
 
     elapse__link_lose(link);
     if (was_wanted)
-        elapse__link_free(link);
+        elapse__node_link_free(link);
 }
 
 void elapse__link_arrange(struct elapse__node_link *link)
@@ -204,7 +204,16 @@ static bool take_answer(struct elapse__node_link *link, const unsigned char *val
     return true;
 }
 
-/* Something may have become ready there, if the owner says so. */
+static bool is_word(const struct elapse__resp_item *item, const char *word)
+{
+    size_t size = strlen(word);
+
+    return item->kind == ELAPSE__RESP_WORD && item->size == size &&
+           memcmp(item->bytes, word, size) == 0;
+}
+
+/* Something may have become ready there; or the owner is about to hand over: it answers what it
+ * has got, and gets no more. */
 static void take_push(struct elapse__node_link *link, const unsigned char *value, size_t size)
 {
     size_t at = 0;
@@ -213,8 +222,10 @@ static void take_push(struct elapse__node_link *link, const unsigned char *value
     if (head.integer == 0)
         return;
     struct elapse__resp_item word = elapse__resp_next(value, size, &at);
-    if (word.kind == ELAPSE__RESP_WORD && word.size == 5 && memcmp(word.bytes, "ready", 5) == 0)
+    if (is_word(&word, "ready"))
         elapse__node_ready(link->node, link->node->now, link->partition);
+    else if (is_word(&word, "leaving") && link->state == ELAPSE__LINK_OPEN)
+        elapse__link_enter(link, ELAPSE__LINK_PARTING);
 }
 
 /* Takes one value. Returns false if the link is of no more use. */
@@ -365,5 +376,5 @@ void elapse__node_link_closed(struct elapse__node_link *link, uint64_t now)
     ELAPSE__ASSERT(link->state != ELAPSE__LINK_WANTED);
     elapse__node_enter(link->node, now);
     elapse__link_lose(link);
-    elapse__link_free(link);
+    elapse__node_link_free(link);
 }

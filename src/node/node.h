@@ -152,6 +152,19 @@ void elapse__node_client_sent(struct elapse__node_client *client, uint64_t now, 
 /* Returns whether the shell should close the socket, and say elapse__node_client_closed. */
 bool elapse__node_client_wants_end(const struct elapse__node_client *client);
 
+/* What another node has asked for, in place of a client: docs/cluster_protocol.md. */
+struct elapse__node_given {
+    uint32_t partition;
+    bool is_pipe; /* for one client, whose bytes pass as they are */
+};
+
+/* Returns whether the client is such a node, and everything before was answered and sent: from now
+ * on its bytes belong to the core of the partition, which this process has. The shell gives them to
+ * it, and says elapse__node_client_closed. A node sends nothing before that; one that does is
+ * ended. */
+bool elapse__node_client_given(const struct elapse__node_client *client,
+                               struct elapse__node_given *given);
+
 /* The socket is closed: the client is gone. What it asked for and was not sent yet is done all the
  * same; jobs are given back. */
 void elapse__node_client_closed(struct elapse__node_client *client, uint64_t now);

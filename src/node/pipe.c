@@ -36,7 +36,7 @@ void elapse__pipe_choose(struct elapse__node_client *client)
                        "have\r\n");
         return;
     }
-    client->pipe = elapse__link_new(node, 0, NULL, client);
+    client->pipe = elapse__node_link_new(node, 0, NULL, client);
     if (client->pipe == NULL)
         elapse__client_fail(client);
 }

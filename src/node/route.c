@@ -67,6 +67,7 @@ static const struct elapse__route routes[] = {
     {.name = "SELECT", .local = elapse__local_select, .least = 2},
     {.name = "CLIENT", .local = elapse__local_client, .least = 2},
     {.name = "CONFIG", .local = elapse__local_config, .least = 2},
+    {.name = "NODE", .local = elapse__local_node, .least = 2},
     {.name = "INFO", .local = elapse__local_info, .least = 1},
     {.name = "QUIT", .local = elapse__local_quit, .least = 1, .before_auth = true},
     {.name = "RESET", .local = elapse__local_reset, .least = 1, .before_auth = true},

@@ -134,6 +134,10 @@ void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, u
 bool elapse__server_knows_password(const struct elapse__server *server,
                                    struct elapse__queue_text password);
 
+/* The same for any passwords. */
+bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
+                               struct elapse__queue_text password);
+
 /* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
  * there were some, and are some: connections that have not given one stay without rights. */
 void elapse__server_set_passwords(struct elapse__server *server,
@@ -143,6 +147,7 @@ void elapse__server_set_passwords(struct elapse__server *server,
 
 struct elapse__connection_facts {
     bool may_use_beanstalkd; /* it came by loopback or a unix socket; matters with passwords only */
+    bool speaks_resp3;       /* it is the link of a node, which has greeted the shell */
     void *shell;             /* the shell's own object; elapse__connection_shell returns it */
 };
 

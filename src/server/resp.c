@@ -16,6 +16,7 @@ static bool begin(struct elapse__connection *connection)
                                              ? ELAPSE__RESP_ARGUMENT_BYTES_MIN
                                              : body_bytes_max;
     session->known = options->password_count == 0;
+    session->resp3 = elapse__session_speaks_resp3(connection);
     return true;
 }
 

@@ -210,6 +210,11 @@ struct elapse__server *elapse__session_server(const struct elapse__connection *c
     return connection->server;
 }
 
+bool elapse__session_speaks_resp3(const struct elapse__connection *connection)
+{
+    return connection->facts.speaks_resp3;
+}
+
 uint64_t elapse__session_number(const struct elapse__connection *connection)
 {
     return connection->number;
@@ -277,14 +282,20 @@ bool elapse__session_password(const struct elapse__connection *connection,
 bool elapse__server_knows_password(const struct elapse__server *server,
                                    struct elapse__queue_text password)
 {
-    const struct elapse__server_options *options = &server->options;
+    return elapse__password_is_among(server->options.passwords, server->options.password_count,
+                                     password);
+}
+
+bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
+                               struct elapse__queue_text password)
+{
     const uint8_t *given = password.bytes;
-    unsigned known = options->password_count == 0;
+    unsigned known = count == 0;
 
     /* The time depends on the length of what was given, and on the passwords that there are. */
-    for (size_t i = 0; i < options->password_count; i++) {
-        const uint8_t *right = options->passwords[i].bytes;
-        size_t size = options->passwords[i].size;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *right = passwords[i].bytes;
+        size_t size = passwords[i].size;
         unsigned differs = size != password.size;
         for (size_t at = 0; at < password.size; at++)
             differs |= (unsigned)given[at] ^ (size == 0 ? 1U : right[at % size]);

@@ -91,6 +91,9 @@ void *elapse__session(const struct elapse__connection *connection);
 struct elapse__server *elapse__session_server(const struct elapse__connection *connection);
 /* Numbers connections from 1. */
 uint64_t elapse__session_number(const struct elapse__connection *connection);
+
+/* Returns what its facts say. */
+bool elapse__session_speaks_resp3(const struct elapse__connection *connection);
 const struct elapse__server_options *
 elapse__session_options(const struct elapse__connection *connection);
 /* The queue, for what changes nothing durable: looks, lists, statistics, pauses. */

@@ -57,6 +57,35 @@ static void what_was_partly_sent_is_sent_again(void **state)
     expect(f, c, "+ok\r\n+gone\r\n");
 }
 
+static void an_owner_that_leaves_answers_what_it_has_got(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+
+    say(f, c, "KICKID 3");
+    expect_sent(f, f->links[1], "KICKID 3\n");
+    answer(f, f->links[1], ">1\r\n+leaving\r\n");
+    say(f, c, "KICKID 5");
+    expect_sent(f, f->links[1], "");
+    assert_false(elapse__node_link_wants_end(f->links[1]));
+    answer(f, f->links[1], "+ok\r\n");
+    expect(f, c, "+ok\r\n");
+    assert_true(elapse__node_link_wants_end(f->links[1]));
+    elapse__node_link_closed(f->links[1], f->now);
+    greet(f, again(f));
+    expect_sent(f, last(f), "KICKID 5\n");
+    answer(f, last(f), "+gone\r\n");
+    expect(f, c, "+gone\r\n");
+}
+
+static void an_owner_that_leaves_idly_is_left_at_once(void **state)
+{
+    struct fixture *f = *state;
+
+    answer(f, f->links[1], ">1\r\n+leaving\r\n");
+    assert_true(elapse__node_link_wants_end(f->links[1]));
+}
+
 static void looks_and_tokens_are_sent_again(void **state)
 {
     struct fixture *f = *state;
@@ -293,6 +322,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_was_wholly_sent_is_unknown),
         TEST(what_was_partly_sent_is_sent_again),
+        TEST(an_owner_that_leaves_answers_what_it_has_got),
+        TEST(an_owner_that_leaves_idly_is_left_at_once),
         TEST(looks_and_tokens_are_sent_again),
         TEST(what_waits_too_long_was_not_done),
         TEST(a_put_with_a_token_that_was_sent_ends_unknown),

@@ -280,13 +280,63 @@ static void a_pause_of_one_partition_is_enough(void **state)
     expect(f, c, "+ok\r\n+gone\r\n-ERR no\r\n");
 }
 
-static void commands_of_nodes_are_not_for_clients(void **state)
+static void a_node_is_given_to_the_partition_that_it_asks_for(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+    struct elapse__node_given given;
+
+    say(f, c, "PING\nNODE HELLO 1 orders 0");
+    assert_false(elapse__node_client_given(c, &given)); /* the answers have not been sent */
+    expect(f, c, "+PONG\r\n+OK\r\n");
+    assert_true(elapse__node_client_given(c, &given));
+    assert_int_equal(given.partition, 0);
+    assert_false(given.is_pipe);
+    assert_int_equal(elapse__node_client_room(c), 0);
+    expect_sent(f, f->links[0], "");
+    elapse__node_client_closed(c, f->now);
+}
+
+static void a_node_that_does_not_wait_is_ended(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+    struct elapse__node_given given;
+
+    say(f, c, "NODE HELLO 1 orders 0\nPING");
+    assert_true(elapse__node_client_wants_end(c));
+    assert_false(elapse__node_client_given(c, &given));
+}
+
+static void a_node_that_gives_wrong_facts_stays_a_client(void **state)
+{
+    struct fixture *f = *state;
+    struct elapse__node_client *c = client(f);
+    struct elapse__node_given given;
+
+    say(f, c,
+        "NODE HELLO 1 orders 1\nNODE HELLO 1 orders 2\nNODE HELLO 1 others 0\n"
+        "NODE HELLO 2 orders 0\nNODE PIPE 1 orders 0\nNODE HELLO 1 orders\nNODE PING 1 orders "
+        "0\nPING");
+    expect(f, c,
+           "-NOTOWNER this node does not own the partition\r\n"
+           "-ERR this node has another queue, or other partitions\r\n"
+           "-ERR this node has another queue, or other partitions\r\n"
+           "-ERR NODE is what nodes of version 1 say to each other\r\n"
+           "-ERR this node has another queue, or other partitions\r\n"
+           "-ERR NODE is what nodes of version 1 say to each other\r\n"
+           "-ERR NODE is what nodes of version 1 say to each other\r\n+PONG\r\n");
+    assert_false(elapse__node_client_given(c, &given));
+    assert_true(elapse__node_client_room(c) > 0);
+}
+
+static void commands_that_do_not_exist_are_refused(void **state)
 {
     struct fixture *f = *state;
     struct elapse__node_client *c = client(f);
 
-    say(f, c, "NODE HELLO 1 orders 0\nSET a b");
-    expect(f, c, "-ERR unknown command 'NODE'\r\n-ERR unknown command 'SET'\r\n");
+    say(f, c, "SET a b");
+    expect(f, c, "-ERR unknown command 'SET'\r\n");
     expect_sent(f, f->links[0], "");
     expect_sent(f, f->links[1], "");
 }
@@ -306,12 +356,12 @@ static void a_password_comes_first(void **state)
     begin(f);
     struct elapse__node_client *c = client(f);
     say(f, c,
-        "KICKID 2\nPING\nAUTH wrong\nHELLO 3\nAUTH sesame\nPING\nRESET\nPING\nHELLO 2 AUTH default "
-        "sesame\nPING");
+        "KICKID 2\nPING\nNODE HELLO 1 orders 0\nAUTH wrong\nHELLO 3\nAUTH sesame\nPING\nRESET\n"
+        "PING\nHELLO 2 AUTH default sesame\nPING");
     const char *all = got(f, c);
-    static const char *const in_order[] = {"-NOAUTH ", "-NOAUTH ", "-WRONGPASS ", "-NOAUTH HELLO",
-                                           "+OK",      "+PONG",    "+RESET",      "-NOAUTH ",
-                                           "*14",      "+PONG"};
+    static const char *const in_order[] = {"-NOAUTH ",      "-NOAUTH ", "-NOAUTH ", "-WRONGPASS ",
+                                           "-NOAUTH HELLO", "+OK",      "+PONG",    "+RESET",
+                                           "-NOAUTH ",      "*14",      "+PONG"};
     for (size_t i = 0; i < sizeof in_order / sizeof *in_order; i++) {
         all = strstr(all, in_order[i]);
         assert_non_null(all);
@@ -416,7 +466,10 @@ int main(void)
         TEST(kick_asks_partitions_in_turn),
         TEST(a_sweep_waits_for_the_commands_before_it),
         TEST(a_pause_of_one_partition_is_enough),
-        TEST(commands_of_nodes_are_not_for_clients),
+        TEST(a_node_is_given_to_the_partition_that_it_asks_for),
+        TEST(a_node_that_does_not_wait_is_ended),
+        TEST(a_node_that_gives_wrong_facts_stays_a_client),
+        TEST(commands_that_do_not_exist_are_refused),
         TEST(a_password_comes_first),
         TEST(links_greet),
         TEST(what_clients_expect),

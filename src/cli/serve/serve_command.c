@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#ifdef ELAPSE_HAS_CLUSTER
+#include "../../server/cluster/serve_cluster.h"
+#endif
 #include "../../server/loop/serve.h"
 #include "../common/options.h"
 #include "../common/output.h"
@@ -87,6 +90,16 @@ static enum exit_status add_http_host(void *context, const char *value)
         return usage_error("%s: %s is not the name of a host", options_label(),
                            quote_string(value).text);
     serve->http_hosts[serve->http_host_count++] = value;
+    return STATUS_OK;
+}
+
+static enum exit_status add_cluster(void *context, const char *value)
+{
+    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+
+    if (serve->cluster_count == ELAPSE__SERVE_CLUSTER_MAX)
+        return usage_error("%s: there are too many databases", options_label());
+    serve->clusters[serve->cluster_count++] = value;
     return STATUS_OK;
 }
 
@@ -246,6 +259,29 @@ static enum exit_status read_config(struct command_line *line, struct reading *r
     return options_read_file(line, reading->config);
 }
 
+static enum elapse__serve_end serve_options(const struct elapse__serve_options *serve)
+{
+#ifdef ELAPSE_HAS_CLUSTER
+    if (serve->cluster_count > 0)
+        return elapse__serve_cluster(serve);
+#endif
+    return elapse__serve(serve);
+}
+
+/* The options of a cluster mean nothing without one. */
+static enum exit_status check_cluster(const struct elapse__serve_options *serve)
+{
+    bool is_cluster = serve->cluster_count > 0;
+
+    if (!is_cluster && (serve->advertise != NULL || serve->node != NULL || serve->single_copy))
+        return usage_error("--advertise, --node and --single-copy need --cluster");
+#ifndef ELAPSE_HAS_CLUSTER
+    if (is_cluster)
+        return usage_error("--cluster: this program was built without clusters");
+#endif
+    return STATUS_OK;
+}
+
 static enum exit_status serve_reading(struct command_line *line, struct reading *reading)
 {
     if (reading->beanstalkd_version)
@@ -255,9 +291,11 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
     enum exit_status status = read_config(line, reading);
     if (status == STATUS_OK)
         status = join(reading);
+    if (status == STATUS_OK)
+        status = check_cluster(&reading->serve);
     if (status != STATUS_OK)
         return status;
-    switch (elapse__serve(&reading->serve)) {
+    switch (serve_options(&reading->serve)) {
     case ELAPSE__SERVE_STOPPED:
         return STATUS_OK;
     case ELAPSE__SERVE_REFUSED:
@@ -276,6 +314,7 @@ enum exit_status serve_command(int argc, char **argv)
 
     memset(reading, 0, sizeof *reading);
     serve->directory = "elapse-data";
+    serve->queue = "main";
     const struct command_option options[] = {
         {.name = "listen",
          .value = "ADDRESS",
@@ -313,6 +352,34 @@ enum exit_status serve_command(int argc, char **argv)
          .help = "when a reply may leave: sync, when the disk has it (the default); interval=MS, "
                  "when the system has it, which a power cut within MS loses; memory, at once, and "
                  "nothing survives"},
+        {.name = "cluster",
+         .value = "CONNECTION",
+         .kind = OPTION_FUNCTION,
+         .read = add_cluster,
+         .context = reading,
+         .help =
+             "be a node of the cluster whose log is in this PostgreSQL database, given as libpq "
+             "takes it; may be given again for further servers of that database"},
+        {.name = "queue",
+         .value = "NAME",
+         .kind = OPTION_TEXT,
+         .text = &serve->queue,
+         .help = "the queue of the cluster, main unless given"},
+        {.name = "advertise",
+         .value = "ADDRESS",
+         .kind = OPTION_TEXT,
+         .text = &serve->advertise,
+         .help = "the host:port where other nodes reach this one; otherwise the first address "
+                 "without tls: that it listens at"},
+        {.name = "node",
+         .value = "NAME",
+         .kind = OPTION_TEXT,
+         .text = &serve->node,
+         .help = "the name of this node, as others see it; otherwise what it advertises"},
+        {.name = "single-copy",
+         .kind = OPTION_FLAG,
+         .flag = &serve->single_copy,
+         .help = "be content with a database that has no synchronous standby"},
         {.name = "config",
          .value = "FILE",
          .kind = OPTION_TEXT,

@@ -182,3 +182,49 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
     PQfinish(connection); /* without a commit nothing is done */
     return is_made;
 }
+
+/* ---- the inbox ---- */
+
+static bool look_for_inbox(PGconn *connection, bool *has_inbox, struct elapse__schema_why *why)
+{
+    PGresult *rows = PQexec(connection, "select to_regproc('elapse.inbox_open') is not null");
+    bool is_known = PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) == 1;
+
+    if (is_known)
+        *has_inbox = PQgetvalue(rows, 0, 0)[0] == 't';
+    else
+        (void)refuse(why, "%s", PQerrorMessage(connection));
+    PQclear(rows);
+    return is_known;
+}
+
+static bool enter_queue(PGconn *connection, const char *name, uint32_t parts,
+                        uint32_t body_bytes_max, struct elapse__schema_why *why)
+{
+    char count[12], bytes[12];
+
+    (void)snprintf(count, sizeof count, "%" PRIu32, parts);
+    (void)snprintf(bytes, sizeof bytes, "%" PRIu32, body_bytes_max);
+    PGresult *result =
+        PQexecParams(connection, "select elapse.inbox_open($1, $2::integer, $3::integer)", 3, NULL,
+                     (const char *const[]){name, count, bytes}, NULL, NULL, 0);
+    bool is_done = PQresultStatus(result) == PGRES_TUPLES_OK;
+    PQclear(result);
+    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+}
+
+bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
+                               uint32_t body_bytes_max, bool *has_inbox,
+                               struct elapse__schema_why *why)
+{
+    PGconn *connection = connect_to(host, why);
+
+    if (connection == NULL)
+        return false;
+    /* Each start enters it, so that it need not wait for a standby, which may be down. */
+    bool is_open = look_for_inbox(connection, has_inbox, why) &&
+                   (!*has_inbox || (run(connection, "set synchronous_commit = local", why) &&
+                                    enter_queue(connection, name, parts, body_bytes_max, why)));
+    PQfinish(connection);
+    return is_open;
+}

@@ -38,4 +38,11 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
 bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,
                          struct elapse__schema_why *why);
 
+/* Enters the queue into the transactional inbox, if the database has one (sql/inbox.sql), which is
+ * stored in `has_inbox` unless the database cannot be asked. Fails, with words, if it has one and
+ * that is not possible: a standby takes no writes. */
+bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
+                               uint32_t body_bytes_max, bool *has_inbox,
+                               struct elapse__schema_why *why);
+
 #endif

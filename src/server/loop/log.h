@@ -40,6 +40,7 @@ enum elapse__log_event {
     ELAPSE__EVENT_REFUSED,
     ELAPSE__EVENT_ACCEPT,
     ELAPSE__EVENT_TLS,
+    ELAPSE__EVENT_CLUSTER,
     ELAPSE__LOG_EVENTS,
 };
 

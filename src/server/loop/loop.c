@@ -148,6 +148,7 @@ static bool talk(struct elapse__loop *loop)
     pass_readings(loop, now);
     collect(loop);
     loop->next_ms = elapse__server_next_ms(loop->server);
+    loop->readied = elapse__queue_readied(store->joint.jobs);
     /* Room may come by an operation that makes nothing durable, of which there is no news. */
     if ((elapse__journal_is_full(store->joint.journal) ||
          elapse__joint_lacks_room(&store->joint)) &&
@@ -167,6 +168,10 @@ static bool send_all(struct elapse__loop *loop)
     struct elapse__link *next;
     bool has_news = false;
 
+    loop->is_held =
+        loop->may_answer != NULL && !elapse__ring_empty(ring) && !loop->may_answer(loop);
+    if (loop->is_held)
+        return !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
     for (struct elapse__link *i = ring->next; i != ring; i = next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         next = i->next;
@@ -234,8 +239,18 @@ void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 {
     struct elapse__connection_facts facts = {.may_use_beanstalkd = peer->is_local, .shell = peer};
 
+    if (loop->welcome != NULL) {
+        loop->welcome(loop, peer);
+        return;
+    }
+    elapse__loop_connect(loop, peer, &facts);
+}
+
+void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
+                          const struct elapse__connection_facts *facts)
+{
     elapse__store_arrive(loop->store);
-    peer->connection = elapse__connection_new(loop->server, elapse__store_now(), &facts);
+    peer->connection = elapse__connection_new(loop->server, elapse__store_now(), facts);
     if (peer->connection != NULL)
         look(peer);
     elapse__store_depart(loop->store);
@@ -253,9 +268,11 @@ void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
 void elapse__loop_with_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
-    elapse__store_arrive(loop->store);
+    if (loop->store != NULL)
+        elapse__store_arrive(loop->store);
     call(loop, argument);
-    elapse__store_depart(loop->store);
+    if (loop->store != NULL)
+        elapse__store_depart(loop->store);
 }
 
 /* ---- what wakes the loop ---- */

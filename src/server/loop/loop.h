@@ -14,6 +14,7 @@
 
 #include "../../store/store.h"
 #include "body_reader.h"
+#include "cluster.h"
 #include "log.h"
 #include "peer.h"
 #include "settings.h"
@@ -66,7 +67,15 @@ struct elapse__loop {
     uint64_t alarm_ms;             /* what it is set to; UINT64_MAX: nothing */
     uint64_t next_ms;              /* when the core asked for it */
     struct event *watched[3];      /* the store's news, the reader, the alarm */
-    bool is_broken;                /* the journal has failed */
+    bool is_broken;                /* the journal has failed, or the store takes nothing more */
+    uint64_t readied;              /* of the queue, at the last turn */
+
+    /* Of a cluster (src/server/cluster); otherwise NULL. */
+    const struct elapse__loop_cluster *cluster; /* of the front, which has no store and no core */
+    void (*welcome)(struct elapse__loop *loop, struct elapse__peer *peer); /* of the front */
+    bool (*may_answer)(struct elapse__loop *loop); /* of a partition: bytes may leave now */
+    void *context;
+    bool is_held; /* bytes waited for may_answer */
 };
 
 /* Makes what the turns need. Requires the store, and the core. Returns false if the system refuses.
@@ -79,10 +88,14 @@ void elapse__loop_close(struct elapse__loop *loop);
 /* Gives the core a connection for each new peer. */
 void elapse__loop_welcome(struct elapse__loop *loop, struct elapse__peer *peer);
 
+/* The same with these facts, of which `shell` is the peer. Requires a core. */
+void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
+                          const struct elapse__connection_facts *facts);
+
 /* Does turns until there is nothing to do now. Returns whether there is more. */
 bool elapse__loop_turn(struct elapse__loop *loop);
 
-/* Runs `call` with the store's lock. */
+/* Runs `call` with the store's lock, if there is a store. */
 void elapse__loop_with_core(struct elapse__loop *loop,
                             void (*call)(struct elapse__loop *loop, void *argument),
                             void *argument);

@@ -183,6 +183,17 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
     return peer;
 }
 
+void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers)
+{
+    ELAPSE__ASSERT(peers->base == peer->peers->base);
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__peer_leave(peer, (enum elapse__peer_ring)i);
+    peer->peers->count--;
+    peer->peers = peers;
+    peer->peers->count++;
+    elapse__peer_enter(peer, ELAPSE__PEER_ALL);
+}
+
 void elapse__peer_free(struct elapse__peer *peer)
 {
     struct elapse__pipe *pipe = peer->pipe;

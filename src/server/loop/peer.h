@@ -93,10 +93,13 @@ struct elapse__peer {
     bool is_local;
     bool watches_read;
     bool watches_write;
-    bool is_blocked;   /* the socket takes nothing until it can be written */
-    bool has_ended;    /* the other side sends no more, or the socket has failed */
-    bool is_end_known; /* the core knows that */
-    bool wants_end;    /* the core has nothing more to say */
+    bool is_blocked;    /* the socket takes nothing until it can be written */
+    bool has_ended;     /* the other side sends no more, or the socket has failed */
+    bool is_end_known;  /* the core knows that */
+    bool wants_end;     /* the core has nothing more to say */
+    bool is_link;       /* of another node, which understands push messages */
+    bool is_connecting; /* its socket is not known to be connected yet */
+    void *user;         /* of those whose peers have no core */
 };
 
 /* Takes over an accepted socket. Returns NULL if there is no memory; the socket is then closed. */
@@ -109,6 +112,9 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct e
 /* The owner of a pipe is done with it. The first `sent` bytes of the output have reached the
  * client; hand-outs behind them are undone. */
 void elapse__pipe_end(struct elapse__pipe *pipe, size_t sent);
+
+/* Moves a peer to others, with the same base. It is in no ring of theirs but ALL. */
+void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers);
 
 /* Closes the socket, and releases the peer. Requires that the core does not know it any more. */
 void elapse__peer_free(struct elapse__peer *peer);

@@ -40,8 +40,7 @@ static struct elapse__log *log_of(struct elapse__service *service)
 
 /* ---- the wall clock at the start ---- */
 
-/* Returns whether a signal asks to end while the server waits for something. */
-static bool is_asked_to_end(struct elapse__service *service)
+bool elapse__service_is_asked_to_end(struct elapse__service *service)
 {
     struct elapse__os_watch watch = {.file = service->signals.file, .for_data = true};
     enum elapse__os_signal signal;
@@ -73,7 +72,7 @@ static bool may_begin(void *context, int64_t header_wall_ms)
                         (header_wall_ms - now_ms) / 1000 + 1);
         service->has_waited_for_clock = true;
         elapse__os_notify("STATUS=waiting until the wall clock is right");
-        if (is_asked_to_end(service))
+        if (elapse__service_is_asked_to_end(service))
             return false;
         now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
     }
@@ -82,7 +81,7 @@ static bool may_begin(void *context, int64_t header_wall_ms)
 
 /* ---- start ---- */
 
-static bool read_files(struct elapse__service *service)
+bool elapse__service_read_files(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
     const struct elapse__serve_options *options = loop->options;
@@ -100,7 +99,7 @@ static bool read_files(struct elapse__service *service)
     return loop->keys != NULL;
 }
 
-static bool become_user(struct elapse__service *service)
+bool elapse__service_become_user(struct elapse__service *service)
 {
     const char *user = service->loop.options->user;
     int error = user == NULL ? 0 : elapse__os_become_user(user);
@@ -120,16 +119,10 @@ static bool wants_http(const struct elapse__loop *loop)
     return false;
 }
 
-static enum elapse_error open_store(struct elapse__service *service)
+struct elapse_queue_options
+elapse__service_queue_options(const struct elapse__serve_options *options)
 {
-    const struct elapse__serve_options *options = service->loop.options;
-    const struct elapse__store_wishes wishes = {
-        .context = service,
-        .may_begin = may_begin,
-        .foresees = wants_http(&service->loop),
-    };
     struct elapse_queue_options queue;
-    struct elapse_queue_fault fault;
 
     elapse_queue_options_init(&queue);
     if (options->durability == ELAPSE__SERVE_INTERVAL) {
@@ -145,6 +138,19 @@ static enum elapse_error open_store(struct elapse__service *service)
         queue.jobs_max = (uint32_t)options->jobs_max;
     if (options->tubes_max > 0)
         queue.tubes_max = (uint32_t)options->tubes_max;
+    return queue;
+}
+
+static enum elapse_error open_store(struct elapse__service *service)
+{
+    const struct elapse__serve_options *options = service->loop.options;
+    const struct elapse__store_wishes wishes = {
+        .context = service,
+        .may_begin = may_begin,
+        .foresees = wants_http(&service->loop),
+    };
+    const struct elapse_queue_options queue = elapse__service_queue_options(options);
+    struct elapse_queue_fault fault;
     enum elapse_error error =
         elapse__store_open(options->directory, &queue, &wishes, &service->loop.store, &fault);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
@@ -152,10 +158,8 @@ static enum elapse_error open_store(struct elapse__service *service)
     return error;
 }
 
-static bool make_core(struct elapse__service *service)
+void elapse__service_know_machine(struct elapse__service *service)
 {
-    struct elapse__loop *loop = &service->loop;
-    const struct elapse__serve_options *options = loop->options;
     uint64_t number = 0;
 
     (void)elapse__os->random_bytes(&number, sizeof number);
@@ -163,6 +167,11 @@ static bool make_core(struct elapse__service *service)
     elapse__os_host_name(service->host, sizeof service->host);
     elapse__os_kernel(service->kernel, sizeof service->kernel);
     elapse__os_platform(service->platform, sizeof service->platform);
+}
+
+bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop)
+{
+    const struct elapse__serve_options *options = loop->options;
     struct elapse__server_options core = {
         .joint = &loop->store->joint,
         .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
@@ -186,6 +195,8 @@ static bool make_core(struct elapse__service *service)
     };
     elapse__store_arrive(loop->store);
     loop->server = elapse__server_new(&core, elapse__store_now());
+    if (loop->server != NULL && service->drains)
+        elapse__server_drain(loop->server);
     elapse__store_depart(loop->store);
     return loop->server != NULL;
 }
@@ -195,10 +206,9 @@ static bool start(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
-    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
-        elapse__ring_init(&loop->peers.rings[i]);
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
-    if (!make_core(service))
+    elapse__service_know_machine(service);
+    if (!elapse__service_make_core(service, loop))
         return false;
     elapse__loop_with_core(loop, elapse__service_count_files, NULL);
     if (wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
@@ -282,6 +292,21 @@ static void free_event(struct event *event)
         event_free(event);
 }
 
+void elapse__service_close(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    free_event(service->on_signal);
+    free_event(service->watchdog);
+    free_event(service->usage_check);
+    free_event(service->tick);
+    if (loop->peers.base != NULL)
+        event_base_free(loop->peers.base);
+    elapse__tls_keys_free(loop->keys);
+    elapse__tokens_free(&loop->tokens);
+    elapse__os_signals_close(&service->signals);
+}
+
 /* It ends the leases that are left, and the store's threads still work. */
 static void free_core(struct elapse__loop *loop, void *argument)
 {
@@ -306,15 +331,7 @@ static bool release(struct elapse__service *service)
             elapse__os->alarm_close(&loop->alarm);
     }
     bool is_durable = elapse_queue_close(loop->store) == ELAPSE_OK;
-    free_event(service->on_signal);
-    free_event(service->watchdog);
-    free_event(service->usage_check);
-    free_event(service->tick);
-    if (loop->peers.base != NULL)
-        event_base_free(loop->peers.base);
-    elapse__tls_keys_free(loop->keys);
-    elapse__tokens_free(&loop->tokens);
-    elapse__os_signals_close(&service->signals);
+    elapse__service_close(service);
     return is_durable;
 }
 
@@ -361,7 +378,8 @@ static enum elapse__serve_end serve(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
-    if (!read_files(service) || !elapse__listeners_open(loop) || !become_user(service)) {
+    if (!elapse__service_read_files(service) || !elapse__listeners_open(loop) ||
+        !elapse__service_become_user(service)) {
         (void)release(service);
         return ELAPSE__SERVE_REFUSED;
     }
@@ -382,26 +400,36 @@ static enum elapse__serve_end serve(struct elapse__service *service)
     return run(service);
 }
 
-enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options)
+bool elapse__service_open(struct elapse__service *service,
+                          const struct elapse__serve_options *options)
 {
-    struct elapse__service *service = calloc(1, sizeof *service);
+    struct elapse__peers *peers = &service->loop.peers;
 
-    if (service == NULL)
-        return ELAPSE__SERVE_FAILED;
     service->loop.options = options;
-    service->loop.peers.log = (struct elapse__log){
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__ring_init(&peers->rings[i]);
+    peers->log = (struct elapse__log){
         .json = options->log_json,
         .most = options->verbose ? ELAPSE__LOG_DEBUG : ELAPSE__LOG_NOTICE,
     };
     (void)elapse__os_broken_pipe_ends(false);
-    service->loop.peers.files = elapse__os_raise_file_limit();
-    enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
+    peers->files = elapse__os_raise_file_limit();
     int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
-    if (error == 0)
-        end = serve(service);
-    else
-        elapse__log(log_of(service), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
+    if (error != 0)
+        elapse__log(&peers->log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
                     elapse__os_error_text(error));
+    return error == 0;
+}
+
+enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options)
+{
+    struct elapse__service *service = calloc(1, sizeof *service);
+    enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
+
+    if (service == NULL)
+        return ELAPSE__SERVE_FAILED;
+    if (elapse__service_open(service, options))
+        end = serve(service);
     free(service);
     return end;
 }

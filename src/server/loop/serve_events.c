@@ -23,7 +23,8 @@ static void use_tokens(struct elapse__loop *loop, void *argument)
     struct elapse__tokens *tokens = argument;
     struct elapse__tokens before = loop->tokens;
 
-    elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
+    if (loop->server != NULL)
+        elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
     loop->tokens = *tokens;
     *tokens = before;
 }
@@ -60,6 +61,15 @@ static void reload_keys(struct elapse__loop *loop)
     elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "the certificate");
 }
 
+static void with_cores(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument))
+{
+    if (service->with_cores != NULL)
+        service->with_cores(service, call, NULL);
+    else
+        elapse__loop_with_core(&service->loop, call, NULL);
+}
+
 static void take_signal(struct elapse__service *service, enum elapse__os_signal signal)
 {
     struct elapse__loop *loop = &service->loop;
@@ -74,7 +84,8 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
         elapse__os_notify("READY=1");
         break;
     case ELAPSE__OS_USER:
-        elapse__loop_with_core(loop, refuse_puts, NULL);
+        service->drains = true;
+        with_cores(service, refuse_puts);
         elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
                     "no jobs are taken any more");
         break;
@@ -145,7 +156,7 @@ static void on_usage_check(evutil_socket_t file, short what, void *argument)
 
     (void)file;
     (void)what;
-    elapse__loop_with_core(&service->loop, say_usage, NULL);
+    with_cores(service, say_usage);
 }
 
 /* Calls `call` again and again, until the event is freed. */

@@ -21,7 +21,39 @@ struct elapse__service {
     char kernel[65];
     char platform[65];
     bool has_waited_for_clock;
+    bool drains; /* cores refuse puts */
+
+    /* Calls with each core, and its store's lock. NULL: there is one, that of the loop. */
+    void (*with_cores)(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 };
+
+/* Reads the files that the options name. Returns false after a line in the log. */
+bool elapse__service_read_files(struct elapse__service *service);
+
+/* Becomes the user of the options. Returns false after a line in the log. */
+bool elapse__service_become_user(struct elapse__service *service);
+
+/* Returns what the options say about the store. */
+struct elapse_queue_options
+elapse__service_queue_options(const struct elapse__serve_options *options);
+
+/* Makes the core of a loop, whose store is open. The texts that it tells are the service's. Returns
+ * false if there is no memory. */
+bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop);
+
+/* Finds out what cores tell of this process and its machine. */
+void elapse__service_know_machine(struct elapse__service *service);
+
+/* Waits up to 100 ms for a signal. Returns whether one asks to end. */
+bool elapse__service_is_asked_to_end(struct elapse__service *service);
+
+/* Opens what a service needs first: its log, and signals. Returns false after a line in the log. */
+bool elapse__service_open(struct elapse__service *service,
+                          const struct elapse__serve_options *options);
+
+/* Frees the events of the service, its base, and its files. */
+void elapse__service_close(struct elapse__service *service);
 
 /* Has signals obeyed, and the service manager and the core told regularly of the process. Returns
  * false if the system refuses. */

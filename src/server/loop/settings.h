@@ -10,6 +10,7 @@
 
 enum {
     ELAPSE__SERVE_LISTENS_MAX = 32,
+    ELAPSE__SERVE_CLUSTER_MAX = 16,
     ELAPSE__SERVE_HOST_BYTES = 256,
 };
 
@@ -41,8 +42,14 @@ struct elapse__serve_options {
     const char *auth;            /* the file of passwords; NULL: none */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
-    const char *user; /* to become; NULL: stay as it is */
-    bool insecure;    /* listen beyond this machine without passwords */
+    const char *user;                                /* to become; NULL: stay as it is */
+    const char *clusters[ELAPSE__SERVE_CLUSTER_MAX]; /* connection strings of the databases */
+    size_t cluster_count;                            /* 0: one server alone */
+    const char *queue;                               /* of the cluster; its name */
+    const char *advertise; /* where other nodes reach this one; NULL: where it listens */
+    const char *node;      /* the name of this node; NULL: what it advertises */
+    bool single_copy;      /* a database without standbys will do */
+    bool insecure;         /* listen beyond this machine without passwords */
     bool no_beanstalkd;
     bool log_json;
     bool verbose;

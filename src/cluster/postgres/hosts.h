@@ -1,0 +1,25 @@
+/*
+ * Connection strings of libpq, which may name several hosts, as strings of one host each: a link
+ * has to know which server it speaks to (link.h).
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_HOSTS_H
+#define ELAPSE__CLUSTER_POSTGRES_HOSTS_H
+
+#include <stddef.h>
+
+enum { ELAPSE__HOSTS_MAX = 16 };
+
+/* It begins as zeros. */
+struct elapse__hosts {
+    const char *texts[ELAPSE__HOSTS_MAX];
+    unsigned count;
+};
+
+/* Adds the hosts of a connection string. Returns NULL; or why it cannot be used, in words that are
+ * valid until the next call in the same thread. */
+const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection);
+
+/* Releases the texts. */
+void elapse__hosts_free(struct elapse__hosts *hosts);
+
+#endif

@@ -1,0 +1,170 @@
+/*
+ * What others may know: words, and the figures of loop/cluster.h.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "inner.h"
+
+/* ---- words ---- */
+
+const char *elapse__cluster_role(enum elapse__partition_role role)
+{
+    static const char *const words[ELAPSE__ROLES] = {
+        [ELAPSE__ROLE_STARTING] = "starting",
+        [ELAPSE__ROLE_FOLLOWING] = "following",
+        [ELAPSE__ROLE_TAKING_OVER] = "taking over",
+        [ELAPSE__ROLE_CATCHING_UP] = "catching up",
+        [ELAPSE__ROLE_OWNING] = "owning",
+        [ELAPSE__ROLE_UNKNOWN] = "unknown",
+        [ELAPSE__ROLE_FENCED] = "fenced",
+        [ELAPSE__ROLE_HANDING_OVER] = "handing over",
+        [ELAPSE__ROLE_ENDED] = "ended",
+        [ELAPSE__ROLE_STOPPED] = "stopped",
+    };
+
+    ELAPSE__ASSERT_THAT(role, <, ELAPSE__ROLES);
+    return words[role];
+}
+
+const char *elapse__cluster_complaint(enum elapse__complaint complaint)
+{
+    switch (complaint) {
+    case ELAPSE__COMPLAINT_NONE:
+        return "";
+    case ELAPSE__COMPLAINT_LATE:
+        return "it does not answer in time";
+    case ELAPSE__COMPLAINT_ERROR:
+        return "it answers with an error";
+    case ELAPSE__COMPLAINT_NOTICE:
+        return "it answers with a notice";
+    case ELAPSE__COMPLAINT_LOCKED:
+        return "another session blocks the row of the partition";
+    case ELAPSE__COMPLAINT_INBOX:
+        return "it has lost rows of the inbox that were read before";
+    case ELAPSE__COMPLAINT_NO_STANDBY:
+        return "synchronous_standby_names is empty: nothing is acknowledged without --single-copy";
+    case ELAPSE__COMPLAINT_COMMIT_IS_WEAK:
+        return "synchronous_commit does not wait for the disk of a standby";
+    case ELAPSE__COMPLAINT_RELOADED:
+        return "its settings were loaded again meanwhile";
+    case ELAPSE__COMPLAINT_IN_RECOVERY:
+        return "it is a standby";
+    case ELAPSE__COMPLAINT_OLD_TIMELINE:
+        return "it is a primary of the past";
+    case ELAPSE__COMPLAINT_OTHER_SYSTEM:
+        return "it is another system than the one before";
+    default:
+        return "the connection is lost, or cannot be made";
+    }
+}
+
+const char *elapse__cluster_stop(enum elapse__partition_stop stop)
+{
+    switch (stop) {
+    case ELAPSE__STOP_NONE:
+        break;
+    case ELAPSE__STOP_NO_ROW:
+        return "the database has no such partition";
+    case ELAPSE__STOP_LEASE:
+        return "the database has another lease than when this node began";
+    case ELAPSE__STOP_LOST_GROUPS:
+        return "the database lacks groups that were acknowledged: the wrong standby was promoted, "
+               "or an old copy restored";
+    case ELAPSE__STOP_BROKEN_LOG:
+        return "the log in the database contradicts itself";
+    }
+    return "for no reason";
+}
+
+/* ---- figures ---- */
+
+static bool may_answer(const struct elapse__cluster_part *part)
+{
+    return part->core != NULL &&
+           elapse__runner_now_ms() < elapse__runner_answer_until_ms(part->runner);
+}
+
+static void show_partition(void *context, uint32_t number, struct elapse__loop_partition *figures)
+{
+    const struct elapse__cluster *cluster = context;
+    const struct elapse__cluster_part *part = &cluster->parts[number];
+    struct elapse__runner_figures seen = part->figures;
+
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.parts);
+    if (part->runner != NULL)
+        elapse__runner_figures(part->runner, &seen);
+    *figures = (struct elapse__loop_partition){
+        .part = number,
+        .role = elapse__cluster_role(seen.partition.role),
+        .complaint = elapse__cluster_complaint(seen.partition.complaint),
+        .is_owned = part->core != NULL,
+        .may_answer = may_answer(part),
+        .epoch = seen.partition.epoch,
+        .last_group = seen.partition.last_group,
+        .local_group = seen.partition.local.group,
+        .tail = seen.partition.tail,
+    };
+    if (figures->last_group < figures->local_group)
+        figures->last_group = figures->local_group;
+    (void)snprintf(figures->owner, sizeof figures->owner, "%s", seen.partition.owner);
+    (void)snprintf(figures->address, sizeof figures->address, "%s", seen.partition.address);
+    (void)snprintf(figures->message, sizeof figures->message, "%s", seen.message);
+}
+
+static void show_router(void *context, struct elapse__loop_router *figures)
+{
+    const struct elapse__cluster *cluster = context;
+    struct elapse__node_figures seen;
+
+    elapse__node_figures(cluster->node, &seen);
+    *figures = (struct elapse__loop_router){
+        .clients = seen.clients,
+        .waiting = seen.waiting,
+        .total_clients = seen.total_clients,
+        .commands = seen.commands,
+        .sent = seen.parts,
+        .sent_again = seen.again,
+        .unknown = seen.unknown,
+        .try_again = seen.try_again,
+        .links_lost = seen.links_lost,
+    };
+}
+
+static bool with_core(void *context, uint32_t number,
+                      void (*call)(struct elapse__loop *loop, void *argument), void *argument)
+{
+    const struct elapse__cluster *cluster = context;
+    struct elapse__loop *core = cluster->parts[number].core;
+
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.parts);
+    if (core == NULL)
+        return false;
+    elapse__loop_with_core(core, call, argument);
+    return true;
+}
+
+static bool knows_password(void *context, const void *password, size_t size)
+{
+    const struct elapse__cluster *cluster = context;
+    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
+    struct elapse__queue_text given = {.bytes = password, .size = size};
+
+    return elapse__password_is_among(tokens->texts, tokens->count, given);
+}
+
+void elapse__cluster_show(struct elapse__cluster *cluster)
+{
+    cluster->shown = (struct elapse__loop_cluster){
+        .context = cluster,
+        .queue = elapse__cluster_options(cluster)->queue,
+        .node = cluster->name,
+        .partitions = cluster->queue.parts,
+        .partition = show_partition,
+        .router = show_router,
+        .with_core = with_core,
+        .knows_password = knows_password,
+    };
+    cluster->service.loop.cluster = &cluster->shown;
+}

@@ -1,0 +1,162 @@
+/*
+ * Clients: bytes between their sockets and the router.
+ */
+#include "../../base/assert.h"
+#include "inner.h"
+
+static struct elapse__cluster *cluster_of(struct elapse__loop *front)
+{
+    return front->context;
+}
+
+static struct elapse__node_client *client_of(const struct elapse__peer *peer)
+{
+    return peer->user;
+}
+
+/* Notes what the router says of a client now. */
+static void look(struct elapse__peer *peer)
+{
+    const struct elapse__node_client *client = client_of(peer);
+
+    peer->output_bytes = elapse__node_client_output(client, &peer->output);
+    peer->room = elapse__node_client_room(client);
+    peer->wants_end = elapse__node_client_wants_end(client);
+}
+
+void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
+{
+    struct elapse__cluster *cluster = cluster_of(loop);
+
+    peer->user =
+        elapse__node_client_new(cluster->node, elapse__runner_now_ms(), peer->is_local, peer);
+    if (peer->user == NULL) {
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_REFUSED,
+                    "a connection was refused: there are too many, or there is no memory");
+        elapse__peer_free(peer);
+        return;
+    }
+    look(peer);
+    elapse__peer_watch(peer);
+    /* Its first bytes may be there already. */
+    elapse__peer_enter(peer, ELAPSE__PEER_READY);
+}
+
+/* ---- receiving ---- */
+
+static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
+{
+    size_t got = elapse__cluster_receive(cluster, peer, peer->room);
+    uint64_t now_ms = elapse__runner_now_ms();
+
+    if (got > 0)
+        elapse__node_client_received(client_of(peer), now_ms, cluster->batch, got);
+    if (peer->has_ended && !peer->is_end_known) {
+        peer->is_end_known = true;
+        elapse__node_client_received_all(client_of(peer), now_ms);
+    }
+    elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
+    peer->room = elapse__node_client_room(client_of(peer));
+    elapse__peer_watch(peer);
+}
+
+void elapse__front_receive(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_READY];
+    struct elapse__link ready;
+
+    elapse__ring_init(&ready);
+    if (!elapse__ring_empty(ring))
+        elapse__ring_take_all(&ready, ring);
+    while (!elapse__ring_empty(&ready)) {
+        struct elapse__peer *peer = elapse__peer_first(&ready);
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+        if (peer->user != NULL && (peer->room > 0 || peer->has_ended))
+            receive(cluster, peer);
+    }
+}
+
+/* ---- sending ---- */
+
+/* Another node becomes a connection of the core that it has asked for. Its socket is closed if that
+ * core has gone meanwhile. */
+static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
+                 const struct elapse__node_given *given)
+{
+    struct elapse__loop *core = cluster->parts[given->partition].core;
+    const struct elapse__connection_facts facts = {
+        .may_use_beanstalkd = true, .speaks_resp3 = !given->is_pipe, .shell = peer};
+
+    elapse__node_client_closed(client_of(peer), elapse__runner_now_ms());
+    peer->user = NULL;
+    if (core == NULL || core->is_broken || peer->has_ended) {
+        elapse__peer_free(peer);
+        return;
+    }
+    peer->is_link = !given->is_pipe;
+    elapse__peer_move(peer, &core->peers);
+    elapse__loop_connect(core, peer, &facts);
+}
+
+/* Sends what there is, as far as the socket takes it. */
+static void send_output(struct elapse__peer *peer)
+{
+    struct elapse__node_client *client = client_of(peer);
+
+    do {
+        if (peer->sent_bytes > 0)
+            elapse__node_client_sent(client, elapse__runner_now_ms(), peer->sent_bytes);
+        peer->sent_bytes = 0;
+        look(peer);
+        if (peer->output_bytes > 0 && !peer->is_blocked && !peer->places[ELAPSE__PEER_ENDING].is_in)
+            elapse__peer_send(peer);
+    } while (peer->sent_bytes > 0);
+}
+
+static void attend(struct elapse__cluster *cluster, struct elapse__peer *peer)
+{
+    struct elapse__node_given given;
+
+    elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+    send_output(peer);
+    if (elapse__node_client_given(client_of(peer), &given)) {
+        give(cluster, peer, &given);
+        return;
+    }
+    peer->output = NULL;
+    if (peer->wants_end && peer->output_bytes == 0)
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    elapse__peer_watch(peer);
+}
+
+static bool end_clients(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ENDING];
+    bool has_ended = false;
+
+    while (!elapse__ring_empty(ring)) {
+        struct elapse__peer *peer = elapse__peer_first(ring);
+        if (peer->sent_bytes > 0)
+            elapse__node_client_sent(client_of(peer), elapse__runner_now_ms(), peer->sent_bytes);
+        elapse__node_client_closed(client_of(peer), elapse__runner_now_ms());
+        peer->user = NULL;
+        elapse__peer_free(peer);
+        has_ended = true;
+    }
+    return has_ended;
+}
+
+bool elapse__front_send(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__node_client *client;
+    bool has_news = !elapse__ring_empty(ring);
+
+    while ((client = elapse__node_client_attention(cluster->node)) != NULL) {
+        elapse__peer_enter(elapse__node_client_shell(client), ELAPSE__PEER_ATTENDED);
+        has_news = true;
+    }
+    while (!elapse__ring_empty(ring))
+        attend(cluster, elapse__peer_first(ring));
+    return end_clients(cluster) || has_news;
+}

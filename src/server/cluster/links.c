@@ -1,0 +1,367 @@
+/*
+ * Links of the router: to cores of this process, whose bytes stay in memory, and to other nodes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "inner.h"
+
+static struct elapse__cluster_link *own_of(const struct elapse__node_link *link)
+{
+    return elapse__node_link_shell(link);
+}
+
+/* ---- opening ---- */
+
+static struct elapse__cluster_link *new_link(struct elapse__cluster_part *part,
+                                             struct elapse__node_link *link)
+{
+    struct elapse__cluster_link *own = calloc(1, sizeof *own);
+
+    if (own == NULL)
+        return NULL;
+    own->link = link;
+    own->part = part;
+    elapse__node_link_set_shell(link, own);
+    return own;
+}
+
+/* It is gone for the router, too. */
+static void close_link(struct elapse__cluster_link *own)
+{
+    if (own->dirty.next != NULL)
+        (void)elapse__ring_remove(&own->dirty);
+    elapse__node_link_closed(own->link, elapse__runner_now_ms());
+    free(own);
+}
+
+static struct elapse__cluster_link *link_of_pipe(struct elapse__pipe *pipe)
+{
+    return (struct elapse__cluster_link *)(void *)((unsigned char *)pipe -
+                                                   offsetof(struct elapse__cluster_link, pipe));
+}
+
+/* Tells the router what the core has received. */
+static void note_taken(struct elapse__cluster_link *own)
+{
+    size_t sent = own->given - own->pipe.input_bytes;
+
+    own->given = own->pipe.input_bytes;
+    if (sent > 0)
+        elapse__node_link_sent(own->link, elapse__runner_now_ms(), sent);
+}
+
+static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size)
+{
+    struct elapse__cluster_link *own = link_of_pipe(pipe);
+
+    note_taken(own);
+    size_t room = elapse__node_link_room(own->link);
+    if (size > room)
+        size = room;
+    if (size > 0)
+        elapse__node_link_received(own->link, elapse__runner_now_ms(), bytes, size);
+    return size;
+}
+
+/* The core has ended it, or is freed. */
+static void on_ended(struct elapse__pipe *pipe)
+{
+    struct elapse__cluster_link *own = link_of_pipe(pipe);
+
+    note_taken(own);
+    own->has_ended = true;
+    if (!own->is_opening)
+        close_link(own);
+}
+
+static bool open_here(struct elapse__cluster_part *part, struct elapse__node_link *link)
+{
+    struct elapse__cluster_link *own = NULL;
+
+    if (part->core == NULL || part->core->is_broken || (own = new_link(part, link)) == NULL)
+        return false;
+    own->pipe.output = on_output;
+    own->pipe.ended = on_ended;
+    struct elapse__peer *peer = elapse__peer_new_pipe(&part->core->peers, &own->pipe);
+    if (peer == NULL) {
+        free(own);
+        return false;
+    }
+    own->is_opening = true;
+    elapse__loop_welcome(part->core, peer); /* which may end it */
+    own->is_opening = false;
+    if (own->has_ended) {
+        free(own);
+        return false;
+    }
+    elapse__node_link_opened(link, elapse__runner_now_ms());
+    return true;
+}
+
+static bool connect_to(const char *address, int *socket)
+{
+    struct elapse__serve_listen where;
+    struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
+    size_t count = 0;
+
+    return elapse__serve_parse_listen(address, NULL, &where) == NULL && !where.tls &&
+           !where.is_path &&
+           elapse__os_resolve(where.host, where.port, addresses, &count) == NULL &&
+           elapse__os_connect_to(&addresses[0], socket) == 0;
+}
+
+static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_part *part,
+                       struct elapse__node_link *link)
+{
+    int socket;
+
+    if (!connect_to(part->figures.partition.address, &socket))
+        return false;
+    struct elapse__peer *peer = elapse__peer_new(&cluster->links, socket, false, NULL);
+    if (peer == NULL)
+        return false;
+    struct elapse__cluster_link *own = new_link(part, link);
+    if (own == NULL) {
+        elapse__peer_free(peer);
+        return false;
+    }
+    own->peer = peer;
+    peer->user = own;
+    peer->is_connecting = true;
+    peer->is_blocked = true; /* until the connection is there, or refused */
+    elapse__peer_watch(peer);
+    return true;
+}
+
+void elapse__links_open(struct elapse__cluster *cluster)
+{
+    struct elapse__node_link *link;
+
+    while ((link = elapse__node_link_wanted(cluster->node, elapse__runner_now_ms())) != NULL) {
+        struct elapse__cluster_part *part = &cluster->parts[elapse__node_link_partition(link)];
+        if (part->core != NULL ? !open_here(part, link) : !open_there(cluster, part, link))
+            elapse__node_link_closed(link, elapse__runner_now_ms());
+    }
+}
+
+/* ---- to other nodes ---- */
+
+static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
+{
+    struct elapse__cluster_link *own = peer->user;
+    size_t got = elapse__cluster_receive(cluster, peer, elapse__node_link_room(own->link));
+
+    if (got > 0)
+        elapse__node_link_received(own->link, elapse__runner_now_ms(), cluster->batch, got);
+    peer->room = elapse__node_link_room(own->link);
+    if (peer->has_ended)
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    elapse__peer_watch(peer);
+}
+
+void elapse__links_receive(struct elapse__cluster *cluster)
+{
+    struct elapse__link ready;
+
+    elapse__ring_init(&ready);
+    if (!elapse__ring_empty(&cluster->links.rings[ELAPSE__PEER_READY]))
+        elapse__ring_take_all(&ready, &cluster->links.rings[ELAPSE__PEER_READY]);
+    while (!elapse__ring_empty(&ready)) {
+        struct elapse__peer *peer = elapse__peer_first(&ready);
+        elapse__peer_leave(peer, ELAPSE__PEER_READY);
+        if (!peer->has_ended)
+            receive(cluster, peer);
+    }
+}
+
+/* The attempt to connect is over. */
+static void connected(struct elapse__peer *peer)
+{
+    struct elapse__cluster_link *own = peer->user;
+
+    peer->is_connecting = false;
+    if (elapse__os_connect_error(peer->socket) == 0)
+        elapse__node_link_opened(own->link, elapse__runner_now_ms());
+    else
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+}
+
+static void attend_there(struct elapse__peer *peer)
+{
+    const struct elapse__cluster_link *own = peer->user;
+
+    elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
+    if (peer->is_connecting && !peer->is_blocked)
+        connected(peer);
+    if (elapse__node_link_wants_end(own->link))
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    do {
+        if (peer->sent_bytes > 0)
+            elapse__node_link_sent(own->link, elapse__runner_now_ms(), peer->sent_bytes);
+        peer->sent_bytes = 0;
+        peer->output_bytes = elapse__node_link_output(own->link, &peer->output);
+        if (peer->output_bytes > 0 && !peer->is_blocked && !peer->has_ended)
+            elapse__peer_send(peer);
+    } while (peer->sent_bytes > 0);
+    peer->output = NULL;
+    peer->room = peer->is_connecting ? 0 : elapse__node_link_room(own->link);
+    elapse__peer_watch(peer);
+}
+
+static bool end_links(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ENDING];
+    bool has_ended = false;
+
+    while (!elapse__ring_empty(ring)) {
+        struct elapse__peer *peer = elapse__peer_first(ring);
+        const struct elapse__cluster_link *own = peer->user;
+        /* An owner that ends has handed over, or is dead: the row of the partition may say so. */
+        if (own->part->runner != NULL)
+            elapse__runner_news(own->part->runner);
+        close_link(peer->user);
+        elapse__peer_free(peer);
+        has_ended = true;
+    }
+    return has_ended;
+}
+
+/* ---- to cores of this node ---- */
+
+/* The router has bytes for the core, room for its answers, or no more use for it. */
+static void attend_here(struct elapse__cluster_link *own)
+{
+    const uint8_t *bytes;
+
+    if (elapse__node_link_wants_end(own->link)) {
+        elapse__pipe_end(&own->pipe, 0);
+        close_link(own);
+        return;
+    }
+    elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_ATTENDED);
+    if (elapse__node_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
+        elapse__ring_append(&own->part->dirty, &own->dirty);
+}
+
+bool elapse__links_send(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__node_link *link;
+    bool has_news = !elapse__ring_empty(ring);
+
+    while ((link = elapse__node_link_attention(cluster->node)) != NULL) {
+        struct elapse__cluster_link *own = own_of(link);
+        has_news = true;
+        if (own->peer != NULL)
+            elapse__peer_enter(own->peer, ELAPSE__PEER_ATTENDED);
+        else
+            attend_here(own);
+    }
+    while (!elapse__ring_empty(ring))
+        attend_there(elapse__peer_first(ring));
+    return end_links(cluster) || has_news;
+}
+
+/* The bytes stay where they are until the core has received them, at the beginning of its turn. */
+static void offer(struct elapse__cluster_link *own)
+{
+    const uint8_t *bytes;
+
+    own->given = elapse__node_link_output(own->link, &bytes);
+    own->pipe.input = bytes;
+    own->pipe.input_bytes = own->given;
+    if (own->given > 0)
+        elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_READY);
+}
+
+/* Whatever was not received is offered again. Returns whether there is more. */
+static bool take_back(struct elapse__cluster_link *own)
+{
+    const uint8_t *bytes;
+
+    note_taken(own);
+    own->given = own->pipe.input_bytes = 0;
+    own->pipe.input = NULL;
+    return elapse__node_link_output(own->link, &bytes) > 0;
+}
+
+/* ---- from other nodes to cores of this node ---- */
+
+/* Looks up whether all that the core has for a peer is with the socket. */
+struct boundary {
+    const struct elapse__peer *peer;
+    bool is_there;
+};
+
+static void look_for_boundary(struct elapse__loop *loop, void *argument)
+{
+    struct boundary *boundary = argument;
+    const uint8_t *bytes;
+
+    (void)loop;
+    boundary->is_there =
+        boundary->peer->connection != NULL &&
+        elapse__connection_output(boundary->peer->connection, &bytes) == boundary->peer->sent_bytes;
+}
+
+/* Sends a push message between two replies. Returns false if it does not fit there now. */
+static bool push(struct elapse__loop *core, struct elapse__peer *peer, const char *message)
+{
+    struct boundary boundary = {.peer = peer};
+    size_t size = strlen(message);
+    size_t sent = 0;
+
+    elapse__loop_with_core(core, look_for_boundary, &boundary);
+    if (!boundary.is_there || peer->is_blocked || peer->has_ended)
+        return false;
+    int error = elapse__os_send(peer->socket, message, size, &sent);
+    if (error == 0 && sent != size)
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    return error == 0;
+}
+
+/* Where the message does not fit, the other node asks by itself, a little later. */
+void elapse__links_push_ready(struct elapse__cluster_part *part)
+{
+    struct elapse__link *ring = &part->core->peers.rings[ELAPSE__PEER_ALL];
+
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        if (peer->is_link)
+            (void)push(part->core, peer, ">1\r\n+ready\r\n");
+    }
+}
+
+bool elapse__links_push_leaving(struct elapse__cluster_part *part)
+{
+    struct elapse__link *ring = &part->core->peers.rings[ELAPSE__PEER_ALL];
+
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        if (peer->is_link && push(part->core, peer, ">1\r\n+leaving\r\n"))
+            peer->is_link = false;
+    }
+    return !elapse__ring_empty(ring);
+}
+
+/* ---- a turn ---- */
+
+bool elapse__links_turn(struct elapse__cluster_part *part)
+{
+    struct elapse__link *next;
+
+    for (struct elapse__link *i = part->dirty.next; i != &part->dirty; i = i->next)
+        offer((struct elapse__cluster_link *)(void *)i);
+    bool more = elapse__loop_turn(part->core);
+    /* Those that have ended meanwhile are in the ring no more. */
+    for (struct elapse__link *i = part->dirty.next; i != &part->dirty; i = next) {
+        next = i->next;
+        if (take_back((struct elapse__cluster_link *)(void *)i))
+            continue;
+        (void)elapse__ring_remove(i);
+        i->next = NULL;
+    }
+    return more;
+}

@@ -1,0 +1,484 @@
+/*
+ * The life of a node.
+ *
+ *      read files, listen --> read the queue's facts in the database --> open the stores
+ *      --> start the runners --> serve until SIGTERM or SIGINT --> hand over
+ *
+ * To hand over: no connection, and no byte of a client, is taken any more; other nodes hear that
+ * they should send no more; what was sent is answered, for a while; then each partition is handed
+ * over, and nothing is answered any more.
+ */
+#include "serve_cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../base/assert.h"
+#include "../../cluster/postgres/names.h"
+#include "../loop/listeners.h"
+#include "inner.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
+#define TICK_NS   (10 * NS_PER_MS)
+
+enum { LOOKS_A_SECOND = 10 };
+
+/* ---- what the options ask for ---- */
+
+static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
+{
+    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s: %s",
+                what, why);
+    return false;
+}
+
+static bool check_options(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+
+    if (!elapse__queue_name_is_valid(options->queue))
+        return refuse(cluster, "--queue",
+                      "a name has letters a to z, digits and _, 32 at most, "
+                      "and begins with a letter");
+    for (size_t i = 0; i < options->cluster_count; i++) {
+        const char *why = elapse__hosts_add(&cluster->hosts, options->clusters[i]);
+        if (why != NULL)
+            return refuse(cluster, "--cluster", why);
+    }
+    if (options->durability == ELAPSE__SERVE_MEMORY)
+        return refuse(cluster, "--durability memory",
+                      "a node of a cluster needs a directory, for what it must not forget");
+    if (options->idle_ns > 0)
+        return refuse(cluster, "--idle", "a node of a cluster does not have it");
+    if (options->http_count > 0) /* ops: until HTTP knows loop->cluster */
+        return refuse(cluster, "--http", "a node of a cluster does not speak HTTP yet");
+    return true;
+}
+
+/* Returns whether another process can connect there. */
+static bool is_reachable(const struct elapse__listener *listener, const char *text)
+{
+    return !listener->is_http && !listener->tls &&
+           !elapse__os_address_is_path(&listener->address) && strncmp(text, "0.0.0.0:", 8) != 0 &&
+           strncmp(text, "[::]:", 5) != 0;
+}
+
+static bool choose_address(struct elapse__cluster *cluster)
+{
+    const struct elapse__loop *front = &cluster->service.loop;
+    const char *given = front->options->advertise;
+    struct elapse__serve_listen where;
+
+    if (given != NULL) {
+        const char *fault = elapse__serve_parse_listen(given, NULL, &where);
+        if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')
+            return refuse(cluster, "--advertise",
+                          fault != NULL ? fault : "it is not HOST:PORT without tls:");
+        if (strlen(given) >= sizeof cluster->address)
+            return refuse(cluster, "--advertise", "it is too long");
+        (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
+    }
+    for (size_t i = 0; i < front->listener_count && cluster->address[0] == '\0'; i++) {
+        struct elapse__os_address_text text =
+            elapse__os_address_text(&front->listeners[i]->address);
+        if (is_reachable(front->listeners[i], text.text))
+            (void)snprintf(cluster->address, sizeof cluster->address, "%s", text.text);
+    }
+    if (cluster->address[0] == '\0')
+        return refuse(cluster, "--advertise",
+                      "it is needed: no address that is listened at, without tls:, says where "
+                      "other nodes reach this one");
+    (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
+                   front->options->node != NULL ? front->options->node : cluster->address);
+    return true;
+}
+
+/* Nodes greet each other with the first password. */
+static bool choose_password(struct elapse__cluster *cluster)
+{
+    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
+
+    if (tokens->count == 0)
+        return true;
+    if (tokens->texts[0].size >= sizeof cluster->link_password)
+        return refuse(cluster, "--auth",
+                      "the first password, with which nodes greet each other, is too long");
+    memcpy(cluster->link_password, tokens->texts[0].bytes, tokens->texts[0].size);
+    return true;
+}
+
+/* ---- start ---- */
+
+/* Asks one database after the other for the queue, until one of them tells. Returns false if a
+ * signal asks to end. */
+static bool read_queue(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    struct elapse__schema_why why, told = {.text = ""};
+
+    for (;;) {
+        for (unsigned i = 0; i < cluster->hosts.count; i++)
+            if (elapse__schema_read(cluster->hosts.texts[i], options->queue, &cluster->queue, &why))
+                return true;
+        if (strcmp(why.text, told.text) != 0)
+            elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                        "waiting for the database: %s", why.text);
+        told = why;
+        elapse__os_notify("STATUS=waiting for the database");
+        for (unsigned i = 0; i < LOOKS_A_SECOND; i++)
+            if (elapse__service_is_asked_to_end(&cluster->service))
+                return false;
+    }
+}
+
+/* The database may have an inbox. It is looked for once. */
+static void find_inbox(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const uint32_t body_bytes_max = options->body_bytes_max > 0
+                                        ? (uint32_t)options->body_bytes_max
+                                        : (uint32_t)ELAPSE__SERVER_BODY_BYTES;
+    struct elapse__schema_why why = {.text = ""};
+    bool is_open = false;
+
+    for (unsigned i = 0; i < cluster->hosts.count && !is_open; i++)
+        is_open =
+            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue, cluster->queue.parts,
+                                      body_bytes_max, &cluster->has_inbox, &why);
+    if (cluster->has_inbox && !is_open)
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "the queue could not be entered into the inbox: %s", why.text);
+}
+
+static bool open_stores(struct elapse__cluster *cluster)
+{
+    cluster->parts = calloc(cluster->queue.parts, sizeof *cluster->parts);
+    if (cluster->parts == NULL)
+        return false;
+    while (cluster->part_count < cluster->queue.parts)
+        if (!elapse__part_open(cluster, cluster->part_count++))
+            return false;
+    return true;
+}
+
+static bool knows_password(void *context, const void *password, size_t size)
+{
+    const struct elapse__cluster *cluster = context;
+
+    return cluster->shown.knows_password(cluster->shown.context, password, size);
+}
+
+static bool make_router(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    bool has_passwords = cluster->service.loop.tokens.count > 0;
+    const struct elapse__node_options router = {
+        .partitions = cluster->queue.parts,
+        .queue = options->queue,
+        .knows_password = has_passwords ? knows_password : NULL,
+        .context = cluster,
+        .link_password = has_passwords ? cluster->link_password : NULL,
+        .argument_bytes_max = (uint32_t)options->body_bytes_max,
+        .clients_max = (uint32_t)options->connections_max,
+        .output_bytes_max = (uint32_t)options->output_bytes_max,
+    };
+
+    cluster->node = elapse__node_new(&router, elapse__runner_now_ms());
+    return cluster->node != NULL;
+}
+
+static void look_at_parts(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        elapse__part_look(&cluster->parts[i]);
+}
+
+static void on_event(evutil_socket_t file, short what, void *argument)
+{
+    (void)what;
+    (void)elapse__os_event_reset((int)file);
+    look_at_parts(argument);
+}
+
+/* Complaints about the database come without an event. */
+static void on_second(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    look_at_parts(argument);
+}
+
+/* The turn that follows looks at the time. */
+static void on_alarm(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    (void)argument;
+}
+
+static void with_cores(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument), void *argument)
+{
+    struct elapse__cluster *cluster = (struct elapse__cluster *)(void *)service;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].core != NULL)
+            elapse__loop_with_core(cluster->parts[i].core, call, argument);
+}
+
+static bool make_events(struct elapse__cluster *cluster)
+{
+    const struct timeval second = {.tv_sec = 1};
+    struct elapse__loop *front = &cluster->service.loop;
+
+    cluster->links.log = front->peers.log;
+    cluster->links.base = front->peers.base;
+    cluster->links.files = front->peers.files;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__ring_init(&cluster->links.rings[i]);
+    cluster->batch = malloc(ELAPSE__BATCH_PEER_BYTES);
+    cluster->alarm = evtimer_new(front->peers.base, on_alarm, cluster);
+    if (cluster->batch == NULL || cluster->alarm == NULL)
+        return false;
+    cluster->on_event =
+        event_new(front->peers.base, cluster->event, EV_READ | EV_PERSIST, on_event, cluster);
+    cluster->on_second = event_new(front->peers.base, -1, EV_PERSIST, on_second, cluster);
+    return cluster->on_event != NULL && event_add(cluster->on_event, NULL) == 0 &&
+           cluster->on_second != NULL && event_add(cluster->on_second, &second) == 0;
+}
+
+static bool start(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+
+    service->loop.context = cluster;
+    service->loop.welcome = elapse__front_welcome;
+    service->with_cores = with_cores;
+    elapse__service_know_machine(service);
+    elapse__cluster_show(cluster);
+    if (!make_router(cluster) || !make_events(cluster) || !elapse__service_start_events(service) ||
+        !elapse__listeners_start(&service->loop))
+        return false;
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (!elapse__part_start(&cluster->parts[i]))
+            return false;
+    return true;
+}
+
+/* ---- serve and stop ---- */
+
+/* Waits for events, and does turns, until `*ends`, or until a time by the monotonic clock. */
+static void serve_until(struct elapse__cluster *cluster, bool (*ends)(struct elapse__cluster *),
+                        uint64_t until_ns)
+{
+    struct event_base *base = cluster->service.loop.peers.base;
+    bool more = true;
+
+    while (!cluster->has_failed && !ends(cluster) && elapse__os_monotonic_ns() < until_ns) {
+        (void)event_base_loop(base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
+        more = elapse__cluster_turn(cluster);
+    }
+}
+
+static bool is_asked_to_stop(struct elapse__cluster *cluster)
+{
+    return cluster->service.loop.peers.is_stopping;
+}
+
+/* Other nodes and the router have got their answers, and have gone. */
+static bool have_left(struct elapse__cluster *cluster)
+{
+    bool has_links = false;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].core != NULL && !cluster->parts[i].core->is_broken)
+            has_links |= elapse__links_push_leaving(&cluster->parts[i]);
+    return !has_links;
+}
+
+static void stop_core(struct elapse__loop *loop, void *argument)
+{
+    (void)argument;
+    loop->peers.is_stopping = true;
+    elapse__server_stop(loop->server);
+}
+
+static void look_if_quiet(struct elapse__loop *loop, void *argument)
+{
+    if (!loop->is_broken && !elapse__server_is_quiet(loop->server))
+        *(bool *)argument = false;
+}
+
+static bool is_quiet(struct elapse__cluster *cluster)
+{
+    bool quiet = true;
+
+    with_cores(&cluster->service, look_if_quiet, &quiet);
+    return quiet;
+}
+
+static bool have_ended(struct elapse__cluster *cluster)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        elapse__lock(&part->lock);
+        all = all && part->has_ended;
+        elapse__unlock(&part->lock);
+    }
+    return all;
+}
+
+static void stop_serving(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+    uint64_t lease_ns = cluster->queue.lease_ms * NS_PER_MS;
+
+    elapse__service_tick(service, TICK_NS);
+    elapse__os_notify("STOPPING=1");
+    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
+                "no connection is taken any more");
+    elapse__listeners_close(&service->loop);
+    cluster->cores_close = true;
+    look_at_parts(cluster);
+    serve_until(cluster, have_left, elapse__os_monotonic_ns() + FLUSH_NS);
+    with_cores(service, stop_core, NULL);
+    serve_until(cluster, is_quiet, elapse__os_monotonic_ns() + FLUSH_NS);
+    atomic_store(&cluster->is_stopping, true);
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        elapse__runner_hand_over(cluster->parts[i].runner);
+    serve_until(cluster, have_ended, elapse__os_monotonic_ns() + lease_ns);
+}
+
+/* ---- the end ---- */
+
+static void free_peers(struct elapse__peers *peers)
+{
+    struct elapse__peer *peer;
+
+    if (peers->base == NULL)
+        return;
+    while ((peer = elapse__peer_first(&peers->rings[ELAPSE__PEER_ALL])) != NULL)
+        elapse__peer_free(peer);
+}
+
+/* The router must not call the cores any more, nor they the router. */
+static void free_links(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
+
+    if (cluster->links.base == NULL)
+        return;
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    }
+    (void)elapse__links_send(cluster);
+}
+
+static void free_event(struct event *event)
+{
+    if (event != NULL)
+        event_free(event);
+}
+
+/* Releases everything. Returns false if not everything became durable. */
+static bool release(struct elapse__cluster *cluster)
+{
+    bool is_durable = true;
+
+    atomic_store(&cluster->is_stopping, true);
+    elapse__listeners_close(&cluster->service.loop);
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].runner != NULL)
+            elapse__part_release(&cluster->parts[i]);
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        is_durable = elapse__part_close(&cluster->parts[i]) && is_durable;
+    if (cluster->node != NULL)
+        free_links(cluster);
+    free_peers(&cluster->service.loop.peers);
+    elapse__node_free(cluster->node);
+    free(cluster->parts);
+    free_event(cluster->on_event);
+    free_event(cluster->on_second);
+    free_event(cluster->alarm);
+    free(cluster->batch);
+    elapse__service_close(&cluster->service);
+    return is_durable;
+}
+
+static enum elapse__serve_end run(struct elapse__cluster *cluster)
+{
+    struct elapse__log *log = elapse__cluster_log(cluster);
+
+    elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_READY,
+                "elapse %s, process %" PRIu64 ", node %s of queue %s at %s, %" PRIu32
+                " partitions, lease %" PRIu32 " ms",
+                elapse_version(), elapse__os_process_id(), cluster->name,
+                elapse__cluster_options(cluster)->queue, cluster->address, cluster->queue.parts,
+                cluster->queue.lease_ms);
+    elapse__os_notify("READY=1");
+    serve_until(cluster, is_asked_to_stop, UINT64_MAX);
+    bool has_failed = cluster->has_failed;
+    if (!has_failed)
+        stop_serving(cluster);
+    if (!release(cluster) || has_failed) {
+        elapse__log(log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STOPPED, "the node could not go on");
+        return ELAPSE__SERVE_FAILED;
+    }
+    elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "the node has handed over");
+    return ELAPSE__SERVE_STOPPED;
+}
+
+static enum elapse__serve_end serve(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+
+    if (!check_options(cluster) || !elapse__service_read_files(service) ||
+        !elapse__listeners_open(&service->loop) || !elapse__service_become_user(service) ||
+        !choose_address(cluster) || !choose_password(cluster)) {
+        (void)release(cluster);
+        return ELAPSE__SERVE_REFUSED;
+    }
+    if (!read_queue(cluster)) {
+        (void)release(cluster);
+        return ELAPSE__SERVE_STOPPED;
+    }
+    find_inbox(cluster);
+    if (!open_stores(cluster)) {
+        (void)release(cluster);
+        return ELAPSE__SERVE_FAILED;
+    }
+    service->loop.peers.base = event_base_new();
+    if (service->loop.peers.base == NULL || !start(cluster)) {
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING,
+                    "the system refuses memory, threads or descriptors");
+        (void)release(cluster);
+        return ELAPSE__SERVE_FAILED;
+    }
+    return run(cluster);
+}
+
+enum elapse__serve_end elapse__serve_cluster(const struct elapse__serve_options *options)
+{
+    struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
+    enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
+
+    ELAPSE__ASSERT_THAT(options->cluster_count, >, 0);
+    if (cluster == NULL)
+        return end;
+    if (elapse__os_event_open(&cluster->event) == 0) {
+        if (elapse__service_open(&cluster->service, options))
+            end = serve(cluster);
+        elapse__hosts_free(&cluster->hosts);
+        (void)elapse__os_close(cluster->event);
+    }
+    free(cluster);
+    return end;
+}

@@ -1,0 +1,64 @@
+/*
+ * What the parts of the server that show figures see of a cluster. Without a cluster there is none:
+ * then `cluster` of struct elapse__loop is NULL. With one, that loop is the front of the node: it
+ * has neither a store nor a core; the partitions that this node owns have them.
+ *
+ * Requires, for every function: the thread of the loop, without a lock.
+ */
+#ifndef ELAPSE__LOOP_CLUSTER_H
+#define ELAPSE__LOOP_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elapse__loop;
+
+enum {
+    ELAPSE__LOOP_OWNER_BYTES = 64,
+    ELAPSE__LOOP_ADDRESS_BYTES = 256,
+    ELAPSE__LOOP_WORDS_BYTES = 256,
+};
+
+/* A partition, as this node sees it. */
+struct elapse__loop_partition {
+    uint32_t part;
+    const char *role; /* a word: "following", "owning", "unknown", ...; static */
+    const char
+        *complaint;  /* why the database does not do what it should; static; "": all is well */
+    bool is_owned;   /* this node has its queue, and serves it */
+    bool may_answer; /* its lease allows that now */
+    uint64_t epoch;
+    char owner[ELAPSE__LOOP_OWNER_BYTES];     /* the name of its life; "": nobody */
+    char address[ELAPSE__LOOP_ADDRESS_BYTES]; /* of the owner */
+    uint64_t last_group;                      /* of the log, as seen last */
+    uint64_t local_group;                     /* of it, what this node has; the rest is its lag */
+    uint64_t tail;                            /* the first group that is needed */
+    char message[ELAPSE__LOOP_WORDS_BYTES];   /* the last error or notice of the database; "" */
+};
+
+/* What the router of this node has done since the start, but for those that say now. */
+struct elapse__loop_router {
+    uint64_t clients, waiting; /* now */
+    uint64_t total_clients, commands, sent, sent_again, unknown, try_again, links_lost;
+};
+
+struct elapse__loop_cluster {
+    void *context;
+    const char *queue; /* its name */
+    const char *node;  /* the name of this node */
+    uint32_t partitions;
+
+    void (*partition)(void *context, uint32_t part, struct elapse__loop_partition *figures);
+    void (*router)(void *context, struct elapse__loop_router *figures);
+
+    /* Calls with the loop of a partition, which has a store and a core, and with the lock of that
+     * store. Returns false, and does not call, if this node does not own the partition. */
+    bool (*with_core)(void *context, uint32_t part,
+                      void (*call)(struct elapse__loop *loop, void *argument), void *argument);
+
+    /* Returns whether it is a password of the options; true if there are none. */
+    bool (*knows_password)(void *context, const void *password, size_t size);
+};
+
+#endif

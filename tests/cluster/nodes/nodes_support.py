@@ -1,0 +1,166 @@
+"""What the tests of nodes share: three servers of PostgreSQL, a queue in them, and nodes of
+`elapse serve --cluster`, each with a directory of its own."""
+
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+for folder in ("tests/cluster/postgres", "tests/support", "tests/server/resp"):
+    sys.path.insert(0, str(ROOT / folder))
+
+import postgres_support as postgres  # noqa: E402
+import server_process  # noqa: E402
+import serving  # noqa: E402
+from postgres_support import cluster  # noqa: E402
+
+SEGMENT = ("--segment-bits", "20")
+Error = serving.ReplyError
+
+
+class Node:
+    """A node with a directory, which may be started again and again, at another port each time."""
+
+    def __init__(self, directory, hosts, *options):
+        self.directory = pathlib.Path(directory)
+        self.directory.mkdir(exist_ok=True)
+        self.options = ["--data", str(self.directory / "data"), *server_process.FREE_PORT, *SEGMENT,
+                        "--queue", "test", *options]
+        for host in hosts:
+            self.options += ["--cluster", host]
+        self.process = None
+        self.starts = 0
+
+    def begin(self):
+        self.starts += 1
+        self.process = server_process.ServerProcess(self.directory / f"log{self.starts}", self.options)
+
+    def start(self):
+        self.begin()
+        self.port = self.process.wait_for_port()
+        return self
+
+    def connect(self):
+        return serving.Connection(self.port)
+
+    def ask(self, *words):
+        with self.connect() as connection:
+            return connection.ask(*words)
+
+    def info(self):
+        lines = self.ask("INFO").splitlines()
+        return dict(line.split(":", 1) for line in lines if ":" in line)
+
+    def owned(self):
+        """How many partitions it serves."""
+        return int(self.info()["partitions_here"])
+
+    def kill(self):
+        self.process.kill()
+
+    def stop(self):
+        self.process.stop()
+
+    def end(self):
+        if self.process is not None:
+            self.process.kill()
+
+    def check(self):
+        """It may have ended by SIGKILL, by SIGTERM, or because of its options."""
+        status = self.process.wait()
+        if status not in (0, 2, -signal.SIGKILL):
+            raise AssertionError(f"a node ended with {status}:\n{self.process.text()}")
+        for log in self.directory.glob("log*"):
+            text = log.read_text(encoding="utf-8", errors="replace")
+            if "Sanitizer" in text:
+                raise AssertionError(text)
+
+
+class NodesTest(postgres.ClusterTest):
+    """The queue `test` has `partitions` partitions, and is new for each test."""
+
+    partitions = 1
+    lease_ms = 1000
+
+    def setUp(self):
+        super().setUp()
+        made = tempfile.TemporaryDirectory(prefix="elapse-nodes-")
+        self.addCleanup(made.cleanup)
+        self.folder = pathlib.Path(made.name)
+        self.nodes = []
+        self.addCleanup(self.end_nodes)
+        maker = self.driver("link", "maker", self.lease_ms, self.primary.host)
+        self.assertTrue(maker.ask("create", self.partitions)["made"])
+
+    def end_nodes(self):
+        for node in self.nodes:
+            node.end()
+        for node in self.nodes:
+            node.check()
+
+    def node(self, *options):
+        """A node that is not started yet."""
+        node = Node(self.folder / f"node{len(self.nodes)}", self.servers.hosts(), *options)
+        self.nodes.append(node)
+        return node
+
+    def owner(self, *options):
+        """A node that serves all partitions."""
+        node = self.node(*options).start()
+        self.wait_until(lambda: node.owned() == self.partitions, "the node owns all")
+        return node
+
+    def follower(self, *options):
+        node = self.node(*options).start()
+        self.wait_until(lambda: int(node.info()["partitions_without_owner"]) == 0, "it knows all owners")
+        return node
+
+    def wait_until(self, condition, what):
+        return cluster.wait_until(condition, what)
+
+    def put(self, node, body, *options):
+        answer = node.ask("PUT", "tube", body, *options)
+        self.assertNotIsInstance(answer, Error, answer)
+        return answer[0]
+
+    def take(self, node, count=1000):
+        """Reserves jobs, until there are none; returns those it got, by their bodies."""
+        jobs = {}
+        with node.connect() as connection:
+            while True:
+                answer = self.reserve(connection, "COUNT", count)
+                if not answer:
+                    return jobs
+                for job in answer:
+                    self.assertNotIn(job[4], jobs)
+                    jobs[job[4]] = job
+
+    def reserve(self, connection, *options):
+        """Asks again while no partition has an owner that can be reached."""
+        def ask():
+            answer = connection.ask("RESERVE", "tube", *options)
+            return None if str(answer).startswith("TRYAGAIN ") else (answer,)
+        answer, = self.wait_until(ask, "an owner")
+        self.assertIsInstance(answer, list)
+        return answer
+
+    def put_many(self, node, bodies):
+        """Puts by pipelines; all have to be acknowledged."""
+        with node.connect() as connection:
+            for body in bodies:
+                connection.send("PUT", "tube", body)
+            for body in bodies:
+                answer = connection.receive()
+                self.assertIsInstance(answer, list, f"{body}: {answer}")
+
+
+def seconds_since(start):
+    return time.monotonic() - start
+
+
+def run_tests():
+    os.environ.setdefault("ELAPSE_PROGRAM", str(ROOT / "build/developer/elapse"))
+    postgres.run_tests()

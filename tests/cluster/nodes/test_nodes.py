@@ -1,0 +1,336 @@
+"""Nodes of a cluster as programs see them: an acknowledged job stays, whichever node dies."""
+
+import shutil
+import signal
+import socket
+import threading
+import time
+import unittest
+
+import nodes_support as support
+from nodes_support import Error, NodesTest
+
+
+class OneNode(NodesTest):
+    def test_a_job_is_put_reserved_and_acknowledged(self):
+        node = self.owner()
+        number = self.put(node, "tea", "KEY", "k")
+        with node.connect() as connection:
+            jobs = connection.ask("RESERVE", "tube")
+            self.assertEqual([(job[0], job[3], job[4]) for job in jobs], [(number, "k", "tea")])
+            self.assertEqual(connection.ask("ACK", number, jobs[0][1]), ["ok"])
+        self.assertEqual(node.ask("LOOKUPID", number), None)
+        self.assertGreater(self.number("select last_group from elapse.partition"), 1)
+
+    def test_what_was_acknowledged_is_there_after_a_stop_and_after_a_kill(self):
+        node = self.owner()
+        self.put_many(node, [f"a{i}" for i in range(100)])
+        node.stop()
+        self.assertEqual(self.primary.sql("select owner from elapse.partition;\n"), "")
+        node.start()
+        self.put_many(node, [f"b{i}" for i in range(100)])
+        node.kill()
+        node.start()
+        self.assertEqual(set(self.take(node)), {f"{x}{i}" for x in "ab" for i in range(100)})
+
+    def test_a_lost_directory_is_read_again(self):
+        node = self.owner()
+        self.put_many(node, [str(i) for i in range(50)])
+        node.kill()
+        self.assertTrue((node.directory / "data/part-0/cluster").exists())
+        shutil.rmtree(node.directory / "data")
+        node.start()
+        self.assertEqual(len(self.take(node)), 50)
+
+    def says_nothing(self, connection):
+        connection.socket.settimeout(self.lease_ms / 1000)
+        with self.assertRaises(TimeoutError):
+            connection.socket.recv(1)
+        connection.socket.settimeout(support.server_process.PATIENCE_S)
+
+    def test_nothing_is_acknowledged_while_no_standby_has_it(self):
+        node = self.owner()
+        self.put(node, "first")
+        self.freeze_standbys()
+        with node.connect() as connection:
+            connection.send("PUT", "tube", "second", "TOKEN", "t")
+            self.says_nothing(connection)
+            self.thaw_standbys()
+            self.assertIsInstance(connection.receive(), list)
+        self.assertEqual(set(self.take(node)), {"first", "second"})
+
+    def test_reads_are_not_answered_when_the_lease_is_over(self):
+        node = self.owner()
+        number = self.put(node, "first")
+        self.assertEqual(node.ask("LOOKUPID", number)[:4], ["id", number, "tube", "tube"])
+        self.freeze_standbys()
+        time.sleep(self.lease_ms / 1000)
+        with node.connect() as connection:
+            connection.send("LOOKUPID", number)
+            self.says_nothing(connection)
+            self.thaw_standbys()
+            self.assertIsInstance(connection.receive(), list)
+
+    def test_a_due_job_wakes_a_worker(self):
+        node = self.owner()
+        with node.connect() as connection:
+            connection.send("RESERVE", "tube", "WAIT", "30s")
+            self.put(node, "later", "IN", "300ms")
+            start = time.monotonic()
+            jobs = connection.receive()
+            self.assertEqual([job[4] for job in jobs], ["later"])
+            self.assertLess(support.seconds_since(start), 10)
+
+    def test_it_waits_for_a_database_that_has_the_queue(self):
+        node = self.node()
+        self.primary.sql("alter table elapse.queue rename to away;\n")
+        node.begin()
+        node.process.wait_for(b"waiting for the database")
+        self.primary.sql("alter table elapse.away rename to queue;\n")
+        node.port = node.process.wait_for_port()
+        self.put(node, "a")
+
+    def test_one_copy_is_enough_only_if_the_operator_says_so(self):
+        names = self.primary.sql("show synchronous_standby_names;\n")
+        self.primary.set_names("")
+        self.addCleanup(self.primary.set_names, names)
+        node = self.node().start()
+        node.process.wait_for(b"synchronous_standby_names is empty")
+        self.assertEqual(node.owned(), 0)
+        node.kill()
+        node.options.append("--single-copy")
+        node.start()
+        self.put(node, "a")
+
+    def test_options_that_do_not_fit_are_refused(self):
+        for options, words in ((["--queue", "No"], b"--queue"),
+                               (["--durability", "memory"], b"--durability"),
+                               (["--cluster", "host=a,b,c port=1,2"], b"--cluster"),
+                               (["--listen", "unix:" + str(self.folder / "s"), "--advertise", "x"],
+                                b"--advertise")):
+            node = self.node(*options)
+            node.begin()
+            self.assertEqual(node.process.wait(), 2, node.process.text())
+            self.assertIn(words, node.process.log())
+
+
+class TwoNodes(NodesTest):
+    def test_either_node_takes_all_commands(self):
+        first = self.owner()
+        second = self.follower()
+        number = self.put(second, "tea", "KEY", "k")
+        self.assertEqual(first.ask("LOOKUP", "tube", "k"), second.ask("LOOKUP", "tube", "k"))
+        with second.connect() as connection:
+            jobs = connection.ask("RESERVE", "tube")
+            self.assertEqual([job[0] for job in jobs], [number])
+            self.assertEqual(connection.ask("ACK", number, jobs[0][1]), ["ok"])
+        self.assertEqual(first.ask("LOOKUPID", number), None)
+
+    def test_the_other_node_takes_over_from_one_that_is_killed(self):
+        first = self.owner()
+        second = self.follower()
+        self.put_many(first, [f"a{i}" for i in range(200)])
+        with second.connect() as connection:
+            done = connection.ask("RESERVE", "tube", "COUNT", 50)
+            for job in done:
+                self.assertEqual(connection.ask("ACK", job[0], job[1]), ["ok"])
+        start = time.monotonic()
+        first.kill()
+        # Nothing was sent to the owner that died: this waits for the next one.
+        self.put(second, "b")
+        self.assertLess(support.seconds_since(start), self.lease_ms / 1000 * 8)
+        self.assertEqual(second.owned(), 1)
+        left = {f"a{i}" for i in range(200)} - {job[4] for job in done} | {"b"}
+        self.assertEqual(set(self.take(second)), left)
+        first.start()
+        self.wait_until(lambda: first.info()["partitions_without_owner"] == "0", "it follows")
+        self.assertEqual(first.owned(), 0)
+        self.put(first, "c")
+        self.assertEqual(set(self.take(second)), {"c"})
+
+    def test_a_command_that_an_owner_had_when_it_died_is_unknown(self):
+        first = self.owner()
+        second = self.follower()
+        self.put(second, "a")
+        first.process.signal(signal.SIGSTOP)
+        with second.connect() as connection:
+            connection.send("PUT", "tube", "b")
+            connection.send("PUT", "tube", "c", "TOKEN", "t")
+            time.sleep(0.1)
+            first.kill()
+            answer = connection.receive()
+            self.assertIsInstance(answer, Error)
+            self.assertTrue(str(answer).startswith("UNKNOWN "), answer)
+            self.assertIsInstance(connection.receive(), list)
+        self.assertIn("c", self.take(second))
+
+
+    def test_an_owner_that_was_frozen_follows_the_next_one(self):
+        first = self.owner()
+        second = self.follower()
+        self.put(first, "a")
+        with first.connect() as connection:
+            first.process.signal(signal.SIGSTOP)
+            self.wait_until(lambda: second.owned() == 1, "the other node takes over")
+            self.put(second, "b")
+            connection.send("PUT", "tube", "c")
+            first.process.signal(signal.SIGCONT)
+            answer = connection.receive()
+        self.put(first, "d")
+        self.assertEqual((first.owned(), second.owned()), (0, 1))
+        jobs = set(self.take(first))
+        self.assertEqual(jobs - {"c"}, {"a", "b", "d"})
+        if not isinstance(answer, Error):
+            self.assertIn("c", jobs)
+
+    def test_nodes_greet_each_other_with_the_first_password(self):
+        passwords = self.folder / "passwords"
+        passwords.write_text("# of nodes\nsecret\nother\n", encoding="ascii")
+        nodes = [self.node("--auth", str(passwords)).start() for _ in range(2)]
+        for node in nodes:
+            with node.connect() as connection:
+                self.assertIsInstance(connection.ask("PUT", "tube", "no"), Error)
+                self.assertIsInstance(connection.ask("NODE", "HELLO", "1", "test", "0"), Error)
+                self.assertEqual(connection.ask("AUTH", "other"), "OK")
+                self.assertIsInstance(connection.ask("PUT", "tube", "yes"), list)
+
+    def test_leases_outlive_their_owner(self):
+        first = self.owner()
+        second = self.follower()
+        number = self.put(first, "a", "TTR", "60s")
+        jobs = second.ask("RESERVE", "tube")
+        # The reply of a hand-out does not wait for the record of its lease; this one is behind it.
+        self.put(first, "b", "IN", "1h")
+        first.kill()
+        self.wait_until(lambda: second.owned() == 1, "the other node takes over")
+        with second.connect() as connection:
+            self.assertEqual(self.reserve(connection), [])
+        self.assertEqual(second.ask("ACK", number, jobs[0][1]), ["ok"])
+
+
+class Ends(NodesTest):
+    """The lease is so long that nobody takes over for want of beats."""
+
+    lease_ms = 30000
+
+    def test_an_owner_that_is_stopped_hands_over_at_once(self):
+        first = self.owner()
+        second = self.follower()
+        self.put_many(first, [f"a{i}" for i in range(100)])
+        start = time.monotonic()
+        first.stop()
+        self.put(second, "b")
+        self.assertLess(support.seconds_since(start), self.lease_ms / 1000 / 3)
+        self.assertEqual(set(self.take(second)), {f"a{i}" for i in range(100)} | {"b"})
+        self.assertIn(b"handed over", first.process.log())
+
+    def test_clients_of_other_nodes_see_no_error_when_an_owner_is_stopped(self):
+        first = self.owner()
+        second = self.follower()
+        stopper = threading.Timer(0.3, first.process.signal, [signal.SIGTERM])
+        stopper.start()
+        bodies = []
+        end = time.monotonic() + 2
+        with second.connect() as connection:
+            while time.monotonic() < end:
+                some = [f"b{len(bodies) + i}" for i in range(50)]
+                for body in some:
+                    connection.send("PUT", "tube", body)
+                for body in some:
+                    self.assertIsInstance(connection.receive(), list)
+                bodies += some
+        stopper.join()
+        self.assertEqual(first.process.wait(), 0)
+        self.assertEqual(second.owned(), 1)
+        self.assertEqual(set(self.take(second)), set(bodies))
+
+    def test_workers_of_another_node_are_woken(self):
+        first = self.owner()
+        second = self.follower()
+        with second.connect() as connection:
+            connection.send("RESERVE", "tube", "WAIT", "60s")
+            self.put(first, "a")
+            self.assertEqual([job[4] for job in connection.receive()], ["a"])
+
+
+class Beanstalkd(NodesTest):
+    def talk(self, node, request, replies):
+        with socket.create_connection(("127.0.0.1", node.port), timeout=60) as client:
+            client.sendall(request)
+            with client.makefile("rb") as answers:
+                return [answers.readline() for _ in range(replies)]
+
+    def test_either_node_speaks_it(self):
+        first = self.owner()
+        second = self.follower()
+        for node, body in ((first, b"one"), (second, b"two")):
+            answers = self.talk(node, b"use t\r\nput 0 0 60 3\r\n" + body + b"\r\n", 2)
+            self.assertEqual(answers[0], b"USING t\r\n")
+            self.assertRegex(answers[1], rb"^INSERTED \d+\r\n$")
+        for node, body in ((second, b"one"), (first, b"two")):
+            answers = self.talk(node, b"watch t\r\nreserve-with-timeout 10\r\n", 3)
+            self.assertEqual(answers[0], b"WATCHING 2\r\n")
+            self.assertEqual(answers[2], body + b"\r\n")
+
+
+class Inbox(NodesTest):
+    def setUp(self):
+        super().setUp()
+        self.primary.sql((support.ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
+
+    def test_an_order_and_its_job_commit_together(self):
+        node = self.owner()
+        self.primary.sql("create table if not exists public.orders (id int);\n")
+        call = "select elapse.put('tube', '{}', key => '{}', queue => 'test');\n"
+        self.primary.sql("begin;\ninsert into public.orders values (1);\n" +
+                         call.format("kept", "k") + "commit;\n")
+        self.primary.sql("begin;\n" + call.format("undone", "u") + "rollback;\n")
+        self.wait_until(lambda: node.ask("LOOKUP", "tube", "k"), "the row is a job")
+        self.assertEqual(set(self.take(node)), {"kept"})
+        self.primary.sql("select elapse.cancel('tube', 'none', queue => 'test');\n")
+        self.wait_until(lambda: self.number("select count(*) from elapse.inbox") == 0,
+                        "a row without effect leaves, too")
+
+    def test_rows_outlive_nodes(self):
+        first = self.owner()
+        second = self.follower()
+        first.kill()
+        for number in range(20):
+            self.primary.sql(f"select elapse.put('tube', 'b{number}', queue => 'test');\n")
+        self.wait_until(lambda: self.number("select count(*) from elapse.inbox") == 0,
+                        "the next owner moves them")
+        self.assertEqual(set(self.take(second)), {f"b{number}" for number in range(20)})
+
+
+class ManyPartitions(NodesTest):
+    partitions = 3
+
+    def test_any_node_takes_any_command(self):
+        first = self.owner()
+        second = self.follower()
+        keys = [f"key{i}" for i in range(60)]
+        for node, some in ((first, keys[::2]), (second, keys[1::2])):
+            for key in some:
+                self.put(node, key, "KEY", key)
+        self.assertEqual(set(self.take(second)), set(keys))
+        first.kill()
+        self.wait_until(lambda: second.owned() == 3, "it owns all")
+        self.put(second, "after")
+        self.assertEqual(set(self.take(second)), {"after"})
+
+    def test_jobs_are_in_all_partitions(self):
+        first = self.owner()
+        numbers = {self.put(first, key, "KEY", key) % 3 for key in map(str, range(60))}
+        self.assertEqual(numbers, {0, 1, 2})
+
+    def test_beanstalkds_protocol_is_refused(self):
+        first = self.owner()
+        with socket.create_connection(("127.0.0.1", first.port), timeout=60) as client:
+            client.sendall(b"stats\r\n")
+            with client.makefile("rb") as answers:
+                self.assertIn(b"more than one partition", answers.readline())
+                self.assertEqual(answers.read(), b"")
+
+
+if __name__ == "__main__":
+    support.run_tests()
