@@ -55,6 +55,11 @@ foreach(file IN LISTS elapse_pc_files)
     install(FILES ${PROJECT_BINARY_DIR}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 
+# The inbox of clusters is a script for the database, which is run from where it lies.
+if(TARGET elapse-cluster-postgres)
+    install(FILES ${PROJECT_SOURCE_DIR}/sql/inbox.sql DESTINATION ${CMAKE_INSTALL_DATADIR}/elapse)
+endif()
+
 if(TARGET elapse-tool)
     install(TARGETS elapse-tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
     if(elapse_kind STREQUAL shared AND NOT CMAKE_INSTALL_RPATH)

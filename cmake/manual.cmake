@@ -15,7 +15,7 @@ if(TARGET elapse-tool)
     endif()
 endif()
 if(TARGET elapse-server-loop)
-    install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-serve.8
+    install(FILES ${PROJECT_SOURCE_DIR}/docs/man/elapse-cluster.8 ${PROJECT_SOURCE_DIR}/docs/man/elapse-serve.8
         DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 endif()
 

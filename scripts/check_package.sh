@@ -136,10 +136,17 @@ else
 fi
 
 expect "$("$root/usr/bin/elapse" --version)" "elapse $version" 'the program'
-if ldd "$root/usr/bin/elapse" | grep -E 'libevent' >&2; then
+if ldd "$root/usr/bin/elapse" | grep -E 'libevent|libpq' >&2; then
     echo "FAILED: the program of the package elapse needs the library of the server" >&2
     exit 1
 fi
+[[ -s $root/usr/share/elapse/inbox.sql ]] || {
+    echo "FAILED: there is no inbox.sql" >&2
+    exit 1
+}
+status=0
+"$root/usr/sbin/elapse-server" cluster status --cluster host=/nonexistent 2>"$scratch/status.log" || status=$?
+expect "$status" 6 'elapse-server cluster without a database'
 try_server
 try_units
 

@@ -12,8 +12,8 @@
 --                                                          statement, with elapse.inbox_move
 --      rows that the queue refuses   --> elapse.inbox_refused, with the reason
 --
--- Run this script as the owner of the database, in the database of the application, which is also
--- that of the cluster:
+-- Run this script in the database of the application, which is also that of the cluster, as the role
+-- that the nodes connect as. It owns the schema elapse:
 --
 --      psql -v ON_ERROR_STOP=1 -f inbox.sql DATABASE
 --
@@ -27,13 +27,29 @@
 begin;
 
 set local client_min_messages = warning;
-do $$ begin perform pg_advisory_xact_lock(hashtextextended('elapse inbox', 0)); end $$;
-
-create schema if not exists elapse;
-create table if not exists elapse.version (
-    component text primary key,
-    version integer not null
-);
+-- The same in schema.sql of the program and in inbox.sql, either of which may be the first. Two at
+-- once: the second one waits. One role owns all, because the owner of a schema can put functions of
+-- its own in the way of those of others.
+do $$
+declare
+    owner name;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('elapse schema', 0));
+    select rolname into owner from pg_namespace join pg_roles r on r.oid = nspowner
+        where nspname = 'elapse';
+    if owner is null then
+        create schema elapse;
+    elsif owner <> current_user then
+        raise exception 'the schema elapse belongs to the role %, and this is %', owner, current_user
+            using errcode = 'insufficient_privilege',
+                hint = 'Connect as its owner, which is the role that the nodes connect as.';
+    end if;
+    if to_regclass('elapse.version') is null then
+        create table elapse.version (component text primary key, version integer not null);
+        revoke all on elapse.version from public;
+    end if;
+end
+$$;
 
 do $$
 declare
@@ -596,8 +612,7 @@ $$;
 
 -- ---- rights ----
 
-revoke all on elapse.version, elapse.inbox_queue, elapse.inbox, elapse.inbox_refused,
-    elapse.inbox_id from public;
+revoke all on elapse.inbox_queue, elapse.inbox, elapse.inbox_refused, elapse.inbox_id from public;
 
 -- The schema may have functions that are not of this script.
 do $$

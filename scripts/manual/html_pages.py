@@ -15,7 +15,8 @@ import man_pages
 
 NAME = re.compile(r"\b(?:elapse|ELAPSE)_\w+")
 TAG = re.compile(r"(<[^>]*>)")
-BY_HAND = ("elapse.7", "elapse.1", "elapse-client.1", "elapse-work.1", "elapse-resp.7", "elapse-serve.8")
+BY_HAND = ("elapse.7", "elapse.1", "elapse-client.1", "elapse-work.1", "elapse-resp.7", "elapse-serve.8",
+           "elapse-cluster.8")
 ELSEWHERE = {"pkg-config"}  # pages of others
 STYLE = """\
 body { max-width: 60em; margin: 1em auto; padding: 0 1em; font: 16px/1.45 sans-serif; }

@@ -10,6 +10,7 @@
 #ifdef ELAPSE_HAS_CLIENT
 #include "client/client_commands.h"
 #endif
+#include "cluster/cluster_command.h"
 #include "common/completion.h"
 #include "common/message.h"
 #include "common/options.h"
@@ -33,6 +34,8 @@ static const struct command commands[] = {
 #ifdef ELAPSE_HAS_SERVER
     {"serve", "serve a durable queue to clients of beanstalkd and of Redis", serve_command},
 #endif
+    {"cluster", "make the queue of a cluster of servers in its database, or show it",
+     cluster_command},
 #ifdef ELAPSE_HAS_CLIENT
     {"put", "put a job on a server", put_command},
     {"cancel", "cancel jobs on a server", cancel_command},
@@ -167,7 +170,7 @@ static enum exit_status run_program(int argc, char **argv)
 
 #ifdef ELAPSE_HAS_SERVER
 /* Called by the name elapse-server, as Debian's package of the server installs it, the program is
- * elapse serve. */
+ * elapse serve; with `cluster` as its first word, elapse cluster. */
 static bool is_called_server(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -181,7 +184,12 @@ int main(int argc, char **argv)
     elapse__os_hold_standard_files();
 #ifdef ELAPSE_HAS_SERVER
     if (argc > 0 && is_called_server(argv[0])) {
-        static char name[] = "elapse-server";
+        static char name[] = "elapse-server", cluster_name[] = "elapse-server cluster";
+        if (argc > 1 && strcmp(argv[1], "cluster") == 0) {
+            message_set_command(cluster_name);
+            argv[1] = cluster_name;
+            return (int)cluster_command(argc - 1, argv + 1);
+        }
         message_set_command(name);
         argv[0] = name;
         return (int)serve_command(argc, argv);

@@ -86,6 +86,26 @@ static void a_value_older_than_a_minute_is_forgotten(void **state)
     assert_int_equal(window.count, 0);
 }
 
+/* A histogram is a sum over partitions, of which one may go. */
+static void a_histogram_that_has_less_counts_from_there(void **state)
+{
+    static struct elapse__http_window window;
+    struct elapse__histogram all = {.count = 0}, rest = {.count = 0};
+
+    (void)state;
+    memset(&window, 0, sizeof window);
+    for (unsigned i = 0; i < 10; i++)
+        elapse__histogram_add(&all, 2);
+    elapse__histogram_add(&rest, 2);
+    elapse__http_window_add(&window, &all);
+    elapse__http_window_add(&window, &rest);
+    assert_int_equal(window.count, 10);
+    elapse__histogram_add(&rest, 3);
+    elapse__http_window_add(&window, &rest);
+    assert_int_equal(window.count, 11);
+    assert_int_equal(elapse__http_window_quantile(&window, 100), 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +114,7 @@ int main(void)
         cmocka_unit_test(a_histogram_counts_and_adds),
         cmocka_unit_test(quantiles_are_the_greatest_of_their_bucket),
         cmocka_unit_test(a_value_older_than_a_minute_is_forgotten),
+        cmocka_unit_test(a_histogram_that_has_less_counts_from_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,55 +4,20 @@
 #include "schema.h"
 
 #include <inttypes.h>
-#include <libpq-fe.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../base/assert.h"
 #include "names.h"
+#include "visit.h"
 
 /* schema.sql, as CMake puts it into the program. */
 extern const unsigned char elapse__schema_sql[];
 
-static void ignore_notice(void *context, const PGresult *notice)
-{
-    (void)context, (void)notice;
-}
-
-static bool refuse(struct elapse__schema_why *why, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(why->text, sizeof why->text, format, arguments);
-    va_end(arguments);
-    why->text[strcspn(why->text, "\r\n")] = '\0';
-    return false;
-}
-
+/* NULL in place of `which` leaves it to the connection string. */
 static PGconn *connect_to(const char *host, struct elapse__schema_why *why)
 {
-    const char *const names[] = {"dbname", "client_encoding", "connect_timeout", NULL};
-    const char *const values[] = {host, "UTF8", "10", NULL};
-    const int dbname_is_connection_string = 1;
-    PGconn *connection = PQconnectdbParams(names, values, dbname_is_connection_string);
-    if (connection == NULL || PQstatus(connection) != CONNECTION_OK) {
-        (void)refuse(why, "%s", connection == NULL ? "no memory" : PQerrorMessage(connection));
-        PQfinish(connection);
-        return NULL;
-    }
-    (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
-    return connection;
-}
-
-/* Runs statements, without parameters. */
-static bool run(PGconn *connection, const char *text, struct elapse__schema_why *why)
-{
-    PGresult *result = PQexec(connection, text);
-    ExecStatusType status = PQresultStatus(result);
-    bool is_done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-    PQclear(result);
-    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+    return elapse__visit_open(host, NULL, why);
 }
 
 /* ---- reading ---- */
@@ -60,25 +25,27 @@ static bool run(PGconn *connection, const char *text, struct elapse__schema_why 
 static bool take_queue(const PGresult *rows, const char *name, struct elapse__schema_queue *queue,
                        struct elapse__schema_why *why)
 {
-    if (PQntuples(rows) == 0)
-        return refuse(why, "the database has no queue %s", name);
+    why->has_none = PQntuples(rows) == 0;
+    if (why->has_none)
+        return elapse__visit_refuse(why, "the database has no queue %s", name);
     const char *identity = PQgetvalue(rows, 0, 2);
     for (size_t i = 0; i < sizeof queue->identity; i++)
         if (sscanf(identity + 2 * i, "%2" SCNx8, &queue->identity[i]) != 1)
-            return refuse(why, "the identity of queue %s is broken", name);
+            return elapse__visit_refuse(why, "the identity of queue %s is broken", name);
     if (sscanf(PQgetvalue(rows, 0, 0), "%" SCNu32, &queue->parts) != 1 ||
         sscanf(PQgetvalue(rows, 0, 1), "%" SCNu32, &queue->lease_ms) != 1)
-        return refuse(why, "queue %s is broken", name);
+        return elapse__visit_refuse(why, "queue %s is broken", name);
     int version = 0;
     (void)sscanf(PQgetvalue(rows, 0, 3), "%d", &version);
     if (version != ELAPSE__SCHEMA_VERSION)
-        return refuse(why, "the schema elapse has version %d, and this program knows %d", version,
-                      ELAPSE__SCHEMA_VERSION);
+        return elapse__visit_refuse(why,
+                                    "the schema elapse has version %d, and this program knows %d",
+                                    version, ELAPSE__SCHEMA_VERSION);
     return true;
 }
 
-static bool read_queue(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
-                       struct elapse__schema_why *why)
+bool elapse__schema_read_in(PGconn *connection, const char *name,
+                            struct elapse__schema_queue *queue, struct elapse__schema_why *why)
 {
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
                                " (select version from elapse.version where component = 'cluster')"
@@ -86,14 +53,14 @@ static bool read_queue(PGconn *connection, const char *name, struct elapse__sche
     PGresult *rows =
         PQexecParams(connection, text, 1, NULL, (const char *const[]){name}, NULL, NULL, 0);
     const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
-    bool has_none = code != NULL && (strcmp(code, "42P01") == 0 || strcmp(code, "3F000") == 0);
+    why->has_none = code != NULL && (strcmp(code, "42P01") == 0 || strcmp(code, "3F000") == 0);
     bool is_read = false;
     if (PQresultStatus(rows) == PGRES_TUPLES_OK)
         is_read = take_queue(rows, name, queue, why);
-    else if (has_none)
-        (void)refuse(why, "the database has no tables of elapse");
+    else if (why->has_none)
+        (void)elapse__visit_refuse(why, "the database has no tables of elapse");
     else
-        (void)refuse(why, "%s", PQerrorMessage(connection));
+        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
     PQclear(rows);
     return is_read;
 }
@@ -104,7 +71,7 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
     PGconn *connection = connect_to(host, why);
     if (connection == NULL)
         return false;
-    bool is_read = read_queue(connection, name, queue, why);
+    bool is_read = elapse__schema_read_in(connection, name, queue, why);
     PQfinish(connection);
     return is_read;
 }
@@ -127,7 +94,7 @@ static bool insert_queue(PGconn *connection, const char *name,
                      (const char *const[]){name, parts, lease_ms, identity}, NULL, NULL, 0);
     bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
-    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
 }
 
 static bool insert_partition(PGconn *connection, const char *name,
@@ -146,7 +113,7 @@ static bool insert_partition(PGconn *connection, const char *name,
                      NULL, NULL, 0);
     bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
     PQclear(result);
-    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
 }
 
 /* Within a transaction. */
@@ -154,13 +121,14 @@ static bool make(PGconn *connection, const char *name, struct elapse__schema_que
                  struct elapse__schema_why *why)
 {
     const uint32_t parts = queue->parts, lease_ms = queue->lease_ms;
-    if (!run(connection, (const char *)elapse__schema_sql, why) ||
-        !insert_queue(connection, name, queue, why) || !read_queue(connection, name, queue, why))
+    if (!elapse__visit_run(connection, (const char *)elapse__schema_sql, why) ||
+        !insert_queue(connection, name, queue, why) ||
+        !elapse__schema_read_in(connection, name, queue, why))
         return false;
     if (queue->parts != parts || queue->lease_ms != lease_ms)
-        return refuse(why,
-                      "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms",
-                      name, queue->parts, queue->lease_ms);
+        return elapse__visit_refuse(
+            why, "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms", name,
+            queue->parts, queue->lease_ms);
     for (uint32_t part = 0; part < parts; part++)
         if (!insert_partition(connection, name, queue, part, why))
             return false;
@@ -172,13 +140,16 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
 {
     ELAPSE__ASSERT(queue->parts > 0 && queue->parts <= ELAPSE__PARTS_MAX);
     if (!elapse__queue_name_is_valid(name))
-        return refuse(why, "the name of a queue has letters a to z, digits and _, 32 at most, and "
-                           "begins with a letter");
-    PGconn *connection = connect_to(host, why);
+        return elapse__visit_refuse(why, "the name of a queue has letters a to z, digits and _,"
+                                         " 32 at most, and begins with a letter");
+    PGconn *connection = elapse__visit_open(host, "read-write", why);
     if (connection == NULL)
         return false;
-    bool is_made = run(connection, "begin", why) && make(connection, name, queue, why) &&
-                   run(connection, "commit", why);
+    bool is_made =
+        elapse__visit_run(connection, "set synchronous_commit = on; set statement_timeout = '10s'",
+                          why) &&
+        elapse__visit_run(connection, "begin", why) && make(connection, name, queue, why) &&
+        elapse__visit_commit(connection, why);
     PQfinish(connection); /* without a commit nothing is done */
     return is_made;
 }
@@ -193,7 +164,7 @@ static bool look_for_inbox(PGconn *connection, bool *has_inbox, struct elapse__s
     if (is_known)
         *has_inbox = PQgetvalue(rows, 0, 0)[0] == 't';
     else
-        (void)refuse(why, "%s", PQerrorMessage(connection));
+        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
     PQclear(rows);
     return is_known;
 }
@@ -210,7 +181,7 @@ static bool enter_queue(PGconn *connection, const char *name, uint32_t parts,
                      (const char *const[]){name, count, bytes}, NULL, NULL, 0);
     bool is_done = PQresultStatus(result) == PGRES_TUPLES_OK;
     PQclear(result);
-    return is_done || refuse(why, "%s", PQerrorMessage(connection));
+    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
 }
 
 bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
@@ -222,9 +193,10 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
     if (connection == NULL)
         return false;
     /* Each start enters it, so that it need not wait for a standby, which may be down. */
-    bool is_open = look_for_inbox(connection, has_inbox, why) &&
-                   (!*has_inbox || (run(connection, "set synchronous_commit = local", why) &&
-                                    enter_queue(connection, name, parts, body_bytes_max, why)));
+    bool is_open =
+        look_for_inbox(connection, has_inbox, why) &&
+        (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&
+                         enter_queue(connection, name, parts, body_bytes_max, why)));
     PQfinish(connection);
     return is_open;
 }

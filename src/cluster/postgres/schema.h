@@ -1,6 +1,7 @@
 /*
  * The tables in the database: making them, and finding a queue in them. For commands and for the
- * start of a node: these functions wait for the database, 10 seconds at most to connect.
+ * start of a node: these functions wait for the database, 10 seconds at most to connect. Making
+ * them waits 10 seconds at most for each statement, and for a standby.
  *
  * schema.sql, which is a part of the program, has the tables. It has a version; a database that has
  * a later one is refused.
@@ -12,8 +13,11 @@
 #include <stdint.h>
 
 #include "../chain.h"
+#include "why.h"
 
-enum { ELAPSE__SCHEMA_VERSION = 1, ELAPSE__SCHEMA_WHY_BYTES = 256 };
+struct pg_conn;
+
+enum { ELAPSE__SCHEMA_VERSION = 1 };
 
 /* A queue, as the database has it. */
 struct elapse__schema_queue {
@@ -22,17 +26,17 @@ struct elapse__schema_queue {
     uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES];
 };
 
-/* Why something was refused, in one line. */
-struct elapse__schema_why {
-    char text[ELAPSE__SCHEMA_WHY_BYTES];
-};
-
 /* Makes the tables that are missing, and the queue with its partitions, or nothing if that fails.
  * A queue that exists with the same parts and lease is none to be made: its identity is stored in
  * `queue`. `queue->identity` is random. Fails if it exists with others, if the name is not valid,
- * if the database is a standby, or refuses. */
+ * if the database is a standby, or refuses; and if no standby has confirmed it in time, but then it
+ * is made. `host` may name several hosts: the one that takes writes is found. */
 bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
                            struct elapse__schema_why *why);
+
+/* Reads a queue in a session of libpq. */
+bool elapse__schema_read_in(struct pg_conn *connection, const char *name,
+                            struct elapse__schema_queue *queue, struct elapse__schema_why *why);
 
 /* Reads a queue. Fails, with words, if there is none, or the tables have another version. */
 bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,

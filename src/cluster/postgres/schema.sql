@@ -2,12 +2,29 @@
 -- again and again, and makes the missing ones. The role that runs it owns all of it, and the nodes
 -- connect as that role, because they make and drop tables of the log.
 
--- Two at once: the second one waits.
-do $$ begin perform pg_advisory_xact_lock(hashtext('elapse schema')); end $$;
-
-create schema if not exists elapse;
-
-create table if not exists elapse.version (component text primary key, version integer not null);
+-- The same in schema.sql of the program and in inbox.sql, either of which may be the first. Two at
+-- once: the second one waits. One role owns all, because the owner of a schema can put functions of
+-- its own in the way of those of others.
+do $$
+declare
+    owner name;
+begin
+    perform pg_advisory_xact_lock(hashtextextended('elapse schema', 0));
+    select rolname into owner from pg_namespace join pg_roles r on r.oid = nspowner
+        where nspname = 'elapse';
+    if owner is null then
+        create schema elapse;
+    elsif owner <> current_user then
+        raise exception 'the schema elapse belongs to the role %, and this is %', owner, current_user
+            using errcode = 'insufficient_privilege',
+                hint = 'Connect as its owner, which is the role that the nodes connect as.';
+    end if;
+    if to_regclass('elapse.version') is null then
+        create table elapse.version (component text primary key, version integer not null);
+        revoke all on elapse.version from public;
+    end if;
+end
+$$;
 
 -- A version number is raised by each change that an older program could not live with.
 do $$
@@ -68,12 +85,15 @@ declare
     dropped bigint := 0;
 begin
     for number in
-        select substr(relname, length(prefix) + 1)::numeric as found
-        from pg_catalog.pg_class
-        where relnamespace = 'elapse'::regnamespace and relkind = 'r'
-            and starts_with(relname, prefix) and substr(relname, length(prefix) + 1) ~ '^[0-9]+$'
-            and substr(relname, length(prefix) + 1)::numeric < below
-        order by found limit at_most
+        -- The case: of conditions joined by `and` any may be the first, and a cast of the others fails.
+        select place from (
+            select case when substr(relname, length(prefix) + 1) ~ '^(0|[1-9][0-9]*)$'
+                then substr(relname, length(prefix) + 1)::numeric end as place
+            from pg_catalog.pg_class
+            where relnamespace = 'elapse'::regnamespace and relkind = 'r'
+                and starts_with(relname, prefix)) tables
+        where place < below
+        order by place limit at_most
     loop
         execute format('drop table elapse.%I', prefix || number);
         dropped := dropped + 1;

@@ -87,7 +87,7 @@ static enum elapse_error open_store(struct elapse__cluster_part *part,
     const struct elapse_queue_options queue =
         elapse__service_queue_options(elapse__cluster_options(cluster));
     const struct elapse__store_wishes wishes = {
-        .foresees = elapse__cluster_options(cluster)->http_count > 0,
+        .foresees = elapse__service_wants_http(&cluster->service.loop),
         .partitions = cluster->queue.parts,
         .partition = part->part,
         .log = &part->log,

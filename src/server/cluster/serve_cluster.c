@@ -19,6 +19,7 @@
 
 #include "../../base/assert.h"
 #include "../../cluster/postgres/names.h"
+#include "../loop/http.h"
 #include "../loop/listeners.h"
 #include "inner.h"
 
@@ -55,8 +56,6 @@ static bool check_options(struct elapse__cluster *cluster)
                       "a node of a cluster needs a directory, for what it must not forget");
     if (options->idle_ns > 0)
         return refuse(cluster, "--idle", "a node of a cluster does not have it");
-    if (options->http_count > 0) /* ops: until HTTP knows loop->cluster */
-        return refuse(cluster, "--http", "a node of a cluster does not speak HTTP yet");
     return true;
 }
 
@@ -119,7 +118,7 @@ static bool choose_password(struct elapse__cluster *cluster)
 static bool read_queue(struct elapse__cluster *cluster)
 {
     const struct elapse__serve_options *options = elapse__cluster_options(cluster);
-    struct elapse__schema_why why, told = {.text = ""};
+    struct elapse__schema_why why = {.text = ""}, told = {.text = ""};
 
     for (;;) {
         for (unsigned i = 0; i < cluster->hosts.count; i++)
@@ -252,6 +251,13 @@ static bool make_events(struct elapse__cluster *cluster)
            cluster->on_second != NULL && event_add(cluster->on_second, &second) == 0;
 }
 
+static bool open_http(struct elapse__loop *front)
+{
+    if (elapse__service_wants_http(front))
+        front->http = elapse__http_open(front);
+    return front->http != NULL || !elapse__service_wants_http(front);
+}
+
 static bool start(struct elapse__cluster *cluster)
 {
     struct elapse__service *service = &cluster->service;
@@ -261,8 +267,8 @@ static bool start(struct elapse__cluster *cluster)
     service->with_cores = with_cores;
     elapse__service_know_machine(service);
     elapse__cluster_show(cluster);
-    if (!make_router(cluster) || !make_events(cluster) || !elapse__service_start_events(service) ||
-        !elapse__listeners_start(&service->loop))
+    if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
+        !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop))
         return false;
     for (uint32_t i = 0; i < cluster->part_count; i++)
         if (!elapse__part_start(&cluster->parts[i]))
@@ -395,6 +401,8 @@ static bool release(struct elapse__cluster *cluster)
 
     atomic_store(&cluster->is_stopping, true);
     elapse__listeners_close(&cluster->service.loop);
+    elapse__http_close(cluster->service.loop.http);
+    cluster->service.loop.http = NULL;
     for (uint32_t i = 0; i < cluster->part_count; i++)
         if (cluster->parts[i].runner != NULL)
             elapse__part_release(&cluster->parts[i]);

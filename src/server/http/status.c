@@ -156,7 +156,8 @@ static void write_wheel(struct elapse__json *json, const struct elapse__http_sta
     elapse__json_name(json, "levels");
     elapse__json_open(json, '[');
     for (unsigned i = 0; i < ELAPSE__QUEUE_WHEEL_LEVELS; i++)
-        write_level(json, &status->levels[i]);
+        if (status->levels[i].slots > 0) /* a node that owns no partition has no wheel */
+            write_level(json, &status->levels[i]);
     elapse__json_close(json, ']');
     elapse__json_close(json, '}');
 }
@@ -188,5 +189,9 @@ void elapse__http_write_status(struct elapse__json *json, const struct elapse__h
         write_tube(json, status->now_ms, &status->tubes[i]);
     elapse__json_close(json, ']');
     member(json, "tubes_total", status->tubes_total);
+    if (status->cluster != NULL) {
+        elapse__json_name(json, "cluster");
+        elapse__http_write_cluster(json, status->cluster);
+    }
     elapse__json_close(json, '}');
 }

@@ -5,6 +5,7 @@
 #define ELAPSE__HTTP_STATUS_H
 
 #include "../core.h"
+#include "cluster.h"
 #include "json_write.h"
 #include "window.h"
 
@@ -46,6 +47,7 @@ struct elapse__http_status {
     const struct elapse__http_tube *tubes;
     size_t tube_count;
     uint64_t tubes_total;
+    const struct elapse__http_cluster *cluster; /* NULL: it is no node of one */
 };
 
 /* Appends the object. */

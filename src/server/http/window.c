@@ -9,7 +9,9 @@ void elapse__http_window_add(struct elapse__http_window *window,
 
     window->place = (window->place + 1) % ELAPSE__HTTP_WINDOW_SECONDS;
     for (unsigned i = 0; i < ELAPSE__HISTOGRAM_BUCKETS; i++) {
-        uint32_t fresh = (uint32_t)(histogram->counts[i] - window->before[i]);
+        uint32_t fresh = histogram->counts[i] < window->before[i]
+                             ? 0
+                             : (uint32_t)(histogram->counts[i] - window->before[i]);
         window->counts[i] += (uint64_t)fresh - second[i];
         window->count += (uint64_t)fresh - second[i];
         window->before[i] = histogram->counts[i];

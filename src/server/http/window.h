@@ -20,7 +20,8 @@ struct elapse__http_window {
     unsigned place;
 };
 
-/* A second has passed. */
+/* A second has passed. What has fewer counts than before, because a part of it has gone, counts
+ * from there on. */
 void elapse__http_window_add(struct elapse__http_window *window,
                              const struct elapse__histogram *histogram);
 

@@ -225,7 +225,11 @@ static void look_at_password(struct elapse__loop *loop, void *argument)
 static bool may_ask(struct elapse__http *http, const char *authorization)
 {
     struct password password = {.text = elapse__http_bearer(authorization)};
+    const struct elapse__loop_cluster *cluster = http->loop->cluster;
 
+    if (cluster != NULL)
+        return cluster->knows_password(cluster->context, password.text,
+                                       password.text == NULL ? 0 : strlen(password.text));
     elapse__loop_with_core(http->loop, look_at_password, &password);
     return password.is_known;
 }

@@ -7,6 +7,7 @@
 
 #include "../../os/program.h"
 #include "../http/window.h"
+#include "http_cores.h"
 
 enum {
     SLICE_TUBES = 200,
@@ -34,6 +35,8 @@ struct elapse__http_figures {
     double sync_rate;
     uint64_t tubes; /* that there are */
     uint32_t cursor;
+    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
+    struct elapse__http_cluster cluster;
     uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
     struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
     struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
@@ -51,40 +54,50 @@ static double rate(uint64_t now, uint64_t before, double seconds)
     return now < before || seconds <= 0 ? 0 : (double)(now - before) / seconds;
 }
 
-static struct totals totals_of(struct elapse__loop *loop)
-{
-    struct elapse__queue_statistics jobs = elapse__queue_statistics(loop->store->joint.jobs);
+/* What all cores have counted. */
+struct gathered {
+    struct totals totals;
+    struct elapse__histogram lateness, syncs;
+    uint64_t tubes;
+};
 
-    return (struct totals){
-        .put = jobs.total_jobs,
-        .cancelled = jobs.cancelled,
-        .handed_out = elapse__server_lateness(loop->server)->count,
-        .acknowledged = jobs.deletes,
-        .due = elapse__queue_readied(loop->store->joint.jobs),
-        .syncs = loop->store->syncs.count,
-    };
+static void gather(struct elapse__loop *loop, void *argument)
+{
+    struct gathered *all = argument;
+    const struct elapse__queue *queue = loop->store->joint.jobs;
+    struct elapse__queue_statistics jobs = elapse__queue_statistics(queue);
+
+    all->totals.put += jobs.total_jobs;
+    all->totals.cancelled += jobs.cancelled;
+    all->totals.handed_out += elapse__server_lateness(loop->server)->count;
+    all->totals.acknowledged += jobs.deletes;
+    all->totals.due += elapse__queue_readied(queue);
+    all->totals.syncs += loop->store->syncs.count;
+    elapse__http_add_histogram(&all->lateness, elapse__server_lateness(loop->server));
+    elapse__http_add_histogram(&all->syncs, &loop->store->syncs);
+    all->tubes += elapse__queue_tube_count(queue);
 }
 
-static void sample(struct elapse__loop *loop, void *argument)
+static void sample(struct elapse__http_figures *figures)
 {
-    struct elapse__http_figures *figures = argument;
     const struct totals *before = &figures->before;
-    struct totals now = totals_of(loop);
+    struct gathered all = {.tubes = 0};
     uint64_t now_ns = elapse__os_monotonic_ns();
     double seconds = (double)(now_ns - figures->before_ns) / 1e9;
 
-    elapse__http_window_add(&figures->lateness, elapse__server_lateness(loop->server));
-    elapse__http_window_add(&figures->syncs, &loop->store->syncs);
+    elapse__http_each_core(figures->loop, gather, &all);
+    elapse__http_window_add(&figures->lateness, &all.lateness);
+    elapse__http_window_add(&figures->syncs, &all.syncs);
     figures->rates = (struct elapse__http_rates){
-        .put = rate(now.put, before->put, seconds),
-        .cancelled = rate(now.cancelled, before->cancelled, seconds),
-        .handed_out = rate(now.handed_out, before->handed_out, seconds),
-        .acknowledged = rate(now.acknowledged, before->acknowledged, seconds),
-        .due = rate(now.due, before->due, seconds),
+        .put = rate(all.totals.put, before->put, seconds),
+        .cancelled = rate(all.totals.cancelled, before->cancelled, seconds),
+        .handed_out = rate(all.totals.handed_out, before->handed_out, seconds),
+        .acknowledged = rate(all.totals.acknowledged, before->acknowledged, seconds),
+        .due = rate(all.totals.due, before->due, seconds),
     };
-    figures->sync_rate = rate(now.syncs, before->syncs, seconds);
-    figures->tubes = elapse__queue_tube_count(loop->store->joint.jobs);
-    figures->before = now;
+    figures->sync_rate = rate(all.totals.syncs, before->syncs, seconds);
+    figures->tubes = all.tubes;
+    figures->before = all.totals;
     figures->before_ns = now_ns;
 }
 
@@ -139,15 +152,12 @@ static void keep(struct elapse__http_figures *figures, const struct elapse__http
     found[kept] = *tube;
 }
 
-static void look_at_tube(struct elapse__http_figures *figures, struct elapse__queue_text name,
-                         struct elapse__queue_now now)
+static void look_at_counts(struct elapse__http_figures *figures, struct elapse__queue_text name,
+                           const struct elapse__queue_statistics *counts)
 {
-    struct elapse__http_tube tube = {.name_size = name.size};
+    struct elapse__http_tube tube = {.name_size = name.size, .counts = *counts};
     uint64_t *activity = place_of(figures, name);
 
-    if (elapse__queue_tube_statistics(figures->loop->store->joint.jobs, now, name, &tube.counts) !=
-        ELAPSE__QUEUE_OK)
-        return;
     memcpy(tube.name, name.bytes, name.size);
     tube.oldest_overdue_ms = tube.counts.overdue_ms;
     uint64_t present = activity_of(&tube.counts);
@@ -197,20 +207,39 @@ static void end_pass(struct elapse__http_figures *figures)
 static void look_at_slice(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_figures *figures = argument;
+    const struct elapse__queue *jobs = loop->store->joint.jobs;
     struct elapse__queue_now now = elapse__store_now();
-
+    struct elapse__queue_statistics counts;
     uint32_t places = SLICE_PLACES;
 
     for (unsigned i = 0; i < SLICE_TUBES && places > 0; i++) {
         struct elapse__queue_text name =
             elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor, &places);
-        if (name.size > 0)
-            look_at_tube(figures, name, now);
+        if (name.size > 0 &&
+            elapse__queue_tube_statistics(jobs, now, name, &counts) == ELAPSE__QUEUE_OK)
+            look_at_counts(figures, name, &counts);
         else if (figures->cursor == 0)
             break;
     }
     if (figures->cursor == 0)
         end_pass(figures);
+}
+
+/* The same on a node of a cluster, where a tube may be in many partitions. */
+static void look_at_names(struct elapse__http_figures *figures)
+{
+    struct elapse__http_names *names = figures->names;
+    struct elapse__queue_statistics counts;
+
+    if (!elapse__http_next_names(figures->loop, names)) {
+        end_pass(figures);
+        return;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
+        if (elapse__http_count_tube(figures->loop, names, i, &counts))
+            look_at_counts(figures, name, &counts);
+    }
 }
 
 static void on_slice(evutil_socket_t descriptor, short what, void *argument)
@@ -220,7 +249,10 @@ static void on_slice(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    elapse__loop_with_core(figures->loop, look_at_slice, figures);
+    if (figures->names != NULL)
+        look_at_names(figures);
+    else
+        elapse__loop_with_core(figures->loop, look_at_slice, figures);
     if (figures->is_passing && event_add(figures->slice, &soon) != 0)
         figures->is_passing = false;
 }
@@ -242,7 +274,7 @@ static void on_second(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    elapse__loop_with_core(figures->loop, sample, figures);
+    sample(figures);
     begin_pass(figures);
 }
 
@@ -260,6 +292,34 @@ static void take(struct elapse__loop *loop, void *argument)
     status->oldest_overdue_ms = elapse__queue_overdue_ms(jobs, now);
     status->wheel_ms = elapse__queue_draw(jobs, status->levels);
     elapse__queue_foresee(jobs, now, status->has_long_forecast, &status->forecast);
+}
+
+/* Adds a partition to what was taken of those before. The wheel is that of the last one. */
+static void take_more(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_status *status = argument;
+    struct elapse__http_status one = {.has_long_forecast = status->has_long_forecast};
+
+    take(loop, &one);
+    status->tubes_total += one.tubes_total;
+    if (one.oldest_overdue_ms > status->oldest_overdue_ms)
+        status->oldest_overdue_ms = one.oldest_overdue_ms;
+    status->wheel_ms = one.wheel_ms;
+    memcpy(status->levels, one.levels, sizeof status->levels);
+    elapse__http_add_server(&status->server, &one.server);
+    elapse__http_add_forecast(&status->forecast, &one.forecast);
+}
+
+/* What the page shows of a node that owns nothing, and of its clients, who are the router's. */
+static void take_node(struct elapse__http_figures *figures, struct elapse__http_status *status)
+{
+    status->now_ms = elapse__store_now().wall_ms;
+    status->server.journal.tail = 1; /* of no file, unless there are more */
+    elapse__http_each_core(figures->loop, take_more, status);
+    if (elapse__http_cluster_look(figures->loop, &figures->cluster)) {
+        status->cluster = &figures->cluster;
+        elapse__http_use_router(&status->server, &figures->cluster.router);
+    }
 }
 
 bool elapse__http_has_disk(const struct elapse__loop *loop)
@@ -294,7 +354,10 @@ void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_lon
     status->sync_times = &figures->syncs;
     status->tubes = figures->shown;
     status->tube_count = figures->shown_count;
-    elapse__loop_with_core(figures->loop, take, status);
+    if (figures->names != NULL)
+        take_node(figures, status);
+    else
+        elapse__loop_with_core(figures->loop, take, status);
 }
 
 void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool is_watched)
@@ -308,14 +371,15 @@ void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool
 
 /* ---- life ---- */
 
-static void begin(struct elapse__loop *loop, void *argument)
+static void begin(struct elapse__http_figures *figures)
 {
-    struct elapse__http_figures *figures = argument;
+    struct gathered all = {.tubes = 0};
 
-    figures->tubes = elapse__queue_tube_count(loop->store->joint.jobs);
-    figures->before = totals_of(loop);
+    elapse__http_each_core(figures->loop, gather, &all);
+    figures->tubes = all.tubes;
+    figures->before = all.totals;
     figures->before_ns = elapse__os_monotonic_ns();
-    elapse__http_window_add(&figures->syncs, &loop->store->syncs);
+    elapse__http_window_add(&figures->syncs, &all.syncs);
 }
 
 struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop)
@@ -328,12 +392,15 @@ struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop
     figures->loop = loop;
     figures->second = event_new(loop->peers.base, -1, EV_PERSIST, on_second, figures);
     figures->slice = event_new(loop->peers.base, -1, 0, on_slice, figures);
+    if (loop->cluster != NULL)
+        figures->names = calloc(1, sizeof *figures->names);
     if (figures->second == NULL || figures->slice == NULL ||
+        (loop->cluster != NULL && figures->names == NULL) ||
         event_add(figures->second, &second) != 0) {
         elapse__http_figures_close(figures);
         return NULL;
     }
-    elapse__loop_with_core(loop, begin, figures);
+    begin(figures);
     return figures;
 }
 
@@ -345,5 +412,6 @@ void elapse__http_figures_close(struct elapse__http_figures *figures)
         event_free(figures->second);
     if (figures->slice != NULL)
         event_free(figures->slice);
+    free(figures->names);
     free(figures);
 }

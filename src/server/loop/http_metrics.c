@@ -10,6 +10,7 @@
 
 #include "../../os/program.h"
 #include "../http/metrics.h"
+#include "http_cores.h"
 
 enum {
     SLICE_TUBES = 100,
@@ -23,7 +24,8 @@ struct scrape {
     struct elapse__json text;
     uint32_t cursor;
     uint64_t tubes;
-    bool is_over; /* all tubes are written */
+    bool is_over;                     /* all tubes are written */
+    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
 };
 
 static void release(struct scrape *scrape)
@@ -31,6 +33,7 @@ static void release(struct scrape *scrape)
     event_free(scrape->next);
     elapse__http_wait_end(&scrape->wait);
     elapse__json_free(&scrape->text);
+    free(scrape->names);
     free(scrape);
 }
 
@@ -61,6 +64,22 @@ static void write_tubes(struct elapse__loop *loop, void *argument)
     }
 }
 
+/* The same on a node of a cluster, where a tube may be in many partitions. */
+static void write_names(struct elapse__loop *loop, struct scrape *scrape)
+{
+    struct elapse__http_names *names = scrape->names;
+    struct elapse__queue_statistics counts;
+
+    scrape->is_over = !elapse__http_next_names(loop, names) || scrape->tubes >= METRIC_TUBES_MAX;
+    for (size_t i = 0; i < names->count && !scrape->is_over; i++) {
+        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
+        if (!elapse__http_count_tube(loop, names, i, &counts))
+            continue;
+        elapse__http_write_jobs(&scrape->text, name, &counts);
+        scrape->tubes++;
+    }
+}
+
 /* Copied under the lock, to be written without it. */
 struct copy {
     struct elapse__server_statistics server;
@@ -73,21 +92,31 @@ static void copy_figures(struct elapse__loop *loop, void *argument)
     struct copy *copy = argument;
     struct elapse__queue *jobs = loop->store->joint.jobs;
     struct elapse__queue_now now = elapse__store_now();
+    struct elapse__server_statistics server;
+    uint64_t overdue_ms = elapse__queue_overdue_ms(jobs, now);
 
-    elapse__server_statistics(loop->server, now, &copy->server);
-    copy->lateness = *elapse__server_lateness(loop->server);
-    copy->syncs = loop->store->syncs;
-    copy->writes = loop->store->writes;
-    copy->metrics.oldest_overdue_ms = elapse__queue_overdue_ms(jobs, now);
-    copy->metrics.tubes = elapse__queue_tube_count(jobs);
+    elapse__server_statistics(loop->server, now, &server);
+    elapse__http_add_server(&copy->server, &server);
+    elapse__http_add_histogram(&copy->lateness, elapse__server_lateness(loop->server));
+    elapse__http_add_histogram(&copy->syncs, &loop->store->syncs);
+    elapse__http_add_histogram(&copy->writes, &loop->store->writes);
+    if (overdue_ms > copy->metrics.oldest_overdue_ms)
+        copy->metrics.oldest_overdue_ms = overdue_ms;
+    copy->metrics.tubes += elapse__queue_tube_count(jobs);
 }
 
 static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
 {
     struct copy copy = {.metrics = {.version = elapse_version()}};
     struct elapse__http_metrics *metrics = &copy.metrics;
+    struct elapse__http_cluster cluster;
 
-    elapse__loop_with_core(loop, copy_figures, &copy);
+    bool is_node = elapse__http_cluster_look(loop, &cluster);
+    if (is_node)
+        copy.server.journal.tail = 1; /* of no file, unless there are more */
+    elapse__http_each_core(loop, copy_figures, &copy);
+    if (is_node)
+        elapse__http_use_router(&copy.server, &cluster.router);
     metrics->server = &copy.server;
     metrics->lateness = &copy.lateness;
     metrics->syncs = &copy.syncs;
@@ -98,6 +127,8 @@ static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
         elapse__http_has_disk(loop) &&
         elapse__os_disk_free(loop->options->directory, &metrics->disk_free_bytes) == 0;
     elapse__http_write_metrics(&scrape->text, metrics);
+    if (is_node)
+        elapse__http_write_cluster_metrics(&scrape->text, &cluster);
 }
 
 static void send_text(struct scrape *scrape)
@@ -123,7 +154,10 @@ static void on_next(evutil_socket_t descriptor, short what, void *argument)
 
     (void)descriptor;
     (void)what;
-    elapse__loop_with_core(loop, write_tubes, scrape);
+    if (scrape->names != NULL)
+        write_names(loop, scrape);
+    else
+        elapse__loop_with_core(loop, write_tubes, scrape);
     if (!scrape->is_over && event_add(scrape->next, &soon) == 0)
         return;
     write_rest(loop, scrape);
@@ -137,11 +171,16 @@ void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request
     if (scrape != NULL) {
         scrape->wait.lost = on_lost;
         scrape->next = event_new(http->loop->peers.base, -1, 0, on_next, scrape);
+        if (http->loop->cluster != NULL)
+            scrape->names = calloc(1, sizeof *scrape->names);
     }
     if (scrape == NULL || scrape->next == NULL ||
+        (http->loop->cluster != NULL && scrape->names == NULL) ||
         !elapse__http_wait_begin(&scrape->wait, http, &http->scrapes, request)) {
         if (scrape != NULL && scrape->next != NULL)
             event_free(scrape->next);
+        if (scrape != NULL)
+            free(scrape->names);
         free(scrape);
         elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
         return;

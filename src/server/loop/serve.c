@@ -110,8 +110,7 @@ bool elapse__service_become_user(struct elapse__service *service)
     return error == 0;
 }
 
-/* Whether HTTP is spoken anywhere. */
-static bool wants_http(const struct elapse__loop *loop)
+bool elapse__service_wants_http(const struct elapse__loop *loop)
 {
     for (size_t i = 0; i < loop->listener_count; i++)
         if (loop->listeners[i]->is_http)
@@ -147,7 +146,7 @@ static enum elapse_error open_store(struct elapse__service *service)
     const struct elapse__store_wishes wishes = {
         .context = service,
         .may_begin = may_begin,
-        .foresees = wants_http(&service->loop),
+        .foresees = elapse__service_wants_http(&service->loop),
     };
     const struct elapse_queue_options queue = elapse__service_queue_options(options);
     struct elapse_queue_fault fault;
@@ -211,7 +210,7 @@ static bool start(struct elapse__service *service)
     if (!elapse__service_make_core(service, loop))
         return false;
     elapse__loop_with_core(loop, elapse__service_count_files, NULL);
-    if (wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
+    if (elapse__service_wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
         return false;
     loop->reader = elapse__body_reader_start(loop->store->joint.journal);
     if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)

@@ -28,6 +28,9 @@ struct elapse__service {
                        void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 };
 
+/* Returns whether HTTP is spoken anywhere. Requires that the listeners are open. */
+bool elapse__service_wants_http(const struct elapse__loop *loop);
+
 /* Reads the files that the options name. Returns false after a line in the log. */
 bool elapse__service_read_files(struct elapse__service *service);
 

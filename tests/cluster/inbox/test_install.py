@@ -5,7 +5,9 @@ import threading
 import unittest
 
 from inbox_case import InboxCase, psycopg2
-from postgres_server import SCRIPT
+from postgres_server import PATIENCE_S, SCRIPT, SOURCE, time
+
+CLUSTER_SCRIPT = SOURCE / "src" / "cluster" / "postgres" / "schema.sql"
 
 
 class Install(InboxCase):
@@ -95,6 +97,79 @@ class Install(InboxCase):
         for thread in threads:
             thread.join()
         self.assertEqual([(one.returncode, one.stderr) for one in done], [(0, "")] * 3)
+
+    def version_table(self):
+        """Its owner, rights and columns, and those of its schema."""
+        return self.ask(
+            "select nspname, r.rolname, nspacl::text, o.rolname, relacl::text,"
+            " (select string_agg(attname || ' ' || format_type(atttypid, -1) || attnotnull, ','"
+            " order by attnum) from pg_attribute where attrelid = c.oid and attnum > 0)"
+            " from pg_class c join pg_namespace n on n.oid = relnamespace"
+            " join pg_roles r on r.oid = nspowner join pg_roles o on o.oid = relowner"
+            " where c.oid = 'elapse.version'::regclass")
+
+    def wait_for_waiting(self):
+        """Waits until a session waits for a lock."""
+        end = time.monotonic() + PATIENCE_S
+        while not self.value("select count(*) from pg_locks where not granted"):
+            self.assertLess(time.monotonic(), end, "nobody waits")
+            time.sleep(0.005)
+
+    def begin_other(self, script):
+        """Runs a script in a transaction that stays open."""
+        connection = self.server.connect(self.database, autocommit=False)
+        self.addCleanup(connection.close)
+        text = script.read_text(encoding="utf-8").replace("\nbegin;\n", "\n").replace("\ncommit;\n", "\n")
+        self.ask(text, connection=connection)
+        return connection
+
+    def test_with_the_tables_of_the_cluster_at_the_same_time(self):
+        """Either may be the first, and the other one waits for its commit."""
+        tables = []
+        for first, second in ((SCRIPT, CLUSTER_SCRIPT), (CLUSTER_SCRIPT, SCRIPT)):
+            with self.subTest(first=first.name):
+                self.ask("drop schema if exists elapse cascade")
+                other = self.begin_other(first)
+                done = []
+                arguments = ("-1",) if second is CLUSTER_SCRIPT else ()
+                thread = threading.Thread(target=lambda options, script: done.append(
+                    self.server.psql(self.database, *options, "-f", str(script))),
+                    args=(arguments, second))
+                thread.start()
+                try:
+                    self.wait_for_waiting()
+                finally:
+                    other.commit()
+                    thread.join()
+                self.assertEqual((done[0].returncode, done[0].stderr), (0, ""))
+                self.assertEqual(self.ask("select * from elapse.version order by component"),
+                                 [("cluster", 1), ("inbox", 1)])
+                tables.append(self.version_table())
+        self.assertEqual(tables[0], tables[1])
+
+    def test_begins_like_the_tables_of_the_cluster(self):
+        """What both make, they make in the same words."""
+        def beginning(script):
+            text = script.read_text(encoding="utf-8")
+            begin = text.index("-- The same in schema.sql")
+            return text[begin:text.index("$$;", begin)]
+        self.assertIn("create schema elapse;", beginning(SCRIPT))
+        self.assertEqual(beginning(SCRIPT), beginning(CLUSTER_SCRIPT))
+
+    def test_into_the_schema_of_another_role(self):
+        """The owner of a schema could have its own functions called with the rights of others."""
+        user = "owner_of_schema"
+        self.ask(f"create role {user} login; grant create on database {self.database} to {user}")
+        for first, second in ((SCRIPT, CLUSTER_SCRIPT), (CLUSTER_SCRIPT, SCRIPT)):
+            with self.subTest(first=first.name):
+                self.ask("drop schema if exists elapse cascade")
+                done = self.server.psql(self.database, "-f", str(first), user=user)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.server.psql(self.database, "-f", str(second))
+                self.assertEqual(done.returncode, 3)
+                self.assertIn(f"the schema elapse belongs to the role {user}, and this is admin",
+                              done.stderr)
+                self.assertEqual(self.value("select count(*) from elapse.version"), 1)
 
     def test_an_owner_who_may_not_create_roles(self):
         """The roles are there, or a warning names the missing one. Calls run as the owner."""

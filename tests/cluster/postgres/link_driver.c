@@ -173,7 +173,7 @@ static void create(uint32_t parts)
 {
     struct elapse__schema_queue queue = {.parts = parts, .lease_ms = lease_ms};
     struct elapse__schema_queue read = {0};
-    struct elapse__schema_why why = {""};
+    struct elapse__schema_why why = {.text = ""};
     memcpy(queue.identity, "sixteen bytes ..", sizeof queue.identity);
     bool is_made = elapse__schema_create(first_host, "test", &queue, &why) &&
                    elapse__schema_read(first_host, "test", &read, &why);

@@ -176,6 +176,20 @@ class Statements(LinkTest):
         self.assertEqual(self.number("select count(*) from pg_class where relname"
                                      " = 'log_test_10_3'"), 1)
 
+    def test_a_table_with_another_name_is_none_of_the_log(self):
+        """In whatever order the planner has the conditions evaluated."""
+        link = self.owner()
+        link.ask("make_table", 1)
+        others = ("log_test_0_x1", "log_test_0_00", "log_test_1_0")
+        for name in others:
+            self.primary.sql(f"create table elapse.{name} ();\n")
+        for function in ("textregexeq(text, text)", "starts_with(text, text)"):
+            self.primary.sql(f"alter function pg_catalog.{function} cost 100000;\n")
+            self.addCleanup(self.primary.sql, f"alter function pg_catalog.{function} cost 1;\n")
+        self.assert_outcome(link.ask("drop_tables", 9), "rows", 2)
+        for name in others:
+            self.assertEqual(self.primary.sql(f"select count(*) from elapse.{name};\n"), "0")
+
     def test_a_table_that_is_read_is_not_dropped(self):
         link = self.owner()
         reader = self.rival("select * from elapse.log_test_0_0")

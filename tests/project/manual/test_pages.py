@@ -94,6 +94,16 @@ class Pages(unittest.TestCase):
                 for option in sorted(options):
                     self.assertRegex(text, rf"\bFl Fl {option}\b", f"{verb} --{option}")
 
+    @unittest.skipUnless(PROGRAM, "the program is not built")
+    def test_the_page_of_clusters_has_every_option(self):
+        text = (BY_HAND / "elapse-cluster.8").read_text()
+        help_text = subprocess.run([PROGRAM, "cluster", "--help"], stdout=subprocess.PIPE,
+                                   text=True, check=True).stdout
+        options = set(re.findall(r"(?m)^ +--([a-z-]+)", help_text)) - {"help", "version"}
+        self.assertEqual(len(options), 5)
+        for option in sorted(options):
+            self.assertRegex(text, rf"(?m)^\.It Fl Fl {option}\b", option)
+
 
 if __name__ == "__main__":
     rules.run_tests()

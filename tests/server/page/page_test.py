@@ -154,7 +154,7 @@ class Shown(PageTest):
         return self.enterContext(stand_in.StandIn(stand_in.statuses()[name]))
 
     def test_each_picture_fits_and_can_be_read(self):
-        for name, themes in (("empty", ()), ("ten", ("light", "dark")), ("millions", ()), ("trouble", ("light", "dark"))):
+        for name, themes in (("empty", ()), ("ten", ("light", "dark")), ("millions", ()), ("trouble", ("light", "dark")), ("node", ("light", "dark"))):
             shown = self.stand_in(name)
             self.window.open(shown.address)
             for size in (chromium.PHONE, chromium.DESK):
@@ -195,6 +195,21 @@ class Shown(PageTest):
         self.assertEqual(self.window.text("#answer-time .big"), "No")
         self.assertIn("mails", self.window.text("#tube-rows tr:first-child"), "the tube in trouble is first")
         self.assertTrue(self.window.driver.title.startswith("✕"))
+
+    def test_a_cluster_is_shown_where_there_is_one(self):
+        self.window.open(self.stand_in("ten").address)
+        self.assertFalse(self.window.find("#cluster").is_displayed())
+        self.window.open(self.stand_in("node").address)
+        self.assertTrue(self.window.find("#cluster").is_displayed())
+        self.assertFalse(self.window.find("#wheel-card").is_displayed())
+        self.assertIn("This is node here of queue main. It owns 1 of 3 partitions", self.window.text("#cluster-note"))
+        for row, words in ((1, ("0", "owning", "10.0.0.1:11300", "7", "0", "well")), (2, ("1", "following", "1,234", "does not answer")),
+                           (3, ("2", "nobody"))):
+            for word in words:
+                self.assertIn(word, self.window.text(f"#cluster-rows tr:nth-child({row})"))
+        self.assertIn("2 findings", self.window.text("#verdict-title"))
+        for text in ("Partitions without an owner: 1.", "The database: it does not answer in time."):
+            self.assertIn(text, self.window.text("#findings"))
 
     def test_names_the_tube_that_waits_or_none(self):
         for oldest_ms, said in ((754_900, "job of tube mails has waited"), (900_000, "A ready job has waited for 15")):

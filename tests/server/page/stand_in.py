@@ -4,7 +4,7 @@
 The tests use it for what a real server shows only after minutes, or with ten million jobs: a disk
 nearly full, a connection that is silent. By hand, to look at the page while changing it:
 
-    tests/server/page/stand_in.py [empty|ten|millions|trouble] [PORT]
+    tests/server/page/stand_in.py [empty|ten|millions|trouble|node] [PORT]
 """
 
 import base64
@@ -125,6 +125,19 @@ def trouble(now_ms):
     return status
 
 
+def node(now_ms):
+    """A node of a cluster that owns one of three partitions; nobody owns the last one. It has no wheel."""
+    status = empty(now_ms)
+    status["wheel"]["levels"] = []
+    owners = (("here/1f", "10.0.0.1:11300", "owning", 0, ""), ("other/2e", "10.0.0.2:11300", "following", 1234, "it does not answer in time"),
+              ("", "", "following", 3, "it does not answer in time"))
+    status["cluster"] = {"queue": "main", "node": "here", "partitions": [
+        {"partition": number, "role": role, "owned": role == "owning", "answering": role == "owning", "owner": owner, "address": address,
+         "epoch": number + 7, "last_group": 90_000, "lag": lag, "tail": 80_000, "complaint": complaint}
+        for number, (owner, address, role, lag, complaint) in enumerate(owners)]}
+    return status
+
+
 def total(status):
     """The same with the counts of the whole server, which also has the tubes that a status leaves out."""
     counts = {state: sum(tube[state] for tube in status["tubes"]) for state in ("delayed", "ready", "reserved", "buried")}
@@ -192,7 +205,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def statuses():
     began_ms = int(time.time() * 1000)
-    return {"empty": empty, "ten": lambda now_ms: ten(now_ms, began_ms), "millions": millions, "trouble": trouble}
+    return {"empty": empty, "ten": lambda now_ms: ten(now_ms, began_ms), "millions": millions, "trouble": trouble,
+            "node": node}
 
 
 if __name__ == "__main__":

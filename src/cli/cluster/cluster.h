@@ -1,0 +1,70 @@
+/*
+ * What the files of this room share.
+ *
+ *      cluster_command.c    the options
+ *      cluster_create.c     elapse cluster create
+ *      cluster_status.c     elapse cluster status: asking, and how it ends
+ *      watch.c              pure: which partitions live, from what was seen
+ *      status_text.c        pure: printing, for people and as JSON
+ */
+#ifndef ELAPSE_CLI_CLUSTER_CLUSTER_H
+#define ELAPSE_CLI_CLUSTER_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../cluster/postgres/status.h"
+#include "../common/buffer.h"
+#include "../common/message.h"
+
+enum { CLUSTER_HOSTS_MAX = 16 };
+
+/* The options. */
+struct cluster_options {
+    const char *hosts[CLUSTER_HOSTS_MAX]; /* connection strings of libpq */
+    size_t host_count;
+    const char *queue;
+    uint64_t partitions;
+    uint64_t lease_ns;
+    bool json;
+};
+
+/* Returns the status for what the database has refused, after printing it. */
+enum exit_status cluster_refused(const struct elapse__schema_why *why);
+
+enum exit_status cluster_create(const struct cluster_options *options);
+enum exit_status cluster_status(const struct cluster_options *options);
+
+/* ---- watch.c ---- */
+
+/* What was seen of a partition since the first look. An owner changes its row every quarter of the
+ * lease, so a row that stays as it is for a lease has none that lives. */
+struct cluster_watched {
+    bool has_changed;
+    uint64_t unchanged_ns; /* the time since it changed last; or since the first look */
+    uint64_t changed_ns;   /* when that was, by the clock of the looks */
+    uint64_t epoch, beat, last_group;
+};
+
+/* Takes the first look at a partition. */
+void cluster_watch_first(struct cluster_watched *watched, const struct elapse__status_part *part,
+                         uint64_t now_ns);
+
+/* Takes another one. */
+void cluster_watch_next(struct cluster_watched *watched, const struct elapse__status_part *part,
+                        uint64_t now_ns);
+
+/* Returns whether the partition has an owner that lives. */
+bool cluster_watch_lives(const struct cluster_watched *watched,
+                         const struct elapse__status_part *part);
+
+/* ---- status_text.c ---- */
+
+/* `watched` has an element for each partition. */
+void cluster_add_text(struct buffer *text, const char *queue, const struct elapse__status *status,
+                      const struct cluster_watched *watched);
+void cluster_add_json(struct buffer *text, const char *queue, const struct elapse__status *status,
+                      const struct cluster_watched *watched);
+
+#endif

@@ -1,0 +1,11 @@
+/*
+ * elapse cluster create and status: the queue of a cluster, in its database.
+ */
+#ifndef ELAPSE_CLI_CLUSTER_CLUSTER_COMMAND_H
+#define ELAPSE_CLI_CLUSTER_CLUSTER_COMMAND_H
+
+#include "../common/command.h"
+
+enum exit_status cluster_command(int argc, char **argv);
+
+#endif

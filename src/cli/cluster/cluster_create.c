@@ -1,0 +1,50 @@
+/*
+ * elapse cluster create: the tables, and a queue in them.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "../../cluster/postgres/names.h"
+#include "../../os/os.h"
+#include "../common/duration.h"
+#include "../common/output.h"
+#include "cluster.h"
+
+enum { NS_PER_MS = 1000000 };
+
+/* Asks one server after the other, until one takes writes. */
+static bool create(const struct cluster_options *options, struct elapse__schema_queue *queue,
+                   struct elapse__schema_why *why)
+{
+    bool is_made = false;
+
+    for (size_t i = 0; i < options->host_count && !is_made && !why->is_connected; i++)
+        is_made = elapse__schema_create(options->hosts[i], options->queue, queue, why);
+    return is_made;
+}
+
+enum exit_status cluster_create(const struct cluster_options *options)
+{
+    struct elapse__schema_queue queue = {
+        .parts = (uint32_t)options->partitions,
+        .lease_ms = (uint32_t)(options->lease_ns / NS_PER_MS),
+    };
+    struct elapse__schema_queue wanted;
+    struct elapse__schema_why why = {.is_connected = false};
+
+    if (!elapse__queue_name_is_valid(options->queue))
+        return usage_error("--queue: the name of a queue has letters a to z, digits and _, 32 at "
+                           "most, and begins with a letter");
+    if (elapse__os->random_bytes(queue.identity, sizeof queue.identity) != 0) {
+        print_error("the system has no random bytes yet");
+        return STATUS_FAILED;
+    }
+    wanted = queue;
+    if (!create(options, &queue, &why))
+        return cluster_refused(&why);
+    bool is_new = memcmp(queue.identity, wanted.identity, sizeof queue.identity) == 0;
+    output_add_format("queue %s: %" PRIu32 " partition%s, lease %s%s\n", options->queue,
+                      queue.parts, queue.parts == 1 ? "" : "s",
+                      duration_format(options->lease_ns).text, is_new ? "" : "; it exists already");
+    return output_finish();
+}

@@ -1,0 +1,201 @@
+/*
+ * The state of a cluster, for people and as JSON.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../common/duration.h"
+#include "../common/json_text.h"
+#include "../common/text.h"
+#include "cluster.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { WARNINGS_MAX = 1 };
+
+/* ---- warnings ---- */
+
+struct warnings {
+    const char *texts[WARNINGS_MAX];
+    size_t count;
+};
+
+/* Returns whether a standby is there that a commit waits for, as far as anybody may know. */
+static bool has_synchronous(const struct elapse__status *status)
+{
+    for (size_t i = 0; i < status->standby_count; i++) {
+        const char *sync = status->standbys[i].sync;
+        if (sync[0] == '\0' || strcmp(sync, "sync") == 0 || strcmp(sync, "quorum") == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct warnings find_warnings(const struct elapse__status *status)
+{
+    struct warnings warnings = {.count = 0};
+
+    if (status->names[0] == '\0')
+        warnings.texts[warnings.count++] = "synchronous_standby_names is empty: no commit waits "
+                                           "for a standby, and no node answers "
+                                           "unless it has --single-copy";
+    else if (!has_synchronous(status))
+        warnings.texts[warnings.count++] =
+            "no synchronous standby is connected: each commit waits for one";
+    return warnings;
+}
+
+/* ---- for people ---- */
+
+/* Adds a text from elsewhere, harmless for a terminal. */
+static void add_word(struct buffer *text, const char *word)
+{
+    size_t begin = text->length;
+
+    buffer_add_text(text, word[0] == '\0' ? "-" : word);
+    mask_text(text->bytes + begin, text->length - begin);
+}
+
+/* Adds blanks up to a column of the line that begins at `line`, and one at least. */
+static void pad(struct buffer *text, size_t line, size_t column)
+{
+    do
+        buffer_add_text(text, " ");
+    while (text->length - line < column);
+}
+
+static void add_part(struct buffer *text, uint32_t number, const struct elapse__status_part *part,
+                     const struct cluster_watched *watched)
+{
+    enum { EPOCH = 11, GROUP = 19, TAIL = 32, SEEN = 45, ADDRESS = 58, OWNER = 82 };
+    size_t line = text->length;
+    uint64_t unchanged_ns = watched->unchanged_ns / NS_PER_MS * NS_PER_MS;
+
+    buffer_add_format(text, "%" PRIu32, number);
+    pad(text, line, EPOCH);
+    buffer_add_format(text, "%" PRIu64, part->epoch);
+    pad(text, line, GROUP);
+    buffer_add_format(text, "%" PRIu64, part->last_group);
+    pad(text, line, TAIL);
+    buffer_add_format(text, "%" PRIu64, part->tail);
+    pad(text, line, SEEN);
+    if (part->owner[0] == '\0')
+        buffer_add_text(text, "no owner");
+    else
+        buffer_add_format(text, "%s%s", watched->has_changed ? "" : "> ",
+                          duration_format(unchanged_ns).text);
+    pad(text, line, ADDRESS);
+    add_word(text, part->address);
+    pad(text, line, OWNER);
+    add_word(text, part->owner);
+    buffer_add_text(text, "\n");
+}
+
+static void add_standby(struct buffer *text, const struct elapse__status_standby *standby)
+{
+    buffer_add_text(text, "standby ");
+    add_word(text, standby->name);
+    if (standby->address[0] != '\0') {
+        buffer_add_text(text, " at ");
+        add_word(text, standby->address);
+    }
+    if (standby->sync[0] == '\0') {
+        buffer_add_text(text, ": its state is for roles that have pg_monitor\n");
+        return;
+    }
+    buffer_add_format(text, ": %s, %s", standby->sync, standby->state);
+    if (standby->behind >= 0)
+        buffer_add_format(text, ", %s bytes behind",
+                          group_digits((unsigned long long)standby->behind).text);
+    buffer_add_text(text, "\n");
+}
+
+void cluster_add_text(struct buffer *text, const char *queue, const struct elapse__status *status,
+                      const struct cluster_watched *watched)
+{
+    struct warnings warnings = find_warnings(status);
+
+    buffer_add_format(text, "queue %s: %" PRIu32 " partition%s, lease %s\n", queue,
+                      status->queue.parts, status->queue.parts == 1 ? "" : "s",
+                      duration_format(status->queue.lease_ms * NS_PER_MS).text);
+    buffer_add_text(text, "database at ");
+    add_word(text, status->server);
+    buffer_add_format(text,
+                      ", timeline %" PRIu32 "\nsynchronous_standby_names: ", status->timeline);
+    add_word(text, status->names);
+    buffer_add_text(text, "\n");
+    for (size_t i = 0; i < status->standby_count; i++)
+        add_standby(text, &status->standbys[i]);
+    for (size_t i = 0; i < warnings.count; i++)
+        buffer_add_format(text, "warning: %s\n", warnings.texts[i]);
+    buffer_add_text(text,
+                    "\nPARTITION  EPOCH   LAST GROUP   TAIL         LAST BEAT    ADDRESS      "
+                    "           OWNER\n");
+    for (uint32_t part = 0; part < status->queue.parts; part++)
+        add_part(text, part, &status->parts[part], &watched[part]);
+}
+
+/* ---- as JSON ---- */
+
+static void add_member(struct buffer *text, const char *name, const char *value)
+{
+    json_add_text(text, name, value, strlen(value));
+}
+
+static void add_json_part(struct buffer *text, uint32_t number,
+                          const struct elapse__status_part *part,
+                          const struct cluster_watched *watched)
+{
+    buffer_add_format(text, "%s{\"partition\":%" PRIu32 ",\"alive\":%s,", number == 0 ? "" : ",",
+                      number, cluster_watch_lives(watched, part) ? "true" : "false");
+    add_member(text, "owner", part->owner);
+    buffer_add_text(text, ",");
+    add_member(text, "address", part->address);
+    buffer_add_format(text,
+                      ",\"epoch\":%" PRIu64 ",\"last_group\":%" PRIu64 ",\"tail\":%" PRIu64
+                      ",\"unchanged_ms\":%" PRIu64 "}",
+                      part->epoch, part->last_group, part->tail, watched->unchanged_ns / NS_PER_MS);
+}
+
+static void add_json_standby(struct buffer *text, const struct elapse__status_standby *standby)
+{
+    buffer_add_text(text, "{");
+    add_member(text, "name", standby->name);
+    buffer_add_text(text, ",");
+    add_member(text, "address", standby->address);
+    buffer_add_text(text, ",");
+    add_member(text, "state", standby->state);
+    buffer_add_text(text, ",");
+    add_member(text, "sync", standby->sync);
+    if (standby->behind < 0)
+        buffer_add_text(text, ",\"behind_bytes\":null}");
+    else
+        buffer_add_format(text, ",\"behind_bytes\":%" PRId64 "}", standby->behind);
+}
+
+void cluster_add_json(struct buffer *text, const char *queue, const struct elapse__status *status,
+                      const struct cluster_watched *watched)
+{
+    struct warnings warnings = find_warnings(status);
+
+    buffer_add_text(text, "{");
+    add_member(text, "queue", queue);
+    buffer_add_format(text, ",\"lease_ms\":%" PRIu32 ",\"timeline\":%" PRIu32 ",",
+                      status->queue.lease_ms, status->timeline);
+    add_member(text, "server", status->server);
+    buffer_add_text(text, ",");
+    add_member(text, "synchronous_standby_names", status->names);
+    buffer_add_text(text, ",\"partitions\":[");
+    for (uint32_t part = 0; part < status->queue.parts; part++)
+        add_json_part(text, part, &status->parts[part], &watched[part]);
+    buffer_add_text(text, "],\"standbys\":[");
+    for (size_t i = 0; i < status->standby_count; i++) {
+        buffer_add_text(text, i == 0 ? "" : ",");
+        add_json_standby(text, &status->standbys[i]);
+    }
+    buffer_add_text(text, "],\"warnings\":[");
+    for (size_t i = 0; i < warnings.count; i++)
+        buffer_add_format(text, "%s\"%s\"", i == 0 ? "" : ",", warnings.texts[i]);
+    buffer_add_text(text, "]}\n");
+}

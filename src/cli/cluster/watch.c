@@ -1,0 +1,41 @@
+/*
+ * Which partitions have an owner that lives. The clocks of other machines say nothing about that:
+ * what counts is that the row changes while somebody looks.
+ */
+#include "../../base/assert.h"
+#include "cluster.h"
+
+static void note(struct cluster_watched *watched, const struct elapse__status_part *part,
+                 uint64_t now_ns)
+{
+    watched->epoch = part->epoch;
+    watched->beat = part->beat;
+    watched->last_group = part->last_group;
+    watched->changed_ns = now_ns;
+    watched->unchanged_ns = 0;
+}
+
+void cluster_watch_first(struct cluster_watched *watched, const struct elapse__status_part *part,
+                         uint64_t now_ns)
+{
+    watched->has_changed = false;
+    note(watched, part, now_ns);
+}
+
+void cluster_watch_next(struct cluster_watched *watched, const struct elapse__status_part *part,
+                        uint64_t now_ns)
+{
+    ELAPSE__ASSERT_THAT(now_ns, >=, watched->changed_ns);
+    if (part->epoch != watched->epoch || part->beat != watched->beat ||
+        part->last_group != watched->last_group) {
+        watched->has_changed = true;
+        note(watched, part, now_ns);
+    }
+    watched->unchanged_ns = now_ns - watched->changed_ns;
+}
+
+bool cluster_watch_lives(const struct cluster_watched *watched,
+                         const struct elapse__status_part *part)
+{
+    return watched->has_changed && part->owner[0] != '\0';
+}

@@ -1,0 +1,175 @@
+/*
+ * What the database says of a queue.
+ */
+#include "status.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "names.h"
+#include "visit.h"
+
+struct elapse__status_session {
+    PGconn *connection;
+    struct elapse__schema_queue queue;
+    char name[ELAPSE__QUEUE_NAME_BYTES];
+};
+
+/* ---- columns ---- */
+
+static uint64_t number_at(const PGresult *rows, size_t row, int column)
+{
+    return strtoull(PQgetvalue(rows, (int)row, column), NULL, 10);
+}
+
+/* Copies a text, which is cut to the room for it. */
+static void copy_text(char *copy, size_t room, const char *text)
+{
+    (void)snprintf(copy, room, "%s", text);
+}
+
+#define COPY(copy, rows, row, column) \
+    copy_text(copy, sizeof(copy), PQgetvalue(rows, (int)(row), column))
+
+/* ---- one look ---- */
+
+/* Asks, with the name of the queue or without parameters. Returns NULL, with words, if it fails. */
+static PGresult *ask(struct elapse__status_session *session, const char *text, bool with_name,
+                     struct elapse__schema_why *why)
+{
+    PGresult *rows = PQexecParams(session->connection, text, with_name, NULL,
+                                  (const char *const[]){session->name}, NULL, NULL, 0);
+    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
+        return rows;
+    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(session->connection));
+    why->is_connected = PQstatus(session->connection) == CONNECTION_OK;
+    PQclear(rows);
+    return NULL;
+}
+
+/* A row that is missing stays as it was: the table has no such partition. */
+static bool look_at_parts(struct elapse__status_session *session, struct elapse__status *status,
+                          struct elapse__schema_why *why)
+{
+    static const char text[] = "select part, epoch, beat, last_group, tail, owner, address"
+                               " from elapse.partition where queue = $1 order by part";
+    PGresult *rows = ask(session, text, true, why);
+    if (rows == NULL)
+        return false;
+    size_t count = (size_t)PQntuples(rows);
+    bool is_whole = count == session->queue.parts;
+    for (size_t i = 0; is_whole && i < count; i++) {
+        struct elapse__status_part *part = &status->parts[i];
+        is_whole = number_at(rows, i, 0) == i;
+        part->epoch = number_at(rows, i, 1);
+        part->beat = number_at(rows, i, 2);
+        part->last_group = number_at(rows, i, 3);
+        part->tail = number_at(rows, i, 4);
+        COPY(part->owner, rows, i, 5);
+        COPY(part->address, rows, i, 6);
+    }
+    PQclear(rows);
+    return is_whole || elapse__visit_refuse(why, "queue %s lacks partitions", session->name);
+}
+
+static bool look_at_standbys(struct elapse__status_session *session, struct elapse__status *status,
+                             struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "select coalesce(application_name, ''), coalesce(host(client_addr), ''),"
+        " coalesce(state, ''), coalesce(sync_state, ''),"
+        " case when flush_lsn is null then -1"
+        "  else greatest(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn), 0)::bigint end"
+        " from pg_stat_replication order by 1, 2";
+    PGresult *rows = ask(session, text, false, why);
+    if (rows == NULL)
+        return false;
+    free(status->standbys);
+    status->standby_count = (size_t)PQntuples(rows);
+    status->standbys = calloc(status->standby_count + 1, sizeof *status->standbys);
+    for (size_t i = 0; status->standbys != NULL && i < status->standby_count; i++) {
+        struct elapse__status_standby *standby = &status->standbys[i];
+        COPY(standby->name, rows, i, 0);
+        COPY(standby->address, rows, i, 1);
+        COPY(standby->state, rows, i, 2);
+        COPY(standby->sync, rows, i, 3);
+        standby->behind = strtoll(PQgetvalue(rows, (int)i, 4), NULL, 10);
+    }
+    PQclear(rows);
+    return status->standbys != NULL || elapse__visit_refuse(why, "no memory");
+}
+
+/* The timeline is that of the log which is being written, as a session of a node sees it. */
+static bool look_at_server(struct elapse__status_session *session, struct elapse__status *status,
+                           struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "select current_setting('synchronous_standby_names'),"
+        " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+    PGresult *rows = ask(session, text, false, why);
+    if (rows == NULL)
+        return false;
+    COPY(status->names, rows, 0, 0);
+    status->timeline = (uint32_t)number_at(rows, 0, 1);
+    PQclear(rows);
+    (void)snprintf(status->server, sizeof status->server, "%s, port %s",
+                   PQhost(session->connection), PQport(session->connection));
+    return true;
+}
+
+bool elapse__status_look(struct elapse__status_session *session, struct elapse__status *status,
+                         struct elapse__schema_why *why)
+{
+    status->queue = session->queue;
+    if (status->parts == NULL)
+        status->parts = calloc(session->queue.parts, sizeof *status->parts);
+    if (status->parts == NULL)
+        return elapse__visit_refuse(why, "no memory");
+    return look_at_parts(session, status, why) && look_at_standbys(session, status, why) &&
+           look_at_server(session, status, why);
+}
+
+void elapse__status_free(struct elapse__status *status)
+{
+    free(status->parts);
+    free(status->standbys);
+    status->parts = NULL;
+    status->standbys = NULL;
+}
+
+/* ---- the session ---- */
+
+static bool begin(struct elapse__status_session *session, const char *host, const char *name,
+                  struct elapse__schema_why *why)
+{
+    static const char settings[] = "set statement_timeout = '10s'; set search_path = pg_catalog;"
+                                   " set default_transaction_read_only = on";
+    copy_text(session->name, sizeof session->name, name);
+    session->connection = elapse__visit_open(host, "read-write", why);
+    return session->connection != NULL && elapse__visit_run(session->connection, settings, why) &&
+           elapse__schema_read_in(session->connection, name, &session->queue, why);
+}
+
+struct elapse__status_session *elapse__status_open(const char *host, const char *name,
+                                                   struct elapse__schema_why *why)
+{
+    struct elapse__status_session *session = calloc(1, sizeof *session);
+    if (session == NULL || !begin(session, host, name, why)) {
+        if (session == NULL)
+            (void)elapse__visit_refuse(why, "no memory");
+        elapse__status_close(session);
+        return NULL;
+    }
+    ELAPSE__ASSERT_THAT(session->queue.parts, >, 0);
+    return session;
+}
+
+void elapse__status_close(struct elapse__status_session *session)
+{
+    if (session != NULL)
+        PQfinish(session->connection);
+    free(session);
+}

@@ -1,0 +1,26 @@
+/*
+ * A session of a command, which waits for the database: 10 seconds at most to connect.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_VISIT_H
+#define ELAPSE__CLUSTER_POSTGRES_VISIT_H
+
+#include <libpq-fe.h>
+
+#include "why.h"
+
+/* Writes why, cut to one line. Returns false. */
+__attribute__((format(printf, 2, 3))) bool elapse__visit_refuse(struct elapse__schema_why *why,
+                                                                const char *format, ...);
+
+/* Connects. `which`: target_session_attrs of libpq; NULL leaves it to the connection string.
+ * Returns NULL, with words, if that fails. */
+PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why);
+
+/* Runs statements, without parameters. */
+bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why);
+
+/* Commits. Fails, with words, if no standby has confirmed the transaction in 10 seconds; it may
+ * stay all the same. */
+bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why);
+
+#endif

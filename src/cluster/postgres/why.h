@@ -1,0 +1,18 @@
+/*
+ * Why the database refused something.
+ */
+#ifndef ELAPSE__CLUSTER_POSTGRES_WHY_H
+#define ELAPSE__CLUSTER_POSTGRES_WHY_H
+
+#include <stdbool.h>
+
+enum { ELAPSE__SCHEMA_WHY_BYTES = 256 };
+
+/* In one line. It begins as zeros. */
+struct elapse__schema_why {
+    char text[ELAPSE__SCHEMA_WHY_BYTES];
+    bool is_connected; /* the database was reached, and takes writes if that was needed */
+    bool has_none;     /* there is no such queue */
+};
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * A cluster in JSON, and its metrics.
+ */
+#include "cluster.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- JSON ---- */
+
+static void member(struct elapse__json *json, const char *name, uint64_t number)
+{
+    elapse__json_name(json, name);
+    elapse__json_unsigned(json, number);
+}
+
+static void text(struct elapse__json *json, const char *name, const char *value)
+{
+    elapse__json_name(json, name);
+    elapse__json_text(json, value);
+}
+
+static void flag(struct elapse__json *json, const char *name, bool value)
+{
+    elapse__json_name(json, name);
+    elapse__json_boolean(json, value);
+}
+
+static void write_partition(struct elapse__json *json, const struct elapse__http_partition *part)
+{
+    elapse__json_open(json, '{');
+    member(json, "partition", part->part);
+    text(json, "role", part->role);
+    flag(json, "owned", part->is_owned);
+    flag(json, "answering", part->may_answer);
+    text(json, "owner", part->owner);
+    text(json, "address", part->address);
+    member(json, "epoch", part->epoch);
+    member(json, "last_group", part->last_group);
+    member(json, "lag", part->lag);
+    member(json, "tail", part->tail);
+    text(json, "complaint", part->complaint);
+    elapse__json_close(json, '}');
+}
+
+void elapse__http_write_cluster(struct elapse__json *json,
+                                const struct elapse__http_cluster *cluster)
+{
+    struct elapse__http_partition part;
+
+    elapse__json_open(json, '{');
+    text(json, "queue", cluster->queue);
+    text(json, "node", cluster->node);
+    elapse__json_name(json, "partitions");
+    elapse__json_open(json, '[');
+    for (uint32_t i = 0; i < cluster->partitions; i++) {
+        cluster->partition(cluster->context, i, &part);
+        write_partition(json, &part);
+    }
+    elapse__json_close(json, ']');
+    elapse__json_close(json, '}');
+}
+
+/* ---- metrics ---- */
+
+__attribute__((format(printf, 2, 3))) static void add(struct elapse__json *out, const char *format,
+                                                      ...)
+{
+    char line[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    elapse__json_raw(out, line);
+}
+
+static void begin(struct elapse__json *out, const char *name, const char *type, const char *help)
+{
+    add(out, "# HELP elapse_%s %s\n# TYPE elapse_%s %s\n", name, help, name, type);
+}
+
+/* A gauge of partitions, and where its value is. */
+struct gauge {
+    const char *name;
+    const char *help;
+    uint64_t (*value)(const struct elapse__http_partition *part);
+};
+
+static uint64_t is_owned(const struct elapse__http_partition *part)
+{
+    return part->is_owned;
+}
+
+static uint64_t is_answering(const struct elapse__http_partition *part)
+{
+    return part->may_answer;
+}
+
+static uint64_t has_no_owner(const struct elapse__http_partition *part)
+{
+    return part->owner[0] == '\0';
+}
+
+static uint64_t has_complaint(const struct elapse__http_partition *part)
+{
+    return part->complaint[0] != '\0';
+}
+
+static uint64_t epoch(const struct elapse__http_partition *part)
+{
+    return part->epoch;
+}
+
+static uint64_t last_group(const struct elapse__http_partition *part)
+{
+    return part->last_group;
+}
+
+static uint64_t lag(const struct elapse__http_partition *part)
+{
+    return part->lag;
+}
+
+static uint64_t log_groups(const struct elapse__http_partition *part)
+{
+    return part->last_group + 1 - (part->tail <= part->last_group ? part->tail : part->last_group);
+}
+
+static const struct gauge gauges[] = {
+    {"partition_owned", "1 if this node owns the partition.", is_owned},
+    {"partition_answering", "1 if its lease allows this node to answer for it.", is_answering},
+    {"partition_without_owner", "1 if nobody owns it, as far as this node knows.", has_no_owner},
+    {"partition_complaint", "1 while the database does not do what it should.", has_complaint},
+    {"partition_epoch", "How many owners it has had.", epoch},
+    {"partition_last_group", "The last group of its log.", last_group},
+    {"partition_lag_groups", "Groups of its log, as seen last, that this node has not got.", lag},
+    {"partition_log_groups", "Groups of its log that are kept.", log_groups},
+};
+
+static void write_gauge(struct elapse__json *out, const struct elapse__http_cluster *cluster,
+                        const struct gauge *gauge)
+{
+    struct elapse__http_partition part;
+
+    begin(out, gauge->name, "gauge", gauge->help);
+    for (uint32_t i = 0; i < cluster->partitions; i++) {
+        cluster->partition(cluster->context, i, &part);
+        add(out, "elapse_%s{partition=\"%" PRIu32 "\"} %" PRIu64 "\n", gauge->name, i,
+            gauge->value(&part));
+    }
+}
+
+static void write_roles(struct elapse__json *out, const struct elapse__http_cluster *cluster)
+{
+    struct elapse__http_partition part;
+
+    begin(out, "partition_role", "gauge", "The role of this node in the partition, as a label.");
+    for (uint32_t i = 0; i < cluster->partitions; i++) {
+        cluster->partition(cluster->context, i, &part);
+        add(out, "elapse_partition_role{partition=\"%" PRIu32 "\",role=\"%s\"} 1\n", i, part.role);
+    }
+}
+
+static void write_router(struct elapse__json *out, const struct elapse__http_router *router)
+{
+    const struct {
+        const char *name, *type, *help;
+        uint64_t value;
+    } figures[] = {
+        {"router_clients", "gauge", "Clients of the node.", router->clients},
+        {"router_waiting", "gauge", "Clients that wait for a job.", router->waiting},
+        {"router_clients_total", "counter", "Clients since the start.", router->total_clients},
+        {"router_commands_total", "counter", "Commands of clients.", router->commands},
+        {"router_sent_total", "counter", "Commands that went to partitions.", router->sent},
+        {"router_sent_again_total", "counter", "Of them, those that were sent again.",
+         router->sent_again},
+        {"router_unknown_total", "counter", "Commands that were answered UNKNOWN.",
+         router->unknown},
+        {"router_try_again_total", "counter", "Commands that were answered TRYAGAIN.",
+         router->try_again},
+        {"router_links_lost_total", "counter", "Links to partitions that were lost.",
+         router->links_lost},
+    };
+
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        begin(out, figures[i].name, figures[i].type, figures[i].help);
+        add(out, "elapse_%s %" PRIu64 "\n", figures[i].name, figures[i].value);
+    }
+}
+
+void elapse__http_write_cluster_metrics(struct elapse__json *out,
+                                        const struct elapse__http_cluster *cluster)
+{
+    for (size_t i = 0; i < sizeof gauges / sizeof gauges[0]; i++)
+        write_gauge(out, cluster, &gauges[i]);
+    write_roles(out, cluster);
+    write_router(out, &cluster->router);
+}

@@ -1,0 +1,302 @@
+"""elapse cluster create and status, on three servers of PostgreSQL."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/cluster/postgres"))
+import postgres_support as support  # noqa: E402  pylint: disable=wrong-import-position
+from postgres_support import cluster  # noqa: E402  pylint: disable=wrong-import-position
+
+PROGRAM = os.environ.get("ELAPSE_PROGRAM", str(ROOT / "build/developer/elapse"))
+FAILED, USAGE, GONE, NO_SERVER = 1, 2, 3, 6
+NAMES = "ANY 1 (s0,s1,s2)"
+LEASE_MS = 1000
+
+
+class CommandTest(support.ClusterTest):
+    def run_program(self, *arguments, program=PROGRAM, **variables):
+        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
+                              check=False, stdin=subprocess.DEVNULL, timeout=cluster.PATIENCE_S,
+                              env={**os.environ, **variables})
+
+    def cluster(self, verb, *options, hosts=None, **others):
+        words = [verb]
+        for host in hosts if hosts is not None else [self.primary.host]:
+            words += ["--cluster", host]
+        return self.run_program("cluster", *words, *options, **others)
+
+    def succeed(self, verb, *options, **others):
+        done = self.cluster(verb, *options, **others)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        return done.stdout
+
+    def refused(self, status, words, verb, *options, **others):
+        done = self.cluster(verb, *options, **others)
+        self.assertEqual((done.returncode, done.stdout), (status, ""), done)
+        self.assertIn(words, done.stderr)
+        self.assertTrue(done.stderr.startswith("elapse cluster: "), done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 2 if status == USAGE else 1, done.stderr)
+        return done.stderr
+
+    def create(self, *options):
+        return self.succeed("create", "--lease", f"{LEASE_MS}ms", *options)
+
+    def status(self, *options):
+        """The status, as JSON, and the exit status."""
+        done = self.cluster("status", "--json", *options)
+        self.assertIn(done.returncode, (0, FAILED), done)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout), done.returncode
+
+
+class Create(CommandTest):
+    def test_makes_a_queue_once(self):
+        self.assertEqual(self.succeed("create", "--partitions", 3, "--queue", "orders", "--lease", "2s"),
+                         "queue orders: 3 partitions, lease 2s\n")
+        self.primary.sql("update elapse.partition set epoch = 7;\n")
+        before = self.primary.sql("select * from elapse.queue, elapse.partition;\n")
+        self.assertEqual(self.succeed("create", "--partitions", 3, "--queue", "orders", "--lease", "2s"),
+                         "queue orders: 3 partitions, lease 2s; it exists already\n")
+        self.assertEqual(self.primary.sql("select * from elapse.queue, elapse.partition;\n"), before)
+        self.assertEqual(len(before.splitlines()), 3)
+
+    def test_unless_told_otherwise(self):
+        self.assertEqual(self.succeed("create"), "queue main: 1 partition, lease 10s\n")
+        self.assertEqual(self.primary.sql("select name, parts, lease_ms from elapse.queue;\n"),
+                         "main|1|10000")
+
+    def test_each_queue_has_another_identity(self):
+        for name in ("one", "two"):
+            self.create("--queue", name)
+        self.assertEqual(self.number("select count(distinct identity) from elapse.queue"), 2)
+        self.assertEqual(self.number("select count(distinct last_hash) from elapse.partition"), 2)
+
+    def test_other_facts_of_a_queue_that_exists_are_refused(self):
+        self.create("--partitions", 3)
+        before = self.primary.sql("select * from elapse.partition;\n")
+        for options in (("--partitions", 4), ("--partitions", 3, "--lease", "3s")):
+            self.refused(FAILED, "queue main exists, with 3 partitions and a lease of 1000 ms", "create",
+                      *options)
+        self.assertEqual(self.primary.sql("select * from elapse.partition;\n"), before)
+
+    def test_the_server_that_takes_writes_is_found(self):
+        """Among several strings, and among the hosts of one."""
+        standby, nobody = self.servers[1], "host=/nonexistent"
+        self.assertIn("queue a:", self.succeed("create", "--queue", "a", hosts=[
+            nobody, standby.host, self.primary.host]))
+        several = self.primary.host.replace(f"host={self.primary.directory}",
+                                            f"host={standby.directory},{self.primary.directory}")
+        self.assertIn(",", several)
+        self.assertIn("queue b:", self.succeed("create", "--queue", "b", hosts=[several]))
+        self.assertEqual(self.number("select count(*) from elapse.queue"), 2)
+        self.refused(NO_SERVER, "read-only", "create", hosts=[standby.host])
+
+    def test_no_server(self):
+        for verb in ("create", "status"):
+            self.refused(NO_SERVER, "/nonexistent", verb, hosts=["host=/nonexistent"])
+            self.refused(NO_SERVER, "refused", verb, hosts=["host=127.0.0.1 port=1"])
+            self.refused(NO_SERVER, "nonsense", verb, hosts=["nonsense=1"])
+
+    def test_a_role_that_is_not_there_or_may_not(self):
+        for verb in ("create", "status"):
+            self.refused(NO_SERVER, 'role "nobody" does not exist', verb,
+                      hosts=[self.primary.host.replace("user=elapse", "user=nobody")])
+        self.primary.sql("create role weak login;\n")
+        self.addCleanup(self.primary.sql, "drop owned by weak;\ndrop role weak;\n")
+        weak = [self.primary.host.replace("user=elapse", "user=weak")]
+        self.refused(FAILED, "permission denied", "create", hosts=weak)
+        self.create()
+        self.refused(FAILED, "permission denied for schema elapse", "status", hosts=weak)
+        self.refused(FAILED, "the schema elapse belongs to the role elapse, and this is weak", "create",
+                  hosts=weak)
+
+    def test_a_wrong_password(self):
+        rules = self.primary.data / "pg_hba.conf"
+        before = rules.read_text(encoding="utf-8")
+        self.primary.sql("create role guarded login password 'right' superuser;\n")
+
+        def restore():
+            rules.write_text(before, encoding="utf-8")
+            self.primary.sql("select pg_reload_conf();\ndrop owned by guarded cascade;\n"
+                             "drop role guarded;\n")
+        self.addCleanup(restore)
+        rules.write_text("local all guarded scram-sha-256\n" + before, encoding="utf-8")
+        self.primary.sql("select pg_reload_conf();\n")
+        guarded = self.primary.host.replace("user=elapse", "user=guarded")
+        words = cluster.wait_until(lambda: self.cluster("create", hosts=[guarded]).stderr,
+                                   "the new rules count")
+        self.assertIn("no password supplied", words)
+        for verb in ("create", "status"):
+            words = self.refused(NO_SERVER, "password authentication failed", verb,
+                              hosts=[guarded + " password=wrong-secret"])
+            self.assertNotIn("secret", words)
+        self.succeed("create", hosts=[guarded], PGPASSWORD="right")
+
+    def test_without_a_standby_it_says_so(self):
+        """The database waits without end; the command does not."""
+        self.freeze_standbys()
+        self.refused(FAILED, "no synchronous standby has confirmed the tables", "create")
+        self.thaw_standbys()
+        self.create("--queue", "later")
+
+    def test_a_newer_schema(self):
+        self.create()
+        self.primary.sql("update elapse.version set version = 2 where component = 'cluster';\n")
+        self.refused(FAILED, "version 2", "create")
+        self.refused(FAILED, "version 2", "status")
+
+
+class Usage(CommandTest):
+    def test_wrong_words(self):
+        for words, *arguments in (
+                ("say create or status", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
+                ("--cluster is missing", "create"), ("--cluster is missing", "status")):
+            self.assert_usage(words, *arguments)
+        host = ("--cluster", self.primary.host)
+        for words, *arguments in (
+                ("--partitions", "create", "--partitions", "0"),
+                ("--partitions", "create", "--partitions", "1025"),
+                ("--lease", "create", "--lease", "99ms"), ("--lease", "create", "--lease", "61m"),
+                ("whole milliseconds", "create", "--lease", "100500us"),
+                ("--json belongs to status", "create", "--json"),
+                ("belong to create", "status", "--lease", "1s"),
+                ("belong to create", "status", "--partitions", "1")):
+            self.assert_usage(words, *arguments, *host)
+        self.assert_usage("too many", "create", *(host * 17))
+
+    def assert_usage(self, words, *arguments):
+        done = self.run_program("cluster", *arguments)
+        self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done)
+        self.assertIn(words, done.stderr)
+
+    def test_names(self):
+        for name in ("", "Main", "1st", "a-b", "a" * 33):
+            self.refused(USAGE, "the name of a queue", "create", "--queue", name)
+        self.succeed("create", "--queue", "a" * 32, "--partitions", 1024)
+        self.assertEqual(self.number("select count(*) from elapse.partition"), 1024)
+
+    def test_as_debian_calls_it(self):
+        with self.subTest("by the name of the server"):
+            link = pathlib.Path(self.servers.directory) / "elapse-server"
+            link.symlink_to(PROGRAM)
+            self.addCleanup(link.unlink)
+            done = self.run_program("cluster", "status", "--cluster", self.primary.host, program=link)
+            self.assertEqual(done.returncode, GONE)
+            self.assertTrue(done.stderr.startswith("elapse-server cluster: "), done.stderr)
+            help_text = self.run_program("cluster", "--help", program=link)
+            self.assertEqual(help_text.returncode, 0)
+            self.assertIn("--partitions", help_text.stdout)
+
+
+class Status(CommandTest):
+    def test_no_queue(self):
+        self.refused(GONE, "the database has no tables of elapse", "status")
+        self.create()
+        self.refused(GONE, "the database has no queue other", "status", "--queue", "other")
+        self.primary.sql("delete from elapse.partition;\n")
+        self.refused(FAILED, "queue main lacks partitions", "status")
+
+    def test_nobody_owns_it(self):
+        self.create("--partitions", 2)
+        seen, status = self.status()
+        self.assertEqual(status, FAILED)
+        self.assertEqual((seen["queue"], seen["lease_ms"], seen["timeline"], seen["warnings"]),
+                         ("main", LEASE_MS, 1, []))
+        self.assertEqual(seen["synchronous_standby_names"], NAMES)
+        self.assertIn(str(self.primary.directory), seen["server"])
+        for number, part in enumerate(seen["partitions"]):
+            self.assertGreaterEqual(part.pop("unchanged_ms"), LEASE_MS)
+            self.assertEqual(part, {"partition": number, "alive": False, "owner": "", "address": "",
+                                    "epoch": 0, "last_group": 0, "tail": 1})
+        self.assertEqual([standby["name"] for standby in seen["standbys"]], ["s1", "s2"])
+        for standby in seen["standbys"]:
+            self.assertEqual((standby["sync"], standby["state"], standby["address"]),
+                             ("quorum", "streaming", ""))
+            self.assertGreaterEqual(standby["behind_bytes"], 0)
+
+    def start_owner(self):
+        """A node that beats, in the queue of the drivers."""
+        maker = self.driver("link", "maker", LEASE_MS, self.primary.host)
+        genesis = maker.ask("create", 1)["genesis"]
+        owner = self.driver("runner", "first", LEASE_MS, genesis, *self.servers.hosts())
+        cluster.wait_until(lambda: self.number("select count(*) from elapse.partition where owner <> ''"),
+                           "somebody owns it")
+        return owner
+
+    def test_an_owner_lives_and_dies(self):
+        owner = self.start_owner()
+        seen, status = self.status("--queue", "test")
+        self.assertEqual(status, 0, seen)
+        [part] = seen["partitions"]
+        self.assertTrue(part["alive"])
+        self.assertTrue(part["owner"].startswith("first"), part)
+        self.assertEqual(part["epoch"], 1)
+        self.assertLess(part["unchanged_ms"], LEASE_MS)
+        text = self.succeed("status", "--queue", "test")
+        self.assertIn(part["owner"], text)
+        self.assertRegex(text, r"(?m)^0 +1 ")
+        self.assertIn(f"synchronous_standby_names: {NAMES}\n", text)
+        self.assertRegex(text, r"standby s1: quorum, streaming, [\d,]+ bytes behind\n")
+
+        owner.process.kill()
+        owner.process.wait()
+        seen, status = self.status("--queue", "test")
+        self.assertEqual(status, FAILED)
+        self.assertFalse(seen["partitions"][0]["alive"])
+        self.assertEqual(seen["partitions"][0]["owner"], part["owner"])
+        done = self.cluster("status", "--queue", "test")
+        self.assertEqual(done.returncode, FAILED)
+        self.assertRegex(done.stdout, r"(?m)^0 .* > 1s")
+
+    def test_names_that_are_emptied_are_a_warning(self):
+        self.create()
+        self.addCleanup(self.primary.set_names, NAMES)
+        self.primary.set_names("")
+        seen, _ = self.status()
+        self.assertEqual(len(seen["warnings"]), 1)
+        self.assertIn("synchronous_standby_names is empty", seen["warnings"][0])
+        self.assertEqual(seen["synchronous_standby_names"], "")
+        self.assertIn("warning: synchronous_standby_names is empty", self.cluster("status").stdout)
+
+    def test_names_of_nobody_are_a_warning(self):
+        self.create()
+        self.addCleanup(self.primary.set_names, NAMES)
+        self.primary.set_names("ANY 1 (elsewhere)")
+        seen, _ = self.status()
+        self.assertEqual(seen["warnings"], ["no synchronous standby is connected: each commit waits for one"])
+
+    def test_a_role_that_may_not_see_standbys(self):
+        self.primary.sql("create role node login;\ngrant create on database postgres to node;\n")
+        self.addCleanup(self.primary.sql, "drop owned by node cascade;\ndrop role node;\n")
+        node = [self.primary.host.replace("user=elapse", "user=node")]
+        self.succeed("create", "--lease", "1s", hosts=node)
+        done = self.cluster("status", "--json", hosts=node)
+        seen = json.loads(done.stdout)
+        self.assertEqual(seen["warnings"], [])
+        self.assertEqual([standby["behind_bytes"] for standby in seen["standbys"]], [None, None])
+        self.assertIn(": its state is for roles that have pg_monitor\n",
+                      self.cluster("status", hosts=node).stdout)
+
+    def test_texts_from_the_database_do_no_harm(self):
+        self.create()
+        self.primary.sql("update elapse.partition set owner = E'\\x1b[31mred\\n', address = 'a\"b';\n")
+        done = self.cluster("status")
+        self.assertNotIn("\x1b", done.stdout)
+        self.assertIn("?[31mred?", done.stdout)
+        seen, _ = self.status()
+        self.assertEqual((seen["partitions"][0]["owner"], seen["partitions"][0]["address"]),
+                         ("\x1b[31mred\n", 'a"b'))
+
+    def test_it_changes_nothing(self):
+        self.create()
+        before = self.primary.sql("select * from elapse.partition;\n")
+        self.cluster("status")
+        self.assertEqual(self.primary.sql("select * from elapse.partition;\n"), before)
+
+
+if __name__ == "__main__":
+    support.run_tests()
