@@ -323,7 +323,8 @@ class Servers:
         wait_until(lambda: int(primary.sql(query)) >= count, f"{count} standbys stream")
 
     def promote(self, server):
-        server.sql("select pg_promote();\n")
+        # A session that waits for it would hold up the replay that comes before it.
+        server.sql("select pg_promote(wait => false);\n")
         wait_until(lambda: server.sql("select pg_is_in_recovery();\n") == "f", "promoted")
 
     def repoint(self, server, primary):

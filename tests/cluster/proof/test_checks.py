@@ -1,0 +1,144 @@
+"""The checks see each kind of fault, and none where there is none: clients on nodes in memory, one vice
+at a time. Also the proxy, with a server that is none."""
+
+import asyncio
+import os
+import sys
+import tempfile
+import time
+import unittest
+
+from fake_nodes import VICES, FakeCluster
+from ledger import Ledger
+from load import Clients
+from place import partition_of
+from proxy import SOCKET, Proxy, Trap
+
+PARTITIONS, NODES = 2, 3
+
+
+async def run(vice, seconds, unsafe=False):
+    fake = FakeCluster(PARTITIONS, vice)
+    ports = await fake.start(NODES)
+    ledger = Ledger(PARTITIONS)
+    clients = Clients(ledger, ports, PARTITIONS, "t", 1.0)
+    await clients.start()
+    await asyncio.sleep(seconds / 2)
+    if unsafe:
+        ledger.unsafe = (time.monotonic(), time.monotonic() + 100)
+    await asyncio.sleep(seconds / 2)
+    await clients.stop(limit_s=3)
+    await clients.check(ports[0])
+    await fake.stop()
+    return ledger
+
+
+class Checks(unittest.TestCase):
+    def test_nothing_is_found_where_nothing_is_wrong(self):
+        ledger = asyncio.run(run(None, 1.0))
+        self.assertEqual(ledger.faulty(), {}, ledger.faults)
+        for name in ("put", "removed", "looked up", "handed out", "written", "read"):
+            self.assertGreater(ledger.counts[name], 0, name)
+        self.assertEqual(ledger.counts["unresolved"], 0)
+        self.assertEqual(len(ledger.answers), PARTITIONS)
+
+    def test_each_vice_is_found(self):
+        async def all_of_them():
+            return await asyncio.gather(*(run(vice, 2.0) for vice in VICES))
+        for vice, ledger in zip(VICES, asyncio.run(all_of_them()), strict=True):
+            with self.subTest(vice):
+                self.assertIn(VICES[vice], ledger.faulty(), ledger.faults)
+
+    def test_answers_in_an_unsafe_time_are_found(self):
+        ledger = asyncio.run(run(None, 0.5, unsafe=True))
+        self.assertEqual(list(ledger.faulty()), ["unsafe"])
+
+    def test_the_longest_gap(self):
+        ledger = Ledger(2)
+        ledger.answers = {0: [1.0, 2.0, 2.5, 9.0], 1: [1.0, 1.5, 3.0, 3.5]}
+        self.assertEqual(ledger.gap_s(1.0, 3.5), (1.5, 1))
+        self.assertEqual(ledger.gap_s(1.0, 9.0), (6.5, 0))
+
+    def test_the_place_of_a_key(self):
+        self.assertEqual(partition_of("orders", "4711", 1024), 552)
+
+
+def message(kind, body=b""):
+    return kind + (len(body) + 4).to_bytes(4, "big") + body
+
+
+BEGIN = (8 + 4).to_bytes(4, "big") + (196608).to_bytes(4, "big") + b"user"
+APPEND = [message(b"P", b"insert into x"), message(b"B", b"v" * 100), message(b"E"), message(b"S")]
+
+
+class Proxied(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        directory = tempfile.TemporaryDirectory(prefix="elapse-proxy-")
+        self.addCleanup(directory.cleanup)
+        self.target = os.path.join(directory.name, "server")
+        os.mkdir(self.target)
+        self.got = b""
+        self.server = await asyncio.start_unix_server(self.serve, os.path.join(self.target, SOCKET))
+        self.proxy = Proxy(os.path.join(directory.name, "proxy"), self.target)
+        await self.proxy.start()
+        path = os.path.join(self.proxy.directory, SOCKET)
+        self.reader, self.writer = await asyncio.open_unix_connection(path)
+        self.writer.write(BEGIN)
+
+    async def asyncTearDown(self):
+        self.writer.close()
+        await self.proxy.stop()
+        self.server.close()
+
+    async def serve(self, reader, writer):
+        """Answers each Sync by a Z."""
+        while data := await reader.read(1 << 16):
+            self.got += data
+            if data.endswith(APPEND[-1]):
+                writer.write(b"Z")
+        writer.close()
+
+    async def wait_for(self, condition):
+        async with asyncio.timeout(20):
+            while not condition():
+                await asyncio.sleep(0.001)
+
+    async def test_it_passes_everything_on(self):
+        self.writer.write(b"".join(APPEND))
+        self.assertEqual(await self.reader.readexactly(1), b"Z")
+        self.assertEqual(self.got, BEGIN + b"".join(APPEND))
+
+    async def test_a_sync_is_withheld(self):
+        trap = self.proxy.set_trap(Trap("hold", b"insert into x", 0.2))
+        self.writer.write(b"".join(APPEND))
+        await self.wait_for(lambda: len(self.got) == len(BEGIN + b"".join(APPEND[:-1])))
+        self.assertFalse(trap.ended.is_set())
+        self.assertEqual(await self.reader.readexactly(1), b"Z")
+        self.assertTrue(trap.ended.is_set())
+        self.assertEqual(self.got, BEGIN + b"".join(APPEND))
+        # The next one is not held.
+        self.writer.write(b"".join(APPEND))
+        self.assertEqual(await self.reader.readexactly(1), b"Z")
+
+    async def test_it_cuts_in_the_middle(self):
+        self.proxy.set_trap(Trap("cut", b"insert into x"))
+        self.writer.write(b"".join(APPEND))
+        self.assertEqual(await self.reader.read(), b"")
+        self.assertEqual(self.got, BEGIN + APPEND[0] + APPEND[1][:len(APPEND[1]) // 2])
+
+    async def test_it_withholds_the_answer(self):
+        trap = self.proxy.set_trap(Trap("cut_late", b"insert into x", 0.1))
+        self.writer.write(b"".join(APPEND))
+        self.assertEqual(await self.reader.read(), b"")
+        self.assertEqual(self.got, BEGIN + b"".join(APPEND))
+        self.assertTrue(trap.ended.is_set())
+
+    async def test_other_statements_do_not_spring_it(self):
+        self.proxy.set_trap(Trap("cut", b"insert into y"))
+        self.writer.write(b"".join(APPEND))
+        self.assertEqual(await self.reader.readexactly(1), b"Z")
+
+
+if __name__ == "__main__":
+    sys.dont_write_bytecode = True
+    unittest.main()

@@ -1,0 +1,149 @@
+"""One trial of a fault: clients go on while it happens, and afterwards everything is looked at."""
+
+import time
+
+from ledger import KINDS, Ledger
+from load import ANSWER_LIMIT_S, Clients
+from nodes import PATIENCE_S, cluster, wait_until
+from proxy import Trap, append_of
+
+WARM_S = 0.5
+AFTER_S = 0.3
+COUNTED = ("put", "removed", "read", "looked up", "handed out", "unsure", "unresolved")
+COLUMNS = ("fault", "trial", "verdict", "seconds", *COUNTED, *KINDS, "zombies", "fenced", "gap_s",
+           "promoted_s", "noticed", "note")
+
+
+class Trial:
+    """One fault, once. `number` counts from 0, and chooses among variants."""
+
+    def __init__(self, it, name, number):
+        self.it, self.name, self.number = it, name, number
+        self.databases = it.databases
+        self.part = number % it.partitions
+        self.ledger = Ledger(it.partitions)
+        self.clients = Clients(self.ledger, [node.port for node in it.nodes], it.partitions,
+                               f"{name}-{number}", it.lease_s)
+        self.begun = self.back = None
+        self.promoted_s = None  # from the promotion until all partitions answer
+        self.promoted = None
+        self.zombies = self.fenced = 0
+        self.noticed = ""
+        self.note = ""
+        self.answer_limit_s = ANSWER_LIMIT_S
+        self.is_last = False  # nothing can be looked at afterwards
+        self.spoils = False   # the next trial needs another cluster
+
+    # ---- for faults ----
+
+    def begin(self):
+        """The fault begins: from here on the time without service is measured."""
+        self.begun = time.monotonic()
+
+    def wait_for_service(self):
+        """Waits until each partition has answered a write from now on."""
+        now = time.monotonic()
+        wait_until(lambda: all(self.ledger.answered_since(part, now)
+                               for part in range(self.it.partitions)),
+                   f"{self.name}: each partition answers again", PATIENCE_S)
+        self.back = time.monotonic()
+        if self.promoted is not None:
+            self.promoted_s = self.back - self.promoted
+
+    def owner(self):
+        self.it.wait_for_owners()
+        return self.it.owner_of(self.part)
+
+    def promote(self):
+        self.databases.promote_best()
+        self.promoted = time.monotonic()
+
+    def freeze_standbys(self):
+        """From now on no write may be answered."""
+        for standby in self.databases.standbys():
+            standby.freeze()
+        self.ledger.unsafe = (time.monotonic(), float("inf"))
+
+    def thaw_standbys(self):
+        begin, end = self.ledger.unsafe
+        self.ledger.unsafe = (begin, min(end, time.monotonic()))
+        for standby in self.databases.standbys():
+            standby.thaw()
+
+    def lose_primary(self):
+        """The standbys go on without it: what it alone has is gone."""
+        self.databases.primary.kill()
+        self.thaw_standbys()
+        self.promote()
+
+    def trap(self, kind, hold_s):
+        """Sets a trap for the owner's next append, and waits until it has sprung. Returns the owner,
+        and the trap. The owner may just have changed; then it is set again."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            node = self.owner()
+            proxy = self.it.proxy_of(node)
+            trap = proxy.set_trap(Trap(kind, append_of(self.databases.queue, self.part), hold_s))
+            try:
+                wait_until(trap.sprung.is_set, "an append", 3 * self.it.lease_s)
+                return node, trap
+            except cluster.Failure:
+                if trap in proxy.traps:
+                    proxy.traps.remove(trap)
+                if trap.sprung.is_set():
+                    return node, trap
+        raise cluster.Failure("the owner appends nothing")
+
+    def wait_until_waiting(self):
+        return wait_until(lambda: self.databases.waiting(self.part), "a commit waits for a standby")
+
+    def count_zombies(self, node, epochs, since):
+        """Partitions that went from this living node to others: it has to answer by them."""
+        rows = self.databases.rows()
+        moved = [part for part, epoch in epochs.items()
+                 if rows[part][0] > epoch and self.it.node_at(rows[part][2]) is not node]
+        self.zombies = len(moved)
+        readers = {reader.part: reader for reader in self.clients.readers
+                   if reader.number == node.number}
+        for part in moved:
+            wait_until(lambda part=part: readers[part].last_answer > since, "the old owner answers")
+            self.fenced += 1
+
+    # ---- its course ----
+
+    def run(self, fault):
+        loop, clients = self.it.loop, self.clients
+        loop.run(clients.start())
+        try:
+            time.sleep(WARM_S)
+            self.begin()
+            self.wait_for_service()
+            self.begin()
+            fault(self)
+            if not self.is_last:
+                time.sleep(AFTER_S)
+                loop.run(clients.stop(self.answer_limit_s), ANSWER_LIMIT_S + 60)
+                port = self.it.nodes[self.number % len(self.it.nodes)].port
+                loop.run(clients.check(port), ANSWER_LIMIT_S + 60)
+        finally:
+            loop.run(clients.abandon())
+
+    def row(self, begun, error):
+        counts = self.ledger.counts
+        bad = self.ledger.faulty()
+        if self.name == "clocks_set":
+            # By a clock that is wrong a job is early or late, after a take-over; and by one that is
+            # more than ten minutes ahead a token is forgotten, and a put that is sent again is done
+            # again. Nothing of that can be known to be wrong.
+            for kind in ("early", "late", "doubled"):
+                bad.pop(kind, None)
+        verdict = "error" if error else "bad" if bad or counts["unresolved"] or self.noticed == "no" \
+            else "good"
+        has_gap = self.back is not None and self.back > self.begun
+        gap = self.ledger.gap_s(self.begun, self.back)[0] if has_gap else None
+        row = {"fault": self.name, "trial": self.number, "verdict": verdict,
+               "seconds": round(time.monotonic() - begun, 1), "zombies": self.zombies,
+               "fenced": self.fenced, "gap_s": gap and round(gap, 3),
+               "promoted_s": self.promoted_s and round(self.promoted_s, 3),
+               "noticed": self.noticed, "note": " ".join((self.note, error)).strip()[:200]}
+        return row | {name: counts[name] for name in (*COUNTED, *KINDS)}

@@ -1,0 +1,130 @@
+"""Many trials, and the CSV that they are written to."""
+
+import csv
+import os
+import pathlib
+import shutil
+import statistics
+import tempfile
+import time
+import traceback
+
+from ledger import KINDS
+from load import LoopThread
+from nodes import Cluster, cluster
+from trial import COLUMNS, Trial
+
+LEASE_MS = 1000
+
+
+class Book:
+    """The CSV."""
+
+    def __init__(self, path):
+        self.path = pathlib.Path(path)
+        if self.path.exists():
+            with open(self.path, newline="", encoding="utf-8") as file:
+                self.rows = list(csv.DictReader(file))
+        else:
+            self.rows = []
+
+    def has(self, name, number):
+        return any(row["fault"] == name and int(row["trial"]) == number for row in self.rows)
+
+    def add(self, row):
+        is_new = not self.path.exists()
+        with open(self.path, "a", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            if is_new:
+                writer.writeheader()
+            writer.writerow(row)
+        self.rows.append({name: "" if row[name] is None else str(row[name]) for name in COLUMNS})
+
+    def sum(self, column):
+        return sum(int(row[column]) for row in self.rows)
+
+    def summary(self, names):
+        for name in names:
+            rows = [row for row in self.rows if row["fault"] == name]
+            if not rows:
+                continue
+            good = sum(row["verdict"] == "good" for row in rows)
+            sums = {column: sum(int(row[column]) for row in rows)
+                    for column in ("put", "removed", "zombies", "fenced", *KINDS)}
+            gaps = [float(row["gap_s"]) for row in rows if row["gap_s"]]
+            text = f"{name}: {good} of {len(rows)} good; {sums['put']} puts, " \
+                f"{sums['removed']} removals; "
+            text += ", ".join(f"{sums[kind]} {kind}" for kind in KINDS)
+            if sums["zombies"]:
+                text += f"; {sums['fenced']} of {sums['zombies']} zombies fenced"
+            if gaps:
+                text += f"; without service p50 {statistics.median(gaps):.2f} s, " \
+                    f"max {max(gaps):.2f} s"
+            print(text)
+
+
+class Runner:
+    """Runs trials of `faults`, functions by name, in one cluster as long as it is sound. Those in
+    `proxied` and `clocked` need one with proxies, and with clocks."""
+
+    def __init__(self, options, book, faults, proxied, clocked):
+        self.options, self.book = options, book
+        self.faults, self.proxied, self.clocked = faults, proxied, clocked
+        self.it = self.directory = None
+        self.kind = None
+        self.loop = LoopThread()
+        self.is_sound = self.was_good = True
+
+    def fresh(self, name):
+        """A new cluster, if the fault needs another one than there is."""
+        kind = (name in self.proxied, name in self.clocked)
+        if self.it is not None and self.is_sound and kind == self.kind:
+            return
+        self.end()
+        self.kind, self.is_sound = kind, True
+        self.directory = tempfile.mkdtemp(prefix="elapse-faults-")
+        os.chmod(self.directory, 0o755)
+        self.it = Cluster(self.directory, self.loop, self.options.partitions, LEASE_MS,
+                          proxied=kind[0], clocked=kind[1],
+                          options=("--single-copy",) if self.options.expect_loss else ())
+        self.it.start()
+
+    def end(self):
+        if self.it is not None:
+            self.it.end()
+            if self.was_good or not self.options.keep:
+                shutil.rmtree(self.directory, ignore_errors=True)
+            else:
+                print(f"kept: {self.directory}")
+        self.it = None
+
+    def one(self, name, number):
+        begun, trial, error = time.monotonic(), None, ""
+        try:
+            self.fresh(name)
+            trial = Trial(self.it, name, number)
+            trial.run(self.faults[name])
+        except (AssertionError, cluster.Failure, OSError, TimeoutError) as failure:
+            error = f"{type(failure).__name__}: {failure}".replace("\n", " | ")
+            if self.options.verbose:
+                traceback.print_exc()
+        if trial is None:
+            raise cluster.Failure(error)
+        row = trial.row(begun, error)
+        self.book.add(row)
+        self.was_good = row["verdict"] == "good"
+        self.is_sound = self.was_good and not trial.spoils
+        print(f"{name} {number}: {row['verdict']}, {row['put']} puts, "
+              f"without service {row['gap_s']} s, {row['seconds']} s. {row['note']}", flush=True)
+        for fault in trial.ledger.faults[:5]:
+            print(f"    {fault}", flush=True)
+        return self.was_good
+
+    def all(self):
+        end = time.monotonic() + 60 * self.options.minutes
+        bad = 0
+        for name in self.options.only:
+            for number in range(self.options.trials):
+                if not self.book.has(name, number) and time.monotonic() < end:
+                    bad += not self.one(name, number)
+        return bad
