@@ -149,8 +149,8 @@ mutant late_answer_is_thrown_away src/node/reserve.c \
 # ---- N6: limits ----
 
 mutant choked_client_goes_on src/node/client.c \
-    'if (client->dead || client->ending || elapse__client_is_choked(client))' \
-    'if (client->dead || client->ending)'
+    'client->is_given || elapse__client_is_choked(client))' \
+    'client->is_given)'
 mutant expected_replies_do_not_count src/node/client.c \
     'return client->charges + elapse__buffer_size(&client->out) >=' \
     'return elapse__buffer_size(&client->out) >='
