@@ -215,13 +215,13 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
  * copy has ELAPSE__RECORD_BODY_LOST. Returns OK also when it is not live; REFUSED or NO_MEMORY.
  */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): a test has one of its own */
-/* Returns at most how many bytes the records of all jobs would be longer if elapse__queue_clean
- * wrote them again: jobs that were handed out have counters since. Cost: O(1). */
-uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue);
-
 enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
                                               struct elapse__queue_now now, uint64_t position,
                                               const struct elapse__record *record);
+
+/* Returns at most how many bytes the records of all jobs would be longer if elapse__queue_clean
+ * wrote them again: jobs that were handed out have counters since. Cost: O(1). */
+uint64_t elapse__queue_growth_bytes(const struct elapse__queue *queue);
 
 /* ---- time ---- */
 
