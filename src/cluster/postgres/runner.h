@@ -64,8 +64,8 @@ struct elapse__runner_options {
 
 struct elapse__runner;
 
-/* Starts the thread. Copies the texts. Returns 0, or an error number of errno.h. `*runner` is
- * stored before the first call comes, which may be before this returns. */
+/* Starts the thread. Copies the texts. Returns 0; or an error number of errno.h, and stores NULL.
+ * `*runner` is stored before the first call comes, which may be before this returns. */
 int elapse__runner_start(struct elapse__runner **runner,
                          const struct elapse__runner_options *options);
 
@@ -89,7 +89,8 @@ void elapse__runner_wake(struct elapse__runner *runner);
 void elapse__runner_aside(struct elapse__runner *runner);
 
 /* The process is about to end: hands over, and then calls `ended`. It takes a third of the lease at
- * most. */
+ * most, and no more than ELAPSE__RUNNER_HAND_OVER_MS: the service manager does not wait for ever.
+ * elapse__runner_figures tells whether the database has taken it. */
 void elapse__runner_hand_over(struct elapse__runner *runner);
 
 /* Returns until when answers may leave, strictly before that time; 0: not at all. Cost: one atomic
@@ -99,11 +100,13 @@ uint64_t elapse__runner_answer_until_ms(const struct elapse__runner *runner);
 /* Returns the time by the clock of elapse__runner_answer_until_ms. */
 uint64_t elapse__runner_now_ms(void);
 
-enum { ELAPSE__RUNNER_MESSAGE_BYTES = 256 };
+enum { ELAPSE__RUNNER_MESSAGE_BYTES = 256, ELAPSE__RUNNER_HAND_OVER_MS = 20000 };
 
 struct elapse__runner_figures {
     struct elapse__partition_figures partition;
     char message[ELAPSE__RUNNER_MESSAGE_BYTES]; /* the last error or notice of the database */
+    bool has_released;   /* the database has written that this life owns the partition no more */
+    uint64_t polls_lost; /* of the inbox, which took longer than an eighth of the lease */
 };
 
 void elapse__runner_figures(struct elapse__runner *runner, struct elapse__runner_figures *figures);

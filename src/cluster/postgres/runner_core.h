@@ -34,8 +34,12 @@ struct elapse__runner {
     uint64_t poll_serial, polled_ms;
     uint32_t lease_ms;
     uint64_t remembered_mark;
-    uint64_t remember_ms;               /* no attempt before */
-    bool hands_over;                    /* hand over was asked for */
+    uint64_t remember_ms; /* no attempt before */
+    bool hands_over;      /* hand over was asked for */
+    uint64_t give_up_ms;  /* then: no longer than this */
+    bool releases;        /* RELEASE is under way */
+    bool has_released;    /* it was done */
+    uint64_t polls_lost;
     bool is_stopping;                   /* stop was asked for */
     struct elapse__runner_figures seen; /* when `changed` was called last */
 

@@ -62,6 +62,7 @@ void elapse__runner_limit_poll(struct elapse__runner *runner, uint64_t now_ms)
     if (!runner->polls || now_ms < limit_ms(runner))
         return;
     elapse__link_close(runner->link);
+    runner->polls_lost++;
     fail(runner);
 }
 

@@ -58,6 +58,7 @@ int elapse__runner_start(struct elapse__runner **runner,
                          const struct elapse__runner_options *options)
 {
     struct elapse__runner *made = calloc(1, sizeof *made);
+    *runner = NULL;
     if (made == NULL)
         return ENOMEM;
     int error = elapse__os->lock_init(&made->lock);
@@ -75,8 +76,10 @@ int elapse__runner_start(struct elapse__runner **runner,
     error = ENOMEM;
     if (make_parts(made, options))
         error = elapse__os->thread_start(&made->thread, 0, elapse__runner_main, made);
-    if (error != 0)
-        free_runner(made);
+    if (error == 0)
+        return 0;
+    *runner = NULL;
+    free_runner(made);
     return error;
 }
 

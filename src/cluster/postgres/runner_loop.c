@@ -26,7 +26,10 @@ static bool is_another(const struct elapse__partition_figures *left,
 
 static void publish(struct elapse__runner *runner)
 {
-    struct elapse__runner_figures figures;
+    struct elapse__runner_figures figures = {
+        .has_released = runner->has_released,
+        .polls_lost = runner->polls_lost,
+    };
     elapse__partition_figures(runner->partition, &figures.partition);
     strncpy(figures.message, elapse__link_message(runner->link), sizeof figures.message);
     figures.message[sizeof figures.message - 1] = '\0';
@@ -171,8 +174,9 @@ static void obey(struct elapse__runner *runner, uint64_t now_ms)
         elapse__partition_news(runner->partition);
     if (wanted.is_aside)
         elapse__partition_aside(runner->partition);
-    if (wanted.hands_over) {
+    if (wanted.hands_over && !runner->hands_over) {
         runner->hands_over = true;
+        runner->give_up_ms = now_ms + ELAPSE__RUNNER_HAND_OVER_MS;
         elapse__partition_hand_over(runner->partition, now_ms);
     }
 }
@@ -184,6 +188,9 @@ static void take_result(struct elapse__runner *runner, bool is_ready)
     struct elapse__statement_result result;
     if (!elapse__link_poll(runner->link, is_ready, &result))
         return;
+    if (runner->releases)
+        runner->has_released = result.outcome == ELAPSE__OUTCOME_ROWS;
+    runner->releases = false;
     if (runner->polls)
         elapse__runner_take_inbox(runner, &result);
     else
@@ -202,7 +209,8 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
     }
     /* Nothing is answered any more when the database is asked to hand over. */
     publish_answers(runner);
-    if (statement.kind == ELAPSE__STATEMENT_RELEASE)
+    runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
+    if (runner->releases)
         runner->calls.releasing(runner->owner.context);
     elapse__link_begin(runner->link, &statement);
     take_result(runner, false);
@@ -218,6 +226,8 @@ static uint64_t timeout_ns(const struct elapse__runner *runner)
     (void)elapse__partition_memory(runner->partition, &mark);
     if (mark != runner->remembered_mark && runner->remember_ms < until_ms)
         until_ms = runner->remember_ms;
+    if (runner->hands_over && runner->give_up_ms < until_ms)
+        until_ms = runner->give_up_ms;
     if (until_ms == UINT64_MAX)
         return ELAPSE__OS_FOREVER;
     return until_ms > now_ms ? (until_ms - now_ms) * NS_PER_MS : 0;
@@ -249,16 +259,25 @@ static void turn(struct elapse__runner *runner)
     publish(runner);
 }
 
-/* A group that came while the partition handed over is given back. */
+static bool has_given_up(const struct elapse__runner *runner)
+{
+    return runner->hands_over && elapse__runner_now_ms() >= runner->give_up_ms;
+}
+
+/* A group that came while the partition handed over is given back; so is one whose answer is not
+ * waited for any more. */
 static void end(struct elapse__runner *runner)
 {
     struct elapse__partition_group waiting;
+    bool gives_up = !is_final(runner);
+    bool owns = runner->epoch > 0; /* this thread alone changes it */
     elapse__link_free(runner->link);
     runner->link = NULL;
-    if (!is_final(runner))
+    if (gives_up && !runner->hands_over)
         return;
-    if (disown(runner, &waiting))
-        runner->owner.fenced(runner->owner.context, &waiting);
+    bool has_waiting = disown(runner, &waiting);
+    if (has_waiting || (gives_up && owns))
+        runner->owner.fenced(runner->owner.context, has_waiting ? &waiting : NULL);
     if (runner->hands_over)
         runner->calls.ended(runner->owner.context);
 }
@@ -269,7 +288,8 @@ void *elapse__runner_main(void *argument)
     elapse__os_thread_name("elapse-cluster");
     for (;;) {
         turn(runner);
-        if (is_final(runner) || (runner->is_stopping && !runner->hands_over))
+        if (is_final(runner) || has_given_up(runner) ||
+            (runner->is_stopping && !runner->hands_over))
             break;
         wait(runner);
     }

@@ -149,9 +149,11 @@ static void on_releasing(void *context)
 
 static void on_ended(void *context)
 {
+    struct elapse__runner_figures figures;
     (void)context;
     atomic_store(&epoch, 0);
-    printf("{\"event\":\"ended\"}\n");
+    elapse__runner_figures(runner, &figures);
+    printf("{\"event\":\"ended\",\"released\":%s}\n", figures.has_released ? "true" : "false");
 }
 
 static void on_changed(void *context)
@@ -227,11 +229,12 @@ static void print_figures(void)
     printf(
         "{\"event\":\"figures\",\"role\":\"%s\",\"complaint\":\"%s\",\"host\":%u,\"owner\":\"%s\","
         "\"address\":\"%s\",\"message\":\"%s\",\"epoch\":%" PRIu64 ",\"last_group\":%" PRIu64
-        ",\"tail\":%" PRIu64 ",\"now\":%" PRIu64 ",\"until\":%" PRIu64 "}\n",
+        ",\"tail\":%" PRIu64 ",\"now\":%" PRIu64 ",\"until\":%" PRIu64 ",\"polls_lost\":%" PRIu64
+        "}\n",
         role_name(&figures), complaint_name(&figures), figures.partition.host,
         figures.partition.owner, figures.partition.address, figures.message,
         figures.partition.epoch, figures.partition.last_group, figures.partition.tail,
-        elapse__runner_now_ms(), elapse__runner_answer_until_ms(runner));
+        elapse__runner_now_ms(), elapse__runner_answer_until_ms(runner), figures.polls_lost);
 }
 
 /* Returns false if it is to end. */

@@ -140,7 +140,7 @@ class Owners(RunnerTest):
         first.tell("handover")
         first.await_event("confirmed", group=2)
         self.assertEqual(first.await_event("releasing")["until"], 0)
-        first.await_event("ended")
+        first.await_event("ended", released=True)
         began = time.monotonic()
         second.await_event("own", epoch=2)
         self.assertLess(time.monotonic() - began, LEASE_MS / 1000)
@@ -149,6 +149,13 @@ class Owners(RunnerTest):
         first.await_event("refused")
         second.submit("three")
         second.await_event("confirmed", group=3)
+
+    def test_a_hand_over_that_nobody_confirms_is_none(self):
+        first = self.owner()
+        self.freeze_standbys()
+        first.tell("handover")
+        first.await_event("ended", released=False)
+        self.thaw_standbys()
 
     def test_a_killed_owner_is_followed_by_another(self):
         first, second = self.pair()
@@ -278,6 +285,8 @@ class Inbox(RunnerTest):
         node.await_event("poll failed", limit_s=SLEEP_S / 2)
         node.submit("one")
         node.await_event("confirmed", limit_s=SLEEP_S / 2, text="one")
+        node.tell("figures")
+        self.assertGreater(node.await_event("figures")["polls_lost"], 0)
         self.primary.sql(definition + ";\n")
         self.put("two")
         node.await_event("row", body="two")

@@ -67,8 +67,8 @@ mutant memory_is_not_written src/cluster/postgres/runner_loop.c \
     'if (false) {' runner Owners
 mutant it_answers_while_it_hands_over src/cluster/postgres/runner_loop.c \
     '    publish_answers(runner);
-    if (statement.kind == ELAPSE__STATEMENT_RELEASE)' \
-    '    if (statement.kind == ELAPSE__STATEMENT_RELEASE)' runner Owners
+    runner->releases = ' \
+    '    runner->releases = ' runner Owners
 mutant runner_forgets_notices src/cluster/postgres/runner_loop.c \
     'elapse__partition_completed(runner->partition, elapse__runner_now_ms(), &result);' \
     'result.noticed = false,
