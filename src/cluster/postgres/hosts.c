@@ -3,22 +3,12 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../base/assert.h"
 
-enum { TEXT_BYTES = 8192, WHY_BYTES = 256 };
-
-static _Thread_local char why[WHY_BYTES];
-
-static const char *refuse(const char *words)
-{
-    (void)snprintf(why, sizeof why, "%s", words);
-    why[strcspn(why, "\r\n")] = '\0';
-    return why;
-}
+enum { TEXT_BYTES = 8192 };
 
 /* ---- lists: parts between commas ---- */
 
@@ -61,6 +51,45 @@ static size_t find_part(const char *list, unsigned i, const char **part)
         list = strchr(list, ',') + 1;
     *part = list;
     return strcspn(list, ",");
+}
+
+/* ---- what libpq's own words would show ---- */
+
+static bool is_number(const char *text, size_t size)
+{
+    return strspn(text, "0123456789") >= size;
+}
+
+/* A password with '@' or '/' that was not written as %40 or %2F in an address: a part of it is
+ * taken for the host or the port, which errors of libpq show. */
+static const char *refuse_option(const PQconninfoOption *option)
+{
+    bool is_host = strcmp(option->keyword, "host") == 0;
+
+    for (unsigned i = 0; is_list(option) && i < count_parts(option->val); i++) {
+        const char *part;
+        size_t size = find_part(option->val, i, &part);
+        if (is_host && size > 1 && part[0] != '/' && memchr(part + 1, '@', size - 1) != NULL)
+            return "a host has '@' in it: in a password that is %40";
+        if (strcmp(option->keyword, "port") == 0 && !is_number(part, size))
+            return "a port is no number: in a password '/' is %2F";
+    }
+    return NULL;
+}
+
+const char *elapse__hosts_refuse(const char *connection)
+{
+    PQconninfoOption *options = PQconninfoParse(connection, NULL);
+    const char *words = NULL;
+
+    /* The words of libpq quote the string, which may have a password in it. */
+    if (options == NULL)
+        return "it is no connection string of libpq, such as 'host=db1 dbname=shop'";
+    for (const PQconninfoOption *i = options; i->keyword != NULL && words == NULL; i++)
+        if (i->val != NULL)
+            words = refuse_option(i);
+    PQconninfoFree(options);
+    return words;
 }
 
 /* ---- texts ---- */
@@ -115,16 +144,16 @@ static const char *add_hosts(struct elapse__hosts *hosts, const PQconninfoOption
     unsigned count = count_hosts(options);
 
     if (count == 0)
-        return refuse("its lists of hosts and ports have different lengths");
+        return "its lists of hosts and ports have different lengths";
     if (count > ELAPSE__HOSTS_MAX - hosts->count)
-        return refuse("there are too many hosts");
+        return "there are too many hosts";
     for (unsigned i = 0; i < count; i++) {
         write_host(&text, options, i);
         if (text.is_cut)
-            return refuse("it is too long");
+            return "it is too long";
         char *copy = malloc(text.size + 1);
         if (copy == NULL)
-            return refuse("there is no memory");
+            return "there is no memory";
         memcpy(copy, text.bytes, text.size + 1);
         hosts->texts[hosts->count++] = copy;
     }
@@ -133,15 +162,14 @@ static const char *add_hosts(struct elapse__hosts *hosts, const PQconninfoOption
 
 const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection)
 {
-    char *error = NULL;
-    PQconninfoOption *options = PQconninfoParse(connection, &error);
+    const char *words = elapse__hosts_refuse(connection);
 
-    if (options == NULL) {
-        const char *words = refuse(error != NULL ? error : "there is no memory");
-        PQfreemem(error);
+    if (words != NULL)
         return words;
-    }
-    const char *words = add_hosts(hosts, options);
+    PQconninfoOption *options = PQconninfoParse(connection, NULL);
+    if (options == NULL)
+        return "there is no memory";
+    words = add_hosts(hosts, options);
     PQconninfoFree(options);
     ELAPSE__ASSERT(hosts->count > 0 || words != NULL);
     return words;

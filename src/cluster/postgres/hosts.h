@@ -15,8 +15,12 @@ struct elapse__hosts {
     unsigned count;
 };
 
-/* Adds the hosts of a connection string. Returns NULL; or why it cannot be used, in words that are
- * valid until the next call in the same thread. */
+/* Returns NULL, or why a connection string cannot be used: static words, with nothing of the string
+ * in them. What it lets pass, libpq does not quote in its errors beyond hosts, ports and names. */
+const char *elapse__hosts_refuse(const char *connection);
+
+/* Adds the hosts of a connection string. Returns NULL; or why it cannot be used: static words, with
+ * nothing of the string in them. */
 const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection);
 
 /* Releases the texts. */

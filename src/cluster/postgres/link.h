@@ -41,8 +41,8 @@ struct elapse__link_options {
 struct elapse__database_link;
 
 /* Returns NULL, or why this connection string cannot be used, in words: it is none, or names
- * several hosts, where nobody would know which one has answered. The words are valid until the next
- * call in the same thread. */
+ * several hosts, where nobody would know which one has answered. The words are static: nothing of
+ * the string is in them. */
 const char *elapse__link_refuse_host(const char *host);
 
 /* Returns a link without a connection; NULL if there is no memory. It copies the options. */

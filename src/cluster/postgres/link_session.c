@@ -15,6 +15,7 @@
 #include "../../base/assert.h"
 #include "../../os/program.h"
 #include "../inbox/inbox.h"
+#include "hosts.h"
 #include "link_core.h"
 
 /* ---- notes ---- */
@@ -132,18 +133,6 @@ void elapse__link_free(struct elapse__database_link *link)
 
 /* ---- connecting ---- */
 
-static _Thread_local char refusal[ELAPSE__LINK_MESSAGE_BYTES];
-
-static const char *refuse(const char *words)
-{
-    size_t length = strcspn(words, "\r\n");
-    if (length >= sizeof refusal)
-        length = sizeof refusal - 1;
-    memcpy(refusal, words, length);
-    refusal[length] = '\0';
-    return refusal;
-}
-
 static bool names_several(const PQconninfoOption *option)
 {
     bool names_hosts = strcmp(option->keyword, "host") == 0 ||
@@ -154,17 +143,15 @@ static bool names_several(const PQconninfoOption *option)
 
 const char *elapse__link_refuse_host(const char *host)
 {
-    char *error = NULL;
-    PQconninfoOption *options = PQconninfoParse(host, &error);
-    if (options == NULL) {
-        const char *words = refuse(error != NULL ? error : "there is no memory");
-        PQfreemem(error);
+    const char *words = elapse__hosts_refuse(host);
+    if (words != NULL)
         return words;
-    }
-    const char *words = NULL;
+    PQconninfoOption *options = PQconninfoParse(host, NULL);
+    if (options == NULL)
+        return "there is no memory";
     for (const PQconninfoOption *option = options; option->keyword != NULL; option++)
         if (names_several(option))
-            words = refuse("it names several hosts: give one connection string for each");
+            words = "it names several hosts: give one connection string for each";
     PQconninfoFree(options);
     return words;
 }

@@ -50,8 +50,7 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
     static const char text[] = "select parts, lease_ms, encode(identity, 'hex'),"
                                " (select version from elapse.version where component = 'cluster')"
                                " from elapse.queue where name = $1";
-    PGresult *rows =
-        PQexecParams(connection, text, 1, NULL, (const char *const[]){name}, NULL, NULL, 0);
+    PGresult *rows = elapse__visit_ask(connection, text, 1, (const char *const[]){name}, why);
     const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
     why->has_none = code != NULL && (strcmp(code, "42P01") == 0 || strcmp(code, "3F000") == 0);
     bool is_read = false;
@@ -59,8 +58,6 @@ bool elapse__schema_read_in(PGconn *connection, const char *name,
         is_read = take_queue(rows, name, queue, why);
     else if (why->has_none)
         (void)elapse__visit_refuse(why, "the database has no tables of elapse");
-    else
-        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
     PQclear(rows);
     return is_read;
 }
@@ -158,13 +155,11 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
 
 static bool look_for_inbox(PGconn *connection, bool *has_inbox, struct elapse__schema_why *why)
 {
-    PGresult *rows = PQexec(connection, "select to_regproc('elapse.inbox_open') is not null");
+    PGresult *rows = elapse__visit_ask(
+        connection, "select to_regproc('elapse.inbox_open') is not null", 0, NULL, why);
     bool is_known = PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) == 1;
 
-    if (is_known)
-        *has_inbox = PQgetvalue(rows, 0, 0)[0] == 't';
-    else
-        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    *has_inbox = is_known && PQgetvalue(rows, 0, 0)[0] == 't';
     PQclear(rows);
     return is_known;
 }
@@ -177,22 +172,24 @@ static bool enter_queue(PGconn *connection, const char *name, uint32_t parts,
     (void)snprintf(count, sizeof count, "%" PRIu32, parts);
     (void)snprintf(bytes, sizeof bytes, "%" PRIu32, body_bytes_max);
     PGresult *result =
-        PQexecParams(connection, "select elapse.inbox_open($1, $2::integer, $3::integer)", 3, NULL,
-                     (const char *const[]){name, count, bytes}, NULL, NULL, 0);
+        elapse__visit_ask(connection, "select elapse.inbox_open($1, $2::integer, $3::integer)", 3,
+                          (const char *const[]){name, count, bytes}, why);
     bool is_done = PQresultStatus(result) == PGRES_TUPLES_OK;
     PQclear(result);
-    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return is_done;
 }
 
 bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why)
 {
-    PGconn *connection = connect_to(host, why);
+    *has_inbox = false;
+    /* What a standby has not got yet, it may get. */
+    PGconn *connection = elapse__visit_open(host, "read-write", why);
 
     if (connection == NULL)
         return false;
-    /* Each start enters it, so that it need not wait for a standby, which may be down. */
+    /* It is entered again and again, so that it need not wait for a standby, which may be down. */
     bool is_open =
         look_for_inbox(connection, has_inbox, why) &&
         (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&

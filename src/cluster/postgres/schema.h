@@ -1,7 +1,7 @@
 /*
  * The tables in the database: making them, and finding a queue in them. For commands and for the
- * start of a node: these functions wait for the database, 10 seconds at most to connect. Making
- * them waits 10 seconds at most for each statement, and for a standby.
+ * start of a node: these functions wait for the database, 10 seconds at most to connect, and 12 for
+ * each statement.
  *
  * schema.sql, which is a part of the program, has the tables. It has a version; a database that has
  * a later one is refused.
@@ -42,9 +42,9 @@ bool elapse__schema_read_in(struct pg_conn *connection, const char *name,
 bool elapse__schema_read(const char *host, const char *name, struct elapse__schema_queue *queue,
                          struct elapse__schema_why *why);
 
-/* Enters the queue into the transactional inbox, if the database has one (sql/inbox.sql), which is
- * stored in `has_inbox` unless the database cannot be asked. Fails, with words, if it has one and
- * that is not possible: a standby takes no writes. */
+/* Asks a server that takes writes for the transactional inbox (sql/inbox.sql), and enters the queue
+ * into it. Stores whether there is one. Fails, with words, if this server takes no writes, or if
+ * the queue cannot be entered: only then nothing is known. */
 bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why);

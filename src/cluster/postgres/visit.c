@@ -9,8 +9,11 @@
 #include <string.h>
 
 #include "../../os/program.h"
+#include "hosts.h"
 
-#define COMMIT_NS UINT64_C(10000000000)
+#define NS_PER_S  UINT64_C(1000000000)
+#define COMMIT_NS (10 * NS_PER_S)
+#define ANSWER_NS (12 * NS_PER_S) /* the server, if it is well, gives up before that */
 
 static void ignore_notice(void *context, const PGresult *notice)
 {
@@ -34,8 +37,15 @@ bool elapse__visit_refuse(struct elapse__schema_why *why, const char *format, ..
     return false;
 }
 
+/* ---- connecting ---- */
+
 PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why)
 {
+    const char *words = elapse__hosts_refuse(host);
+    if (words != NULL) {
+        (void)elapse__visit_refuse(why, "--cluster: %s", words);
+        return NULL;
+    }
     const char *const names[] = {"dbname", "client_encoding", "connect_timeout",
                                  "target_session_attrs", NULL};
     const char *const values[] = {host, "UTF8", "10", which, NULL};
@@ -49,22 +59,17 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
         return NULL;
     }
     (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
+    if (!elapse__visit_run(connection, "set statement_timeout = '10s'", why)) {
+        PQfinish(connection);
+        return NULL;
+    }
     why->is_connected = true;
     return connection;
 }
 
-bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why)
-{
-    PGresult *result = PQexec(connection, text);
-    ExecStatusType status = PQresultStatus(result);
-    bool is_done = status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
-    PQclear(result);
-    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
-}
+/* ---- statements ---- */
 
-/* ---- commits ---- */
-
-/* Waits for the answer to what was sent. The database itself has no limit for a commit's wait. */
+/* Waits for the answer to what was sent. */
 static bool await(PGconn *connection, uint64_t until_ns)
 {
     while (PQconsumeInput(connection) == 1 && PQisBusy(connection) == 1) {
@@ -77,7 +82,56 @@ static bool await(PGconn *connection, uint64_t until_ns)
     return true;
 }
 
-/* With a notice that came with it, the wait for a standby was cut short. */
+/* Returns the last result of what was sent, or the first error. */
+static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
+{
+    uint64_t until_ns = elapse__os_monotonic_ns() + ANSWER_NS;
+    PGresult *last = NULL;
+
+    for (;;) {
+        if (!await(connection, until_ns)) {
+            PQclear(last);
+            (void)elapse__visit_refuse(why, "the database has not answered in %u s",
+                                       (unsigned)(ANSWER_NS / NS_PER_S));
+            return NULL;
+        }
+        PGresult *next = PQgetResult(connection);
+        if (next == NULL)
+            break;
+        PQclear(last);
+        last = next;
+    }
+    ExecStatusType status = PQresultStatus(last);
+    if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return last;
+}
+
+PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
+                            const char *const *values, struct elapse__schema_why *why)
+{
+    const int as_text = 0;
+
+    if (PQsendQueryParams(connection, text, count, NULL, values, NULL, NULL, as_text) == 1)
+        return take_last(connection, why);
+    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return NULL;
+}
+
+bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why)
+{
+    if (PQsendQuery(connection, text) != 1)
+        return elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    PGresult *result = take_last(connection, why);
+    ExecStatusType status = PQresultStatus(result);
+    PQclear(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+/* ---- commits ---- */
+
+/* With a notice that came with it, the wait for a standby was cut short. The database itself has no
+ * limit for that wait. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
 {
     bool is_noticed = false;
@@ -91,6 +145,6 @@ bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
         return elapse__visit_refuse(why,
                                     "no synchronous standby has confirmed the tables in %u s,"
                                     " so they may be lost; run this again when there is one",
-                                    (unsigned)(COMMIT_NS / 1000000000));
+                                    (unsigned)(COMMIT_NS / NS_PER_S));
     return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
 }

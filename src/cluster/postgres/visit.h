@@ -1,5 +1,6 @@
 /*
- * A session of a command, which waits for the database: 10 seconds at most to connect.
+ * A session of a command, which waits for the database: 10 seconds at most to connect to each host,
+ * and 12 for each statement.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_VISIT_H
 #define ELAPSE__CLUSTER_POSTGRES_VISIT_H
@@ -13,10 +14,16 @@ __attribute__((format(printf, 2, 3))) bool elapse__visit_refuse(struct elapse__s
                                                                 const char *format, ...);
 
 /* Connects. `which`: target_session_attrs of libpq; NULL leaves it to the connection string.
- * Returns NULL, with words, if that fails. */
+ * Statements of the session end after 10 seconds. Returns NULL, with words, which have nothing of
+ * the string in them, if that fails. */
 PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why);
 
-/* Runs statements, without parameters. */
+/* Performs one statement with parameters in text. Returns its result, which is to be cleared; it
+ * may be an error, and then there are words; NULL, with words, if none has come. */
+PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
+                            const char *const *values, struct elapse__schema_why *why);
+
+/* Runs statements, without parameters. Returns false, with words, if one of them fails. */
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why);
 
 /* Commits. Fails, with words, if no standby has confirmed the transaction in 10 seconds; it may

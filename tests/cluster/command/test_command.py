@@ -99,7 +99,14 @@ class Create(CommandTest):
         for verb in ("create", "status"):
             self.refused(NO_SERVER, "/nonexistent", verb, hosts=["host=/nonexistent"])
             self.refused(NO_SERVER, "refused", verb, hosts=["host=127.0.0.1 port=1"])
-            self.refused(NO_SERVER, "nonsense", verb, hosts=["nonsense=1"])
+
+    def test_a_string_that_is_wrong_is_not_shown(self):
+        for verb in ("create", "status"):
+            for host, words in (("nonsense=1", "no connection string"),
+                                ("host=a password=tell nonsense", "no connection string"),
+                                ("postgresql://u:a@nonsense@h/d", "'@'"),
+                                ("postgresql://u:nonsense/a@h/d", "'/'")):
+                self.assertNotIn("nonsense", self.refused(NO_SERVER, words, verb, hosts=[host]))
 
     def test_a_role_that_is_not_there_or_may_not(self):
         for verb in ("create", "status"):

@@ -70,6 +70,45 @@ static void other_strings_are_refused(void **state)
     elapse__hosts_free(&hosts);
 }
 
+/* A password may be in a string that is not written well. */
+static void words_have_nothing_of_the_string(void **state)
+{
+    static const char *const strings[] = {
+        "host=a password=tell nobody",
+        "password='nobody",
+        "nobody",
+        "postgresql://u:p@nobody@h/d",
+        "postgresql://u:%zznobody@h",
+        "host=a nobody=1",
+        "postgresql://u:nobody/p@h/d",
+        "host=a,b@nobody",
+        "host=a port=nobody",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++) {
+        struct elapse__hosts hosts = {.count = 0};
+        const char *words = elapse__hosts_add(&hosts, strings[i]);
+        assert_non_null(words);
+        assert_null(strstr(words, "nobody"));
+        words = elapse__link_refuse_host(strings[i]);
+        assert_non_null(words);
+        assert_null(strstr(words, "nobody"));
+        assert_int_equal(hosts.count, 0);
+    }
+}
+
+static void paths_may_have_any_sign(void **state)
+{
+    struct elapse__hosts hosts = {.count = 0};
+
+    (void)state;
+    assert_null(elapse__hosts_add(&hosts, "host=/run/a@b,@abstract port=,1"));
+    assert_null(elapse__hosts_add(&hosts, "postgresql://u:a%40b%2Fc@h/d"));
+    assert_int_equal(hosts.count, 3);
+    elapse__hosts_free(&hosts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -77,6 +116,8 @@ int main(void)
         cmocka_unit_test(one_port_is_that_of_all_hosts),
         cmocka_unit_test(quotes_stay_what_they_are),
         cmocka_unit_test(other_strings_are_refused),
+        cmocka_unit_test(words_have_nothing_of_the_string),
+        cmocka_unit_test(paths_may_have_any_sign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
