@@ -12,20 +12,24 @@ enum {
     MEMORY_TIMELINE_AT = 12,
     MEMORY_SYSTEM_AT = 16,
     MEMORY_EPOCH_AT = 24,
-    MEMORY_CHECKSUM_AT = 32,
-    MEMORY_FILE_BYTES = 40,
-    MEMORY_VERSION = 1,
+    MEMORY_GENESIS_AT = 32,
+    MEMORY_CHECKSUM_AT = 48,
+    MEMORY_FILE_BYTES = 56,
+    MEMORY_VERSION = 2,
 };
 
 static const char magic[8] = "elapseC";
 
-/* The journal's checksum, of the 32 bytes before it. */
+/* The journal's checksum, of the 48 bytes before it. */
 static uint64_t checksum(const uint8_t *bytes)
 {
-    struct elapse__journal_identity halves[2];
-    _Static_assert(sizeof halves == MEMORY_CHECKSUM_AT, "both halves are summed");
-    memcpy(halves, bytes, sizeof halves);
-    return elapse__identity_seed(&halves[0]) * 3 + elapse__identity_seed(&halves[1]);
+    struct elapse__journal_identity thirds[3];
+    uint64_t sum = 0;
+    _Static_assert(sizeof thirds == MEMORY_CHECKSUM_AT, "all thirds are summed");
+    memcpy(thirds, bytes, sizeof thirds);
+    for (size_t i = 0; i < 3; i++)
+        sum = sum * 3 + elapse__identity_seed(&thirds[i]);
+    return sum;
 }
 
 /* Reads up to `count` bytes. Stores how many there are. */
@@ -69,6 +73,7 @@ int elapse__store_recall(const struct elapse__files *files, const char *director
         .system_identifier = elapse__little_endian_load(bytes + MEMORY_SYSTEM_AT, 8),
         .timeline = (uint32_t)elapse__little_endian_load(bytes + MEMORY_TIMELINE_AT, 4),
         .epoch = elapse__little_endian_load(bytes + MEMORY_EPOCH_AT, 8),
+        .genesis = elapse__little_endian_load(bytes + MEMORY_GENESIS_AT, 8),
     };
     return 0;
 }
@@ -95,7 +100,7 @@ static int write_new(const struct elapse__files *files, int directory, const uin
 int elapse__store_remember(const struct elapse__files *files, const char *directory,
                            const struct elapse__store_memory *memory)
 {
-    uint8_t bytes[MEMORY_FILE_BYTES];
+    uint8_t bytes[MEMORY_FILE_BYTES] = {0};
     int outer;
 
     memcpy(bytes, magic, sizeof magic);
@@ -103,6 +108,7 @@ int elapse__store_remember(const struct elapse__files *files, const char *direct
     elapse__little_endian_store(bytes + MEMORY_TIMELINE_AT, memory->timeline, 4);
     elapse__little_endian_store(bytes + MEMORY_SYSTEM_AT, memory->system_identifier, 8);
     elapse__little_endian_store(bytes + MEMORY_EPOCH_AT, memory->epoch, 8);
+    elapse__little_endian_store(bytes + MEMORY_GENESIS_AT, memory->genesis, 8);
     elapse__little_endian_store(bytes + MEMORY_CHECKSUM_AT, checksum(bytes), 8);
     int error = files->make_directory(directory);
     if (error == 0)

@@ -1,16 +1,18 @@
 /*
- * What a node must not forget of a partition: three numbers in the file `cluster` of its directory,
+ * What a node must not forget of a partition: four numbers in the file `cluster` of its directory,
  * beside the journal. They are of the cluster; here they only lie on the disk.
  *
  * The file is replaced as a whole, by a new one that is synced and then renamed, so a crash leaves
  * the old numbers or the new ones.
  *
  *       0  8   "elapseC", 0
- *       8  4   version of this format: 1
+ *       8  4   version of this format: 2
  *      12  4   timeline
  *      16  8   system identifier
  *      24  8   epoch
- *      32  8   checksum of bytes 0 .. 32
+ *      32  8   genesis: which partition of which queue the directory belongs to
+ *      40  8   zeros
+ *      48  8   checksum of bytes 0 .. 48
  */
 #ifndef ELAPSE__STORE_REMEMBER_H
 #define ELAPSE__STORE_REMEMBER_H
@@ -23,6 +25,7 @@ struct elapse__store_memory {
     uint64_t system_identifier;
     uint32_t timeline;
     uint64_t epoch;
+    uint64_t genesis; /* the hash before the first group of the log; 0: there is no file */
 };
 
 /* Reads the numbers; zeros if there is no file. Returns 0; EBADMSG: the file is damaged, or of a

@@ -23,7 +23,11 @@ static struct elapse__store_memory recall(void)
 static struct elapse__store_memory numbers(uint64_t epoch)
 {
     return (struct elapse__store_memory){
-        .system_identifier = UINT64_MAX - epoch, .timeline = (uint32_t)epoch + 7, .epoch = epoch};
+        .system_identifier = UINT64_MAX - epoch,
+        .timeline = (uint32_t)epoch + 7,
+        .epoch = epoch,
+        .genesis = UINT64_MAX / 3 + epoch,
+    };
 }
 
 static void expect(uint64_t epoch)
@@ -32,6 +36,7 @@ static void expect(uint64_t epoch)
     assert_int_equal(memory.epoch, expected.epoch);
     assert_int_equal(memory.timeline, expected.timeline);
     assert_int_equal(memory.system_identifier, expected.system_identifier);
+    assert_int_equal(memory.genesis, expected.genesis);
 }
 
 static void test_nothing_is_there_at_first(void **state)
