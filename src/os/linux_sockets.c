@@ -41,13 +41,13 @@ static int family_of(const struct elapse__os_address *address)
 
 /* ---- addresses ---- */
 
-const char *elapse__os_resolve(const char *host, const char *port,
-                               struct elapse__os_address *addresses, size_t *count)
+static const char *resolve(const char *host, const char *port, int flags,
+                           struct elapse__os_address *addresses, size_t *count)
 {
     struct addrinfo hints = {
         .ai_family = AF_UNSPEC,
         .ai_socktype = SOCK_STREAM,
-        .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+        .ai_flags = AI_PASSIVE | AI_NUMERICSERV | flags,
     };
     struct addrinfo *found;
     int error = getaddrinfo(host[0] == '\0' ? NULL : host, port, &hints, &found);
@@ -63,6 +63,18 @@ const char *elapse__os_resolve(const char *host, const char *port,
     }
     freeaddrinfo(found);
     return *count == 0 ? "it has no address" : NULL;
+}
+
+const char *elapse__os_resolve(const char *host, const char *port,
+                               struct elapse__os_address *addresses, size_t *count)
+{
+    return resolve(host, port, 0, addresses, count);
+}
+
+const char *elapse__os_resolve_digits(const char *host, const char *port,
+                                      struct elapse__os_address *addresses, size_t *count)
+{
+    return resolve(host, port, AI_NUMERICHOST, addresses, count);
 }
 
 int elapse__os_path_address(const char *path, struct elapse__os_address *address)

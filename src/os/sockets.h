@@ -41,6 +41,10 @@ struct elapse__os_address_text {
 const char *elapse__os_resolve(const char *host, const char *port,
                                struct elapse__os_address *addresses, size_t *count);
 
+/* The same for a host in digits: it does not ask anybody, and does not wait. */
+const char *elapse__os_resolve_digits(const char *host, const char *port,
+                                      struct elapse__os_address *addresses, size_t *count);
+
 /* Makes the address of a socket in the file system. Fails with ENAMETOOLONG. */
 int elapse__os_path_address(const char *path, struct elapse__os_address *address);
 

@@ -28,7 +28,9 @@ static bool count_files(uint64_t *count)
 
 static uint64_t files_of_others(const struct elapse__http *http)
 {
-    return http->loop->peers.count + http->loop->peers.segments + http->own_files;
+    const struct elapse__peers *peers = &http->loop->peers;
+
+    return peers->count + peers->inner + peers->segments + http->own_files;
 }
 
 void elapse__http_count_own_files(struct elapse__http *http)
@@ -44,7 +46,7 @@ void elapse__http_count_own_files(struct elapse__http *http)
  * does not keep the clients of other protocols out. */
 static bool is_full(const struct elapse__peers *peers)
 {
-    uint64_t others = peers->segments + elapse__peers_spare_files(peers);
+    uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->inner;
     uint64_t room = peers->files > others ? peers->files - others : 0;
 
     return peers->http > 0 && (peers->http >= ELAPSE__HTTP_CONNECTIONS || peers->http >= room / 2 ||

@@ -15,14 +15,32 @@ enum { HANDSHAKE_S = 10 }; /* a TLS session that has not begun by then ends */
 
 uint64_t elapse__peers_spare_files(const struct elapse__peers *peers)
 {
-    return ELAPSE__DESCRIPTORS_HELD + peers->segments / 4;
+    return ELAPSE__DESCRIPTORS_HELD + peers->held + peers->segments / 4;
 }
 
 uint64_t elapse__peers_most(const struct elapse__peers *peers)
 {
-    uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->http;
+    uint64_t others =
+        peers->segments + elapse__peers_spare_files(peers) + peers->http + peers->inner;
 
     return peers->files > others ? peers->files - others : 1;
+}
+
+static void count_in(struct elapse__peers *peers)
+{
+    peers->count++;
+    if (peers->outer != NULL)
+        peers->outer->inner++;
+}
+
+static void count_out(struct elapse__peers *peers)
+{
+    ELAPSE__ASSERT_THAT(peers->count, >, 0);
+    peers->count--;
+    if (peers->outer == NULL)
+        return;
+    ELAPSE__ASSERT_THAT(peers->outer->inner, >, 0);
+    peers->outer->inner--;
 }
 
 /* ---- rings ---- */
@@ -172,7 +190,7 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
         return NULL;
     }
     peer->socket = socket;
-    peers->count++;
+    count_in(peers);
     peer->is_local = is_local;
     if (keys != NULL)
         peer->tls = elapse__tls_begin(keys, socket);
@@ -188,9 +206,9 @@ void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers)
     ELAPSE__ASSERT(peers->base == peer->peers->base);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__peer_leave(peer, (enum elapse__peer_ring)i);
-    peer->peers->count--;
+    count_out(peer->peers);
     peer->peers = peers;
-    peer->peers->count++;
+    count_in(peers);
     elapse__peer_enter(peer, ELAPSE__PEER_ALL);
 }
 
@@ -211,8 +229,7 @@ void elapse__peer_free(struct elapse__peer *peer)
         elapse__tls_end(peer->tls);
     if (peer->socket != NO_SOCKET) {
         (void)elapse__os_close(peer->socket);
-        ELAPSE__ASSERT_THAT(peer->peers->count, >, 0);
-        peer->peers->count--;
+        count_out(peer->peers);
     }
     free(peer);
     if (pipe == NULL)

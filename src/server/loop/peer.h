@@ -49,6 +49,11 @@ struct elapse__peers {
     uint64_t files;    /* how many this process may have open */
     uint64_t segments; /* how many of them are the journal's; counted once a second */
     bool is_stopping;  /* no bytes are taken any more */
+
+    /* Of a cluster: sockets count together with those of `outer`, which limits them all. */
+    struct elapse__peers *outer; /* NULL: it limits itself */
+    uint64_t inner;              /* sockets of the peers whose `outer` this is */
+    uint64_t held;               /* further descriptors that no connection gets */
 };
 
 /* Returns how many descriptors no connection gets, so that the journal can grow by a quarter. */
