@@ -96,9 +96,12 @@ struct elapse__node_chain {
     uint64_t poll_at_ms;
 };
 
+enum { ELAPSE__NODE_TROUBLE_MAX = 160 };
+
 struct elapse__node_partition {
     enum elapse__node_place place;
     uint64_t epoch;
+    char trouble[ELAPSE__NODE_TROUBLE_MAX]; /* of its links; "": none */
     struct elapse__node_lane quick, slow;
     struct elapse__node_chain chain;
 };
@@ -470,6 +473,8 @@ void elapse__link_lose(struct elapse__node_link *link);
 void elapse__link_give_up(struct elapse__node_link *link);
 /* Shows the shell what has changed. */
 void elapse__link_arrange(struct elapse__node_link *link);
+/* Notes why links to this partition are of no use; control characters end the words. */
+void elapse__link_complain(struct elapse__node_link *link, const char *why, size_t size);
 
 /* ---- reserve.c ---- */
 

@@ -321,12 +321,22 @@ static uint64_t deadline_of(const struct elapse__node_link *link)
            patience_ms(link->lane);
 }
 
+/* An owner that parts has ended: that is no trouble. */
+static void give_up_silent(struct elapse__node_link *link)
+{
+    static const char why[] = "it does not answer";
+
+    if (link->state != ELAPSE__LINK_PARTING)
+        elapse__link_complain(link, why, sizeof why - 1);
+    elapse__link_lose(link);
+}
+
 void elapse__lane_look(struct elapse__node_lane *lane)
 {
     if (lane->carrier != NULL) {
         uint64_t deadline = deadline_of(lane->carrier);
         if (deadline <= lane->node->now && lane->carrier->state != ELAPSE__LINK_WANTED)
-            elapse__link_lose(lane->carrier);
+            give_up_silent(lane->carrier);
         else if (deadline > lane->node->now)
             elapse__node_look_by(lane->node, deadline);
     }

@@ -14,6 +14,15 @@ static void set_default(uint32_t *option, uint32_t value)
         *option = value;
 }
 
+/* A RESERVE of many jobs may fill the output of a connection, and the job that fills it comes on
+ * top. */
+static uint32_t longest_reply(const struct elapse__node_options *options)
+{
+    uint64_t bytes = (uint64_t)options->argument_bytes_max + options->output_bytes_max + (8U << 20);
+
+    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+}
+
 static void set_defaults(struct elapse__node_options *options)
 {
     enum { ARGUMENT_BYTES_MIN = 4096 }; /* names and keys are arguments, too */
@@ -25,7 +34,7 @@ static void set_defaults(struct elapse__node_options *options)
     set_default(&options->input_bytes_max, 256 << 10);
     set_default(&options->output_bytes_max, 1 << 20);
     set_default(&options->lane_bytes_max, 4 << 20);
-    set_default(&options->reply_bytes_max, options->argument_bytes_max + (8U << 20));
+    set_default(&options->reply_bytes_max, longest_reply(options));
     set_default(&options->retry_ms, 10000);
     set_default(&options->answer_ms, 15000);
     set_default(&options->sweep_ms, 600000);
@@ -167,6 +176,7 @@ void elapse__node_owner(struct elapse__node *node, uint64_t now, uint32_t partit
         return;
     changed->place = place;
     changed->epoch = epoch;
+    changed->trouble[0] = '\0';
     node->serial++;
     elapse__lane_moved(&changed->quick);
     elapse__lane_moved(&changed->slow);
@@ -276,6 +286,49 @@ struct elapse__node_link *elapse__node_link_attention(struct elapse__node *node)
         return NULL;
     elapse__node_unlink(first);
     return ELAPSE__NODE_OWNER(first, struct elapse__node_link, attention);
+}
+
+/* ---- whether something is under way ---- */
+
+static bool link_is_idle(const struct elapse__node_link *link)
+{
+    return link->state == ELAPSE__LINK_LOST ||
+           (elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0 &&
+            (!link->is_pipe || elapse__buffer_size(&link->input) == 0));
+}
+
+static bool lane_is_idle(const struct elapse__node_partition *partition,
+                         const struct elapse__node_lane *lane)
+{
+    return partition->place != ELAPSE__NODE_THERE || elapse__ring_empty(&lane->queued);
+}
+
+static bool partition_is_idle(const struct elapse__node_partition *partition)
+{
+    return lane_is_idle(partition, &partition->quick) && lane_is_idle(partition, &partition->slow);
+}
+
+bool elapse__node_is_idle(const struct elapse__node *node)
+{
+    const struct elapse__link *i;
+    bool is_idle = elapse__ring_empty(&node->work);
+
+    for (uint32_t part = 0; part < node->options.partitions && is_idle; part++)
+        is_idle = partition_is_idle(&node->partitions[part]);
+    for (i = node->links.next; i != &node->links && is_idle; i = i->next)
+        is_idle = link_is_idle(ELAPSE__NODE_OWNER(i, const struct elapse__node_link, link));
+    for (i = node->clients.next; i != &node->clients && is_idle; i = i->next)
+        is_idle = elapse__buffer_size(
+                      &ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) == 0;
+    return is_idle;
+}
+
+/* ---- figures ---- */
+
+const char *elapse__node_trouble(const struct elapse__node *node, uint32_t partition)
+{
+    ELAPSE__ASSERT_THAT(partition, <, node->options.partitions);
+    return node->partitions[partition].trouble;
 }
 
 void elapse__node_figures(const struct elapse__node *node, struct elapse__node_figures *figures)

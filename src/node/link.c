@@ -93,22 +93,58 @@ void elapse__link_arrange(struct elapse__node_link *link)
     link->had_room = has_room;
 }
 
+/* ---- trouble ---- */
+
+void elapse__link_complain(struct elapse__node_link *link, const char *why, size_t size)
+{
+    char *text = link->node->partitions[link->partition].trouble;
+    size_t length = 0;
+
+    while (length < size && length + 1 < ELAPSE__NODE_TROUBLE_MAX &&
+           (unsigned char)why[length] >= ' ') {
+        text[length] = why[length];
+        length++;
+    }
+    text[length] = '\0';
+}
+
+static void complain(struct elapse__node_link *link, const char *words)
+{
+    elapse__link_complain(link, words, strlen(words));
+}
+
+void elapse__node_link_failed(struct elapse__node_link *link, uint64_t now, const char *why)
+{
+    complain(link, why);
+    elapse__node_link_closed(link, now);
+}
+
 /* ---- the greeting ---- */
 
+struct word {
+    const void *bytes;
+    size_t size;
+};
+
+static struct word word_of(const char *text)
+{
+    return (struct word){text, strlen(text)};
+}
+
 /* Appends a command to the output. Its answer is one of the greeting. */
-static bool greet(struct elapse__node_link *link, const char *const *words, size_t count)
+static bool greet(struct elapse__node_link *link, const struct word *words, size_t count)
 {
     size_t room = ELAPSE__RESP_FRAME_MAX;
 
     for (size_t i = 0; i < count; i++)
-        room += strlen(words[i]) + ELAPSE__RESP_FRAME_MAX;
+        room += words[i].size + ELAPSE__RESP_FRAME_MAX;
     if (!elapse__buffer_reserve(&link->out, room))
         return false;
     struct elapse__resp_writer writer = {.bytes = link->out.bytes + link->out.end,
                                          .capacity = room};
     elapse__resp_write_array(&writer, count);
     for (size_t i = 0; i < count; i++)
-        elapse__resp_write_text(&writer, words[i]);
+        elapse__resp_write_bytes(&writer, words[i].bytes, words[i].size);
     ELAPSE__ASSERT(!writer.too_small);
     link->out.end += writer.size;
     link->out_end += writer.size;
@@ -134,14 +170,19 @@ static bool write_greeting(struct elapse__node_link *link)
 {
     const struct elapse__node_options *options = &link->node->options;
     bool is_here = link->node->partitions[link->partition].place == ELAPSE__NODE_HERE;
+    struct word password = {.bytes = NULL};
     char partition[12];
-    const char *hello[] = {"HELLO", "3", "AUTH", "default", options->link_password};
-    const char *node[] = {"NODE", link->is_pipe ? "PIPE" : "HELLO", "1", options->queue,
-                          decimal(link->partition, partition)};
 
     if (link->is_pipe && is_here)
         return true;
-    if (!greet(link, hello, options->link_password == NULL ? 2 : 5))
+    if (options->link_password != NULL)
+        password.bytes = options->link_password(options->context, &password.size);
+    const struct word hello[] = {word_of("HELLO"), word_of("3"), word_of("AUTH"),
+                                 word_of("default"), password};
+    const struct word node[] = {word_of("NODE"), word_of(link->is_pipe ? "PIPE" : "HELLO"),
+                                word_of("1"), word_of(options->queue),
+                                word_of(decimal(link->partition, partition))};
+    if (!greet(link, hello, password.bytes == NULL ? 2 : 5))
         return false;
     return is_here || greet(link, node, 5);
 }
@@ -150,6 +191,7 @@ static bool write_greeting(struct elapse__node_link *link)
 static void begin(struct elapse__node_link *link)
 {
     elapse__link_enter(link, ELAPSE__LINK_OPEN);
+    link->node->partitions[link->partition].trouble[0] = '\0';
     if (link->client != NULL) {
         elapse__node_link_once(&link->node->work, &link->client->work);
         return;
@@ -237,8 +279,12 @@ static bool take_value(struct elapse__node_link *link, const unsigned char *valu
     }
     if (link->greetings == 0)
         return take_answer(link, value, size);
-    if (value[0] == '-')
+    if (value[0] == '-') {
+        /* Who owns it is asked elsewhere: while it changes, this is no trouble. */
+        if (!begins_with(value, size, "-NOTOWNER "))
+            elapse__link_complain(link, (const char *)value + 1, size - 1);
         return false;
+    }
     if (--link->greetings == 0)
         begin(link);
     return true;
@@ -258,9 +304,15 @@ static bool take_values(struct elapse__node_link *link)
         size_t there = elapse__buffer_size(&link->input);
         size_t size = 0;
         enum elapse__resp_scanned scanned = elapse__resp_scan(&link->scanner, bytes, there, &size);
+        if (scanned == ELAPSE__RESP_SCAN_MORE && there >= link->node->options.reply_bytes_max)
+            complain(link, "its reply is longer than the options of this node allow");
         if (scanned == ELAPSE__RESP_SCAN_MORE)
             return there < link->node->options.reply_bytes_max;
-        if (scanned == ELAPSE__RESP_SCAN_BROKEN || !take_value(link, bytes, size))
+        if (scanned == ELAPSE__RESP_SCAN_BROKEN) {
+            complain(link, "its bytes are no RESP");
+            return false;
+        }
+        if (!take_value(link, bytes, size))
             return false;
         if (link->state != ELAPSE__LINK_LOST)
             elapse__buffer_take(&link->input, size);

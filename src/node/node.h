@@ -90,7 +90,10 @@ struct elapse__node_options {
     /* What clients may do before AUTH. NULL: there are no passwords. */
     bool (*knows_password)(void *context, const void *password, size_t size);
     void *context;
-    const char *link_password; /* of links; NULL: none */
+
+    /* Returns the password with which links greet, and stores how long it is; NULL: none. It is
+     * asked for at each greeting. */
+    const void *(*link_password)(void *context, size_t *size);
 
     /* Limits and times; 0 is the default. */
     uint32_t argument_bytes_max; /* of commands: as the partitions have it; 65,535 */
@@ -98,7 +101,7 @@ struct elapse__node_options {
     uint32_t input_bytes_max;    /* of a client, beside one command; 256 KiB */
     uint32_t output_bytes_max;   /* of a client, unread or expected; 1 MiB */
     uint32_t lane_bytes_max;     /* 4 MiB */
-    uint32_t reply_bytes_max;    /* of a partition; argument_bytes_max and 8 MiB */
+    uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
     uint32_t retry_ms;           /* so long a part waits for an owner; 10 s */
     uint32_t answer_ms;          /* a link that owes an answer for so long is lost; 15 s */
     uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */
@@ -194,6 +197,13 @@ bool elapse__node_link_wants_end(const struct elapse__node_link *link);
 /* The link is closed, or could not be opened: it is gone. */
 void elapse__node_link_closed(struct elapse__node_link *link, uint64_t now);
 
+/* The same, and elapse__node_trouble tells why. */
+void elapse__node_link_failed(struct elapse__node_link *link, uint64_t now, const char *why);
+
+/* Returns why links to the owner of a partition are of no use, in words; "" if they are, or if
+ * nobody has tried. Valid until the next call. */
+const char *elapse__node_trouble(const struct elapse__node *node, uint32_t partition);
+
 /* ---- turns ---- */
 
 /* Does what the time asks for, and a slice of what has become possible. Returns whether there is
@@ -202,6 +212,12 @@ bool elapse__node_turn(struct elapse__node *node, uint64_t now);
 
 /* Returns when a turn is next needed, unless something happens before; UINT64_MAX: never. */
 uint64_t elapse__node_next_ms(const struct elapse__node *node);
+
+/* Returns whether what was begun has ended: no link owes an answer, nothing is to be sent to
+ * another node, and no client has output. Reserves that wait for a job do not count, nor do
+ * commands that wait for an owner; of pipes only bytes that are here. Cost: it looks at all clients
+ * and links. */
+bool elapse__node_is_idle(const struct elapse__node *node);
 
 /* Return a client or a link whose output, room or end may have changed since it was returned last;
  * NULL: none is left. */

@@ -206,6 +206,13 @@ static void step(void)
     check_memory();
 }
 
+static const void *link_password(void *context, size_t *size)
+{
+    (void)context;
+    *size = 6;
+    return "secret";
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct elapse__node_options options = {
@@ -227,7 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t first = next();
     options.partitions = 1 + first % 3;
     options.knows_password = (first & 0x80) != 0 ? knows : NULL;
-    options.link_password = (first & 0x40) != 0 ? "secret" : NULL;
+    options.link_password = (first & 0x40) != 0 ? link_password : NULL;
     node = elapse__node_new(&options, now);
     require(node != NULL);
     memset(clients, 0, sizeof clients);

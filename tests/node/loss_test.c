@@ -317,6 +317,44 @@ static void a_reply_has_a_limit(void **state)
     assert_true(elapse__node_link_wants_end(f->links[1]));
 }
 
+static void a_reply_may_fill_the_output(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.output_bytes_max = 20 << 20;
+    begin(f);
+    struct elapse__node_client *c = client(f);
+    say(f, c, "LOOKUPID 3");
+    (void)sent(f, f->links[1]);
+    answer(f, f->links[1], "$31457280\r\n");
+    static char bytes[64 << 10];
+    for (unsigned i = 0; i < 20 << 4; i++)
+        elapse__node_link_received(f->links[1], f->now, bytes, sizeof bytes);
+    assert_false(elapse__node_link_wants_end(f->links[1]));
+}
+
+static void it_is_idle_when_all_is_answered(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    struct elapse__node_client *c = client(f);
+    assert_true(elapse__node_is_idle(f->node));
+    say(f, c, "KICKID 3");
+    assert_false(elapse__node_is_idle(f->node));
+    (void)sent(f, f->links[1]);
+    assert_false(elapse__node_is_idle(f->node));
+    answer(f, f->links[1], "+ok\r\n");
+    assert_false(elapse__node_is_idle(f->node));
+    expect(f, c, "+ok\r\n");
+    assert_true(elapse__node_is_idle(f->node));
+    /* What waits for an owner, or for a job, is not under way. */
+    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_NOWHERE, 2);
+    turn(f);
+    say(f, c, "KICKID 3");
+    assert_true(elapse__node_is_idle(f->node));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,6 +375,8 @@ int main(void)
         TEST(bytes_that_are_no_answer_end_the_link),
         TEST(an_answer_before_the_command_ends_the_link),
         TEST(a_reply_has_a_limit),
+        TEST(a_reply_may_fill_the_output),
+        TEST(it_is_idle_when_all_is_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -347,12 +347,21 @@ static bool is_sesame(void *context, const void *password, size_t size)
     return size == 6 && memcmp(password, "sesame", 6) == 0;
 }
 
+static const char *password_of_links = "sesame";
+
+static const void *link_password(void *context, size_t *size)
+{
+    (void)context;
+    *size = strlen(password_of_links);
+    return password_of_links;
+}
+
 static void a_password_comes_first(void **state)
 {
     struct fixture *f = *state;
 
     f->options.knows_password = is_sesame;
-    f->options.link_password = "sesame";
+    f->options.link_password = link_password;
     begin(f);
     struct elapse__node_client *c = client(f);
     say(f, c,
@@ -374,7 +383,7 @@ static void links_greet(void **state)
 {
     struct fixture *f = *state;
 
-    f->options.link_password = "sesame";
+    f->options.link_password = link_password;
     f->options.partitions = 12;
     elapse__node_free(f->node);
     f->link_count = 0;
@@ -389,6 +398,47 @@ static void links_greet(void **state)
     expect_sent(f, last(f), "");
     answer(f, last(f), "+OK\r\n");
     expect_sent(f, last(f), "KICKID 11\n");
+}
+
+static void each_greeting_has_the_password_of_its_time(void **state)
+{
+    struct fixture *f = *state;
+
+    f->options.link_password = link_password;
+    begin(f);
+    password_of_links = "barley";
+    cut(f, f->links[1]);
+    pass(f, 100);
+    expect_sent(f, last(f), "HELLO 3 AUTH default barley\nNODE HELLO 1 orders 1\n");
+    password_of_links = "sesame";
+}
+
+static void the_node_says_what_the_trouble_with_an_owner_is(void **state)
+{
+    struct fixture *f = *state;
+
+    begin(f);
+    assert_string_equal(elapse__node_trouble(f->node, 1), "");
+    cut(f, f->links[1]);
+    pass(f, 100);
+    (void)sent(f, last(f));
+    answer(f, last(f), "-WRONGPASS no such password\r\n");
+    assert_string_equal(elapse__node_trouble(f->node, 1), "WRONGPASS no such password");
+    assert_string_equal(elapse__node_trouble(f->node, 0), "");
+    assert_true(elapse__node_link_wants_end(last(f)));
+    cut(f, last(f));
+    pass(f, 2000);
+    elapse__node_link_failed(last(f), f->now, "connection refused");
+    assert_string_equal(elapse__node_trouble(f->node, 1), "connection refused");
+    pass(f, 2000);
+    greet(f, last(f));
+    assert_string_equal(elapse__node_trouble(f->node, 1), "");
+    /* That another node owns it by now is none. */
+    cut(f, last(f));
+    pass(f, 2000);
+    (void)sent(f, last(f));
+    answer(f, last(f), "%0\r\n-NOTOWNER x\r\n");
+    assert_string_equal(elapse__node_trouble(f->node, 1), "");
 }
 
 static void what_clients_expect(void **state)
@@ -472,6 +522,8 @@ int main(void)
         TEST(commands_that_do_not_exist_are_refused),
         TEST(a_password_comes_first),
         TEST(links_greet),
+        TEST(each_greeting_has_the_password_of_its_time),
+        TEST(the_node_says_what_the_trouble_with_an_owner_is),
         TEST(what_clients_expect),
         TEST(a_broken_command_ends_the_client),
         TEST(options_have_ranges),

@@ -379,13 +379,20 @@ static void part_with_all(void)
     check_jobs();
 }
 
+static const void *link_password(void *context, size_t *size)
+{
+    (void)context;
+    *size = 6;
+    return "secret";
+}
+
 static void begin(void)
 {
     static const uint32_t few[] = {300, 1000, 5000};
     static const uint32_t harms[] = {2, 8, 40};
     struct elapse__node_options options = {
         .queue = "orders",
-        .link_password = choose(2) == 0 ? NULL : "secret",
+        .link_password = choose(2) == 0 ? NULL : link_password,
         .input_bytes_max = few[choose(3)],
         .output_bytes_max = choose(2) == 0 ? 0 : few[choose(3)],
         .lane_bytes_max = choose(2) == 0 ? 0 : few[choose(3)],

@@ -273,8 +273,9 @@ static enum exit_status check_cluster(const struct elapse__serve_options *serve)
 {
     bool is_cluster = serve->cluster_count > 0;
 
-    if (!is_cluster && (serve->advertise != NULL || serve->node != NULL || serve->single_copy))
-        return usage_error("--advertise, --node and --single-copy need --cluster");
+    if (!is_cluster && (serve->queue != NULL || serve->advertise != NULL || serve->node != NULL ||
+                        serve->single_copy))
+        return usage_error("--queue, --advertise, --node and --single-copy need --cluster");
 #ifndef ELAPSE_HAS_CLUSTER
     if (is_cluster)
         return usage_error("--cluster: this program was built without clusters");
@@ -295,6 +296,8 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
         status = check_cluster(&reading->serve);
     if (status != STATUS_OK)
         return status;
+    if (reading->serve.queue == NULL)
+        reading->serve.queue = "main";
     switch (serve_options(&reading->serve)) {
     case ELAPSE__SERVE_STOPPED:
         return STATUS_OK;
@@ -314,7 +317,6 @@ enum exit_status serve_command(int argc, char **argv)
 
     memset(reading, 0, sizeof *reading);
     serve->directory = "elapse-data";
-    serve->queue = "main";
     const struct command_option options[] = {
         {.name = "listen",
          .value = "ADDRESS",

@@ -10,6 +10,8 @@
 
 #define READING_NS UINT64_C(100000000) /* so often readings are looked at in any case */
 
+enum { TWIN_LEASES = 3 }; /* an owner that has died is followed by another before that */
+
 /* ---- the core ---- */
 
 /* S1. */
@@ -88,6 +90,7 @@ static bool make_core(struct elapse__cluster_part *part)
     loop->peers.log = front->log;
     loop->peers.base = front->base;
     loop->peers.files = front->files;
+    loop->peers.outer = &cluster->service.loop.peers;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&loop->peers.rings[i]);
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
@@ -170,18 +173,75 @@ static void look_at_figures(struct elapse__cluster_part *part)
 
     elapse__runner_figures(part->runner, &figures);
     bool has_changed = is_another(&figures.partition, &part->figures.partition);
+    bool has_lost_polls = figures.polls_lost > part->figures.polls_lost;
     part->figures = figures;
     if (has_changed)
         log_change(part, &figures);
+    if (has_lost_polls)
+        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
+                    " ms, so the session was ended, %" PRIu64 " times by now",
+                    part->part, part->cluster->queue.lease_ms / 8, figures.polls_lost);
+}
+
+/* ---- two nodes with one address ---- */
+
+/* Another life has this node's address. An earlier one of this process does not beat any more. */
+static bool has_twin(const struct elapse__cluster_part *part)
+{
+    const struct elapse__partition_figures *seen = &part->figures.partition;
+
+    return seen->role == ELAPSE__ROLE_FOLLOWING && seen->complaint == ELAPSE__COMPLAINT_NONE &&
+           seen->owner[0] != '\0' && strcmp(seen->owner, part->me) != 0 &&
+           strcmp(seen->address, part->cluster->address) == 0;
+}
+
+static void look_for_twin(struct elapse__cluster_part *part)
+{
+    uint64_t epoch = has_twin(part) ? part->figures.partition.epoch : 0;
+    uint64_t now_ms = elapse__runner_now_ms();
+
+    if (epoch != part->twin_epoch) {
+        part->twin_epoch = epoch;
+        part->twin_ms = now_ms;
+        part->has_told_twin = false;
+    }
+    if (epoch == 0 || part->has_told_twin ||
+        now_ms - part->twin_ms < TWIN_LEASES * (uint64_t)part->cluster->queue.lease_ms)
+        return;
+    part->has_told_twin = true;
+    elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_CLUSTER,
+                "partition %" PRIu32 ": its owner %s has the address of this node, %s: give each "
+                "node an address of its own by --advertise; until then nothing reaches that owner "
+                "from here",
+                part->part, part->figures.partition.owner, part->cluster->address);
+}
+
+/* ---- descriptors ---- */
+
+static uint64_t segments_of(const struct elapse__cluster_part *part)
+{
+    uint64_t followed = atomic_load(&part->segments);
+    uint64_t owned = part->core == NULL ? 0 : part->core->peers.segments;
+
+    return owned > followed ? owned : followed;
+}
+
+void elapse__cluster_count_files(struct elapse__cluster *cluster)
+{
+    struct elapse__peers *front = &cluster->service.loop.peers;
+
+    front->held = (uint64_t)cluster->part_count * ELAPSE__PART_FILES;
+    front->segments = 0;
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        front->segments += segments_of(&cluster->parts[i]);
 }
 
 /* ---- what the runner's thread has asked for ---- */
 
 /* What part.c has left, read once. */
 struct wishes {
-    bool is_owned, is_opened_anew, has_failed, has_notice;
-    enum elapse__log_level notice_level;
-    char notice[ELAPSE__PART_NOTICE_BYTES];
+    bool is_owned, is_opened_anew, has_failed;
 };
 
 static struct wishes take_wishes(struct elapse__cluster_part *part)
@@ -191,12 +251,7 @@ static struct wishes take_wishes(struct elapse__cluster_part *part)
         .is_owned = part->is_owned,
         .is_opened_anew = part->is_opened_anew,
         .has_failed = part->has_failed,
-        .has_notice = part->has_notice,
-        .notice_level = part->notice_level,
     };
-    if (wishes.has_notice)
-        memcpy(wishes.notice, part->notice, sizeof wishes.notice);
-    part->has_notice = false;
     part->is_opened_anew = false;
     if (wishes.is_owned && part->core == NULL && !atomic_load(&part->cluster->is_stopping))
         part->has_core = true; /* from now on the runner's thread waits for its end */
@@ -234,9 +289,7 @@ void elapse__part_look(struct elapse__cluster_part *part)
     if (part->runner == NULL)
         return;
     struct wishes wishes = take_wishes(part);
-    if (wishes.has_notice)
-        elapse__log(elapse__cluster_log(cluster), wishes.notice_level, ELAPSE__EVENT_CLUSTER, "%s",
-                    wishes.notice);
+    elapse__part_log(part);
     if (wishes.has_failed)
         cluster->has_failed = true;
     if (part->core != NULL && part->core->is_broken)
@@ -250,5 +303,6 @@ void elapse__part_look(struct elapse__cluster_part *part)
     if (part->runner == NULL)
         return;
     look_at_figures(part);
+    look_for_twin(part);
     tell_router(part);
 }

@@ -93,7 +93,8 @@ static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
         elapse__peer_free(peer);
         return;
     }
-    peer->is_link = !given->is_pipe;
+    /* Push messages go to the socket as they are, past a session of TLS: other nodes have none. */
+    peer->is_link = !given->is_pipe && peer->tls == NULL;
     elapse__peer_move(peer, &core->peers);
     elapse__loop_connect(core, peer, &facts);
 }

@@ -34,7 +34,7 @@ static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *po
 {
     struct elapse__cluster_part *part = part_of(context);
 
-    if (elapse__store_enter(part->store) != ELAPSE_OK)
+    if (!atomic_load(&part->cluster->has_inbox) || elapse__store_enter(part->store) != ELAPSE_OK)
         return false;
     bool asks = elapse__inbox_ask(part->inbox, now_ms, poll);
     elapse__store_leave(part->store);
@@ -67,9 +67,12 @@ static uint64_t on_next_ms(void *context)
 {
     struct elapse__cluster_part *part = part_of(context);
 
-    elapse__store_arrive(part->store);
+    /* A store that takes nothing runs no row: a time that has come would wake the thread again and
+     * again. */
+    if (!atomic_load(&part->cluster->has_inbox) || elapse__store_enter(part->store) != ELAPSE_OK)
+        return UINT64_MAX;
     uint64_t next_ms = elapse__inbox_next_ms(part->inbox);
-    elapse__store_depart(part->store);
+    elapse__store_leave(part->store);
     return next_ms;
 }
 
@@ -92,8 +95,6 @@ void elapse__part_free_inbox(struct elapse__cluster_part *part)
 
 void elapse__part_own_inbox(struct elapse__cluster_part *part)
 {
-    if (part->inbox == NULL)
-        return;
     elapse__store_arrive(part->store);
     elapse__inbox_own(part->inbox, elapse__runner_now_ms());
     elapse__store_depart(part->store);
@@ -101,8 +102,6 @@ void elapse__part_own_inbox(struct elapse__cluster_part *part)
 
 void elapse__part_disown_inbox(struct elapse__cluster_part *part)
 {
-    if (part->inbox == NULL)
-        return;
     elapse__store_arrive(part->store);
     elapse__inbox_disown(part->inbox);
     elapse__store_depart(part->store);
@@ -111,8 +110,6 @@ void elapse__part_disown_inbox(struct elapse__cluster_part *part)
 void elapse__part_attach_inbox(struct elapse__cluster_part *part, uint64_t position,
                                struct elapse__partition_group *group)
 {
-    if (part->inbox == NULL)
-        return;
     elapse__store_arrive(part->store);
     const struct elapse__inbox_list list = elapse__inbox_attach(part->inbox, position);
     bool holds = elapse__inbox_holds(part->inbox);
@@ -127,8 +124,6 @@ void elapse__part_attach_inbox(struct elapse__cluster_part *part, uint64_t posit
  * comes first. */
 void elapse__part_confirm_inbox(struct elapse__cluster_part *part)
 {
-    if (part->inbox == NULL)
-        return;
     elapse__store_arrive(part->store);
     elapse__inbox_confirmed(part->inbox, elapse__runner_now_ms());
     elapse__store_depart(part->store);

@@ -18,7 +18,9 @@
  *
  * Rules
  *
- *   S1  Bytes of a core leave only while its runner may answer (R3 of src/cluster/partition.h).
+ *   S1  Bytes of a core leave only while its runner may answer (R3 of src/cluster/partition.h). The
+ *       gate stands between the core and the router, and between the core and other nodes. What has
+ *       passed it was true then, and may reach the client later, as if the network had held it up.
  *   S2  A core exists only between `own` and the end of the call `fenced`: the store is not closed
  *       before the core is gone.
  *   S3  The runner of a partition is started with what its files have at that time, and is never
@@ -42,23 +44,54 @@
 enum {
     ELAPSE__PART_DIRECTORY_BYTES = 4096,
     ELAPSE__PART_NOTICE_BYTES = 384,
+    ELAPSE__PART_NOTICES = 8,
+    ELAPSE__PART_TROUBLE_BYTES = 512,
+    ELAPSE__PART_FILES = 20,      /* descriptors of a partition beside its segments, at most */
     ELAPSE__CLUSTER_HELD_MS = 10, /* bytes that may not leave now are looked at again */
 };
 
 struct elapse__cluster;
+
+/* A line for the log, from a thread that is not the loop's. */
+struct elapse__cluster_notice {
+    enum elapse__log_level level;
+    char text[ELAPSE__PART_NOTICE_BYTES];
+};
+
+/* A thread for what waits: for the database, or for names of hosts. */
+struct elapse__errand {
+    struct elapse__os_thread thread;
+    struct elapse__lock lock;
+    struct elapse__condition changed;
+    unsigned made; /* of these three, the last one first */
+    bool stops;    /* under the lock */
+};
+
+/* Where the owner of a partition is. Under the lock of cluster->addresses. */
+struct elapse__cluster_way {
+    char address[ELAPSE__NODE_ADDRESS_BYTES]; /* of the owner, as the row has it */
+    struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
+    size_t count;    /* of them */
+    size_t turn;     /* the one that is tried next, modulo `count` */
+    bool is_digits;  /* there is no name to look up */
+    bool is_wanted;  /* the name is to be looked up */
+    const char *why; /* it has no address; NULL: nobody has looked yet */
+};
 
 struct elapse__cluster_part {
     struct elapse__cluster *cluster;
     uint32_t part;
     char directory[ELAPSE__PART_DIRECTORY_BYTES];
     struct elapse__journal_log log;
-    struct elapse__inbox *inbox;   /* under the store's lock; NULL: there is none */
+    struct elapse__inbox *inbox;   /* under the store's lock */
     struct elapse_queue *store;    /* the runner's thread may replace it, while there is no core */
     struct elapse__runner *runner; /* NULL: there is none */
     char me[ELAPSE__NODE_NAME_BYTES]; /* the name of the runner's life */
     _Atomic uint64_t epoch;           /* in which this node owns, or did last */
     _Atomic uint64_t tail;            /* of the log, not yet told to the runner; 0: none */
+    _Atomic uint64_t segments;        /* files of the journal, as the runner's thread saw them */
     bool gave_up;                     /* the runner's thread: it does nothing any more */
+    uint64_t waits;                   /* the same: attempts that the disk has refused, in a row */
 
     struct elapse__lock lock; /* of the next ones */
     struct elapse__condition changed;
@@ -70,17 +103,22 @@ struct elapse__cluster_part {
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
-    bool has_notice;
-    enum elapse__log_level notice_level;
-    char notice[ELAPSE__PART_NOTICE_BYTES]; /* for the log */
+    struct elapse__cluster_notice notices[ELAPSE__PART_NOTICES]; /* the oldest first */
+    unsigned notice_count;
+    unsigned notices_lost; /* older ones, for which there was no room */
 
     /* The loop's. */
-    struct elapse__loop *core;             /* NULL: there is none */
-    struct elapse__link dirty;             /* local links with bytes for the core */
-    uint64_t readied;                      /* of the core, when the router heard last */
-    bool has_news;                         /* other nodes have not heard of it */
-    uint64_t pushed_ms;                    /* when they heard last */
-    struct elapse__runner_figures figures; /* as the log told them last */
+    struct elapse__loop *core;                /* NULL: there is none */
+    struct elapse__link dirty;                /* local links with bytes for the core */
+    uint64_t readied;                         /* of the core, when the router heard last */
+    bool has_news;                            /* other nodes have not heard of it */
+    uint64_t pushed_ms;                       /* when they heard last */
+    struct elapse__runner_figures figures;    /* as the log told them last */
+    char trouble[ELAPSE__PART_TROUBLE_BYTES]; /* of links, as the log told it last */
+    uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
+                                     since when without a pause; epoch 0: none has */
+    bool has_told_twin;
+    struct elapse__cluster_way way;
 };
 
 /* A link of the router. */
@@ -91,6 +129,7 @@ struct elapse__cluster_link {
     struct elapse__node_link *link;
     struct elapse__cluster_part *part;
     bool is_opening, has_ended; /* the pipe */
+    int error;                  /* why there is no connection to the other node; 0: there is */
     size_t given; /* bytes that the pipe has got in this turn, and the router has not heard of */
 };
 
@@ -105,14 +144,18 @@ struct elapse__cluster {
     uint32_t part_count;                /* how many of them have been opened */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char name[ELAPSE__NODE_NAME_BYTES];
-    char link_password[256];
-    bool has_inbox; /* the database has one */
-    int event;      /* set when a partition wants something of the loop */
+    _Atomic bool has_inbox;          /* the database has one */
+    struct elapse__errand inbox;     /* looks for it */
+    struct elapse__errand addresses; /* looks names up */
+    bool has_inbox_notice;           /* under the lock of `inbox` */
+    struct elapse__cluster_notice inbox_notice;
+    int event; /* set when a partition wants something of the loop */
     struct event *on_event, *on_second;
     struct event *alarm;      /* when the router, or a held core, needs a turn */
     bool cores_close;         /* the router gets no more for the cores of this node */
     _Atomic bool is_stopping; /* stores are not opened anew */
     bool has_failed;
+    bool is_refused; /* because of the options, or of what the directory has */
     unsigned char *batch;
 };
 
@@ -127,9 +170,85 @@ static inline struct elapse__log *elapse__cluster_log(struct elapse__cluster *cl
     return &cluster->service.loop.peers.log;
 }
 
+/* ---- options.c ---- */
+
+/* Returns false after a line in the log. */
+bool elapse__cluster_check_options(struct elapse__cluster *cluster);
+
+/* Chooses where other nodes reach this one, and its name. Requires that the listeners are open.
+ * Returns false after a line in the log. */
+bool elapse__cluster_choose_address(struct elapse__cluster *cluster);
+
+/* ---- errand.c ---- */
+
+/* Starts a thread. Returns false if the system refuses; elapse__errand_stop is to be called then,
+ * too. */
+bool elapse__errand_start(struct elapse__errand *errand, void *(*main)(void *argument),
+                          struct elapse__cluster *cluster);
+
+/* Ends the thread, when what it waits for has an end, and frees what there is of it. */
+void elapse__errand_stop(struct elapse__errand *errand);
+
+/* ---- inbox_errand.c ---- */
+
+/* Asks one database after the other for the queue, until one of them tells. Returns false if a
+ * signal asks to end. */
+bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
+
+/* The thread that looks for the inbox of the database, again and again. */
+void *elapse__inbox_errand(void *argument);
+
+/* On the thread of the loop: logs what the thread has found, and wakes the runners if it has. */
+void elapse__inbox_errand_look(struct elapse__cluster *cluster);
+
+/* ---- addresses.c ---- */
+
+/* The thread that looks up the names of hosts. */
+void *elapse__addresses_errand(void *argument);
+
+/* On the thread of the loop: stores an address of the owner of a partition. Returns whether it is
+ * known; otherwise `*why` says why not, or is NULL: it is being looked up. */
+bool elapse__addresses_find(struct elapse__cluster_part *part, struct elapse__os_address *found,
+                            const char **why);
+
+/* No node was reached there: the next time it is another address, if there is one. */
+void elapse__addresses_failed(struct elapse__cluster_part *part);
+
+/* ---- notices.c ---- */
+
+/* The loop has something to look at. */
+static inline void elapse__part_wake_loop(struct elapse__cluster_part *part)
+{
+    elapse__os_event_set(part->cluster->event);
+}
+
+/* Leaves a line for the log, from any thread. */
+__attribute__((format(printf, 3, 4))) void elapse__part_say(struct elapse__cluster_part *part,
+                                                            enum elapse__log_level level,
+                                                            const char *format, ...);
+
+/* On the thread of the loop: logs what was left. */
+void elapse__part_log(struct elapse__cluster_part *part);
+
 /* ---- part.c ---- */
 
-/* Opens the store of a partition. Returns false after a line in the log. */
+/* The calls of the store and of the runner. */
+bool elapse__part_submit(void *context, const void *bytes, size_t size, uint64_t position);
+void elapse__part_trim(void *context, uint64_t tail);
+struct elapse__partition_owner elapse__part_owner(struct elapse__cluster_part *part);
+extern const struct elapse__runner_calls elapse__part_calls;
+
+/* ---- part_life.c ---- */
+
+/* Opens the store of a partition: on any thread, while there is no runner or it waits in a call. */
+enum elapse_error elapse__part_open_store(struct elapse__cluster_part *part,
+                                          struct elapse_queue_fault *fault);
+
+/* The same: counts the files of the journal. */
+void elapse__part_count_files(struct elapse__cluster_part *part);
+
+/* Opens the store of a partition, if its files belong to that partition. Returns false after a line
+ * in the log. */
 bool elapse__part_open(struct elapse__cluster *cluster, uint32_t part);
 
 /* Starts the runner. Requires a store. Returns false after a line in the log. */
@@ -147,7 +266,7 @@ extern const struct elapse__runner_inbox elapse__part_inbox;
 bool elapse__part_make_inbox(struct elapse__cluster_part *part);
 void elapse__part_free_inbox(struct elapse__cluster_part *part);
 
-/* These take the store's lock. Without an inbox they do nothing. */
+/* These take the store's lock. */
 void elapse__part_own_inbox(struct elapse__cluster_part *part);
 void elapse__part_disown_inbox(struct elapse__cluster_part *part);
 void elapse__part_confirm_inbox(struct elapse__cluster_part *part);
@@ -157,6 +276,9 @@ void elapse__part_attach_inbox(struct elapse__cluster_part *part, uint64_t posit
                                struct elapse__partition_group *group);
 
 /* ---- core.c ---- */
+
+/* Counts the descriptors that no client gets. */
+void elapse__cluster_count_files(struct elapse__cluster *cluster);
 
 /* Does what the runner's thread has asked for: makes or frees the core, starts another runner, logs
  * what has changed, and tells the router who owns the partition. */

@@ -1,6 +1,8 @@
 /*
  * Links of the router: to cores of this process, whose bytes stay in memory, and to other nodes.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,26 @@
 static struct elapse__cluster_link *own_of(const struct elapse__node_link *link)
 {
     return elapse__node_link_shell(link);
+}
+
+/* ---- trouble ---- */
+
+/* Logs why links to the owner of a partition are of no use, when that is another reason than the
+ * one that was logged last. */
+static void log_trouble(struct elapse__cluster_part *part)
+{
+    const char *why = elapse__node_trouble(part->cluster->node, part->part);
+    char line[ELAPSE__PART_TROUBLE_BYTES] = "";
+
+    if (why[0] != '\0')
+        (void)snprintf(line, sizeof line, "no link to its owner at %s: %s",
+                       part->figures.partition.address, why);
+    if (strcmp(line, part->trouble) == 0)
+        return;
+    memcpy(part->trouble, line, sizeof line);
+    if (line[0] != '\0')
+        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "partition %" PRIu32 ": %s", part->part, line);
 }
 
 /* ---- opening ---- */
@@ -32,7 +54,12 @@ static void close_link(struct elapse__cluster_link *own)
 {
     if (own->dirty.next != NULL)
         (void)elapse__ring_remove(&own->dirty);
-    elapse__node_link_closed(own->link, elapse__runner_now_ms());
+    if (own->error != 0)
+        elapse__node_link_failed(own->link, elapse__runner_now_ms(),
+                                 elapse__os_error_text(own->error));
+    else
+        elapse__node_link_closed(own->link, elapse__runner_now_ms());
+    log_trouble(own->part);
     free(own);
 }
 
@@ -100,25 +127,36 @@ static bool open_here(struct elapse__cluster_part *part, struct elapse__node_lin
     return true;
 }
 
-static bool connect_to(const char *address, int *socket)
+/* Begins to connect. Returns false, and stores why in words; NULL: it is too early to tell. */
+static bool connect_to(struct elapse__cluster_part *part, const struct elapse__node_link *link,
+                       int *socket, const char **why)
 {
-    struct elapse__serve_listen where;
-    struct elapse__os_address addresses[ELAPSE__OS_ADDRESSES_MAX];
-    size_t count = 0;
+    const struct elapse__peers *front = &part->cluster->service.loop.peers;
+    struct elapse__os_address address;
 
-    return elapse__serve_parse_listen(address, NULL, &where) == NULL && !where.tls &&
-           !where.is_path &&
-           elapse__os_resolve(where.host, where.port, addresses, &count) == NULL &&
-           elapse__os_connect_to(&addresses[0], socket) == 0;
+    /* Each client of beanstalkd's protocol has a link of its own; the others are accounted for. */
+    if (elapse__node_link_is_pipe(link) && front->count >= elapse__peers_most(front)) {
+        *why = "there are too many connections";
+        return false;
+    }
+    if (!elapse__addresses_find(part, &address, why))
+        return false;
+    int error = elapse__os_connect_to(&address, socket);
+    if (error == 0)
+        return true;
+    elapse__addresses_failed(part);
+    *why = elapse__os_error_text(error);
+    return false;
 }
 
 static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_part *part,
-                       struct elapse__node_link *link)
+                       struct elapse__node_link *link, const char **why)
 {
     int socket;
 
-    if (!connect_to(part->figures.partition.address, &socket))
+    if (!connect_to(part, link, &socket, why))
         return false;
+    *why = "out of memory";
     struct elapse__peer *peer = elapse__peer_new(&cluster->links, socket, false, NULL);
     if (peer == NULL)
         return false;
@@ -141,8 +179,14 @@ void elapse__links_open(struct elapse__cluster *cluster)
 
     while ((link = elapse__node_link_wanted(cluster->node, elapse__runner_now_ms())) != NULL) {
         struct elapse__cluster_part *part = &cluster->parts[elapse__node_link_partition(link)];
-        if (part->core != NULL ? !open_here(part, link) : !open_there(cluster, part, link))
+        const char *why = NULL;
+        if (part->core != NULL ? open_here(part, link) : open_there(cluster, part, link, &why))
+            continue;
+        if (why != NULL)
+            elapse__node_link_failed(link, elapse__runner_now_ms(), why);
+        else
             elapse__node_link_closed(link, elapse__runner_now_ms());
+        log_trouble(part);
     }
 }
 
@@ -182,10 +226,13 @@ static void connected(struct elapse__peer *peer)
     struct elapse__cluster_link *own = peer->user;
 
     peer->is_connecting = false;
-    if (elapse__os_connect_error(peer->socket) == 0)
+    own->error = elapse__os_connect_error(peer->socket);
+    if (own->error == 0) {
         elapse__node_link_opened(own->link, elapse__runner_now_ms());
-    else
-        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+        return;
+    }
+    elapse__addresses_failed(own->part);
+    elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
 }
 
 static void attend_there(struct elapse__peer *peer)
@@ -218,6 +265,8 @@ static bool end_links(struct elapse__cluster *cluster)
     while (!elapse__ring_empty(ring)) {
         struct elapse__peer *peer = elapse__peer_first(ring);
         const struct elapse__cluster_link *own = peer->user;
+        if (peer->is_connecting)
+            elapse__addresses_failed(own->part);
         /* An owner that ends has handed over, or is dead: the row of the partition may say so. */
         if (own->part->runner != NULL)
             elapse__runner_news(own->part->runner);
@@ -236,7 +285,8 @@ static void attend_here(struct elapse__cluster_link *own)
     const uint8_t *bytes;
 
     if (elapse__node_link_wants_end(own->link)) {
-        elapse__pipe_end(&own->pipe, 0);
+        /* What has reached the router counts, even if the core has not heard of it yet. */
+        elapse__pipe_end(&own->pipe, own->pipe.peer->sent_bytes);
         close_link(own);
         return;
     }

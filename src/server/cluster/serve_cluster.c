@@ -18,7 +18,6 @@
 #include <elapse/version.h>
 
 #include "../../base/assert.h"
-#include "../../cluster/postgres/names.h"
 #include "../loop/http.h"
 #include "../loop/listeners.h"
 #include "inner.h"
@@ -26,133 +25,10 @@
 #define NS_PER_MS UINT64_C(1000000)
 #define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
 #define TICK_NS   (10 * NS_PER_MS)
-
-enum { LOOKS_A_SECOND = 10 };
-
-/* ---- what the options ask for ---- */
-
-static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
-{
-    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s: %s",
-                what, why);
-    return false;
-}
-
-static bool check_options(struct elapse__cluster *cluster)
-{
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
-
-    if (!elapse__queue_name_is_valid(options->queue))
-        return refuse(cluster, "--queue",
-                      "a name has letters a to z, digits and _, 32 at most, "
-                      "and begins with a letter");
-    for (size_t i = 0; i < options->cluster_count; i++) {
-        const char *why = elapse__hosts_add(&cluster->hosts, options->clusters[i]);
-        if (why != NULL)
-            return refuse(cluster, "--cluster", why);
-    }
-    if (options->durability == ELAPSE__SERVE_MEMORY)
-        return refuse(cluster, "--durability memory",
-                      "a node of a cluster needs a directory, for what it must not forget");
-    if (options->idle_ns > 0)
-        return refuse(cluster, "--idle", "a node of a cluster does not have it");
-    return true;
-}
-
-/* Returns whether another process can connect there. */
-static bool is_reachable(const struct elapse__listener *listener, const char *text)
-{
-    return !listener->is_http && !listener->tls &&
-           !elapse__os_address_is_path(&listener->address) && strncmp(text, "0.0.0.0:", 8) != 0 &&
-           strncmp(text, "[::]:", 5) != 0;
-}
-
-static bool choose_address(struct elapse__cluster *cluster)
-{
-    const struct elapse__loop *front = &cluster->service.loop;
-    const char *given = front->options->advertise;
-    struct elapse__serve_listen where;
-
-    if (given != NULL) {
-        const char *fault = elapse__serve_parse_listen(given, NULL, &where);
-        if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')
-            return refuse(cluster, "--advertise",
-                          fault != NULL ? fault : "it is not HOST:PORT without tls:");
-        if (strlen(given) >= sizeof cluster->address)
-            return refuse(cluster, "--advertise", "it is too long");
-        (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
-    }
-    for (size_t i = 0; i < front->listener_count && cluster->address[0] == '\0'; i++) {
-        struct elapse__os_address_text text =
-            elapse__os_address_text(&front->listeners[i]->address);
-        if (is_reachable(front->listeners[i], text.text))
-            (void)snprintf(cluster->address, sizeof cluster->address, "%s", text.text);
-    }
-    if (cluster->address[0] == '\0')
-        return refuse(cluster, "--advertise",
-                      "it is needed: no address that is listened at, without tls:, says where "
-                      "other nodes reach this one");
-    (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
-                   front->options->node != NULL ? front->options->node : cluster->address);
-    return true;
-}
-
-/* Nodes greet each other with the first password. */
-static bool choose_password(struct elapse__cluster *cluster)
-{
-    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
-
-    if (tokens->count == 0)
-        return true;
-    if (tokens->texts[0].size >= sizeof cluster->link_password)
-        return refuse(cluster, "--auth",
-                      "the first password, with which nodes greet each other, is too long");
-    memcpy(cluster->link_password, tokens->texts[0].bytes, tokens->texts[0].size);
-    return true;
-}
+/* A runner ends by itself before that. */
+#define HAND_OVER_NS ((ELAPSE__RUNNER_HAND_OVER_MS + 5000) * NS_PER_MS)
 
 /* ---- start ---- */
-
-/* Asks one database after the other for the queue, until one of them tells. Returns false if a
- * signal asks to end. */
-static bool read_queue(struct elapse__cluster *cluster)
-{
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
-    struct elapse__schema_why why = {.text = ""}, told = {.text = ""};
-
-    for (;;) {
-        for (unsigned i = 0; i < cluster->hosts.count; i++)
-            if (elapse__schema_read(cluster->hosts.texts[i], options->queue, &cluster->queue, &why))
-                return true;
-        if (strcmp(why.text, told.text) != 0)
-            elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                        "waiting for the database: %s", why.text);
-        told = why;
-        elapse__os_notify("STATUS=waiting for the database");
-        for (unsigned i = 0; i < LOOKS_A_SECOND; i++)
-            if (elapse__service_is_asked_to_end(&cluster->service))
-                return false;
-    }
-}
-
-/* The database may have an inbox. It is looked for once. */
-static void find_inbox(struct elapse__cluster *cluster)
-{
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
-    const uint32_t body_bytes_max = options->body_bytes_max > 0
-                                        ? (uint32_t)options->body_bytes_max
-                                        : (uint32_t)ELAPSE__SERVER_BODY_BYTES;
-    struct elapse__schema_why why = {.text = ""};
-    bool is_open = false;
-
-    for (unsigned i = 0; i < cluster->hosts.count && !is_open; i++)
-        is_open =
-            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue, cluster->queue.parts,
-                                      body_bytes_max, &cluster->has_inbox, &why);
-    if (cluster->has_inbox && !is_open)
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "the queue could not be entered into the inbox: %s", why.text);
-}
 
 static bool open_stores(struct elapse__cluster *cluster)
 {
@@ -172,16 +48,26 @@ static bool knows_password(void *context, const void *password, size_t size)
     return cluster->shown.knows_password(cluster->shown.context, password, size);
 }
 
+/* Nodes greet each other with the first password, whichever it is by now. */
+static const void *link_password(void *context, size_t *size)
+{
+    const struct elapse__cluster *cluster = context;
+    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
+
+    *size = tokens->count == 0 ? 0 : tokens->texts[0].size;
+    return tokens->count == 0 ? NULL : tokens->texts[0].bytes;
+}
+
 static bool make_router(struct elapse__cluster *cluster)
 {
     const struct elapse__serve_options *options = elapse__cluster_options(cluster);
-    bool has_passwords = cluster->service.loop.tokens.count > 0;
+    bool has_passwords = options->auth != NULL; /* such a file always has one */
     const struct elapse__node_options router = {
         .partitions = cluster->queue.parts,
         .queue = options->queue,
         .knows_password = has_passwords ? knows_password : NULL,
         .context = cluster,
-        .link_password = has_passwords ? cluster->link_password : NULL,
+        .link_password = link_password,
         .argument_bytes_max = (uint32_t)options->body_bytes_max,
         .clients_max = (uint32_t)options->connections_max,
         .output_bytes_max = (uint32_t)options->output_bytes_max,
@@ -195,6 +81,7 @@ static void look_at_parts(struct elapse__cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->part_count; i++)
         elapse__part_look(&cluster->parts[i]);
+    elapse__inbox_errand_look(cluster);
 }
 
 static void on_event(evutil_socket_t file, short what, void *argument)
@@ -210,6 +97,7 @@ static void on_second(evutil_socket_t file, short what, void *argument)
     (void)file;
     (void)what;
     look_at_parts(argument);
+    elapse__cluster_count_files(argument);
 }
 
 /* The turn that follows looks at the time. */
@@ -238,6 +126,7 @@ static bool make_events(struct elapse__cluster *cluster)
     cluster->links.log = front->peers.log;
     cluster->links.base = front->peers.base;
     cluster->links.files = front->peers.files;
+    cluster->links.outer = &front->peers;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&cluster->links.rings[i]);
     cluster->batch = malloc(ELAPSE__BATCH_PEER_BYTES);
@@ -267,8 +156,11 @@ static bool start(struct elapse__cluster *cluster)
     service->with_cores = with_cores;
     elapse__service_know_machine(service);
     elapse__cluster_show(cluster);
+    elapse__cluster_count_files(cluster);
     if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
-        !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop))
+        !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop) ||
+        !elapse__errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
+        !elapse__errand_start(&cluster->inbox, elapse__inbox_errand, cluster))
         return false;
     for (uint32_t i = 0; i < cluster->part_count; i++)
         if (!elapse__part_start(&cluster->parts[i]))
@@ -296,7 +188,8 @@ static bool is_asked_to_stop(struct elapse__cluster *cluster)
     return cluster->service.loop.peers.is_stopping;
 }
 
-/* Other nodes and the router have got their answers, and have gone. */
+/* Other nodes and the router have got their answers, and have gone; and clients of this node have
+ * got theirs from other nodes. */
 static bool have_left(struct elapse__cluster *cluster)
 {
     bool has_links = false;
@@ -304,7 +197,7 @@ static bool have_left(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->part_count; i++)
         if (cluster->parts[i].core != NULL && !cluster->parts[i].core->is_broken)
             has_links |= elapse__links_push_leaving(&cluster->parts[i]);
-    return !has_links;
+    return !has_links && elapse__node_is_idle(cluster->node);
 }
 
 static void stop_core(struct elapse__loop *loop, void *argument)
@@ -335,16 +228,44 @@ static bool have_ended(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->part_count; i++) {
         struct elapse__cluster_part *part = &cluster->parts[i];
         elapse__lock(&part->lock);
-        all = all && part->has_ended;
+        all = all && (part->has_ended || part->runner == NULL);
         elapse__unlock(&part->lock);
     }
     return all;
 }
 
+/* All at once: each may take a while. */
+static void hand_over(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].runner != NULL)
+            elapse__runner_hand_over(cluster->parts[i].runner);
+}
+
+/* Returns how many partitions the database still gives to this node, after a line for each. */
+static unsigned count_kept(struct elapse__cluster *cluster)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        struct elapse__runner_figures figures = {.has_released = true};
+        if (part->runner != NULL)
+            elapse__runner_figures(part->runner, &figures);
+        if (figures.has_released || strcmp(figures.partition.owner, part->me) != 0)
+            continue;
+        count++;
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "partition %" PRIu32 " was not handed over, because the database has not "
+                    "confirmed it in time: another node takes over when the lease has ended",
+                    part->part);
+    }
+    return count;
+}
+
 static void stop_serving(struct elapse__cluster *cluster)
 {
     struct elapse__service *service = &cluster->service;
-    uint64_t lease_ns = cluster->queue.lease_ms * NS_PER_MS;
 
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
@@ -357,9 +278,8 @@ static void stop_serving(struct elapse__cluster *cluster)
     with_cores(service, stop_core, NULL);
     serve_until(cluster, is_quiet, elapse__os_monotonic_ns() + FLUSH_NS);
     atomic_store(&cluster->is_stopping, true);
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        elapse__runner_hand_over(cluster->parts[i].runner);
-    serve_until(cluster, have_ended, elapse__os_monotonic_ns() + lease_ns);
+    hand_over(cluster);
+    serve_until(cluster, have_ended, elapse__os_monotonic_ns() + HAND_OVER_NS);
 }
 
 /* ---- the end ---- */
@@ -406,10 +326,13 @@ static bool release(struct elapse__cluster *cluster)
     for (uint32_t i = 0; i < cluster->part_count; i++)
         if (cluster->parts[i].runner != NULL)
             elapse__part_release(&cluster->parts[i]);
+    hand_over(cluster);
     for (uint32_t i = 0; i < cluster->part_count; i++)
         is_durable = elapse__part_close(&cluster->parts[i]) && is_durable;
+    elapse__errand_stop(&cluster->inbox);
     if (cluster->node != NULL)
         free_links(cluster);
+    elapse__errand_stop(&cluster->addresses);
     free_peers(&cluster->service.loop.peers);
     elapse__node_free(cluster->node);
     free(cluster->parts);
@@ -436,11 +359,16 @@ static enum elapse__serve_end run(struct elapse__cluster *cluster)
     bool has_failed = cluster->has_failed;
     if (!has_failed)
         stop_serving(cluster);
+    unsigned kept = has_failed ? 0 : count_kept(cluster);
     if (!release(cluster) || has_failed) {
         elapse__log(log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STOPPED, "the node could not go on");
         return ELAPSE__SERVE_FAILED;
     }
-    elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "the node has handed over");
+    if (kept > 0)
+        elapse__log(log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_STOPPED,
+                    "the node has ended, and keeps %u partitions until their lease ends", kept);
+    else
+        elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "the node has handed over");
     return ELAPSE__SERVE_STOPPED;
 }
 
@@ -448,20 +376,19 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
 {
     struct elapse__service *service = &cluster->service;
 
-    if (!check_options(cluster) || !elapse__service_read_files(service) ||
+    if (!elapse__cluster_check_options(cluster) || !elapse__service_read_files(service) ||
         !elapse__listeners_open(&service->loop) || !elapse__service_become_user(service) ||
-        !choose_address(cluster) || !choose_password(cluster)) {
+        !elapse__cluster_choose_address(cluster)) {
         (void)release(cluster);
         return ELAPSE__SERVE_REFUSED;
     }
-    if (!read_queue(cluster)) {
+    if (!elapse__cluster_read_queue(cluster)) {
         (void)release(cluster);
         return ELAPSE__SERVE_STOPPED;
     }
-    find_inbox(cluster);
     if (!open_stores(cluster)) {
         (void)release(cluster);
-        return ELAPSE__SERVE_FAILED;
+        return cluster->is_refused ? ELAPSE__SERVE_REFUSED : ELAPSE__SERVE_FAILED;
     }
     service->loop.peers.base = event_base_new();
     if (service->loop.peers.base == NULL || !start(cluster)) {

@@ -31,12 +31,14 @@ class Node:
                         "--queue", "test", *options]
         for host in hosts:
             self.options += ["--cluster", host]
+        self.before = ()  # a program that starts it
         self.process = None
         self.starts = 0
 
     def begin(self):
         self.starts += 1
-        self.process = server_process.ServerProcess(self.directory / f"log{self.starts}", self.options)
+        self.process = server_process.ServerProcess(self.directory / f"log{self.starts}", self.options,
+                                                    before=self.before)
 
     def start(self):
         self.begin()

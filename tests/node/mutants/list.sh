@@ -70,8 +70,7 @@ mutant greeting_is_not_waited_for src/node/link.c \
         begin(link);
     elapse__link_arrange(link);'
 mutant refused_greeting_is_taken src/node/link.c \
-    "if (value[0] == '-')
-        return false;" ''
+    "if (value[0] == '-') {" 'if (false) {'
 mutant answer_before_the_command src/node/link.c \
     'if (part->end_at > link->out_sent)
         return false;' ''
@@ -198,3 +197,16 @@ mutant password_is_not_asked_for src/node/take.c \
     'if (!client->known && !route->before_auth)' 'if (false)'
 mutant leases_are_not_looked_at src/node/take.c \
     '(kind == ELAPSE__ROUTE_LEASES && !leases_are_well_formed(arguments, count))' 'false'
+
+# ---- what the node says of itself ----
+
+mutant trouble_has_no_end src/node/link.c \
+    "link->node->partitions[link->partition].trouble[0] = '\\0';" ''
+mutant moving_is_trouble src/node/link.c \
+    'if (!begins_with(value, size, "-NOTOWNER "))' 'if (true)'
+mutant idle_with_answers_to_come src/node/life.c \
+    'elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0' \
+    'elapse__buffer_size(&link->out) == 0'
+mutant idle_with_unsent_answers src/node/life.c \
+    'ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) == 0;' \
+    'ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) < SIZE_MAX;'

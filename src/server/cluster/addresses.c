@@ -1,0 +1,121 @@
+/*
+ * Where the owners of partitions are. The loop must not wait for a name server, so a thread looks
+ * names up; addresses in digits are known at once. A link that is not possible now is wanted again
+ * by the router, a little later.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "inner.h"
+
+/* ---- on the thread of the loop ---- */
+
+/* Under the lock. */
+static void begin(struct elapse__cluster_way *way, const char *address)
+{
+    struct elapse__serve_listen where;
+
+    *way = (struct elapse__cluster_way){.count = 0};
+    (void)snprintf(way->address, sizeof way->address, "%s", address);
+    if (elapse__serve_parse_listen(address, NULL, &where) != NULL || where.tls || where.is_path ||
+        where.host[0] == '\0') {
+        way->is_digits = true;
+        way->why = "its address is not HOST:PORT";
+        return;
+    }
+    way->is_digits =
+        elapse__os_resolve_digits(where.host, where.port, way->found, &way->count) == NULL;
+    if (!way->is_digits)
+        way->count = 0;
+}
+
+bool elapse__addresses_find(struct elapse__cluster_part *part, struct elapse__os_address *found,
+                            const char **why)
+{
+    struct elapse__errand *errand = &part->cluster->addresses;
+    struct elapse__cluster_way *way = &part->way;
+
+    elapse__lock(&errand->lock);
+    if (strcmp(way->address, part->figures.partition.address) != 0)
+        begin(way, part->figures.partition.address);
+    bool is_known = way->count > 0;
+    if (is_known)
+        *found = way->found[way->turn % way->count];
+    else if (!way->is_digits)
+        way->is_wanted = true;
+    *why = way->why;
+    if (way->is_wanted)
+        elapse__condition_broadcast(&errand->changed);
+    elapse__unlock(&errand->lock);
+    return is_known;
+}
+
+/* The last of them was tried: the name may have others by now. */
+void elapse__addresses_failed(struct elapse__cluster_part *part)
+{
+    struct elapse__errand *errand = &part->cluster->addresses;
+    struct elapse__cluster_way *way = &part->way;
+
+    elapse__lock(&errand->lock);
+    way->turn++;
+    if (!way->is_digits && (way->count == 0 || way->turn % way->count == 0))
+        way->is_wanted = true;
+    elapse__unlock(&errand->lock);
+}
+
+/* ---- on a thread of its own ---- */
+
+/* Under the lock. Returns a partition whose owner's name is to be looked up; NULL: there is none.
+ */
+static struct elapse__cluster_part *find_wanted(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].way.is_wanted)
+            return &cluster->parts[i];
+    return NULL;
+}
+
+/* Under the lock, which is released meanwhile. */
+static void look_up(struct elapse__errand *errand, struct elapse__cluster_way *way)
+{
+    struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
+    struct elapse__serve_listen where;
+    char address[ELAPSE__NODE_ADDRESS_BYTES];
+    size_t count = 0;
+
+    memcpy(address, way->address, sizeof address);
+    way->is_wanted = false;
+    elapse__unlock(&errand->lock);
+    const char *why = elapse__serve_parse_listen(address, NULL, &where);
+    if (why == NULL)
+        why = elapse__os_resolve(where.host, where.port, found, &count);
+    elapse__lock(&errand->lock);
+    /* There may be another owner by now. */
+    if (strcmp(address, way->address) != 0)
+        return;
+    way->why = why;
+    if (why != NULL)
+        return; /* the addresses that it had may still do */
+    ELAPSE__ASSERT(count > 0 && count <= ELAPSE__OS_ADDRESSES_MAX);
+    memcpy(way->found, found, count * sizeof found[0]);
+    way->count = count;
+}
+
+void *elapse__addresses_errand(void *argument)
+{
+    struct elapse__cluster *cluster = argument;
+    struct elapse__errand *errand = &cluster->addresses;
+
+    elapse__os_thread_name("elapse-names");
+    elapse__lock(&errand->lock);
+    while (!errand->stops) {
+        struct elapse__cluster_part *part = find_wanted(cluster);
+        if (part != NULL)
+            look_up(errand, &part->way);
+        else
+            elapse__condition_wait(&errand->changed, &errand->lock);
+    }
+    elapse__unlock(&errand->lock);
+    return NULL;
+}

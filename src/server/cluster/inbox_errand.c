@@ -1,0 +1,160 @@
+/*
+ * Visits to the database: for the facts of the queue at the start, and then, on a thread of their
+ * own, for the inbox.
+ *
+ * The inbox may be installed at any time, and a database that was restored or promoted may have
+ * lost it, or the entry of the queue in it. So a server that takes writes is asked again and again;
+ * what a standby says does not count, because it may lag.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "inner.h"
+
+enum { LOOKS_A_ROUND = 9 }; /* for signals; each takes 100 ms */
+
+#define NS_PER_S    UINT64_C(1000000000)
+#define SOON_NS     (2 * NS_PER_S)  /* no server has answered that takes writes */
+#define NO_INBOX_NS (10 * NS_PER_S) /* there was none */
+#define INBOX_NS    (60 * NS_PER_S)
+
+/* ---- the queue ---- */
+
+/* Logs why a host does not help, once. */
+static void tell(struct elapse__cluster *cluster, unsigned host,
+                 const struct elapse__schema_why *why, struct elapse__schema_why *told)
+{
+    if (strcmp(why->text, told->text) != 0)
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "waiting for the database: server %u of %u: %s", host + 1, cluster->hosts.count,
+                    why->text);
+    *told = *why;
+}
+
+bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    struct elapse__schema_why told[ELAPSE__HOSTS_MAX];
+    char status[ELAPSE__SCHEMA_WHY_BYTES + 64];
+
+    memset(told, 0, sizeof told);
+    for (;;) {
+        for (unsigned i = 0; i < cluster->hosts.count; i++) {
+            struct elapse__schema_why why = {.text = ""};
+            if (elapse__schema_read(cluster->hosts.texts[i], options->queue, &cluster->queue, &why))
+                return true;
+            tell(cluster, i, &why, &told[i]);
+            (void)snprintf(status, sizeof status, "STATUS=waiting for the database: %s", why.text);
+            elapse__os_notify(status);
+            if (elapse__service_is_asked_to_end(&cluster->service))
+                return false;
+        }
+        for (unsigned i = 0; i < LOOKS_A_ROUND; i++)
+            if (elapse__service_is_asked_to_end(&cluster->service))
+                return false;
+    }
+}
+
+/* ---- the inbox ---- */
+
+enum found { FOUND_NOTHING, FOUND_NONE, FOUND_INBOX, FOUND_CLOSED };
+
+static enum found look(struct elapse__cluster *cluster, struct elapse__schema_why *why)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const uint32_t body_bytes_max = options->body_bytes_max > 0
+                                        ? (uint32_t)options->body_bytes_max
+                                        : (uint32_t)ELAPSE__SERVER_BODY_BYTES;
+
+    for (unsigned i = 0; i < cluster->hosts.count && !atomic_load(&cluster->is_stopping); i++) {
+        bool has_inbox = false;
+        bool is_open =
+            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue, cluster->queue.parts,
+                                      body_bytes_max, &has_inbox, why);
+        if (is_open)
+            return has_inbox ? FOUND_INBOX : FOUND_NONE;
+        if (has_inbox)
+            return FOUND_CLOSED;
+    }
+    return FOUND_NOTHING;
+}
+
+/* Leaves a line for the log when it is another one than before. */
+static void note(struct elapse__cluster *cluster, enum found found,
+                 const struct elapse__schema_why *why)
+{
+    struct elapse__cluster_notice notice = {.level = ELAPSE__LOG_NOTICE};
+
+    if (found == FOUND_CLOSED) {
+        notice.level = ELAPSE__LOG_WARNING;
+        (void)snprintf(notice.text, sizeof notice.text,
+                       "the queue could not be entered into the inbox: %s", why->text);
+    } else {
+        (void)snprintf(notice.text, sizeof notice.text, "%s",
+                       found == FOUND_INBOX ? "the database has an inbox: its rows become jobs"
+                                            : "the database has no inbox");
+    }
+    elapse__lock(&cluster->inbox.lock);
+    if (strcmp(notice.text, cluster->inbox_notice.text) != 0) {
+        cluster->has_inbox_notice = true;
+        cluster->inbox_notice = notice;
+    }
+    elapse__unlock(&cluster->inbox.lock);
+    atomic_store(&cluster->has_inbox, found != FOUND_NONE);
+    elapse__os_event_set(cluster->event);
+}
+
+static uint64_t pause_ns(enum found found)
+{
+    switch (found) {
+    case FOUND_INBOX:
+        return INBOX_NS;
+    case FOUND_NOTHING:
+        return SOON_NS;
+    default:
+        return NO_INBOX_NS;
+    }
+}
+
+void *elapse__inbox_errand(void *argument)
+{
+    struct elapse__cluster *cluster = argument;
+    struct elapse__errand *errand = &cluster->inbox;
+
+    elapse__os_thread_name("elapse-inbox");
+    elapse__lock(&errand->lock);
+    while (!errand->stops) {
+        struct elapse__schema_why why = {.text = ""};
+        elapse__unlock(&errand->lock);
+        enum found found = look(cluster, &why);
+        if (found != FOUND_NOTHING)
+            note(cluster, found, &why);
+        uint64_t again_ns = elapse__os_monotonic_ns() + pause_ns(found);
+        elapse__lock(&errand->lock);
+        while (!errand->stops &&
+               elapse__condition_wait_until(&errand->changed, &errand->lock, again_ns))
+            ;
+    }
+    elapse__unlock(&errand->lock);
+    return NULL;
+}
+
+void elapse__inbox_errand_look(struct elapse__cluster *cluster)
+{
+    struct elapse__cluster_notice notice;
+
+    if (cluster->inbox.made < 3)
+        return;
+    elapse__lock(&cluster->inbox.lock);
+    bool has_notice = cluster->has_inbox_notice;
+    notice = cluster->inbox_notice;
+    cluster->has_inbox_notice = false;
+    elapse__unlock(&cluster->inbox.lock);
+    if (!has_notice)
+        return;
+    elapse__log(elapse__cluster_log(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
+                notice.text);
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].runner != NULL)
+            elapse__runner_wake(cluster->parts[i].runner);
+}

@@ -1,0 +1,239 @@
+"""Nodes in trouble say so, and go on: links that are refused, an inbox that comes later, directories of
+another queue, descriptors that run out, and ends that are no hand-over."""
+
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import time
+
+import nodes_support as support
+from nodes_support import Error, NodesTest, server_process
+
+FILES = 200
+
+
+class Start(NodesTest):
+    def refused(self, node, words):
+        node.begin()
+        self.assertEqual(node.process.wait(), 2, node.process.text())
+        self.assertIn(words, node.process.log())
+
+    def test_options_of_a_cluster_need_one(self):
+        for options in (["--queue", "main"], ["--advertise", "a:1"], ["--node", "n"], ["--single-copy"]):
+            process = server_process.ServerProcess(self.folder / "log", options)
+            self.addCleanup(process.kill)
+            self.assertEqual(process.wait(), 2, process.text())
+            self.assertIn(b"need --cluster", process.log())
+
+    def test_a_connection_string_is_never_shown(self):
+        for string in ("host=a password=tell nobody", "password='nobody", "postgresql://u:nobody%zz@h"):
+            node = self.node("--cluster", string)
+            self.refused(node, b"--cluster")
+            self.assertNotIn(b"nobody", node.process.log())
+
+    def test_each_server_of_the_database_says_why_it_does_not_help(self):
+        node = self.node("--cluster", f"host={self.folder}/none")
+        self.primary.sql("alter table elapse.queue rename to away;\n")
+        node.begin()
+        node.process.wait_for(b"server 4 of 4: the database has no tables of elapse")
+        self.assertRegex(node.process.text(), "server 1 of 4: .*none")
+        self.primary.sql("alter table elapse.away rename to queue;\n")
+        node.port = node.process.wait_for_port()
+        self.put(node, "a")
+
+    def test_a_node_that_waits_for_a_locked_table_ends(self):
+        self.primary.sql("begin;\nlock table elapse.queue in access exclusive mode;\n")
+        self.addCleanup(self.primary.sql, "rollback;\n")
+        node = support.Node(self.folder / "alone", [self.primary.host])
+        self.nodes.append(node)
+        node.begin()
+        self.wait_until(lambda: self.number("select count(*) from pg_locks where not granted"), "it waits")
+        node.process.signal(signal.SIGTERM)
+        self.assertEqual(node.process.wait(), 0, node.process.text())
+
+    def test_a_directory_belongs_to_one_queue(self):
+        node = self.owner()
+        self.put(node, "a")
+        node.stop()
+        program = [server_process.PROGRAM, "cluster", "create", "--lease", "1s", "--queue", "other"]
+        subprocess.run([*program, "--cluster", self.primary.host], check=True, stdout=subprocess.DEVNULL)
+        other = self.node()
+        place = other.options.index("test")
+        other.options[place] = "other"
+        other.options[other.options.index("--data") + 1] = str(node.directory / "data")
+        self.refused(other, b"another queue")
+        node.start()
+        self.assertEqual(set(self.take(node)), {"a"})
+
+
+class Links(NodesTest):
+    def passwords(self, name, *words):
+        path = self.folder / name
+        path.write_text("\n".join(words) + "\n", encoding="ascii")
+        return str(path)
+
+    def ask_as(self, node, password, *words):
+        with node.connect() as connection:
+            self.assertEqual(connection.ask("AUTH", password), "OK")
+            return connection.ask(*words)
+
+    def owned_by(self, node, password):
+        lines = self.ask_as(node, password, "INFO").splitlines()
+        return "partitions_here:1" in lines
+
+    def test_a_link_that_is_refused_is_logged_once(self):
+        first = self.node("--auth", self.passwords("one", "secret")).start()
+        self.wait_until(lambda: self.owned_by(first, "secret"), "it owns")
+        second = self.node("--auth", self.passwords("other", "barley")).start()
+        log = second.process.wait_for(b"no link to its owner")
+        self.assertIn(b"WRONGPASS", log)
+        # More attempts, with pauses of a second at most, say nothing more.
+        answer = self.ask_as(second, "barley", "PUT", "tube", "a")
+        self.assertIsInstance(answer, Error)
+        self.assertEqual(second.process.log().count(b"no link to its owner"), 1)
+        for password in (b"secret", b"barley"):
+            self.assertNotIn(password, second.process.log() + first.process.log())
+
+    def test_passwords_change_while_nodes_serve(self):
+        path = self.passwords("all", "secret")
+        nodes = [self.node("--auth", path).start() for _ in range(3)]
+        self.wait_until(lambda: any(self.owned_by(node, "secret") for node in nodes), "one owns")
+        for words, there, count in ((("secret", "barley"), "barley", 2), (("barley", "secret"), "barley", 2),
+                                    (("barley",), "barley", 1)):
+            self.passwords("all", *words)
+            for node in nodes:
+                before = node.process.log().count(b" reloaded: ")
+                node.process.signal(signal.SIGHUP)
+                self.wait_until(lambda node=node, before=before:
+                                node.process.log().count(b" reloaded: ") > before, "it has read the file")
+                self.assertIn(f"reloaded: {count} passwords".encode(), node.process.log())
+            for node in nodes:
+                self.assertIsInstance(self.ask_as(node, there, "PUT", "tube", "a"), list)
+        owner = next(node for node in nodes if self.owned_by(node, "barley"))
+        owner.kill()
+        nodes.remove(owner)
+        # New links: one of them to the other one, which is the owner now.
+        for node in nodes:
+            self.assertIsInstance(self.ask_as(node, "barley", "PUT", "tube", "b"), list)
+
+    def test_a_long_password_is_one(self):
+        long = "x" * 3000
+        path = self.passwords("long", long)
+        nodes = [self.node("--auth", path).start() for _ in range(2)]
+        for node in nodes:
+            self.assertIsInstance(self.ask_as(node, long, "PUT", "tube", "a"), list)
+
+    def test_two_nodes_with_one_address(self):
+        first = self.owner()
+        self.assertIn(b"no other machine can reach this node", first.process.log())
+        second = self.node("--advertise", f"127.0.0.1:{first.port}").start()
+        second.process.wait_for(b"has the address of this node")
+
+    def test_a_link_with_tls_gets_replies_alone(self):
+        """A push message that went past the session would end it."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-keyout", "key", "-out", "certificate", "-days", "2", "-subj", "/CN=node"],
+                       cwd=self.folder, capture_output=True, check=True)
+        node = self.owner("--listen", "tls:127.0.0.1:0", "--tls-certificate", str(self.folder / "certificate"),
+                          "--tls-key", str(self.folder / "key"))
+        context = ssl.create_default_context(cafile=str(self.folder / "certificate"))
+        context.check_hostname = False
+        port = int(re.search("listening: tls:127.0.0.1:([0-9]+)", node.process.text()).group(1))
+        with support.serving.Connection(port) as link:
+            link.socket = context.wrap_socket(link.socket)
+            link.file = link.socket.makefile("rb")
+            link.ask("HELLO", "3")
+            self.assertEqual(link.ask("NODE", "HELLO", "1", "test", "0"), "OK")
+            for body in ("a", "b", "c"):
+                self.put(node, body)
+                self.assertEqual(link.ask("RESERVE", "tube")[0][4], body)
+
+    def test_owners_may_have_names(self):
+        """The name has two addresses on many machines; nobody listens at one of them."""
+        first = self.node()
+        first.begin()
+        port = first.process.wait_for_port()
+        first.stop()
+        first.options[first.options.index("127.0.0.1:0")] = f"127.0.0.1:{port}"
+        first.options += ["--advertise", f"localhost:{port}"]
+        first.start()
+        self.wait_until(lambda: first.owned() == 1, "it owns")
+        second = self.follower()
+        self.put(second, "a")
+
+
+class Descriptors(NodesTest):
+    def test_a_crowd_leaves_room_for_files(self):
+        node = self.node()
+        node.before = ("prlimit", f"--nofile={FILES}:{FILES}")
+        node.start()
+        self.wait_until(lambda: node.owned() == 1, "it owns")
+        with node.connect() as connection:
+            for _ in range(FILES):
+                one = socket.create_connection(("127.0.0.1", node.port), timeout=60)
+                self.addCleanup(one.close)
+            body = "x" * 60000
+            for number in range(100):
+                self.assertIsInstance(connection.ask("PUT", "tube", f"{number}{body}"), list)
+        self.assertIn(b"no connection can be taken now", node.process.log())
+
+
+class LateInbox(NodesTest):
+    def test_an_inbox_may_come_later(self):
+        node = self.owner()
+        node.process.wait_for(b"the database has no inbox")
+        self.primary.sql((support.ROOT / "sql/inbox.sql").read_text(encoding="utf-8"))
+        node.process.wait_for(b"the database has an inbox")
+        self.primary.sql("select elapse.put('tube', 'a', key => 'k', queue => 'test');\n")
+        self.wait_until(lambda: node.ask("LOOKUP", "tube", "k"), "the row is a job")
+        self.assertEqual(set(self.take(node)), {"a"})
+
+
+class Ends(NodesTest):
+    lease_ms = 30000
+
+    def test_what_other_nodes_were_sent_is_answered_when_a_node_ends(self):
+        first = self.owner()
+        second = self.follower()
+        self.put(second, "a")
+        with second.connect() as connection:
+            first.process.signal(signal.SIGSTOP)
+            connection.send("PUT", "tube", "b")
+            time.sleep(0.1)
+            second.process.signal(signal.SIGTERM)
+            second.process.wait_for(b"stopping")
+            first.process.signal(signal.SIGCONT)
+            self.assertIsInstance(connection.receive(), list)
+        self.assertEqual(second.process.wait(), 0)
+        self.assertEqual(set(self.take(first)), {"a", "b"})
+
+
+class LongLease(NodesTest):
+    lease_ms = 120000
+
+    def test_no_hand_over_takes_as_long_as_a_long_lease(self):
+        node = self.owner()
+        self.freeze_standbys()
+        begin = time.monotonic()
+        node.process.signal(signal.SIGTERM)
+        self.assertEqual(node.process.wait(), 0)
+        self.assertLess(support.seconds_since(begin), self.lease_ms / 1000 / 3)
+        self.thaw_standbys()
+        self.assertIn(b"was not handed over", node.process.log())
+
+
+class NoHandOver(NodesTest):
+    def test_what_nobody_confirms_is_no_hand_over(self):
+        node = self.owner()
+        self.freeze_standbys()
+        node.process.signal(signal.SIGTERM)
+        self.assertEqual(node.process.wait(), 0)
+        self.thaw_standbys()
+        self.assertIn(b"was not handed over", node.process.log())
+        self.assertNotIn(b"has handed over", node.process.log())
+
+
+if __name__ == "__main__":
+    support.run_tests()
