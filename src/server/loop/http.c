@@ -296,6 +296,20 @@ static void on_request(struct evhttp_request *request, void *argument)
         answer(http, request, &route);
 }
 
+/* Without memory for a session of TLS, libevent makes a plain stream of its own, and would answer
+ * what comes as if it were secret. */
+static void on_secure_request(struct evhttp_request *request, void *argument)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+
+    if (bufferevent_openssl_get_ssl(evhttp_connection_get_bufferevent(connection)) != NULL) {
+        on_request(request, argument);
+        return;
+    }
+    elapse__http_add_header(request, "Connection", "close");
+    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory for TLS");
+}
+
 /* ---- listening ---- */
 
 static void set_listening(struct elapse__http *http, bool wanted)
@@ -400,7 +414,7 @@ static struct evhttp *make_server(struct elapse__http *http, bool tls)
     evhttp_set_default_content_type(server, NULL);
     (void)evhttp_set_flags(server, EVHTTP_SERVER_LINGERING_CLOSE);
     evhttp_set_bevcb(server, tls ? make_secure_stream : make_stream, http);
-    evhttp_set_gencb(server, on_request, http);
+    evhttp_set_gencb(server, tls ? on_secure_request : on_request, http);
     return server;
 }
 

@@ -1,4 +1,7 @@
-"""elapse serve --http: who may ask, the page, and the requests that become commands."""
+"""elapse serve --http: who may ask, the page, and the requests that become commands.
+
+ELAPSE_NO_TLS_SESSIONS names a library by which OpenSSL has no memory for sessions.
+"""
 
 import base64
 import hashlib
@@ -8,11 +11,14 @@ import socket
 import ssl
 import subprocess
 import time
+import unittest
 
 import support
 from http_support import HttpTest
 from serve_support import START_S, few_files
 from support import STATUS_USAGE
+
+NO_TLS_SESSIONS = os.environ.get("ELAPSE_NO_TLS_SESSIONS")
 
 
 class Guards(HttpTest):
@@ -301,13 +307,16 @@ class Life(HttpTest):
         self.assertEqual(client.put(b"a"), b"INSERTED 1")
         server.stop()
 
-    def test_tls(self):
+    def serve_tls(self, **options):
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                         "ec_paramgen_curve:P-256", "-nodes", "-keyout", "key.pem", "-out",
                         "cert.pem", "-subj", "/CN=localhost", "-days", "2"],
                        cwd=self.directory, check=True, capture_output=True)
-        server = self.serve("--http", "tls:127.0.0.1:0", "--tls-certificate", "cert.pem",
-                            "--tls-key", "key.pem")
+        return self.serve("--http", "tls:127.0.0.1:0", "--tls-certificate", "cert.pem",
+                          "--tls-key", "key.pem", **options)
+
+    def test_tls(self):
+        server = self.serve_tls()
         context = ssl.create_default_context(cafile=self.directory / "cert.pem")
         with socket.create_connection(("127.0.0.1", self.http_port(server)), START_S) as plain:
             with context.wrap_socket(plain, server_hostname="localhost") as secure:
@@ -317,6 +326,18 @@ class Life(HttpTest):
                     answer += piece
         self.assertRegex(answer, rb"^HTTP/1\.\d 200 ")
         self.assertIn(b'"total_put":0', answer)
+        server.stop()
+
+    @unittest.skipUnless(NO_TLS_SESSIONS, "not beside a sanitizer")
+    def test_nothing_is_told_in_plain_text_where_a_session_of_tls_fails(self):
+        server = self.serve_tls(env={**os.environ, "LD_PRELOAD": NO_TLS_SESSIONS})
+        with socket.create_connection(("127.0.0.1", self.http_port(server)), START_S) as plain:
+            plain.sendall(b"GET /api/v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answer = b""
+            while piece := plain.recv(1 << 16):  # to the end of the connection
+                answer += piece
+        self.assertRegex(answer, rb"^HTTP/1\.1 507 ")
+        self.assertNotIn(b"total_put", answer)
         server.stop()
 
     def test_a_socket_in_the_file_system(self):
