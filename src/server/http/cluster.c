@@ -4,43 +4,25 @@
 #include "cluster.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
+
+#include "metric_text.h"
 
 /* ---- JSON ---- */
-
-static void member(struct elapse__json *json, const char *name, uint64_t number)
-{
-    elapse__json_name(json, name);
-    elapse__json_unsigned(json, number);
-}
-
-static void text(struct elapse__json *json, const char *name, const char *value)
-{
-    elapse__json_name(json, name);
-    elapse__json_text(json, value);
-}
-
-static void flag(struct elapse__json *json, const char *name, bool value)
-{
-    elapse__json_name(json, name);
-    elapse__json_boolean(json, value);
-}
 
 static void write_partition(struct elapse__json *json, const struct elapse__http_partition *part)
 {
     elapse__json_open(json, '{');
-    member(json, "partition", part->part);
-    text(json, "role", part->role);
-    flag(json, "owned", part->is_owned);
-    flag(json, "answering", part->may_answer);
-    text(json, "owner", part->owner);
-    text(json, "address", part->address);
-    member(json, "epoch", part->epoch);
-    member(json, "last_group", part->last_group);
-    member(json, "lag", part->lag);
-    member(json, "tail", part->tail);
-    text(json, "complaint", part->complaint);
+    elapse__json_unsigned_member(json, "partition", part->part);
+    elapse__json_text_member(json, "role", part->role);
+    elapse__json_boolean_member(json, "owned", part->is_owned);
+    elapse__json_boolean_member(json, "answering", part->may_answer);
+    elapse__json_text_member(json, "owner", part->owner);
+    elapse__json_text_member(json, "address", part->address);
+    elapse__json_unsigned_member(json, "epoch", part->epoch);
+    elapse__json_unsigned_member(json, "last_group", part->last_group);
+    elapse__json_unsigned_member(json, "lag", part->lag);
+    elapse__json_unsigned_member(json, "tail", part->tail);
+    elapse__json_text_member(json, "complaint", part->complaint);
     elapse__json_close(json, '}');
 }
 
@@ -50,8 +32,8 @@ void elapse__http_write_cluster(struct elapse__json *json,
     struct elapse__http_partition part;
 
     elapse__json_open(json, '{');
-    text(json, "queue", cluster->queue);
-    text(json, "node", cluster->node);
+    elapse__json_text_member(json, "queue", cluster->queue);
+    elapse__json_text_member(json, "node", cluster->node);
     elapse__json_name(json, "partitions");
     elapse__json_open(json, '[');
     for (uint32_t i = 0; i < cluster->partitions; i++) {
@@ -63,23 +45,6 @@ void elapse__http_write_cluster(struct elapse__json *json,
 }
 
 /* ---- metrics ---- */
-
-__attribute__((format(printf, 2, 3))) static void add(struct elapse__json *out, const char *format,
-                                                      ...)
-{
-    char line[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    elapse__json_raw(out, line);
-}
-
-static void begin(struct elapse__json *out, const char *name, const char *type, const char *help)
-{
-    add(out, "# HELP elapse_%s %s\n# TYPE elapse_%s %s\n", name, help, name, type);
-}
 
 /* A gauge of partitions, and where its value is. */
 struct gauge {
@@ -144,11 +109,11 @@ static void write_gauge(struct elapse__json *out, const struct elapse__http_clus
 {
     struct elapse__http_partition part;
 
-    begin(out, gauge->name, "gauge", gauge->help);
+    elapse__metric_begin(out, gauge->name, "gauge", gauge->help);
     for (uint32_t i = 0; i < cluster->partitions; i++) {
         cluster->partition(cluster->context, i, &part);
-        add(out, "elapse_%s{partition=\"%" PRIu32 "\"} %" PRIu64 "\n", gauge->name, i,
-            gauge->value(&part));
+        elapse__metric_add(out, "elapse_%s{partition=\"%" PRIu32 "\"} %" PRIu64 "\n", gauge->name,
+                           i, gauge->value(&part));
     }
 }
 
@@ -156,10 +121,12 @@ static void write_roles(struct elapse__json *out, const struct elapse__http_clus
 {
     struct elapse__http_partition part;
 
-    begin(out, "partition_role", "gauge", "The role of this node in the partition, as a label.");
+    elapse__metric_begin(out, "partition_role", "gauge",
+                         "The role of this node in the partition, as a label.");
     for (uint32_t i = 0; i < cluster->partitions; i++) {
         cluster->partition(cluster->context, i, &part);
-        add(out, "elapse_partition_role{partition=\"%" PRIu32 "\",role=\"%s\"} 1\n", i, part.role);
+        elapse__metric_add(out, "elapse_partition_role{partition=\"%" PRIu32 "\",role=\"%s\"} 1\n",
+                           i, part.role);
     }
 }
 
@@ -185,8 +152,8 @@ static void write_router(struct elapse__json *out, const struct elapse__http_rou
     };
 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        begin(out, figures[i].name, figures[i].type, figures[i].help);
-        add(out, "elapse_%s %" PRIu64 "\n", figures[i].name, figures[i].value);
+        elapse__metric_begin(out, figures[i].name, figures[i].type, figures[i].help);
+        elapse__metric_add(out, "elapse_%s %" PRIu64 "\n", figures[i].name, figures[i].value);
     }
 }
 

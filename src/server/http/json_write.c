@@ -116,6 +116,38 @@ void elapse__json_text(struct elapse__json *json, const char *text)
     elapse__json_string(json, text, strlen(text));
 }
 
+/* ---- members ---- */
+
+void elapse__json_unsigned_member(struct elapse__json *json, const char *name, uint64_t number)
+{
+    elapse__json_name(json, name);
+    elapse__json_unsigned(json, number);
+}
+
+void elapse__json_real_member(struct elapse__json *json, const char *name, double number)
+{
+    elapse__json_name(json, name);
+    elapse__json_real(json, number);
+}
+
+void elapse__json_boolean_member(struct elapse__json *json, const char *name, bool value)
+{
+    elapse__json_name(json, name);
+    elapse__json_boolean(json, value);
+}
+
+void elapse__json_text_member(struct elapse__json *json, const char *name, const char *text)
+{
+    elapse__json_name(json, name);
+    elapse__json_text(json, text);
+}
+
+void elapse__json_open_member(struct elapse__json *json, const char *name)
+{
+    elapse__json_name(json, name);
+    elapse__json_open(json, '{');
+}
+
 void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
                                size_t size)
 {

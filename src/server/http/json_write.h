@@ -41,6 +41,13 @@ void elapse__json_null(struct elapse__json *json);
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
 void elapse__json_text(struct elapse__json *json, const char *text);
 
+/* A member: its name, and its value. The last one begins an object. */
+void elapse__json_unsigned_member(struct elapse__json *json, const char *name, uint64_t number);
+void elapse__json_real_member(struct elapse__json *json, const char *name, double number);
+void elapse__json_boolean_member(struct elapse__json *json, const char *name, bool value);
+void elapse__json_text_member(struct elapse__json *json, const char *name, const char *text);
+void elapse__json_open_member(struct elapse__json *json, const char *name);
+
 /* A member with bytes: as NAME if they are UTF-8, otherwise as NAME_base64. */
 void elapse__json_bytes_member(struct elapse__json *json, const char *name, const void *bytes,
                                size_t size);

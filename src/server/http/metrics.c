@@ -1,40 +1,22 @@
 #include "metrics.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../../protocol/utf8.h"
-
-__attribute__((format(printf, 2, 3))) static void add(struct elapse__json *text, const char *format,
-                                                      ...)
-{
-    char line[512];
-    va_list arguments;
-
-    va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    elapse__json_raw(text, line);
-}
-
-/* What a metric is, before its values. */
-static void begin(struct elapse__json *text, const char *name, const char *type, const char *help)
-{
-    add(text, "# HELP elapse_%s %s\n# TYPE elapse_%s %s\n", name, help, name, type);
-}
+#include "metric_text.h"
 
 static void gauge(struct elapse__json *text, const char *name, uint64_t value, const char *help)
 {
-    begin(text, name, "gauge", help);
-    add(text, "elapse_%s %" PRIu64 "\n", name, value);
+    elapse__metric_begin(text, name, "gauge", help);
+    elapse__metric_add(text, "elapse_%s %" PRIu64 "\n", name, value);
 }
 
 static void counter(struct elapse__json *text, const char *name, uint64_t value, const char *help)
 {
-    begin(text, name, "counter", help);
-    add(text, "elapse_%s %" PRIu64 "\n", name, value);
+    elapse__metric_begin(text, name, "counter", help);
+    elapse__metric_add(text, "elapse_%s %" PRIu64 "\n", name, value);
 }
 
 /* ---- histograms ---- */
@@ -49,17 +31,17 @@ static void histogram(struct elapse__json *text, const char *name,
     uint64_t below = 0;
     unsigned bucket = 0;
 
-    begin(text, name, "histogram", help);
+    elapse__metric_begin(text, name, "histogram", help);
     for (unsigned power = least; power <= most; power++) {
         unsigned end = elapse__histogram_bucket(UINT64_C(1) << power);
         for (; bucket < end; bucket++)
             below += values->counts[bucket];
-        add(text, "elapse_%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
-            ((double)(UINT64_C(1) << power) - (scale > 1 ? 0 : 1)) / scale, below);
+        elapse__metric_add(text, "elapse_%s_bucket{le=\"%.10g\"} %" PRIu64 "\n", name,
+                           ((double)(UINT64_C(1) << power) - (scale > 1 ? 0 : 1)) / scale, below);
     }
-    add(text, "elapse_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, values->count);
-    add(text, "elapse_%s_sum %.6f\n", name, (double)values->sum / scale);
-    add(text, "elapse_%s_count %" PRIu64 "\n", name, values->count);
+    elapse__metric_add(text, "elapse_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, values->count);
+    elapse__metric_add(text, "elapse_%s_sum %.6f\n", name, (double)values->sum / scale);
+    elapse__metric_add(text, "elapse_%s_count %" PRIu64 "\n", name, values->count);
 }
 
 /* ---- groups of metrics ---- */
@@ -108,19 +90,20 @@ static const char *const commands[ELAPSE__VERBS] = {
 static void write_commands(struct elapse__json *text,
                            const struct elapse__server_statistics *server)
 {
-    begin(text, "commands_total", "counter", "Commands that were run, of all protocols.");
+    elapse__metric_begin(text, "commands_total", "counter",
+                         "Commands that were run, of all protocols.");
     for (unsigned i = 0; i < ELAPSE__VERBS; i++)
         if (commands[i] != NULL)
-            add(text, "elapse_commands_total{command=\"%s\"} %" PRIu64 "\n", commands[i],
-                server->commands[i]);
+            elapse__metric_add(text, "elapse_commands_total{command=\"%s\"} %" PRIu64 "\n",
+                               commands[i], server->commands[i]);
 }
 
 static void write_state(struct elapse__json *text, const char *labels, const char *state,
                         const char *name, uint64_t value)
 {
-    add(text, "elapse_%s{", name);
+    elapse__metric_add(text, "elapse_%s{", name);
     elapse__json_raw(text, labels);
-    add(text, "state=\"%s\"} %" PRIu64 "\n", state, value);
+    elapse__metric_add(text, "state=\"%s\"} %" PRIu64 "\n", state, value);
 }
 
 static void write_states(struct elapse__json *text, const char *name, const char *labels,
@@ -134,7 +117,7 @@ static void write_states(struct elapse__json *text, const char *name, const char
 
 static void write_totals(struct elapse__json *text, const struct elapse__queue_statistics *jobs)
 {
-    begin(text, "queue_jobs", "gauge", "Jobs of all tubes together.");
+    elapse__metric_begin(text, "queue_jobs", "gauge", "Jobs of all tubes together.");
     write_states(text, "queue_jobs", "", jobs);
     counter(text, "jobs_put_total", jobs->total_jobs, "Jobs that were put.");
     counter(text, "jobs_done_total", jobs->deletes, "Jobs that were acknowledged or deleted.");
@@ -184,15 +167,17 @@ static void write_process(struct elapse__json *text, const struct elapse__http_m
 {
     const struct elapse__server_statistics *server = metrics->server;
 
-    begin(text, "build_info", "gauge", "The version of the server.");
-    add(text, "elapse_build_info{version=\"%s\"} 1\n", metrics->version);
-    begin(text, "uptime_seconds", "gauge", "Time since the start.");
-    add(text, "elapse_uptime_seconds %.3f\n", (double)server->uptime_ms / 1e3);
+    elapse__metric_begin(text, "build_info", "gauge", "The version of the server.");
+    elapse__metric_add(text, "elapse_build_info{version=\"%s\"} 1\n", metrics->version);
+    elapse__metric_begin(text, "uptime_seconds", "gauge", "Time since the start.");
+    elapse__metric_add(text, "elapse_uptime_seconds %.3f\n", (double)server->uptime_ms / 1e3);
     gauge(text, "draining", server->draining, "1 if no jobs are taken any more.");
     gauge(text, "memory_bytes", metrics->memory_bytes, "Memory of the process.");
-    begin(text, "cpu_seconds_total", "counter", "Processor time of the process.");
-    add(text, "elapse_cpu_seconds_total{mode=\"user\"} %.6f\n", (double)server->user_us / 1e6);
-    add(text, "elapse_cpu_seconds_total{mode=\"system\"} %.6f\n", (double)server->system_us / 1e6);
+    elapse__metric_begin(text, "cpu_seconds_total", "counter", "Processor time of the process.");
+    elapse__metric_add(text, "elapse_cpu_seconds_total{mode=\"user\"} %.6f\n",
+                       (double)server->user_us / 1e6);
+    elapse__metric_add(text, "elapse_cpu_seconds_total{mode=\"system\"} %.6f\n",
+                       (double)server->system_us / 1e6);
 }
 
 void elapse__http_write_metrics(struct elapse__json *text,
@@ -205,9 +190,10 @@ void elapse__http_write_metrics(struct elapse__json *text,
           "Tubes that elapse_jobs does not have, because there are too many.");
     histogram(text, "lateness_seconds", metrics->lateness, 0, 24, 1e3,
               "Time from the moment that a job was due to its hand-out.");
-    begin(text, "oldest_overdue_seconds", "gauge",
-          "For how long the oldest ready job has been due, rounded down.");
-    add(text, "elapse_oldest_overdue_seconds %.3f\n", (double)metrics->oldest_overdue_ms / 1e3);
+    elapse__metric_begin(text, "oldest_overdue_seconds", "gauge",
+                         "For how long the oldest ready job has been due, rounded down.");
+    elapse__metric_add(text, "elapse_oldest_overdue_seconds %.3f\n",
+                       (double)metrics->oldest_overdue_ms / 1e3);
     write_storage(text, metrics);
     write_clients(text, metrics->server);
     write_commands(text, metrics->server);
@@ -217,7 +203,7 @@ void elapse__http_write_metrics(struct elapse__json *text,
 
 void elapse__http_begin_jobs(struct elapse__json *text)
 {
-    begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
+    elapse__metric_begin(text, "jobs", "gauge", "Jobs of a tube in a state.");
 }
 
 /* Returns whether the byte stands in a label as its number: \xff. So does a backslash that would

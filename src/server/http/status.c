@@ -1,43 +1,13 @@
 #include "status.h"
 
-static void member(struct elapse__json *json, const char *name, uint64_t number)
-{
-    elapse__json_name(json, name);
-    elapse__json_unsigned(json, number);
-}
-
-static void flag(struct elapse__json *json, const char *name, bool value)
-{
-    elapse__json_name(json, name);
-    elapse__json_boolean(json, value);
-}
-
-static void text(struct elapse__json *json, const char *name, const char *value)
-{
-    elapse__json_name(json, name);
-    elapse__json_text(json, value);
-}
-
-static void real(struct elapse__json *json, const char *name, double number)
-{
-    elapse__json_name(json, name);
-    elapse__json_real(json, number);
-}
-
-static void begin(struct elapse__json *json, const char *name)
-{
-    elapse__json_name(json, name);
-    elapse__json_open(json, '{');
-}
-
 static void write_rates(struct elapse__json *json, const struct elapse__http_rates *rates)
 {
-    begin(json, "rates");
-    real(json, "put", rates->put);
-    real(json, "cancelled", rates->cancelled);
-    real(json, "handed_out", rates->handed_out);
-    real(json, "acknowledged", rates->acknowledged);
-    real(json, "due", rates->due);
+    elapse__json_open_member(json, "rates");
+    elapse__json_real_member(json, "put", rates->put);
+    elapse__json_real_member(json, "cancelled", rates->cancelled);
+    elapse__json_real_member(json, "handed_out", rates->handed_out);
+    elapse__json_real_member(json, "acknowledged", rates->acknowledged);
+    elapse__json_real_member(json, "due", rates->due);
     elapse__json_close(json, '}');
 }
 
@@ -45,27 +15,27 @@ static void write_storage(struct elapse__json *json, const struct elapse__http_s
 {
     const struct elapse__journal_figures *journal = &status->server.journal;
 
-    begin(json, "storage");
-    text(json, "durability", status->durability);
-    member(json, "segments", journal->head - journal->tail + 1);
-    member(json, "segment_bytes", journal->log_bytes);
-    member(json, "live_bytes", journal->live_bytes);
+    elapse__json_open_member(json, "storage");
+    elapse__json_text_member(json, "durability", status->durability);
+    elapse__json_unsigned_member(json, "segments", journal->head - journal->tail + 1);
+    elapse__json_unsigned_member(json, "segment_bytes", journal->log_bytes);
+    elapse__json_unsigned_member(json, "live_bytes", journal->live_bytes);
     elapse__json_name(json, "disk_free_bytes");
     if (status->has_disk)
         elapse__json_unsigned(json, status->disk_free_bytes);
     else
         elapse__json_null(json);
-    member(json, "damaged", journal->damaged_bodies);
-    flag(json, "disk_full", journal->disk_is_full);
+    elapse__json_unsigned_member(json, "damaged", journal->damaged_bodies);
+    elapse__json_boolean_member(json, "disk_full", journal->disk_is_full);
     elapse__json_close(json, '}');
 }
 
 static void write_states(struct elapse__json *json, const struct elapse__queue_statistics *counts)
 {
-    member(json, "delayed", counts->delayed);
-    member(json, "ready", counts->ready);
-    member(json, "reserved", counts->reserved);
-    member(json, "buried", counts->buried);
+    elapse__json_unsigned_member(json, "delayed", counts->delayed);
+    elapse__json_unsigned_member(json, "ready", counts->ready);
+    elapse__json_unsigned_member(json, "reserved", counts->reserved);
+    elapse__json_unsigned_member(json, "buried", counts->buried);
 }
 
 static void write_tube(struct elapse__json *json, int64_t now_ms,
@@ -80,7 +50,7 @@ static void write_tube(struct elapse__json *json, int64_t now_ms,
     else
         elapse__json_signed(json, now_ms + (int64_t)tube->counts.pause_left_ms);
     write_rates(json, &tube->rates);
-    member(json, "oldest_overdue_ms", tube->oldest_overdue_ms);
+    elapse__json_unsigned_member(json, "oldest_overdue_ms", tube->oldest_overdue_ms);
     elapse__json_close(json, '}');
 }
 
@@ -118,16 +88,16 @@ static void quantile(struct elapse__json *json, const char *name,
 
 static void write_times(struct elapse__json *json, const struct elapse__http_status *status)
 {
-    begin(json, "lateness");
+    elapse__json_open_member(json, "lateness");
     quantile(json, "p50_ms", status->lateness, 50);
     quantile(json, "p99_ms", status->lateness, 99);
     quantile(json, "max_ms", status->lateness, 100);
     elapse__json_close(json, '}');
-    member(json, "oldest_overdue_ms", status->oldest_overdue_ms);
-    begin(json, "fsync");
+    elapse__json_unsigned_member(json, "oldest_overdue_ms", status->oldest_overdue_ms);
+    elapse__json_open_member(json, "fsync");
     quantile(json, "p50_us", status->sync_times, 50);
     quantile(json, "p99_us", status->sync_times, 99);
-    real(json, "count_per_s", status->syncs);
+    elapse__json_real_member(json, "count_per_s", status->syncs);
     elapse__json_close(json, '}');
 }
 
@@ -140,9 +110,9 @@ static void write_level(struct elapse__json *json, const struct elapse__queue_wh
     for (size_t i = 0; i < count; i++)
         digits[i] = "0123456789abcdef"[level->occupied[i / 16] >> i % 16 * 4 & 15];
     elapse__json_open(json, '{');
-    member(json, "slots", level->slots);
-    member(json, "slot_ms", level->slot_ms);
-    member(json, "position", level->position);
+    elapse__json_unsigned_member(json, "slots", level->slots);
+    elapse__json_unsigned_member(json, "slot_ms", level->slot_ms);
+    elapse__json_unsigned_member(json, "position", level->position);
     elapse__json_name(json, "occupied");
     elapse__json_string(json, digits, count);
     elapse__json_close(json, '}');
@@ -150,9 +120,9 @@ static void write_level(struct elapse__json *json, const struct elapse__queue_wh
 
 static void write_wheel(struct elapse__json *json, const struct elapse__http_status *status)
 {
-    begin(json, "wheel");
-    member(json, "tick_ms", 1);
-    member(json, "now_tick", status->wheel_ms);
+    elapse__json_open_member(json, "wheel");
+    elapse__json_unsigned_member(json, "tick_ms", 1);
+    elapse__json_unsigned_member(json, "now_tick", status->wheel_ms);
     elapse__json_name(json, "levels");
     elapse__json_open(json, '[');
     for (unsigned i = 0; i < ELAPSE__QUEUE_WHEEL_LEVELS; i++)
@@ -167,20 +137,20 @@ void elapse__http_write_status(struct elapse__json *json, const struct elapse__h
     elapse__json_open(json, '{');
     elapse__json_name(json, "now_ms");
     elapse__json_signed(json, status->now_ms);
-    text(json, "version", status->version);
-    member(json, "uptime_ms", status->server.uptime_ms);
-    flag(json, "draining", status->server.draining);
+    elapse__json_text_member(json, "version", status->version);
+    elapse__json_unsigned_member(json, "uptime_ms", status->server.uptime_ms);
+    elapse__json_boolean_member(json, "draining", status->server.draining);
     write_storage(json, status);
     write_times(json, status);
     write_rates(json, &status->rates);
-    member(json, "connections", status->server.connections);
-    member(json, "workers_waiting", status->server.waiting);
-    member(json, "memory_bytes", status->memory_bytes);
-    begin(json, "forecast");
+    elapse__json_unsigned_member(json, "connections", status->server.connections);
+    elapse__json_unsigned_member(json, "workers_waiting", status->server.waiting);
+    elapse__json_unsigned_member(json, "memory_bytes", status->memory_bytes);
+    elapse__json_open_member(json, "forecast");
     elapse__http_write_forecast(json, &status->forecast, status->has_long_forecast);
     elapse__json_close(json, '}');
     write_wheel(json, status);
-    begin(json, "jobs");
+    elapse__json_open_member(json, "jobs");
     write_states(json, &status->server.jobs);
     elapse__json_close(json, '}');
     elapse__json_name(json, "tubes");
@@ -188,7 +158,7 @@ void elapse__http_write_status(struct elapse__json *json, const struct elapse__h
     for (size_t i = 0; i < status->tube_count; i++)
         write_tube(json, status->now_ms, &status->tubes[i]);
     elapse__json_close(json, ']');
-    member(json, "tubes_total", status->tubes_total);
+    elapse__json_unsigned_member(json, "tubes_total", status->tubes_total);
     if (status->cluster != NULL) {
         elapse__json_name(json, "cluster");
         elapse__http_write_cluster(json, status->cluster);
