@@ -2,42 +2,17 @@
  * cluster-simulate [--seed N] [--runs N] [--seconds S] [--trace] [--no-shrink]
  *
  * Runs three nodes over a simulated database that loses connections, delays, warns and fails over,
- * again and again, and checks what world.h lists. Each run follows from its seed. A run that fails
- * is shrunk: steps are left out as long as it still fails; then its seed, and what happens in the
- * steps that are left, are printed.
+ * again and again, and checks what world.h lists. seeds.h tells what becomes of a run that fails.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "seeds.h"
 #include "world.h"
 
-enum { STEPS_MAX = 3000, RUNS_A_CHILD = 50 };
-
-static struct shared {
-    struct world_totals totals;
-    uint64_t seed;
-    unsigned step;
-    char violation[240];
-} * shared;
-
-struct plan {
-    uint64_t seed;
-    unsigned count;
-    uint64_t steps[STEPS_MAX];
-};
-
-static void make_plan(struct plan *plan, uint64_t seed)
+static unsigned count_steps(struct random_source *random)
 {
-    struct random_source random = {.state = seed * 2 + 1};
-    plan->seed = seed;
-    plan->count = 300 + (unsigned)random_below(&random, STEPS_MAX - 300);
-    for (unsigned i = 0; i < plan->count; i++)
-        plan->steps[i] = random_next(&random);
+    return 300 + (unsigned)random_below(random, SEEDED_STEPS_MAX - 300);
 }
 
 /* What a run likes to do. */
@@ -292,113 +267,21 @@ static void step(uint64_t number)
     }
 }
 
-static void run_plan(const struct plan *plan)
+static void run_plan(const struct seeded_plan *plan, struct seeded_run *run)
 {
     struct random_source random = {.state = plan->seed ^ UINT64_C(0x5DEECE66D)};
     choose_habits(&random);
     world_begin(&random);
     for (unsigned i = 0; i < plan->count && world.violation[0] == '\0'; i++) {
-        shared->step = i;
+        run->step = i;
         step(plan->steps[i]);
     }
     if (world.violation[0] == '\0')
         world_finish(&random);
     world_end();
     world_totals->runs++;
-    memcpy(shared->violation, world.violation, sizeof shared->violation);
-}
-
-/* ---- processes ---- */
-
-/* Runs plans in a child, because an assertion may end it. Returns whether all is well. */
-static bool in_child(void (*work)(void *context), void *context, bool quiet)
-{
-    (void)fflush(NULL);
-    shared->violation[0] = '\0';
-    pid_t child = fork();
-    if (child == 0) {
-        if (quiet && freopen("/dev/null", "w", stderr) == NULL)
-            _exit(2);
-        work(context);
-        (void)fflush(NULL);
-        _exit(shared->violation[0] == '\0' ? 0 : 1);
-    }
-    int status = 1;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        exit(2);
-    if (status != 0 && shared->violation[0] == '\0')
-        (void)snprintf(shared->violation, sizeof shared->violation,
-                       "the process ended by signal %d",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    return status == 0;
-}
-
-struct batch {
-    uint64_t first, count;
-};
-
-static void run_batch(void *context)
-{
-    static struct plan plan;
-    const struct batch *batch = context;
-    for (uint64_t i = 0; i < batch->count && shared->violation[0] == '\0'; i++) {
-        shared->seed = batch->first + i;
-        make_plan(&plan, shared->seed);
-        run_plan(&plan);
-    }
-}
-
-static void run_one(void *context)
-{
-    run_plan(context);
-}
-
-/* Returns whether a run fails as the first one did: numbers do not count. */
-static bool fails_alike(struct plan *plan, const char *violation)
-{
-    size_t words = strcspn(violation, "0123456789");
-    return !in_child(run_one, plan, true) && strncmp(shared->violation, violation, words) == 0;
-}
-
-/* Leaves out steps as long as the run still fails. */
-static void shrink(struct plan *plan)
-{
-    char violation[sizeof shared->violation];
-    memcpy(violation, shared->violation, sizeof violation);
-    static struct plan shorter;
-    unsigned trials = 0;
-    if (shared->step + 1 < plan->count)
-        plan->count = shared->step + 1;
-    for (unsigned chunk = plan->count / 2; chunk > 0 && trials < 2500; chunk /= 2) {
-        for (unsigned at = 0; at + chunk <= plan->count && trials < 2500; trials++) {
-            shorter = *plan;
-            shorter.count -= chunk;
-            memmove(shorter.steps + at, shorter.steps + at + chunk,
-                    (shorter.count - at) * sizeof *shorter.steps);
-            if (fails_alike(&shorter, violation))
-                *plan = shorter;
-            else
-                at += chunk;
-        }
-    }
-}
-
-static void report(uint64_t seed, bool shrinks)
-{
-    static struct plan plan;
-    (void)fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, shared->violation);
-    (void)fprintf(stderr, "repeat it by --seed %llu --runs 1 --trace\n", (unsigned long long)seed);
-    if (!shrinks)
-        return;
-    make_plan(&plan, seed);
-    if (in_child(run_one, &plan, true))
-        return;
-    unsigned before = plan.count;
-    shrink(&plan);
-    (void)printf("shrunk from %u to %u steps:\n", before, plan.count);
-    world_trace = true;
-    (void)in_child(run_one, &plan, false);
-    (void)printf("%s\n", shared->violation);
+    _Static_assert(sizeof run->violation >= sizeof world.violation, "it fits");
+    memcpy(run->violation, world.violation, sizeof world.violation);
 }
 
 static void print_totals(void)
@@ -416,47 +299,21 @@ static void print_totals(void)
         (unsigned long long)totals->rebuilds, (unsigned long long)totals->stops);
 }
 
+static void count_in(void *totals)
+{
+    world_totals = totals;
+}
+
 int main(int argc, char **argv)
 {
-    /* What a child prints must not be lost when an assertion ends it. */
-    (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    uint64_t seed = 1, runs = UINT64_MAX;
-    double seconds = 0;
-    bool shrinks = true;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--trace") == 0)
-            world_trace = true;
-        else if (strcmp(argv[i], "--no-shrink") == 0)
-            shrinks = false;
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
-            runs = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-            seconds = strtod(argv[++i], NULL);
-        else
-            return fprintf(stderr, "cluster-simulate: unknown argument: %s\n", argv[i]), 2;
-    }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return 2;
-    world_totals = &shared->totals;
-    struct timespec start, now;
-    (void)timespec_get(&start, TIME_UTC);
-    if (runs == UINT64_MAX && seconds == 0)
-        runs = 500;
-    for (uint64_t done = 0; done < runs;) {
-        uint64_t left = runs - done;
-        struct batch batch = {seed + done, left < RUNS_A_CHILD ? left : RUNS_A_CHILD};
-        if (!in_child(run_batch, &batch, false)) {
-            report(shared->seed, shrinks && !world_trace);
-            return 1;
-        }
-        done += batch.count;
-        (void)timespec_get(&now, TIME_UTC);
-        if (seconds > 0 && difftime(now.tv_sec, start.tv_sec) >= seconds)
-            break;
-    }
-    print_totals();
-    return 0;
+    static const struct seeded_program program = {
+        .name = "cluster-simulate",
+        .trace = &world_trace,
+        .count_steps = count_steps,
+        .run = run_plan,
+        .totals_bytes = sizeof *world_totals,
+        .count_in = count_in,
+        .print_totals = print_totals,
+    };
+    return seeded_main(&program, argc, argv);
 }

@@ -1,47 +1,21 @@
 /*
- * simulate [--seed N] [--runs N] [--seconds S] [--trace]
+ * simulate [--seed N] [--runs N] [--seconds S] [--trace] [--no-shrink]
  *
  * Runs the durable queue and its journal over a disk that fails, again and again, and checks the
- * promises. Each run follows from its seed. A run that fails is shrunk: steps are left out as long
- * as it still fails; then its seed, and the steps that are left, are printed.
- *
- * `--seconds` limits the time that passes. `--trace` prints what happens in a single run.
+ * promises. seeds.h tells what becomes of a run that fails.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "clients.h"
+#include "seeds.h"
 
-enum { STEPS_MAX = 3000, RUNS_A_CHILD = 25, CRASHES_MAX = 3 };
+enum { CRASHES_MAX = 3 };
 
-/* What a child process tells its parent. */
-static struct shared {
-    struct process_totals totals;
-    uint64_t seed;
-    uint64_t step;
-    char violation[320];
-} * shared;
-
-/* A run: its seed, and one random number for each step. */
-struct plan {
-    uint64_t seed;
-    unsigned count;
-    uint64_t steps[STEPS_MAX];
-};
-
-static void make_plan(struct plan *plan, uint64_t seed)
+static unsigned count_steps(struct random_source *random)
 {
-    struct random_source random = {.state = seed * 2 + 1};
-    plan->seed = seed;
-    plan->count =
-        20 + (unsigned)random_below(&random, random_one_in(&random, 3) ? 200 : STEPS_MAX - 20);
-    for (unsigned i = 0; i < plan->count; i++)
-        plan->steps[i] = random_next(&random);
+    return 20 +
+           (unsigned)random_below(random, random_one_in(random, 3) ? 200 : SEEDED_STEPS_MAX - 20);
 }
 
 /* What a run likes to do. */
@@ -304,7 +278,7 @@ static void end_run(struct random_source *random)
         model_violate("an idle process does not clean");
 }
 
-static void run_plan(const struct plan *plan)
+static void run_plan(const struct seeded_plan *plan, struct seeded_run *run)
 {
     struct habits habits = begin_run(plan->seed);
     struct random_source random = {.state = plan->seed};
@@ -312,7 +286,7 @@ static void run_plan(const struct plan *plan)
     if (opened)
         arm_faults(&habits, &random);
     for (unsigned i = 0; i < plan->count && process.is_open && model.violation[0] == '\0'; i++) {
-        shared->step = i;
+        run->step = i;
         step(&habits, plan->steps[i]);
     }
     if (model.violation[0] == '\0' && process.is_open)
@@ -323,100 +297,8 @@ static void run_plan(const struct plan *plan)
     sim_disk_end();
     model_end();
     process_totals->runs++;
-    memcpy(shared->violation, model.violation, sizeof shared->violation);
-}
-
-/* ---- processes ---- */
-
-/* Runs plans in a child, because an assertion may end it. Returns whether all is well. */
-static bool in_child(void (*work)(void *context), void *context, bool quiet)
-{
-    (void)fflush(NULL);
-    shared->violation[0] = '\0';
-    pid_t child = fork();
-    if (child == 0) {
-        if (quiet && freopen("/dev/null", "w", stderr) == NULL)
-            _exit(2);
-        work(context);
-        (void)fflush(NULL);
-        _exit(shared->violation[0] == '\0' ? 0 : 1);
-    }
-    int status = 1;
-    if (child < 0 || waitpid(child, &status, 0) != child)
-        exit(2);
-    if (status != 0 && shared->violation[0] == '\0')
-        (void)snprintf(shared->violation, sizeof shared->violation,
-                       "the process ended by signal %d",
-                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-    return status == 0;
-}
-
-struct batch {
-    uint64_t first, count;
-};
-
-static void run_batch(void *context)
-{
-    static struct plan plan;
-    const struct batch *batch = context;
-    for (uint64_t i = 0; i < batch->count && shared->violation[0] == '\0'; i++) {
-        shared->seed = batch->first + i;
-        make_plan(&plan, shared->seed);
-        run_plan(&plan);
-    }
-}
-
-static void run_one(void *context)
-{
-    run_plan(context);
-}
-
-/* Returns whether a run fails as the first one did: numbers do not count. */
-static bool fails_alike(struct plan *plan, const char *violation)
-{
-    size_t words = strcspn(violation, "0123456789");
-    return !in_child(run_one, plan, true) && strncmp(shared->violation, violation, words) == 0;
-}
-
-/* Leaves out steps as long as the run still fails. */
-static void shrink(struct plan *plan)
-{
-    char violation[sizeof shared->violation];
-    memcpy(violation, shared->violation, sizeof violation);
-    static struct plan shorter;
-    unsigned trials = 0;
-    if (shared->step + 1 < plan->count)
-        plan->count = (unsigned)shared->step + 1;
-    for (unsigned chunk = plan->count / 2; chunk > 0 && trials < 1500; chunk /= 2) {
-        for (unsigned at = 0; at + chunk <= plan->count && trials < 1500; trials++) {
-            shorter = *plan;
-            shorter.count -= chunk;
-            memmove(shorter.steps + at, shorter.steps + at + chunk,
-                    (shorter.count - at) * sizeof *shorter.steps);
-            if (fails_alike(&shorter, violation))
-                *plan = shorter;
-            else
-                at += chunk;
-        }
-    }
-}
-
-static void report(uint64_t seed, bool shrinks)
-{
-    static struct plan plan;
-    (void)fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, shared->violation);
-    (void)fprintf(stderr, "repeat it by --seed %llu --runs 1 --trace\n", (unsigned long long)seed);
-    if (!shrinks)
-        return;
-    make_plan(&plan, seed);
-    if (in_child(run_one, &plan, true))
-        return;
-    unsigned before = plan.count;
-    shrink(&plan);
-    (void)printf("shrunk from %u to %u steps:\n", before, plan.count);
-    clients_trace = true;
-    (void)in_child(run_one, &plan, false);
-    (void)printf("%s\n", shared->violation);
+    _Static_assert(sizeof run->violation == sizeof model.violation, "it fits");
+    memcpy(run->violation, model.violation, sizeof run->violation);
 }
 
 static void print_totals(void)
@@ -432,47 +314,21 @@ static void print_totals(void)
                  (unsigned long long)totals->damages, (unsigned long long)totals->refused_damages);
 }
 
+static void count_in(void *totals)
+{
+    process_totals = totals;
+}
+
 int main(int argc, char **argv)
 {
-    /* What a child prints must not be lost when an assertion ends it. */
-    (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    uint64_t seed = 1, runs = UINT64_MAX;
-    double seconds = 0;
-    bool shrinks = true;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--trace") == 0)
-            clients_trace = true;
-        else if (strcmp(argv[i], "--no-shrink") == 0)
-            shrinks = false;
-        else if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
-            seed = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--runs") == 0 && i + 1 < argc)
-            runs = strtoull(argv[++i], NULL, 10);
-        else if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-            seconds = strtod(argv[++i], NULL);
-        else
-            return fprintf(stderr, "simulate: unknown argument: %s\n", argv[i]), 2;
-    }
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        return 2;
-    process_totals = &shared->totals;
-    struct timespec start, now;
-    (void)timespec_get(&start, TIME_UTC);
-    if (runs == UINT64_MAX && seconds == 0)
-        runs = 500;
-    for (uint64_t done = 0; done < runs;) {
-        uint64_t left = runs - done;
-        struct batch batch = {seed + done, left < RUNS_A_CHILD ? left : RUNS_A_CHILD};
-        if (!in_child(run_batch, &batch, false)) {
-            report(shared->seed, shrinks && !clients_trace);
-            return 1;
-        }
-        done += batch.count;
-        (void)timespec_get(&now, TIME_UTC);
-        if (seconds > 0 && difftime(now.tv_sec, start.tv_sec) >= seconds)
-            break;
-    }
-    print_totals();
-    return 0;
+    static const struct seeded_program program = {
+        .name = "simulate",
+        .trace = &clients_trace,
+        .count_steps = count_steps,
+        .run = run_plan,
+        .totals_bytes = sizeof *process_totals,
+        .count_in = count_in,
+        .print_totals = print_totals,
+    };
+    return seeded_main(&program, argc, argv);
 }

@@ -329,7 +329,7 @@ class Life(HttpTest):
         server.stop()
 
     @unittest.skipUnless(NO_TLS_SESSIONS, "not beside a sanitizer")
-    def test_nothing_is_told_in_plain_text_where_a_session_of_tls_fails(self):
+    def test_no_answer_is_in_plain_text_where_a_session_of_tls_fails(self):
         server = self.serve_tls(env={**os.environ, "LD_PRELOAD": NO_TLS_SESSIONS})
         with socket.create_connection(("127.0.0.1", self.http_port(server)), START_S) as plain:
             plain.sendall(b"GET /api/v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -1,0 +1,51 @@
+/*
+ * The runs of a simulation: each follows from its seed. Many of them run in a child process,
+ * because an assertion may end it. A run that fails is shrunk: steps are left out as long as it
+ * still fails; then its seed is printed, and what happens in the steps that are left.
+ */
+#ifndef ELAPSE_TESTS_SEEDS_H
+#define ELAPSE_TESTS_SEEDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "random.h"
+
+enum { SEEDED_STEPS_MAX = 3000 };
+
+/* A run: its seed, and one random number for each step. */
+struct seeded_plan {
+    uint64_t seed;
+    unsigned count;
+    uint64_t steps[SEEDED_STEPS_MAX];
+};
+
+/* What a run tells, also if the process ends in it. */
+struct seeded_run {
+    unsigned step;       /* the one that is under way */
+    char violation[320]; /* of a promise; empty: none */
+};
+
+/* What the programs have of their own. */
+struct seeded_program {
+    const char *name;
+    bool *trace; /* whether a run prints what happens */
+
+    /* Returns how many steps a run has, 1 .. SEEDED_STEPS_MAX. */
+    unsigned (*count_steps)(struct random_source *random);
+    void (*run)(const struct seeded_plan *plan, struct seeded_run *run);
+
+    /* Counts over all runs: `count_in` gets room for them, which is zeros at first. */
+    size_t totals_bytes;
+    void (*count_in)(void *totals);
+    void (*print_totals)(void);
+};
+
+/*
+ * The program's main: [--seed N] [--runs N] [--seconds S] [--trace] [--no-shrink]. `--seconds`
+ * limits the time that passes. Returns its status: 0, 1 if a run failed, 2 if it could not run.
+ */
+int seeded_main(const struct seeded_program *the_program, int argc, char **argv);
+
+#endif
