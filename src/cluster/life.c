@@ -101,8 +101,12 @@ void elapse__partition_submit(struct elapse__partition *partition,
 void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail)
 {
     ELAPSE__ASSERT_THAT(tail, <=, partition->confirmed.group);
-    if (tail > partition->tail_wanted)
-        partition->tail_wanted = tail;
+    if (tail <= partition->tail_wanted)
+        return;
+    partition->tail_wanted = tail;
+    /* The next beat tells the row, and may be a quarter of a lease away. */
+    if (elapse__table_of(tail) > elapse__table_of(partition->row.tail))
+        partition->beat_ms = partition->now_ms;
 }
 
 void elapse__partition_news(struct elapse__partition *partition)

@@ -182,7 +182,8 @@ bool elapse__partition_takes_group(const struct elapse__partition *partition);
 void elapse__partition_submit(struct elapse__partition *partition,
                               const struct elapse__partition_group *group);
 
-/* Groups below `tail` are needed no more. Requires tail <= the last confirmed group. */
+/* Groups below `tail` are needed no more. Requires tail <= the last confirmed group. When that
+ * makes a whole table useless, the row hears of it at once; otherwise with the next beat. */
 void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail);
 
 /* The owner says that there is news: reads the row at once. */

@@ -511,6 +511,44 @@ static void stops_when_a_durable_group_went_back(void **state)
     assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
 }
 
+/* ---- tables ---- */
+
+/* Owns a log with two tables that are full and a third one. */
+static void own_tables(void)
+{
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    const uint64_t last = 2 * ELAPSE__LOG_TABLE_GROUPS + 2;
+    options.confirmed = options.local = (struct elapse__log_place){last, 55};
+    begin_with(&options);
+    at.row.last_group = last;
+    at.row.last_hash = 55;
+    own();
+    assert_int_equal(role(), ELAPSE__ROLE_OWNING);
+    expect_nothing();
+}
+
+/* A tail in the middle of a table frees nothing: it waits for the beat. */
+static void a_table_is_dropped_without_waiting_for_the_beat(void **state)
+{
+    (void)state;
+    own_tables();
+    elapse__partition_trim(at.partition, ELAPSE__LOG_TABLE_GROUPS - 1);
+    expect_nothing();
+    elapse__partition_trim(at.partition, ELAPSE__LOG_TABLE_GROUPS);
+    expect(ELAPSE__STATEMENT_BEAT);
+    assert_int_equal(at.statement.tail, ELAPSE__LOG_TABLE_GROUPS);
+    at.row.beat++;
+    at.row.tail = ELAPSE__LOG_TABLE_GROUPS;
+    struct elapse__statement_result result = good(1);
+    give(&result);
+    expect_good(ELAPSE__STATEMENT_DROP_TABLES, 1);
+    assert_int_equal(at.statement.table, 1);
+    expect_nothing();
+    elapse__partition_trim(at.partition, ELAPSE__LOG_TABLE_GROUPS + 1);
+    expect_nothing();
+}
+
 /* ---- databases ---- */
 
 static void tries_the_next_host(void **state)
@@ -606,6 +644,7 @@ int main(void)
         TEST(stops_when_an_epoch_is_lost),
         TEST(builds_again_when_the_last_group_went_back),
         TEST(stops_when_a_durable_group_went_back),
+        TEST(a_table_is_dropped_without_waiting_for_the_beat),
         TEST(tries_the_next_host),
         TEST(a_database_without_standbys_needs_consent),
         TEST(judges_settings),

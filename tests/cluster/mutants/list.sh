@@ -128,6 +128,12 @@ mutant answers_before_it_is_remembered src/cluster/life.c \
 mutant tables_are_dropped_before_a_barrier src/cluster/next.c \
     'statement->table = elapse__table_of(partition->row.tail);' \
     'statement->table = elapse__table_of(partition->tail_wanted);'
+mutant a_useless_table_waits_for_the_beat src/cluster/life.c \
+    '        partition->beat_ms = partition->now_ms;' \
+    '        return;' named
+mutant every_tail_has_a_beat src/cluster/life.c \
+    'if (elapse__table_of(tail) > elapse__table_of(partition->row.tail))' \
+    'if (tail > partition->row.tail)' named
 mutant next_table_is_not_made src/cluster/own.c \
     'return partition->tables_made_below <= needed;' \
     'return partition->tables_made_below == 0 && needed > 0;'
