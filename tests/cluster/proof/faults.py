@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""faults.py [--trials N] [--only A,B] [--partitions P] [--csv FILE] [--minutes N]
+"""faults.py [--trials N] [--only A,B] [--partitions P] [--lease-ms N] [--csv FILE] [--minutes N]
 
 The faults that a cluster is for, one after the other, again and again: three nodes and three servers of
 PostgreSQL on this machine, with clients that go on all the time (load.py). After each trial everything
@@ -286,6 +286,7 @@ def main():
     parser.add_argument("--only", default=",".join(name for name in FAULTS if name not in BY_HAND),
                         help="these faults")
     parser.add_argument("--partitions", type=int, default=2)
+    parser.add_argument("--lease-ms", type=int, default=1000)
     parser.add_argument("--csv", help="the file of trials (one that is removed)")
     parser.add_argument("--minutes", type=float, default=1e6, help="begins no trial after so long")
     parser.add_argument("--expect-loss", action="store_true")

@@ -7,7 +7,8 @@ libpq that appends groups to the same tables by the same statements, one in flig
 are shared by three servers of PostgreSQL, the nodes and the load; each one's share is printed.
 
 --minutes: instead, jobs are cancelled and put anew at random for so long, and the disk that the log
-takes in the database is compared with the bytes of the live jobs.
+takes in the database is compared with the bytes of the live jobs, of the node's files, of the groups
+that are needed, and of all that are there.
 
 The loads are built by `cmake --preset bench`: --tools is its folder bench. ELAPSE_PROGRAM is the
 program.
@@ -34,6 +35,7 @@ FIRST_STEP = 10**8    # keys of one load are apart from those of others
 GROUP_BYTES = 65536
 LIVE = 100_000
 LOOK_S = 2.0
+TRIES = 5
 TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 
 # More than the tests of faults need.
@@ -120,14 +122,27 @@ def log_figures(it):
     return groups, disk
 
 
-def log_bytes(it):
-    """The bytes of the groups in the tables, and how many groups those are."""
+def log_bytes(it, is_needed="true"):
+    """The bytes of the groups in the tables, and how many groups those are; of those groups alone
+    for which the condition is true. A table may be dropped while they are counted."""
+    for _ in range(TRIES - 1):
+        try:
+            return count_bytes(it, is_needed)
+        except cluster.Failure:
+            time.sleep(0.1)
+    return count_bytes(it, is_needed)
+
+
+def count_bytes(it, is_needed):
     primary, queue = it.databases.primary, it.databases.queue
     tables = primary.sql("select relname from pg_class where relkind = 'r'"
                          f" and relname like 'log\\_{queue}\\_%';\n").split()
-    union = " union all ".join(f"select octet_length(bytes) as size from elapse.{table}"
-                               for table in tables)
-    text = primary.sql(f"select coalesce(sum(size), 0), count(*) from ({union}) as all_of_them;\n")
+    union = " union all ".join(
+        f"select octet_length(bytes) as size, group_number, {table.split('_')[-2]} as part"
+        f" from elapse.{table}" for table in tables)
+    text = primary.sql(f"select coalesce(sum(size), 0), count(*) from ({union}) as all_of_them"
+                       f" join elapse.partition using (part) where queue = '{queue}'"
+                       f" and {is_needed};\n")
     size, count = text.split("|")
     return int(size), int(count)
 
@@ -198,8 +213,9 @@ def print_puts(row):
 # ---- churn ----
 
 
-def live_bytes(it):
-    """Of the jobs, as the first node counts them in its own partitions: it owns all of them."""
+def storage(it):
+    """The bytes of the live jobs, and of the node's directory, as the first node counts them in its
+    own partitions: it owns all of them."""
     words = b"*1\r\n$5\r\nSTATS\r\n"
     with socket.create_connection(("127.0.0.1", it.nodes[0].port), timeout=30) as link:
         link.sendall(words)
@@ -207,29 +223,56 @@ def live_bytes(it):
         while b"disk_full" not in text:
             text += link.recv(1 << 16)
     lines = text.decode().split("\r\n")
-    return int(lines[lines.index("live_bytes") + 1].lstrip(":"))
+    return [int(lines[lines.index(name) + 1].lstrip(":")) for name in ("live_bytes", "log_bytes")]
+
+
+class Disk:
+    """What the log takes in the database, at one moment, beside what it must."""
+
+    def __init__(self, it):
+        self.live, self.directory = storage(it)
+        self.needed, self.needed_groups = log_bytes(it, "group_number >= tail")
+        self.bytes, self.groups = log_bytes(it)
+        self.made_groups, self.disk = log_figures(it)
+
+    def ratio(self):
+        return self.disk / max(1, self.live)
+
+    def __str__(self):
+        sizes = {"live": self.live, "files of the node": self.directory,
+                 "groups from the tails on": self.needed, "groups in the tables": self.bytes,
+                 "disk of the tables": self.disk}
+        text = ", ".join(f"{name} {size / 1e6:.1f}" for name, size in sizes.items())
+        return (f"{self.made_groups} groups until now, {self.groups} in the tables, "
+                f"{self.needed_groups} needed; MB: {text}: {self.ratio():.2f} times the live ones")
+
+
+def middle(numbers):
+    return sorted(numbers)[len(numbers) // 2]
 
 
 def churn(loop, options, partitions):
-    it = new_cluster(loop, partitions, 1)
+    words = [] if options.segment_bits is None else ["--segment-bits", str(options.segment_bits)]
+    it = new_cluster(loop, partitions, 1, words)
     try:
         it.start()
         loads = Loads(options.tools, it)
         load = loads.start(it.nodes[0], 0, "churn", live=options.live, window=options.window,
                            rate=options.rate, seconds=60 * options.minutes)
         end = time.monotonic() + 60 * options.minutes
-        ratios = []
+        seen = []
         while load.poll() is None and time.monotonic() < end + 60:
-            time.sleep(max(LOOK_S, options.minutes * LOOK_S))
-            groups, disk = log_figures(it)
-            live = live_bytes(it)
-            ratios.append(disk / max(1, live))
-            print(f"P {partitions}: {groups} groups, the log takes {disk / 1e6:.1f} MB of disk, "
-                  f"{live / 1e6:.1f} MB are live: {ratios[-1]:.2f} times", flush=True)
+            time.sleep(max(LOOK_S, options.minutes * LOOK_S / 2))
+            seen.append(Disk(it))
+            print(f"P {partitions}: {seen[-1]}", flush=True)
         done = loads.finish(load)
-        late = ratios[len(ratios) // 2:]
+        late = seen[len(seen) // 2:]
         return {"partitions": partitions, "minutes": options.minutes, "rate": round(done["rate"]),
-                "ratio_end": round(ratios[-1], 2), "ratio_max_of_second_half": round(max(late), 2)}
+                "live_mb": round(late[-1].live / 1e6, 1),
+                "directory_max": round(max(s.directory / s.live for s in late), 2),
+                "needed_max": round(max(s.needed / s.live for s in late), 2),
+                "disk_middle": round(middle([s.ratio() for s in late]), 2),
+                "disk_max": round(max(s.ratio() for s in late), 2)}
     finally:
         remove(it)
 
@@ -245,6 +288,7 @@ def main():
     parser.add_argument("--minutes", type=float, default=0, help="of churn")
     parser.add_argument("--rate", type=int, default=0, help="of the churn, a second (all it takes)")
     parser.add_argument("--live", type=int, default=LIVE, help="jobs of the churn")
+    parser.add_argument("--segment-bits", type=int, help="of the node that is churned")
     parser.add_argument("--fsync", action="store_true", help="PostgreSQL syncs to the disk")
     parser.add_argument("--tools", default=str(ROOT / "build/bench/bench"))
     parser.add_argument("--csv")

@@ -14,8 +14,6 @@ from load import LoopThread
 from nodes import Cluster, cluster
 from trial import COLUMNS, Trial
 
-LEASE_MS = 1000
-
 
 class Book:
     """The CSV."""
@@ -84,7 +82,7 @@ class Runner:
         self.kind, self.is_sound = kind, True
         self.directory = tempfile.mkdtemp(prefix="elapse-faults-")
         os.chmod(self.directory, 0o755)
-        self.it = Cluster(self.directory, self.loop, self.options.partitions, LEASE_MS,
+        self.it = Cluster(self.directory, self.loop, self.options.partitions, self.options.lease_ms,
                           proxied=kind[0], clocked=kind[1],
                           options=("--single-copy",) if self.options.expect_loss else ())
         self.it.start()
