@@ -205,6 +205,17 @@ static struct elapse__record record_of(const struct elapse__walk *walk)
     };
 }
 
+/* A record of the journal's own. */
+static bool take_own(struct examiner *examiner, const struct elapse__walk *walk)
+{
+    struct elapse__examination *examination = examiner->examination;
+    if (walk->frame.type != ELAPSE__RECORD_LOG_PLACE || examination->place == NULL)
+        return true;
+    struct elapse__journal_place place = elapse__log_place_decode(walk->bytes);
+    examiner->error = examination->place(examination->context, &place);
+    return examiner->error == 0;
+}
+
 static bool take_record(struct examiner *examiner, uint64_t segment,
                         const struct elapse__walk *walk)
 {
@@ -223,7 +234,7 @@ static bool take_record(struct examiner *examiner, uint64_t segment,
         return tell(examiner, &finding);
     }
     if (record.type >= ELAPSE__RECORD_SEAL)
-        return true; /* the journal's own */
+        return take_own(examiner, walk);
     examination->records++;
     if (examination->record != NULL)
         examiner->error = examination->record(examination->context, walk->position, &record);

@@ -9,6 +9,7 @@
 #ifndef ELAPSE__JOURNAL_EXAMINE_H
 #define ELAPSE__JOURNAL_EXAMINE_H
 
+#include "frame.h"
 #include "journal.h"
 
 enum elapse__damage {
@@ -39,6 +40,10 @@ struct elapse__examination {
     /* Called for each whole record of the log, with its body, in their order. NULL: nothing is
      * called. An error ends the examination. */
     int (*record)(void *context, uint64_t position, const struct elapse__record *record);
+
+    /* Called behind the records of each group that lies in a replicated log, and of those between
+     * them. NULL: nothing is called. An error ends the examination. */
+    int (*place)(void *context, const struct elapse__journal_place *place);
 
     /* Results. */
     uint64_t findings;

@@ -144,6 +144,9 @@ void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_
     elapse__little_endian_store(fields, place->group, 8);
     elapse__little_endian_store(fields + 8, place->hash, 8);
     elapse__little_endian_store(fields + 16, place->previous_hash, 8);
+    elapse__little_endian_store(fields + 24, place->tail, 8);
+    elapse__little_endian_store(fields + 32, place->next_id, 8);
+    elapse__little_endian_store(fields + 40, (uint64_t)place->wall_ms, 8);
     struct elapse__record record = {
         .type = ELAPSE__RECORD_LOG_PLACE,
         .flags = (uint8_t)((place->is_confirmed ? PLACE_IS_CONFIRMED : 0) |
@@ -156,10 +159,14 @@ void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_
 
 struct elapse__journal_place elapse__log_place_decode(const uint8_t *bytes)
 {
+    const uint8_t *fields = bytes + ELAPSE__RECORD_HEADER_BYTES;
     return (struct elapse__journal_place){
-        .group = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8),
-        .hash = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES + 8, 8),
-        .previous_hash = elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES + 16, 8),
+        .group = elapse__little_endian_load(fields, 8),
+        .hash = elapse__little_endian_load(fields + 8, 8),
+        .previous_hash = elapse__little_endian_load(fields + 16, 8),
+        .tail = elapse__little_endian_load(fields + 24, 8),
+        .next_id = elapse__little_endian_load(fields + 32, 8),
+        .wall_ms = (int64_t)elapse__little_endian_load(fields + 40, 8),
         .is_confirmed = (bytes[FLAGS_AT] & PLACE_IS_CONFIRMED) != 0,
         .forgets = (bytes[FLAGS_AT] & PLACE_FORGETS) != 0,
     };

@@ -40,7 +40,7 @@ enum {
     ELAPSE__RECORD_SIZES_AT = 16, /* of the body and of the fields; type, flags */
     ELAPSE__SEAL_BYTES = ELAPSE__RECORD_HEADER_BYTES + 8,
     ELAPSE__COMMIT_BYTES = ELAPSE__RECORD_HEADER_BYTES + 16,
-    ELAPSE__LOG_PLACE_BYTES = ELAPSE__RECORD_HEADER_BYTES + 24,
+    ELAPSE__LOG_PLACE_BYTES = ELAPSE__RECORD_HEADER_BYTES + 48,
 
     /* Records begin in a sector of their own: writing them again cannot harm the header. */
     ELAPSE__SEGMENT_HEADER_BYTES = 512,
@@ -101,8 +101,11 @@ struct elapse__journal_place {
     uint64_t group;         /* its number in the log; 0: there is none yet */
     uint64_t hash;          /* the chain's hash at this group */
     uint64_t previous_hash; /* and at the group before it */
-    bool is_confirmed;      /* this node has submitted it, and it was confirmed */
-    bool forgets;           /* all records before this one are nothing */
+    uint64_t tail;    /* what the group says beside its records (portable.h): with that, and */
+    uint64_t next_id; /* its records, its bytes can be made again as they lie in the log */
+    int64_t wall_ms;
+    bool is_confirmed; /* this node has submitted it, and it was confirmed */
+    bool forgets;      /* all records before this one are nothing */
 };
 
 void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_t position,

@@ -8,8 +8,9 @@
  *
  *   log     groups with numbers from 1, chained by hashes; the same for all nodes (src/cluster).
  *   place   where in the log a journal's group lies: number and hash. LOG_PLACE, the last record
- *           before the COMMIT, says it. A group without an owner's records says again where the one
- *           before it lies.
+ *           before the COMMIT, says it, and what else the group says in the log: so a database that
+ *           lost groups can get them back, byte by byte, from a node's files. A group without an
+ *           owner's records says again where the one before it lies.
  *   tail    of the log: the first group that is needed. Each group carries the tail as it is once
  *           that group is in the log.
  *

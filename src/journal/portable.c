@@ -19,16 +19,42 @@ enum {
     PORTABLE_FLAGS_AT = 7,
 };
 
+size_t elapse__portable_put_record(const struct elapse__record *record, uint8_t *bytes)
+{
+    uint8_t *content = bytes + ELAPSE__PORTABLE_RECORD_BYTES;
+    elapse__little_endian_store(bytes + PORTABLE_BODY_SIZE_AT, record->body_size, 4);
+    elapse__little_endian_store(bytes + PORTABLE_FIELDS_SIZE_AT, record->fields_size, 2);
+    bytes[PORTABLE_TYPE_AT] = (uint8_t)record->type;
+    bytes[PORTABLE_FLAGS_AT] = record->flags;
+    if (record->fields_size > 0)
+        memcpy(content, record->fields, record->fields_size);
+    if (record->body_size > 0)
+        memcpy(content + record->fields_size, record->body, record->body_size);
+    return (size_t)ELAPSE__PORTABLE_RECORD_BYTES + record->fields_size + record->body_size;
+}
+
+void elapse__portable_put_header(const struct elapse__portable_facts *facts, uint32_t records,
+                                 uint8_t *bytes)
+{
+    elapse__little_endian_store(bytes + PORTABLE_VERSION_AT, ELAPSE__PORTABLE_FORMAT, 4);
+    elapse__little_endian_store(bytes + PORTABLE_RECORDS_AT, records, 4);
+    elapse__little_endian_store(bytes + PORTABLE_TAIL_AT, facts->tail, 8);
+    elapse__little_endian_store(bytes + PORTABLE_NEXT_ID_AT, facts->next_id, 8);
+    elapse__little_endian_store(bytes + PORTABLE_WALL_AT, (uint64_t)facts->wall_ms, 8);
+}
+
 static size_t encode_record(const struct elapse__frame *frame, const uint8_t *content,
                             uint8_t *bytes)
 {
-    size_t size = (size_t)frame->fields_size + frame->body_size;
-    elapse__little_endian_store(bytes + PORTABLE_BODY_SIZE_AT, frame->body_size, 4);
-    elapse__little_endian_store(bytes + PORTABLE_FIELDS_SIZE_AT, frame->fields_size, 2);
-    bytes[PORTABLE_TYPE_AT] = (uint8_t)frame->type;
-    bytes[PORTABLE_FLAGS_AT] = frame->flags;
-    memcpy(bytes + ELAPSE__PORTABLE_RECORD_BYTES, content, size);
-    return ELAPSE__PORTABLE_RECORD_BYTES + size;
+    const struct elapse__record record = {
+        .type = frame->type,
+        .flags = frame->flags,
+        .fields_size = frame->fields_size,
+        .body_size = frame->body_size,
+        .fields = content,
+        .body = content + frame->fields_size,
+    };
+    return elapse__portable_put_record(&record, bytes);
 }
 
 size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const uint8_t *frames,
@@ -45,11 +71,7 @@ size_t elapse__portable_encode(const struct elapse__portable_facts *facts, const
         end += encode_record(&frame, frames + at + ELAPSE__RECORD_HEADER_BYTES, bytes + end);
         at += (size_t)frame.bytes;
     }
-    elapse__little_endian_store(bytes + PORTABLE_VERSION_AT, ELAPSE__PORTABLE_FORMAT, 4);
-    elapse__little_endian_store(bytes + PORTABLE_RECORDS_AT, records, 4);
-    elapse__little_endian_store(bytes + PORTABLE_TAIL_AT, facts->tail, 8);
-    elapse__little_endian_store(bytes + PORTABLE_NEXT_ID_AT, facts->next_id, 8);
-    elapse__little_endian_store(bytes + PORTABLE_WALL_AT, (uint64_t)facts->wall_ms, 8);
+    elapse__portable_put_header(facts, records, bytes);
     ELAPSE__ASSERT_THAT(end, <=, ELAPSE__PORTABLE_HEADER_BYTES + size);
     return end;
 }

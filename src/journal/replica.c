@@ -246,6 +246,9 @@ void elapse__log_perform(struct elapse__journal *journal, struct elapse__operati
         .group = before.group + 1,
         .hash = log->next_hash(before.hash, journal->portable, journal->portable_size),
         .previous_hash = before.hash,
+        .tail = journal->log_facts.tail,
+        .next_id = journal->log_facts.next_id,
+        .wall_ms = journal->log_facts.wall_ms,
         .is_confirmed = true,
     };
     if (!log->submit(log->context, journal->portable, journal->portable_size,

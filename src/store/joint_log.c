@@ -105,6 +105,9 @@ int elapse__joint_follow(struct elapse__joint *joint, const struct elapse__store
     if (!read_group(joint, &portable, group))
         return EBADMSG;
     struct elapse__portable_facts facts = portable.facts;
+    place.tail = facts.tail;
+    place.next_id = facts.next_id;
+    place.wall_ms = facts.wall_ms;
     int error = portable.records > 0 ? take_records(joint, &portable) : 0;
     if (error == 0)
         error = elapse__journal_followed(joint->journal, &place);

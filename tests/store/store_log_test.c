@@ -13,10 +13,10 @@
 
 #include "../../src/store/log.h"
 #include "../../src/store/store.h"
-#include "../../src/upkeep/upkeep.h"
+#include "../../src/upkeep/local_log.h"
 #include "directory.h"
 
-enum { GROUPS_MAX = 256, GENESIS = 5 };
+enum { GROUPS_MAX = 4096, GENESIS = 5 };
 
 struct group {
     uint8_t *bytes;
@@ -551,6 +551,144 @@ static void test_upkeep(void **state)
     assert_non_null(strstr(fault.text, "the node reads it again"));
 }
 
+/* ---- reading the groups from the files ---- */
+
+static bool read_local(const char *name, uint64_t from, struct elapse__local_log *log,
+                       struct elapse__upkeep_fault *fault)
+{
+    char path[512];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    *log = (struct elapse__local_log){.next_hash = next_hash, .from = from};
+    return elapse__local_log_read(path, log, fault);
+}
+
+/* All groups that the files have are those of the log, up to the last one. Returns the first. */
+static uint64_t expect_local(const char *name, uint64_t from)
+{
+    struct elapse__local_log log;
+    struct elapse__upkeep_fault fault;
+    if (!read_local(name, from, &log, &fault))
+        fail_msg("%s", fault.text);
+    assert_true(log.count > 0);
+    uint64_t first = log.groups[0].number;
+    assert_int_equal(log.groups[log.count - 1].number, log_end());
+    for (size_t i = 0; i < log.count; i++) {
+        const struct elapse__local_group *group = &log.groups[i];
+        const struct group *expected = &groups[group->number];
+        assert_int_equal(group->number, first + i);
+        assert_int_equal(group->hash, expected->hash);
+        assert_int_equal(group->previous_hash, expected->previous_hash);
+        assert_true((group->bytes != NULL) == (group->number >= from));
+        if (group->bytes == NULL)
+            continue;
+        assert_int_equal(group->size, expected->size);
+        assert_memory_equal(group->bytes, expected->bytes, group->size);
+    }
+    elapse__local_log_free(&log);
+    return first;
+}
+
+/* Ends owning between two groups: the journal may have one of its own on its way. */
+static void fence(struct elapse_queue *store, uint64_t epoch)
+{
+    struct elapse__store_place place;
+    set(&is_held, true);
+    do {
+        usleep(1000);
+        elapse__store_place(store, &place);
+    } while (place.confirmed_group != log_end());
+    set(&in_flight, false); /* it was not in the log */
+    assert_int_equal(elapse__store_fenced(store, epoch), ELAPSE_OK);
+    set(&is_held, false);
+}
+
+static void put_round(struct elapse_queue *store, unsigned round)
+{
+    struct elapse_reserved reserved;
+    char key[32];
+    for (unsigned i = 0; i < 60; i++) {
+        (void)snprintf(key, sizeof key, "%u.%u", round, i);
+        (void)put(store, key);
+    }
+    if (round % 3 != 0) {
+        assert_int_equal(elapse_queue_reserve(store, "tube", 0, &reserved), ELAPSE_OK);
+        assert_int_equal(elapse_queue_ack(store, reserved.id, reserved.lease, NULL), ELAPSE_OK);
+        elapse_reserved_free(&reserved);
+    }
+    put_and_commit(store, "last");
+}
+
+/* An owner's files, a follower's, and those of a node that was both, and that read all anew. */
+static void test_files_have_the_groups_of_the_log(void **state)
+{
+    (void)state;
+    struct elapse_queue *store = open_node("a"), *other = open_node("b");
+    struct elapse__local_log log;
+    struct elapse__upkeep_fault fault;
+    own(store);
+    for (unsigned round = 0; round < 30; round++)
+        put_round(store, round);
+    assert_false(read_local("a", 1, &log, &fault));
+    assert_non_null(strstr(fault.text, "has opened this queue"));
+    fence(store, 1);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    follow(other);
+    uint64_t first = expect_local("a", 1);
+    assert_true(first + 60 < log_end()); /* segments that are needed no more are gone */
+    assert_int_equal(expect_local("a", first + 30), first);
+    own(other);
+    put_round(other, 100);
+    fence(other, 2);
+    assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
+    assert_true(expect_local("b", 1) + 60 < log_end());
+    store = open_node("a");
+    assert_int_equal(elapse__store_rebuild(store), ELAPSE_OK);
+    follow(store);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    assert_true(expect_local("a", 1) + 60 < log_end());
+}
+
+/* Flips a byte of the body of the first job in the oldest segment. */
+static void damage(const char *name)
+{
+    static char bytes[1 << 20];
+    char path[600];
+    FILE *file = NULL;
+    for (unsigned segment = 1; file == NULL && segment < 10; segment++) {
+        (void)snprintf(path, sizeof path, "%s/%s/journal/%u.log", directory, name, segment);
+        file = fopen(path, "r+b");
+    }
+    assert_non_null(file);
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    for (size_t i = 4; i < size; i++)
+        if (memcmp(bytes + i - 4, "body", 4) == 0) {
+            assert_int_equal(fseek(file, (long)i - 1, SEEK_SET), 0);
+            (void)fputc('i', file);
+            break;
+        }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_damaged_groups_are_not_taken(void **state)
+{
+    (void)state;
+    struct elapse_queue *store = open_node("a");
+    struct elapse__local_log log;
+    struct elapse__upkeep_fault fault;
+    own(store);
+    /* Damage behind the last sync is that of a crash: the files end before it. */
+    for (unsigned round = 0; round < 8; round++)
+        put_round(store, round);
+    fence(store, 1);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    (void)expect_local("a", 1);
+    damage("a");
+    assert_false(read_local("a", 1, &log, &fault));
+    assert_non_null(strstr(fault.text, "of the log is not whole here"));
+    (void)expect_local("a", log_end() + 1);
+    assert_false(read_local("nowhere", 1, &log, &fault));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -566,6 +704,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_facts_of_a_group, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_upkeep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_of_two_kinds, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_have_the_groups_of_the_log, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_groups_are_not_taken, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

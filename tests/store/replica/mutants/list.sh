@@ -130,7 +130,7 @@ mutant ids_start_again src/store/joint_log.c \
 # ---- the bytes ----
 
 mutant records_lose_their_flags src/journal/portable.c \
-    'bytes[PORTABLE_FLAGS_AT] = frame->flags;' \
+    'bytes[PORTABLE_FLAGS_AT] = record->flags;' \
     'bytes[PORTABLE_FLAGS_AT] = 0;'
 mutant body_begins_with_the_fields src/journal/portable.c \
     '.body = body_size == 0 ? NULL : bytes + ELAPSE__PORTABLE_RECORD_BYTES + fields_size,' \

@@ -1,0 +1,36 @@
+/*
+ * The groups of a replicated log, as the directory of a node has them: for commands that give a
+ * database back what it lost. journal/log.h says what a group, its place and its hash are.
+ */
+#ifndef ELAPSE__UPKEEP_LOCAL_LOG_H
+#define ELAPSE__UPKEEP_LOCAL_LOG_H
+
+#include "upkeep.h"
+
+struct elapse__local_group {
+    uint64_t number;
+    uint64_t hash, previous_hash;
+    uint8_t *bytes; /* as they lie in the log; NULL: they were not wanted */
+    size_t size;
+};
+
+struct elapse__local_log {
+    /* Returns the hash of a group, behind the group with the hash `previous`. */
+    uint64_t (*next_hash)(uint64_t previous, const void *bytes, size_t size);
+    uint64_t from; /* the bytes of groups with lower numbers are not wanted */
+
+    struct elapse__local_group *groups; /* one behind the other, without a gap */
+    size_t count;
+    size_t room;
+    int lock; /* of the directory */
+};
+
+/* Reads the groups of a directory whose fields `next_hash` and `from` are set, and takes its lock,
+ * until it is freed. Each group whose bytes are wanted was found to have the hash that it had in
+ * the log. Returns false, with words: the directory has no queue, is in use, is damaged, or never
+ * followed a log. Cost: all of the directory is read, and the bytes that are wanted are kept. */
+bool elapse__local_log_read(const char *directory, struct elapse__local_log *log,
+                            struct elapse__upkeep_fault *fault);
+void elapse__local_log_free(struct elapse__local_log *log);
+
+#endif
