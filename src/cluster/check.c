@@ -42,8 +42,14 @@ unsigned elapse__partition_check(const struct elapse__partition *partition)
     /* 8: an owner's epoch is remembered. */
     if (partition->has_owned && partition->memory.epoch != partition->epoch)
         return 8;
-    /* 9: it stopped if and only if there is a reason. */
-    if ((role == ELAPSE__ROLE_STOPPED) != (partition->stop != ELAPSE__STOP_NONE))
+    /* 9: it stopped, or is about to, if and only if there is a reason. */
+    bool stops = role == ELAPSE__ROLE_STOPPED || role == ELAPSE__ROLE_MARKING;
+    if (stops != (partition->stop != ELAPSE__STOP_NONE))
         return 9;
+    if (role == ELAPSE__ROLE_MARKING && partition->stop != ELAPSE__STOP_LOST_GROUPS)
+        return 9;
+    /* 10: the epochs that it owned are among those that it has seen. */
+    if (partition->has_owned && partition->memory.seen_epoch < partition->memory.epoch)
+        return 10;
     return 0;
 }

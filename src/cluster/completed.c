@@ -20,7 +20,9 @@ void elapse__partition_drop_link(struct elapse__partition *partition, bool elsew
  * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
 static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
 {
-    return partition->role == ELAPSE__ROLE_OWNING && why != ELAPSE__COMPLAINT_ERROR;
+    bool hurries =
+        partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_MARKING;
+    return hurries && why != ELAPSE__COMPLAINT_ERROR;
 }
 
 void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
@@ -52,6 +54,8 @@ static void remember_database(struct elapse__partition *partition,
     if (memory->system_identifier == session->system_identifier &&
         memory->timeline == session->timeline)
         return;
+    if (memory->system_identifier != 0)
+        partition->wary_until_ms = partition->now_ms + elapse__wary_for_ms(partition);
     memory->system_identifier = session->system_identifier;
     memory->timeline = session->timeline;
     partition->memory_mark++;
@@ -117,12 +121,23 @@ static void take_dropped(struct elapse__partition *partition,
         partition->tables_dropped_below = partition->statement.table;
 }
 
+static void take_row(struct elapse__partition *partition,
+                     const struct elapse__statement_result *result)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_looked(partition, result);
+    else if (partition->role == ELAPSE__ROLE_UNKNOWN)
+        elapse__own_looked(partition, result);
+    else
+        elapse__follow_row(partition, result);
+}
+
 static void take_rows(struct elapse__partition *partition,
                       const struct elapse__statement_result *result)
 {
     switch (partition->statement.kind) {
     case ELAPSE__STATEMENT_READ_ROW:
-        elapse__follow_row(partition, result);
+        take_row(partition, result);
         break;
     case ELAPSE__STATEMENT_READ_LOG:
         elapse__follow_log(partition, result);
@@ -144,6 +159,9 @@ static void take_rows(struct elapse__partition *partition,
         break;
     case ELAPSE__STATEMENT_RELEASE:
         elapse__own_end(partition);
+        break;
+    case ELAPSE__STATEMENT_MARK:
+        elapse__mark_written(partition, result);
         break;
     default:
         ELAPSE__ASSERT_THAT(partition->statement.kind, ==, ELAPSE__STATEMENT_TERMINATE);

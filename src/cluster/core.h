@@ -7,6 +7,7 @@
  *      completed.c   what each result means: the link, the settings, unclear outcomes
  *      follow.c      reading the row and the log; when to take over
  *      own.c         appends, beats, deciding after a barrier
+ *      mark.c        marking a database that lost groups; seeing a mark
  *      check.c       invariants
  */
 #ifndef ELAPSE__CLUSTER_CORE_H
@@ -46,9 +47,11 @@ struct elapse__partition {
     bool has_row;
     struct elapse__cluster_row row; /* its texts: below */
     uint64_t unchanged_since_ms;
-    uint64_t poll_ms; /* the next look */
+    uint64_t wary_until_ms; /* no take-over before: the timeline is new (R4) */
+    uint64_t poll_ms;       /* the next look */
     char owner_name[ELAPSE__NODE_NAME_BYTES];
     char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
+    char mark[ELAPSE__MARK_BYTES];
 
     struct elapse__log_place local;
     bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
@@ -84,6 +87,13 @@ static inline uint32_t elapse__beat_every_ms(const struct elapse__partition *par
     return partition->options.lease_ms / 4;
 }
 
+/* Nodes that know of lost groups may first have to give up hosts that do not answer, each of which
+ * takes half a lease. */
+static inline uint32_t elapse__wary_for_ms(const struct elapse__partition *partition)
+{
+    return 2 * partition->options.lease_ms;
+}
+
 static inline uint32_t elapse__poll_every_ms(const struct elapse__partition *partition)
 {
     return partition->options.lease_ms / 10 + 1;
@@ -111,6 +121,8 @@ static inline uint64_t elapse__table_of(uint64_t group)
 
 /* role.c */
 void elapse__partition_enter(struct elapse__partition *partition, enum elapse__partition_role role);
+
+/* It must not go on. Where groups are lost, the mark comes first, and then the end. */
 void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop);
 
 /* Returns whether this role is one that holds an epoch, for sure or perhaps. */
@@ -139,11 +151,19 @@ void elapse__follow_log(struct elapse__partition *partition,
 void elapse__follow_note_row(struct elapse__partition *partition,
                              const struct elapse__cluster_row *row);
 void elapse__follow_judge_end(struct elapse__partition *partition);
+
+/* Returns whether the row lacks what this node knows to be durable. */
+bool elapse__follow_has_lost(const struct elapse__partition *partition);
+
+/* The log led on, in this epoch, from what this node has. */
+void elapse__follow_see_epoch(struct elapse__partition *partition, uint64_t epoch);
 void elapse__follow_poll_now(struct elapse__partition *partition);
 bool elapse__follow_may_take_over(const struct elapse__partition *partition);
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition);
 
 /* own.c */
+void elapse__own_looked(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result);
 void elapse__own_taken(struct elapse__partition *partition,
                        const struct elapse__statement_result *result);
 void elapse__own_beaten(struct elapse__partition *partition,
@@ -155,5 +175,18 @@ void elapse__own_look_for_end(struct elapse__partition *partition);
 void elapse__own_end(struct elapse__partition *partition);
 bool elapse__own_needs_table(const struct elapse__partition *partition);
 bool elapse__own_may_drop(const struct elapse__partition *partition);
+
+/* mark.c: R11. Stops if the row has a mark, and returns whether it has. */
+bool elapse__mark_is_there(struct elapse__partition *partition,
+                           const struct elapse__cluster_row *row);
+
+/* In MARKING: the next statement; results; giving up. */
+void elapse__mark_next(const struct elapse__partition *partition,
+                       struct elapse__statement *statement);
+void elapse__mark_looked(struct elapse__partition *partition,
+                         const struct elapse__statement_result *result);
+void elapse__mark_written(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result);
+void elapse__mark_end(struct elapse__partition *partition);
 
 #endif

@@ -37,8 +37,10 @@ void elapse__follow_note_row(struct elapse__partition *partition,
     partition->row = *row;
     copy_text(partition->owner_name, sizeof partition->owner_name, row->owner);
     copy_text(partition->owner_address, sizeof partition->owner_address, row->address);
+    copy_text(partition->mark, sizeof partition->mark, row->stopped);
     partition->row.owner = partition->owner_name;
     partition->row.address = partition->owner_address;
+    partition->row.stopped = partition->mark;
 }
 
 /* ---- taking over ---- */
@@ -48,15 +50,17 @@ static bool is_handed_over(const struct elapse__partition *partition)
     return partition->owner_name[0] == '\0';
 }
 
-/* When L has passed. The take-over itself requires that nothing has changed since. */
+/* When L has passed, and two on a new timeline. The take-over itself requires that nothing has
+ * changed since. */
 uint64_t elapse__follow_take_over_ms(const struct elapse__partition *partition)
 {
     if (!partition->has_row || !partition->settings_trusted || partition->hands_over ||
         partition->role != ELAPSE__ROLE_FOLLOWING)
         return UINT64_MAX;
+    uint64_t at = partition->unchanged_since_ms + partition->options.lease_ms;
     if (is_handed_over(partition))
-        return partition->now_ms;
-    return partition->unchanged_since_ms + partition->options.lease_ms;
+        at = partition->now_ms;
+    return at > partition->wary_until_ms ? at : partition->wary_until_ms;
 }
 
 bool elapse__follow_may_take_over(const struct elapse__partition *partition)
@@ -77,7 +81,7 @@ static void rebuild(struct elapse__partition *partition)
     partition->options.owner.rebuild(partition->options.owner.context, tail);
 }
 
-static bool has_lost(const struct elapse__partition *partition)
+bool elapse__follow_has_lost(const struct elapse__partition *partition)
 {
     const struct elapse__cluster_row *row = &partition->row;
     const struct elapse__log_place *confirmed = &partition->confirmed;
@@ -96,16 +100,28 @@ static bool leads_to(const struct elapse__partition *partition)
            local->hash == row->last_hash;
 }
 
+void elapse__follow_see_epoch(struct elapse__partition *partition, uint64_t epoch)
+{
+    if (epoch <= partition->memory.seen_epoch)
+        return;
+    partition->memory.seen_epoch = epoch;
+    partition->memory_mark++;
+}
+
 /* Compares what this node has and knows with the row. */
 void elapse__follow_judge_end(struct elapse__partition *partition)
 {
-    if (has_lost(partition)) {
+    if (elapse__follow_has_lost(partition)) {
         elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
         return;
     }
+    if (elapse__mark_is_there(partition, &partition->row))
+        return;
     if (!leads_to(partition))
         rebuild(partition);
     partition->log_is_behind = partition->local.group < partition->row.last_group;
+    if (!partition->log_is_behind && partition->local_has_hash)
+        elapse__follow_see_epoch(partition, partition->row.epoch);
 }
 
 void elapse__follow_row(struct elapse__partition *partition,
@@ -170,6 +186,7 @@ static bool apply(struct elapse__partition *partition, const struct elapse__log_
         take_fork(partition);
         return false;
     }
+    elapse__follow_see_epoch(partition, row->epoch);
     partition->options.owner.apply(partition->options.owner.context, row, partition->local.hash);
     return true;
 }

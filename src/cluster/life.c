@@ -35,6 +35,7 @@ struct elapse__partition *elapse__partition_new(const struct elapse__partition_o
         partition->confirmed.hash = options->genesis;
     partition->row.owner = partition->owner_name;
     partition->row.address = partition->owner_address;
+    partition->row.stopped = partition->mark;
     return partition;
 }
 
@@ -50,12 +51,21 @@ static void set_now(struct elapse__partition *partition, uint64_t now_ms)
     partition->now_ms = now_ms;
 }
 
+/* It has waited long enough for the database. */
+static void leave(struct elapse__partition *partition)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_end(partition);
+    else
+        elapse__own_end(partition);
+}
+
 void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms)
 {
     set_now(partition, now_ms);
     if (partition->hands_over && !elapse__role_is_final(partition->role) &&
         now_ms >= partition->leave_ms) {
-        elapse__own_end(partition);
+        leave(partition);
         return;
     }
     if (!partition->under_way ||
@@ -143,7 +153,7 @@ void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t n
         return;
     partition->hands_over = true;
     partition->leave_ms = now_ms + partition->options.lease_ms / 3;
-    if (!elapse__role_has_epoch(partition->role))
+    if (!elapse__role_has_epoch(partition->role) && partition->role != ELAPSE__ROLE_MARKING)
         elapse__own_end(partition);
 }
 
@@ -172,4 +182,5 @@ void elapse__partition_figures(const struct elapse__partition *partition,
     };
     memcpy(figures->owner, partition->owner_name, sizeof figures->owner);
     memcpy(figures->address, partition->owner_address, sizeof figures->address);
+    memcpy(figures->mark, partition->mark, sizeof figures->mark);
 }

@@ -116,7 +116,13 @@ static bool linked_next(struct elapse__partition *partition, struct elapse__stat
     case ELAPSE__ROLE_OWNING:
         return owner_next(partition, statement);
     case ELAPSE__ROLE_UNKNOWN:
-        fill_beat(partition, statement);
+        if (!partition->has_row)
+            statement->kind = ELAPSE__STATEMENT_READ_ROW;
+        else
+            fill_beat(partition, statement);
+        return true;
+    case ELAPSE__ROLE_MARKING:
+        elapse__mark_next(partition, statement);
         return true;
     default: /* TAKING_OVER and HANDING_OVER have a statement under way; the others have no link */
         ELAPSE__ASSERT(!elapse__role_has_epoch(partition->role));

@@ -102,12 +102,13 @@ static void begin_epoch(struct elapse__partition *partition, const struct elapse
     ELAPSE__ASSERT_THAT(row->epoch, ==, partition->epoch);
     elapse__follow_note_row(partition, row);
     elapse__follow_judge_end(partition);
-    if (elapse__role_is_final(partition->role))
+    if (partition->stop != ELAPSE__STOP_NONE)
         return;
     if (partition->memory.epoch != partition->epoch) {
         partition->memory.epoch = partition->epoch;
         partition->memory_mark++;
     }
+    elapse__follow_see_epoch(partition, partition->epoch);
     partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};
     partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
     partition->log_has_gap = false;
@@ -129,6 +130,22 @@ void elapse__own_taken(struct elapse__partition *partition,
 }
 
 /* ---- beats ---- */
+
+/* In UNKNOWN, before the barrier: looks for lost groups, and for nothing else (R2, R11). */
+void elapse__own_looked(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_UNKNOWN);
+    if (result->count == 0) {
+        elapse__partition_stop(partition, ELAPSE__STOP_NO_ROW);
+        return;
+    }
+    elapse__follow_note_row(partition, &result->row);
+    if (elapse__follow_has_lost(partition))
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+    else
+        (void)elapse__mark_is_there(partition, &partition->row);
+}
 
 /* The row is ours, a standby has what it says, and nobody else has appended. So its end is our
  * last confirmed group, or the one in flight. */
@@ -156,7 +173,7 @@ void elapse__own_beaten(struct elapse__partition *partition,
         lose(partition);
         return;
     }
-    if (!is_confirmed(partition, result))
+    if (elapse__mark_is_there(partition, row) || !is_confirmed(partition, result))
         return;
     if (!partition->has_owned && partition->role == ELAPSE__ROLE_UNKNOWN) {
         begin_epoch(partition, row);

@@ -7,11 +7,14 @@
  *
  *   log        the groups of the partition in the database: numbers from 1, chained by hashes.
  *   epoch      counts owners. An append counts only in the epoch of the partition's row.
- *   lease L    a standby that has seen (epoch, beat, last_group) unchanged for L takes over.
+ *   lease L    a standby that has seen (epoch, beat, last_group) unchanged for L takes over, or at
+ *              once where the row has no owner.
  *   confirmed  a write is confirmed if its answer came, without a notice, and the settings before
  *              and after it say that a standby has it. Anything else is *unclear*: it may have
  *              happened, now or later.
  *   barrier    a confirmed BEAT. Whatever the row says in its answer, a standby has.
+ *   mark       a text in the row: the database lost acknowledged groups, and no node goes on with
+ *              the partition until an operator has decided what becomes of them.
  *
  * Roles (role.c has the same diagram as a table)
  *
@@ -26,17 +29,22 @@
  *   FENCED      --the owner of this object has put the rest aside--> FOLLOWING
  *   CATCHING_UP, OWNING --hand over--> HANDING_OVER --answered, or late--> ENDED
  *   any but STOPPED --hand over--> ENDED;  any --it must not go on--> STOPPED
+ *   FOLLOWING to UNKNOWN --groups are lost--> MARKING --the mark is confirmed; the row belongs to a
+ *               later epoch; handed over, and late--> STOPPED
  *
  * Rules (each has a test that fails without it; tests/cluster/mutants)
  *
  *   R1  A group is confirmed only by a confirmed append, or by a barrier that shows its number and
  *       its hash as the last ones.
- *   R2  After an unclear outcome nothing is believed before a barrier on a new connection.
+ *   R2  After an unclear outcome nothing is believed before a barrier on a new connection; but for
+ *       R11, where a read is enough. A barrier may wait long for a standby, and others take over.
  *   R3  The owner answers nothing later than 0.9 L after it *sent* its last confirmed write.
  *   R4  A standby measures L on its own boot-time clock, from when it received what it saw, on one
  *       connection; the take-over requires all three numbers still to be the same. On another
  *       connection it begins again: a beat that no standby had goes back when one is promoted, and
- *       the owner's next beat there has the same number.
+ *       the owner's next beat there has the same number. On a timeline that is higher than the
+ *       one before it takes over after 2 L at the earliest, also where the row has no owner: such
+ *       a row may be one of the past, and who misses groups needs time to mark it (R11).
  *   R5  An owner reads the log to its end after it took the epoch, never before.
  *   R6  A group is durable if the next one was sent. Where the log lacks a group that this node
  *       knows to be durable, acknowledged groups are lost: the node stops, loudly. The one group
@@ -48,6 +56,14 @@
  *   R10 A group that was made of rows of the inbox is given up if they are not there any more: it
  *       is as if another node owned the partition. A commit that was cancelled while it waited for
  *       a standby shows rows that a promoted standby does not have.
+ *   R11 A node that finds groups lost marks the row, and tries again as long as it runs. A node
+ *       that sees a mark stops. A take-over, and an append, do nothing where there is a mark. So
+ *       nodes that had not read the lost groups, and cannot miss them, do not go on without them,
+ *       if one that can reaches the database before they take over (R4).
+ *       The mark is for the epochs up to the last one that this node has followed. If it comes
+ *       late, after an operator accepted the loss, or others have gone on, it stops only itself,
+ *       and the row says what it misses: to end what others have added since would bring nothing
+ *       back.
  *
  * The caller
  *
@@ -73,6 +89,7 @@ enum elapse__partition_role {
     ELAPSE__ROLE_UNKNOWN,
     ELAPSE__ROLE_FENCED,
     ELAPSE__ROLE_HANDING_OVER,
+    ELAPSE__ROLE_MARKING,
     ELAPSE__ROLE_ENDED,
     ELAPSE__ROLE_STOPPED,
     ELAPSE__ROLES,
@@ -84,19 +101,22 @@ enum elapse__partition_stop {
     ELAPSE__STOP_NO_ROW,      /* the database has no such partition */
     ELAPSE__STOP_LEASE,       /* it has another lease_ms than this node */
     ELAPSE__STOP_LOST_GROUPS, /* it lacks groups that were acknowledged, or an epoch */
+    ELAPSE__STOP_MARKED,      /* another node has found that, and marked the row */
     ELAPSE__STOP_BROKEN_LOG,  /* the log contradicts itself */
 };
 
 enum {
     ELAPSE__NODE_NAME_BYTES = 64,
     ELAPSE__NODE_ADDRESS_BYTES = 256,
+    ELAPSE__MARK_BYTES = 256,
 };
 
 /* What a node must never forget of a partition, on its disk. */
 struct elapse__partition_memory {
     uint64_t system_identifier; /* 0: no database was seen */
     uint32_t timeline;
-    uint64_t epoch; /* the highest that this node has owned */
+    uint64_t epoch;      /* the highest that this node has owned */
+    uint64_t seen_epoch; /* the highest in which the log led on from what this node has */
 };
 
 /* A place in the log: a group, and the chain's hash there. */
@@ -136,7 +156,8 @@ struct elapse__partition_owner {
      * aside. Then call elapse__partition_aside. */
     void (*fenced)(void *context, const struct elapse__partition_group *group);
 
-    /* It must not go on. Close connections, answer nothing, and say why. */
+    /* It must not go on. Close connections, answer nothing, and say why. In MARKING nothing is
+     * answered any more either, and this call is still to come. */
     void (*stopped)(void *context, enum elapse__partition_stop stop);
 };
 
@@ -196,7 +217,8 @@ void elapse__partition_remembered(struct elapse__partition *partition, uint64_t 
 void elapse__partition_aside(struct elapse__partition *partition);
 
 /* The process is about to end: takes no further group, waits for the one in flight, hands over. The
- * role becomes ENDED; within a third of the lease, if the database does not answer. */
+ * role becomes ENDED, or STOPPED after MARKING; within a third of the lease, if the database does
+ * not answer. */
 void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms);
 
 /* Returns until when answers that follow from confirmed groups may leave, reads included: strictly
@@ -209,7 +231,7 @@ struct elapse__partition_memory elapse__partition_memory(const struct elapse__pa
 
 struct elapse__partition_figures {
     enum elapse__partition_role role;
-    enum elapse__partition_stop stop;
+    enum elapse__partition_stop stop; /* from MARKING on */
     enum elapse__complaint complaint; /* the last one since all was well */
     uint64_t epoch;                   /* of the row when it was seen last */
     struct elapse__log_place local, confirmed;
@@ -217,6 +239,7 @@ struct elapse__partition_figures {
     unsigned host;
     char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is longer */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
+    char mark[ELAPSE__MARK_BYTES]; /* of the row; "": none. Cut, too */
 };
 
 void elapse__partition_figures(const struct elapse__partition *partition,

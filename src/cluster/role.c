@@ -8,17 +8,18 @@
 
 static const unsigned may_follow[ELAPSE__ROLES] = {
     [ELAPSE__ROLE_STARTING] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
-    [ELAPSE__ROLE_FOLLOWING] = BIT(TAKING_OVER) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_FOLLOWING] = BIT(TAKING_OVER) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_TAKING_OVER] =
-        BIT(CATCHING_UP) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(ENDED) | BIT(STOPPED),
-    [ELAPSE__ROLE_CATCHING_UP] =
-        BIT(OWNING) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(HANDING_OVER) | BIT(ENDED) | BIT(STOPPED),
+        BIT(CATCHING_UP) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_CATCHING_UP] = BIT(OWNING) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(HANDING_OVER) |
+                                 BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_OWNING] =
-        BIT(FENCED) | BIT(UNKNOWN) | BIT(HANDING_OVER) | BIT(ENDED) | BIT(STOPPED),
-    [ELAPSE__ROLE_UNKNOWN] =
-        BIT(OWNING) | BIT(CATCHING_UP) | BIT(FENCED) | BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
+        BIT(FENCED) | BIT(UNKNOWN) | BIT(HANDING_OVER) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_UNKNOWN] = BIT(OWNING) | BIT(CATCHING_UP) | BIT(FENCED) | BIT(FOLLOWING) |
+                             BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_FENCED] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
     [ELAPSE__ROLE_HANDING_OVER] = BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_MARKING] = BIT(STOPPED),
     [ELAPSE__ROLE_ENDED] = 0,
     [ELAPSE__ROLE_STOPPED] = 0,
 };
@@ -71,8 +72,12 @@ void elapse__partition_stop(struct elapse__partition *partition, enum elapse__pa
 {
     ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
     ELAPSE__ASSERT_THAT(partition->stop, ==, ELAPSE__STOP_NONE);
+    ELAPSE__ASSERT(!partition->under_way);
     partition->stop = stop;
-    partition->under_way = false;
+    if (stop == ELAPSE__STOP_LOST_GROUPS) {
+        elapse__partition_enter(partition, ELAPSE__ROLE_MARKING);
+        return;
+    }
     partition->link = ELAPSE__LINK_DOWN;
     elapse__partition_enter(partition, ELAPSE__ROLE_STOPPED);
     partition->options.owner.stopped(partition->options.owner.context, stop);

@@ -13,7 +13,7 @@
  *
  *   W1  Each statement is a transaction of its own, outside a block. Execute and Sync leave in one
  *       send.
- *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND) a second statement is in the same send,
+ *   W2  After each *fenced write* (TAKE_OVER, BEAT, APPEND, MARK) a second one is in the same send,
  *       which selects the settings again: the database runs it when the first is committed. Without
  *       it, names that are emptied while a commit waits for a standby release it with success.
  *   W3  A session begins with: application_name `elapse/<queue>/<part>`, client_min_messages
@@ -26,9 +26,11 @@
  * The tables, which a command makes once for each queue (names as the shell likes):
  *
  *   partition(queue, part, epoch bigint, owner text, address text, beat bigint, last_group bigint,
- *       last_hash bigint, tail bigint, lease_ms int), key (queue, part), fillfactor 10.
- *       It begins as epoch 0, owner '', beat 0, last_group 0, last_hash elapse__chain_genesis(),
- *       tail 1. lease_ms is the same for ever: two nodes that differ in it would answer both.
+ *       last_hash bigint, tail bigint, lease_ms int, stopped text, missed text), key (queue, part),
+ *       fillfactor 10. It begins as epoch 0, owner '', beat 0, last_group 0,
+ *       last_hash elapse__chain_genesis(), tail 1, stopped '', missed ''. lease_ms is the same for
+ *       ever: two nodes that differ in it would answer both. `stopped` is the mark of partition.h.
+ *       `missed` is for operators: a node that came late misses groups.
  *   log of (queue, part, table): (group_number bigint primary key, epoch bigint, hash_of_previous
  *       bigint, bytes bytea storage external); group g lies in table g / 1024.
  *
@@ -74,8 +76,8 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_READ_LOG,
 
     /* update partition set epoch = :epoch + 1, owner = me, address = mine, beat = beat + 1
-     * where epoch = :epoch and beat = :beat and last_group = :group returning *, settings. A fenced
-     * write.
+     * where epoch = :epoch and beat = :beat and last_group = :group and stopped = ''
+     * returning *, settings. A fenced write.
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_TAKE_OVER,
 
@@ -87,7 +89,7 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_BEAT,
 
     /* with p as (update partition set last_group = :group, last_hash = :hash, beat = beat + 1
-     *            where epoch = :epoch and last_group = :group - 1 returning 1)
+     *            where epoch = :epoch and last_group = :group - 1 and stopped = '' returning 1)
      * insert into log select :group, :epoch, :previous_hash, :bytes from p returning settings.
      * A fenced write. The UPDATE in the same statement is the fence: a mere condition is none. With
      * `inbox_count` > 0 it also calls elapse.inbox_move (sql/inbox.sql) from p, which deletes the
@@ -109,6 +111,14 @@ enum elapse__statement_kind {
      * = me. It hands over at once.
      *  -> ROWS */
     ELAPSE__STATEMENT_RELEASE,
+
+    /* update partition set stopped = (what it says already; or me, :group and :epoch, and the row's
+     * last_group and epoch, in words), epoch = :epoch, beat = beat + 1
+     * returning *, settings; but where epoch > :epoch these words are those of `missed`, and epoch
+     * and `stopped` stay. A fenced write. The epoch is raised so that all that are known to nodes
+     * lie below the one that an operator begins.
+     *  -> 0 or 1 row: `row`, `before`; `after` */
+    ELAPSE__STATEMENT_MARK,
 
     /* pg_terminate_backend of the sessions with this application_name, other than this one, that
      * hold a transaction number (backend_xid): one of them blocks the row.
@@ -160,6 +170,7 @@ struct elapse__cluster_row {
     uint32_t lease_ms;
     const char *owner; /* "": nobody, it was handed over */
     const char *address;
+    const char *stopped; /* "": there is no mark */
 };
 
 /* A group as it lies in the log. */

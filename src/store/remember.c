@@ -13,6 +13,7 @@ enum {
     MEMORY_SYSTEM_AT = 16,
     MEMORY_EPOCH_AT = 24,
     MEMORY_GENESIS_AT = 32,
+    MEMORY_SEEN_EPOCH_AT = 40,
     MEMORY_CHECKSUM_AT = 48,
     MEMORY_FILE_BYTES = 56,
     MEMORY_VERSION = 2,
@@ -73,6 +74,7 @@ int elapse__store_recall(const struct elapse__files *files, const char *director
         .system_identifier = elapse__little_endian_load(bytes + MEMORY_SYSTEM_AT, 8),
         .timeline = (uint32_t)elapse__little_endian_load(bytes + MEMORY_TIMELINE_AT, 4),
         .epoch = elapse__little_endian_load(bytes + MEMORY_EPOCH_AT, 8),
+        .seen_epoch = elapse__little_endian_load(bytes + MEMORY_SEEN_EPOCH_AT, 8),
         .genesis = elapse__little_endian_load(bytes + MEMORY_GENESIS_AT, 8),
     };
     return 0;
@@ -108,6 +110,7 @@ int elapse__store_remember(const struct elapse__files *files, const char *direct
     elapse__little_endian_store(bytes + MEMORY_TIMELINE_AT, memory->timeline, 4);
     elapse__little_endian_store(bytes + MEMORY_SYSTEM_AT, memory->system_identifier, 8);
     elapse__little_endian_store(bytes + MEMORY_EPOCH_AT, memory->epoch, 8);
+    elapse__little_endian_store(bytes + MEMORY_SEEN_EPOCH_AT, memory->seen_epoch, 8);
     elapse__little_endian_store(bytes + MEMORY_GENESIS_AT, memory->genesis, 8);
     elapse__little_endian_store(bytes + MEMORY_CHECKSUM_AT, checksum(bytes), 8);
     int error = files->make_directory(directory);

@@ -1,5 +1,5 @@
 /*
- * What a node must not forget of a partition: four numbers in the file `cluster` of its directory,
+ * What a node must not forget of a partition: five numbers in the file `cluster` of its directory,
  * beside the journal. They are of the cluster; here they only lie on the disk.
  *
  * The file is replaced as a whole, by a new one that is synced and then renamed, so a crash leaves
@@ -11,7 +11,7 @@
  *      16  8   system identifier
  *      24  8   epoch
  *      32  8   genesis: which partition of which queue the directory belongs to
- *      40  8   zeros
+ *      40  8   seen epoch
  *      48  8   checksum of bytes 0 .. 48
  */
 #ifndef ELAPSE__STORE_REMEMBER_H
@@ -25,6 +25,7 @@ struct elapse__store_memory {
     uint64_t system_identifier;
     uint32_t timeline;
     uint64_t epoch;
+    uint64_t seen_epoch;
     uint64_t genesis; /* the hash before the first group of the log; 0: there is no file */
 };
 

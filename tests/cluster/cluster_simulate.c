@@ -290,13 +290,15 @@ static void print_totals(void)
     (void)printf(
         "%llu runs: %llu groups confirmed, %llu answers, %llu take-overs; %llu fail-overs, "
         "%llu of them to the wrong standby; %llu lost connections, %llu nodes fenced, "
-        "%llu ended, %llu handed over, %llu rebuilt, %llu stopped\n",
+        "%llu ended, %llu handed over, %llu rebuilt, %llu stopped, %llu lost what only the owner "
+        "had\n",
         (unsigned long long)totals->runs, (unsigned long long)totals->groups,
         (unsigned long long)totals->answers, (unsigned long long)totals->take_overs,
         (unsigned long long)totals->fail_overs, (unsigned long long)totals->wrong,
         (unsigned long long)totals->losses, (unsigned long long)totals->fenced,
         (unsigned long long)totals->crashes, (unsigned long long)totals->hand_overs,
-        (unsigned long long)totals->rebuilds, (unsigned long long)totals->stops);
+        (unsigned long long)totals->rebuilds, (unsigned long long)totals->stops,
+        (unsigned long long)totals->marks);
 }
 
 static void count_in(void *totals)

@@ -282,6 +282,8 @@ static bool is_same_write(const struct sim_write *left, const struct sim_write *
 {
     return left->row.epoch == right->row.epoch && left->row.beat == right->row.beat &&
            left->row.last_hash == right->row.last_hash && left->row.tail == right->row.tail &&
+           left->row.is_marked == right->row.is_marked &&
+           left->row.is_missed == right->row.is_missed &&
            strcmp(left->row.owner, right->row.owner) == 0 && left->made == right->made &&
            left->dropped == right->dropped;
 }
@@ -376,6 +378,7 @@ static void fill_row(struct sim_session *session, const struct sim_row *row)
         .lease_ms = LEASE_MS,
         .owner = session->row.owner,
         .address = session->row.owner,
+        .stopped = row->is_marked ? "marked" : "",
     };
 }
 
@@ -431,7 +434,7 @@ static bool change(struct sim_session *session, const struct sim_state *state,
     switch (statement->kind) {
     case ELAPSE__STATEMENT_TAKE_OVER:
         if (row->epoch != statement->epoch || row->beat != statement->beat ||
-            row->last_group != statement->group)
+            row->last_group != statement->group || row->is_marked)
             return false;
         write->row.epoch++;
         write->row.beat++;
@@ -451,12 +454,22 @@ static bool change(struct sim_session *session, const struct sim_state *state,
         write->row.owner[0] = '\0';
         break;
     case ELAPSE__STATEMENT_APPEND:
-        if (row->epoch != statement->epoch || row->last_group != statement->group - 1)
+        if (row->epoch != statement->epoch || row->last_group != statement->group - 1 ||
+            row->is_marked)
             return false;
         if (!append(session, state, write)) {
             session->result.outcome = ELAPSE__OUTCOME_ERROR;
             return false;
         }
+        break;
+    case ELAPSE__STATEMENT_MARK:
+        write->row.beat++;
+        if (row->epoch > statement->epoch) {
+            write->row.is_missed = true;
+            break;
+        }
+        write->row.epoch = statement->epoch;
+        write->row.is_marked = true;
         break;
     case ELAPSE__STATEMENT_MAKE_TABLE:
         write->made = statement->table + 1;
@@ -467,7 +480,8 @@ static bool change(struct sim_session *session, const struct sim_state *state,
         write->dropped = statement->table;
         break;
     }
-    if (statement->kind == ELAPSE__STATEMENT_TAKE_OVER || statement->kind == ELAPSE__STATEMENT_BEAT)
+    if (statement->kind == ELAPSE__STATEMENT_TAKE_OVER ||
+        statement->kind == ELAPSE__STATEMENT_BEAT || statement->kind == ELAPSE__STATEMENT_MARK)
         fill_row(session, &write->row);
     else if (statement->kind == ELAPSE__STATEMENT_APPEND)
         session->result.count = 1;

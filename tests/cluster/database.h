@@ -34,6 +34,8 @@ enum {
 struct sim_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
     char owner[ELAPSE__NODE_NAME_BYTES];
+    bool is_marked; /* `stopped` says something */
+    bool is_missed; /* `missed` does */
 };
 
 struct sim_group {

@@ -105,7 +105,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     world_totals->stops++;
     if (!world.has_lost)
         world_violate("a node stops although nothing is lost");
-    else if (stop != ELAPSE__STOP_LOST_GROUPS)
+    else if (stop != ELAPSE__STOP_LOST_GROUPS && stop != ELAPSE__STOP_MARKED)
         world_violate("a node stops for another reason than lost groups");
 }
 
@@ -139,7 +139,7 @@ static void start(struct sim_node *node, const struct elapse__statement *stateme
 {
     static const char *const names[] = {"connects",  "SESSION", "READ_ROW", "READ_LOG",
                                         "TAKE_OVER", "BEAT",    "APPEND",   "MAKE_TABLE",
-                                        "DROP",      "RELEASE", "TERMINATE"};
+                                        "DROP",      "RELEASE", "MARK",     "TERMINATE"};
     trace(node, names[statement->kind],
           statement->kind == ELAPSE__STATEMENT_CONNECT ? statement->host : statement->group);
     node->serial = statement->serial;

@@ -85,13 +85,19 @@ static enum elapse__partition_role role_of(int number)
     return figures.role;
 }
 
-static int answering_node(void)
+/* One that does not move may believe to answer; it is not meant. */
+static int answering_node_but(int number)
 {
     for (int i = 0; i < NODES; i++)
-        if (role_of(i) == ELAPSE__ROLE_OWNING &&
+        if (i != number && role_of(i) == ELAPSE__ROLE_OWNING &&
             elapse__partition_answer_until_ms(nodes[i].partition) != 0)
             return i;
     return -1;
+}
+
+static int answering_node(void)
+{
+    return answering_node_but(-1);
 }
 
 static void restart_ended(void)
@@ -138,6 +144,109 @@ static void check_hand_over(void)
         world_violate("no node has taken over from one that handed over");
 }
 
+/* The owner alone goes on, and one of the standbys receives nothing. */
+static void pass_time_of(int owner, int lagging)
+{
+    world.now_ms++;
+    for (int i = 0; i < SESSIONS; i++)
+        (void)database_run(i, world.now_ms);
+    for (int i = 0; i < SERVERS; i++)
+        if (i != lagging)
+            (void)database_replicate(i, UINT32_MAX);
+    (void)database_release(primary);
+    node_receive(owner);
+    node_persist(owner);
+    node_act(owner);
+    node_answer(owner);
+}
+
+static void check_that_others_are_silent(int owner, uint64_t for_ms)
+{
+    for (uint64_t passed = 0; passed < for_ms && world.violation[0] == '\0'; passed++) {
+        pass_time(1);
+        if (answering_node_but(owner) >= 0)
+            world_violate("a node goes on without groups that are lost");
+    }
+}
+
+/* The row that the lagging standby has says that nobody owns the partition. Returns its owner. */
+static int change_owner(int owner, int lagging)
+{
+    int next = (owner + 1) % NODES;
+    if (nodes[next].partition == NULL || nodes[next].has_stopped)
+        next = (owner + 2) % NODES;
+    node_hand_over(owner);
+    for (int i = 0; i < 50 && role_of(owner) != ELAPSE__ROLE_ENDED; i++)
+        pass_time_of(owner, -1);
+    for (int i = 0; i < 50; i++)
+        (void)database_replicate(lagging, UINT32_MAX);
+    for (int i = 0; i < LEASE_MS && answering_node() != next; i++)
+        pass_time_of(next, lagging);
+    node_crash(owner);
+    node_start(owner);
+    return next;
+}
+
+/* C7. The owner stands still for up to one and a half leases, and then needs a fifth of one to find
+ * the new primary. */
+static void check_in_time(int owner, struct random_source *random)
+{
+    uint64_t confirmed = world_totals->groups;
+    nodes[owner].is_paused = true;
+    check_that_others_are_silent(owner, random_below(random, LEASE_MS * 3 / 2));
+    nodes[owner].is_paused = false;
+    check_that_others_are_silent(owner, 2 * LEASE_MS);
+    if (world_totals->groups != confirmed)
+        world_violate("a group is confirmed although others are lost");
+    for (int i = 0; i < NODES; i++)
+        if (nodes[i].partition != NULL && !nodes[i].has_stopped && role_of(i) != ELAPSE__ROLE_ENDED)
+            world_violate("a node does not stop although there is a mark");
+}
+
+/* C8. Others have gone on. Where the database lost the owner's take-over, too, they may be in its
+ * epoch, and then there is a mark. */
+static void check_late(int owner)
+{
+    nodes[owner].is_paused = true;
+    for (int i = 0; i < 4 * LEASE_MS && answering_node_but(owner) < 0; i++)
+        pass_time(1);
+    if (answering_node_but(owner) < 0)
+        world_violate("no node has taken over from one that stands still");
+    nodes[owner].is_paused = false;
+    for (int i = 0; i < LEASE_MS; i++)
+        pass_time(1);
+    const struct sim_row *row = &servers[primary].state.row;
+    if (!nodes[owner].has_stopped || (!row->is_missed && !row->is_marked))
+        world_violate("a node that knows of lost groups comes late, and the row does not say so");
+    if (answering_node() < 0 && !row->is_marked)
+        world_violate("a node that comes late stops the others");
+}
+
+/* The others have read none of these groups. */
+static void check_mark(struct random_source *random)
+{
+    int owner = answering_node();
+    int lagging = (primary + 1 + (int)random_below(random, 2)) % SERVERS;
+    if (random_one_in(random, 2))
+        owner = change_owner(owner, lagging);
+    uint64_t before = nodes[owner].confirmed.group;
+    for (uint64_t i = 0, groups = 1 + random_below(random, 4); i < groups; i++) {
+        (void)node_submit(owner);
+        for (unsigned j = 0; j < 20; j++)
+            pass_time_of(owner, lagging);
+    }
+    if (nodes[owner].confirmed.group == before || !database_fail_over(true, false))
+        return;
+    servers[primary].has_names = true;
+    world_totals->marks++;
+    world_note_loss();
+    world_heal();
+    if (random_one_in(random, 4))
+        check_late(owner);
+    else
+        check_in_time(owner, random);
+}
+
 /* Everybody has what the log has. */
 static void check_ends(void)
 {
@@ -163,9 +272,11 @@ static unsigned stopped_nodes(void)
 void world_finish(struct random_source *random)
 {
     world_heal();
-    restart_ended();
-    for (int i = 0; i < LEASE_MS; i++)
+    for (int i = 0; i < LEASE_MS; i++) {
+        if (i < LEASE_MS / 4)
+            restart_ended(); /* some were about to end */
         pass_time(4);
+    }
     for (int i = 0; i < NODES; i++)
         if (nodes[i].must_stop && !nodes[i].has_stopped)
             world_violate("a node knows of a group that is lost, and does not stop");
@@ -190,8 +301,11 @@ void world_finish(struct random_source *random)
     check_ends();
     if (stopped_nodes() + 2 > NODES || world.violation[0] != '\0')
         return;
-    if (random_one_in(random, 2))
+    uint64_t kind = random_below(random, 3);
+    if (kind == 0)
         check_take_over();
-    else
+    else if (kind == 1)
         check_hand_over();
+    else
+        check_mark(random);
 }

@@ -8,10 +8,14 @@
  *   C2  Each answered group is in the log of the primary, and a standby has it.
  *   C3  The chain never forks, and no table is dropped that is needed (database.c).
  *   C4  Nobody stops, unless the wrong standby was promoted. Then each node that knows of a group
- *       that was lost stops, and says so.
+ *       that was lost stops, and says so, and each that sees a mark.
  *   C5  When all is well again, one node owns and answers, and the others have what it has. A node
  *       that is gone is replaced within L + 1 s, one that hands over within 100 ms.
  *   C6  The invariants of the state machine hold after each call.
+ *   C7  Where only the owner knows of groups that are lost, and it reaches the database within one
+ *       and a half leases, nobody else ever answers, and no group is confirmed any more.
+ *   C8  If it comes when others have gone on in a later epoch, they still go on, and the row says
+ *       that it misses groups.
  */
 #ifndef ELAPSE_TESTS_WORLD_H
 #define ELAPSE_TESTS_WORLD_H
@@ -57,7 +61,7 @@ struct world {
 
 struct world_totals {
     uint64_t runs, groups, answers, take_overs, fail_overs, wrong, stops, losses, fenced, rebuilds,
-        hand_overs, crashes;
+        hand_overs, crashes, marks;
 };
 
 extern struct world world;

@@ -26,6 +26,7 @@ static struct elapse__store_memory numbers(uint64_t epoch)
         .system_identifier = UINT64_MAX - epoch,
         .timeline = (uint32_t)epoch + 7,
         .epoch = epoch,
+        .seen_epoch = epoch + 2,
         .genesis = UINT64_MAX / 3 + epoch,
     };
 }
@@ -34,6 +35,7 @@ static void expect(uint64_t epoch)
 {
     struct elapse__store_memory memory = recall(), expected = numbers(epoch);
     assert_int_equal(memory.epoch, expected.epoch);
+    assert_int_equal(memory.seen_epoch, expected.seen_epoch);
     assert_int_equal(memory.timeline, expected.timeline);
     assert_int_equal(memory.system_identifier, expected.system_identifier);
     assert_int_equal(memory.genesis, expected.genesis);

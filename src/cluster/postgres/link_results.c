@@ -52,7 +52,7 @@ static bool take_row(const PGresult *rows, struct elapse__cluster_row *row)
         !elapse__link_take_number(rows, 0, 3, &row->last_hash) ||
         !elapse__link_take_number(rows, 0, 4, &row->tail) ||
         !elapse__link_take_number(rows, 0, 5, &lease_ms) || !take_text(rows, 6, &row->owner) ||
-        !take_text(rows, 7, &row->address))
+        !take_text(rows, 7, &row->address) || !take_text(rows, 8, &row->stopped))
         return false;
     row->lease_ms = (uint32_t)lease_ms;
     return true;
@@ -125,6 +125,7 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
                (result->count == 0 || take_row(rows, &result->row));
     case ELAPSE__STATEMENT_TAKE_OVER:
     case ELAPSE__STATEMENT_BEAT:
+    case ELAPSE__STATEMENT_MARK:
         return take_one(rows, ELAPSE__ROW_COLUMNS, &result->before, result) &&
                (result->count == 0 || take_row(rows, &result->row));
     case ELAPSE__STATEMENT_APPEND:

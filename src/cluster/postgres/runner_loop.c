@@ -24,7 +24,7 @@ static bool is_another(const struct elapse__partition_figures *left,
            strcmp(left->owner, right->owner) != 0 || strcmp(left->address, right->address) != 0;
 }
 
-static void publish(struct elapse__runner *runner)
+static struct elapse__runner_figures publish_figures(struct elapse__runner *runner)
 {
     struct elapse__runner_figures figures = {
         .has_released = runner->has_released,
@@ -37,6 +37,12 @@ static void publish(struct elapse__runner *runner)
     runner->figures = figures;
     elapse__unlock(&runner->lock);
     publish_answers(runner);
+    return figures;
+}
+
+static void publish(struct elapse__runner *runner)
+{
+    struct elapse__runner_figures figures = publish_figures(runner);
     if (!is_another(&figures.partition, &runner->seen.partition))
         return;
     runner->seen = figures;
@@ -125,6 +131,7 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     struct elapse__runner *runner = context;
     struct elapse__partition_group waiting;
+    (void)publish_figures(runner); /* the call may want to know the mark */
     (void)disown(runner, &waiting);
     runner->owner.stopped(runner->owner.context, stop);
 }

@@ -46,7 +46,9 @@ create table if not exists elapse.queue (
     identity bytea not null check (octet_length(identity) = 16));
 
 -- The row of a partition is written with every group. Most of its page is kept free, so that new
--- versions of the row stay in the page, and no index is touched.
+-- versions of the row stay in the page, and no index is touched. `stopped` says why no node may own
+-- the partition: the database lost groups that were acknowledged. `missed` says the same, if a node
+-- found it after others had gone on.
 create table if not exists elapse.partition (
     queue text not null references elapse.queue (name),
     part integer not null,
@@ -58,6 +60,8 @@ create table if not exists elapse.partition (
     last_hash bigint not null,
     tail bigint not null default 1 check (tail > 0),
     lease_ms integer not null,
+    stopped text not null default '',
+    missed text not null default '',
     primary key (queue, part)) with (fillfactor = 10);
 
 -- Makes a table of the log unless it exists. Bytes lie outside of the rows, as they are. Rows are

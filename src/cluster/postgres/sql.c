@@ -15,7 +15,7 @@
     "current_setting('synchronous_standby_names'), current_setting('synchronous_commit')," \
     " (extract(epoch from pg_conf_load_time()) * 1000000)::bigint"
 
-#define ROW "epoch, beat, last_group, last_hash, tail, lease_ms::bigint, owner, address"
+#define ROW "epoch, beat, last_group, last_hash, tail, lease_ms::bigint, owner, address, stopped"
 
 /* Settings that not every version has are left out. A default that makes transactions read-only, or
  * isolates them otherwise, would change what the statements below mean. */
@@ -51,7 +51,7 @@ static const char read_log[] =
 static const char take_over[] =
     "update elapse.partition set epoch = epoch + 1, owner = $3, address = $4, beat = beat + 1"
     " where queue = $1 and part = $2 and epoch = $5 and beat = $6 and last_group = $7"
-    " returning " ROW ", " SETTINGS;
+    " and stopped = '' returning " ROW ", " SETTINGS;
 
 static const char beat[] =
     "update elapse.partition set beat = beat + 1, tail = greatest(tail, $5)"
@@ -61,7 +61,8 @@ static const char beat[] =
  * again at the row as that has made it. A condition alone would look at an old row. */
 #define FENCE                                                                                     \
     "with fence as (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
-    " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 returning 1)"
+    " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 and stopped = ''"     \
+    " returning 1)"
 #define INSERT                                                             \
     " insert into elapse.@ (group_number, epoch, hash_of_previous, bytes)" \
     " select $4, $3, $6, $7 from fence"
@@ -82,6 +83,16 @@ static const char drop_tables[] = "select elapse.drop_log_tables($1, $2, $3, $4)
 static const char release[] =
     "update elapse.partition set owner = '', address = '', beat = beat + 1"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4";
+
+/* Expressions see the row as it was. The first node that says why is believed. */
+#define WHY                                                                                     \
+    "format('%s knows group %s of epoch %s, and the database ended with group %s of epoch %s'," \
+    " $3, $4, $5, last_group, epoch)"
+static const char mark[] =
+    "update elapse.partition set epoch = greatest(epoch, $5), beat = beat + 1,"
+    " stopped = case when stopped = '' and epoch <= $5 then " WHY " else stopped end,"
+    " missed = case when missed = '' and epoch > $5 then " WHY " else missed end"
+    " where queue = $1 and part = $2 returning " ROW ", " SETTINGS;
 
 /* Names of queues may be the same in two databases of a server. */
 static const char terminate[] =
@@ -113,6 +124,7 @@ static const struct {
     [ELAPSE__STATEMENT_MAKE_TABLE] = {make_table, "qpt"},
     [ELAPSE__STATEMENT_DROP_TABLES] = {drop_tables, "qptD"},
     [ELAPSE__STATEMENT_RELEASE] = {release, "qpem"},
+    [ELAPSE__STATEMENT_MARK] = {mark, "qpmge"},
     [ELAPSE__STATEMENT_TERMINATE] = {terminate, "s"},
 };
 
@@ -328,5 +340,5 @@ void elapse__sql_free(struct elapse__sql *sql)
 bool elapse__sql_is_fenced_write(enum elapse__statement_kind kind)
 {
     return kind == ELAPSE__STATEMENT_TAKE_OVER || kind == ELAPSE__STATEMENT_BEAT ||
-           kind == ELAPSE__STATEMENT_APPEND;
+           kind == ELAPSE__STATEMENT_APPEND || kind == ELAPSE__STATEMENT_MARK;
 }

@@ -58,8 +58,8 @@ extern const char elapse__sql_look_again[];
 
 /* The columns of results. Numbers are bigints. */
 enum {
-    ELAPSE__ROW_COLUMNS = 8,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,
-                                     address */
+    ELAPSE__ROW_COLUMNS = 9,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,
+                                     address, stopped */
     ELAPSE__SETTINGS_COLUMNS = 3, /* standby_names, commit, loaded_us */
     ELAPSE__SESSION_COLUMNS = 3,  /* system_identifier, timeline, in_recovery as 0 or 1 */
     ELAPSE__LOG_COLUMNS = 4,      /* group, epoch, hash_of_previous, bytes */

@@ -54,8 +54,9 @@ static PGresult *ask(struct elapse__status_session *session, const char *text, b
 static bool look_at_parts(struct elapse__status_session *session, struct elapse__status *status,
                           struct elapse__schema_why *why)
 {
-    static const char text[] = "select part, epoch, beat, last_group, tail, owner, address"
-                               " from elapse.partition where queue = $1 order by part";
+    static const char text[] =
+        "select part, epoch, beat, last_group, tail, owner, address,"
+        " stopped, missed from elapse.partition where queue = $1 order by part";
     PGresult *rows = ask(session, text, true, why);
     if (rows == NULL)
         return false;
@@ -70,6 +71,8 @@ static bool look_at_parts(struct elapse__status_session *session, struct elapse_
         part->tail = number_at(rows, i, 4);
         COPY(part->owner, rows, i, 5);
         COPY(part->address, rows, i, 6);
+        COPY(part->stopped, rows, i, 7);
+        COPY(part->missed, rows, i, 8);
     }
     PQclear(rows);
     return is_whole || elapse__visit_refuse(why, "queue %s lacks partitions", session->name);

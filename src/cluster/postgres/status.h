@@ -21,6 +21,8 @@ struct elapse__status_part {
     uint64_t epoch, beat, last_group, tail;
     char owner[ELAPSE__NODE_NAME_BYTES]; /* "": nobody */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
+    char stopped[ELAPSE__STATUS_TEXT_BYTES]; /* why no node may own it; "": one may */
+    char missed[ELAPSE__STATUS_TEXT_BYTES];  /* what a node that came late misses; "": nothing */
 };
 
 /* A row of pg_stat_replication. Without the rights of pg_monitor only the name is known. */

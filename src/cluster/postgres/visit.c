@@ -143,8 +143,8 @@ bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
     PQclear(result);
     if (!is_answered || (is_done && is_noticed))
         return elapse__visit_refuse(why,
-                                    "no synchronous standby has confirmed the tables in %u s,"
-                                    " so they may be lost; run this again when there is one",
+                                    "no synchronous standby has confirmed the change in %u s,"
+                                    " so it may be lost; run this again when there is one",
                                     (unsigned)(COMMIT_NS / NS_PER_S));
     return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
 }

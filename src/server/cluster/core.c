@@ -142,6 +142,18 @@ static void tell_router(struct elapse__cluster_part *part)
     elapse__node_owner(part->cluster->node, elapse__runner_now_ms(), part->part, place, epoch);
 }
 
+/* R11 of src/cluster/partition.h: it answers nothing any more, and before it says so for good it
+ * may have to wait for the database. */
+static void look_at_stop(struct elapse__cluster_part *part)
+{
+    if (part->figures.partition.stop == ELAPSE__STOP_NONE)
+        return;
+    elapse__lock(&part->lock);
+    part->is_owned = false;
+    elapse__unlock(&part->lock);
+    elapse__part_release(part);
+}
+
 static bool is_another(const struct elapse__partition_figures *left,
                        const struct elapse__partition_figures *right)
 {
@@ -155,6 +167,10 @@ static void log_change(struct elapse__cluster_part *part,
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
 
+    if (now->role == ELAPSE__ROLE_MARKING)
+        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_CLUSTER,
+                    "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
+                    part->part, elapse__cluster_stop(now->stop));
     elapse__log(elapse__cluster_log(part->cluster),
                 now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOG_NOTICE : ELAPSE__LOG_WARNING,
                 ELAPSE__EVENT_CLUSTER,
@@ -303,6 +319,7 @@ void elapse__part_look(struct elapse__cluster_part *part)
     if (part->runner == NULL)
         return;
     look_at_figures(part);
+    look_at_stop(part);
     look_for_twin(part);
     tell_router(part);
 }

@@ -12,15 +12,11 @@
 const char *elapse__cluster_role(enum elapse__partition_role role)
 {
     static const char *const words[ELAPSE__ROLES] = {
-        [ELAPSE__ROLE_STARTING] = "starting",
-        [ELAPSE__ROLE_FOLLOWING] = "following",
-        [ELAPSE__ROLE_TAKING_OVER] = "taking over",
-        [ELAPSE__ROLE_CATCHING_UP] = "catching up",
-        [ELAPSE__ROLE_OWNING] = "owning",
-        [ELAPSE__ROLE_UNKNOWN] = "unknown",
-        [ELAPSE__ROLE_FENCED] = "fenced",
-        [ELAPSE__ROLE_HANDING_OVER] = "handing over",
-        [ELAPSE__ROLE_ENDED] = "ended",
+        [ELAPSE__ROLE_STARTING] = "starting",       [ELAPSE__ROLE_FOLLOWING] = "following",
+        [ELAPSE__ROLE_TAKING_OVER] = "taking over", [ELAPSE__ROLE_CATCHING_UP] = "catching up",
+        [ELAPSE__ROLE_OWNING] = "owning",           [ELAPSE__ROLE_UNKNOWN] = "unknown",
+        [ELAPSE__ROLE_FENCED] = "fenced",           [ELAPSE__ROLE_HANDING_OVER] = "handing over",
+        [ELAPSE__ROLE_MARKING] = "marking",         [ELAPSE__ROLE_ENDED] = "ended",
         [ELAPSE__ROLE_STOPPED] = "stopped",
     };
 
@@ -72,6 +68,9 @@ const char *elapse__cluster_stop(enum elapse__partition_stop stop)
     case ELAPSE__STOP_LOST_GROUPS:
         return "the database lacks groups that were acknowledged: the wrong standby was promoted, "
                "or an old copy restored";
+    case ELAPSE__STOP_MARKED:
+        return "a node has found that the database lacks groups that were acknowledged; "
+               "elapse cluster status shows it, and append-lost or accept-loss ends it";
     case ELAPSE__STOP_BROKEN_LOG:
         return "the log in the database contradicts itself";
     }

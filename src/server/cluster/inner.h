@@ -43,7 +43,7 @@
 
 enum {
     ELAPSE__PART_DIRECTORY_BYTES = 4096,
-    ELAPSE__PART_NOTICE_BYTES = 384,
+    ELAPSE__PART_NOTICE_BYTES = 640,
     ELAPSE__PART_NOTICES = 8,
     ELAPSE__PART_TROUBLE_BYTES = 512,
     ELAPSE__PART_FILES = 20,      /* descriptors of a partition beside its segments, at most */

@@ -243,12 +243,15 @@ static void note_end(struct elapse__cluster_part *part)
 static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     struct elapse__cluster_part *part = part_of(context);
+    struct elapse__runner_figures figures;
 
     (void)elapse__store_fenced(part->store, atomic_load(&part->epoch));
     elapse__part_disown_inbox(part);
     wait_for_release(part);
-    elapse__part_say(part, ELAPSE__LOG_ERROR, "partition %" PRIu32 " cannot go on: %s", part->part,
-                     elapse__cluster_stop(stop));
+    elapse__runner_figures(part->runner, &figures);
+    elapse__part_say(part, ELAPSE__LOG_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
+                     part->part, elapse__cluster_stop(stop),
+                     figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
     fail(part);
     note_end(part);
 }
@@ -260,6 +263,7 @@ static bool on_remember(void *context, const struct elapse__partition_memory *me
         .system_identifier = memory->system_identifier,
         .timeline = memory->timeline,
         .epoch = memory->epoch,
+        .seen_epoch = memory->seen_epoch,
         .genesis = part->log.genesis,
     };
     int error = elapse__store_remember(&elapse__files_linux, part->directory, &kept);

@@ -67,8 +67,8 @@ mutant answers_after_handing_over src/cluster/life.c \
 # ---- R4: a standby waits ----
 
 mutant takes_over_at_once src/cluster/follow.c \
-    'return partition->unchanged_since_ms + partition->options.lease_ms;' \
-    'return partition->unchanged_since_ms + 10;'
+    'uint64_t at = partition->unchanged_since_ms + partition->options.lease_ms;' \
+    'uint64_t at = partition->unchanged_since_ms + 10;'
 mutant beat_is_no_change src/cluster/follow.c \
     'left->epoch == right->epoch && left->beat == right->beat &&' \
     'left->epoch == right->epoch &&'
@@ -160,3 +160,67 @@ mutant reasons_are_forgotten src/cluster/next.c \
     '        .inbox_reasons = partition->group.inbox_reasons,
 ' \
     '' named
+
+# ---- R11: the mark ----
+
+mutant lost_groups_are_not_marked src/cluster/role.c \
+    'if (stop == ELAPSE__STOP_LOST_GROUPS) {' \
+    'if (stop == ELAPSE__STOP_LOST_GROUPS && partition->stop == ELAPSE__STOP_NONE) {'
+mutant mark_is_tried_once src/cluster/mark.c \
+    '    if (complaint != ELAPSE__COMPLAINT_NONE)
+        elapse__partition_unclear(partition, complaint);
+    else
+        elapse__mark_end(partition);' \
+    '    (void)complaint;
+    elapse__mark_end(partition);' named
+mutant mark_ends_with_the_connection src/cluster/completed.c \
+    '    partition->complaint = why;
+    elapse__partition_drop_link(partition, !stays(partition, why));' \
+    '    partition->complaint = why;
+    if (partition->role == ELAPSE__ROLE_MARKING) {
+        elapse__mark_end(partition);
+        return;
+    }
+    elapse__partition_drop_link(partition, !stays(partition, why));' named
+mutant follower_ignores_the_mark src/cluster/follow.c \
+    '    if (elapse__mark_is_there(partition, &partition->row))
+        return;
+' \
+    ''
+mutant owner_ignores_the_mark src/cluster/own.c \
+    'if (elapse__mark_is_there(partition, row) || !is_confirmed' \
+    'if (!is_confirmed' named
+mutant mark_is_for_any_epoch src/cluster/mark.c \
+    'statement->epoch = partition->memory.seen_epoch;' \
+    'statement->epoch = partition->row.epoch;' named
+mutant later_epochs_are_not_seen src/cluster/own.c \
+    '    elapse__follow_see_epoch(partition, partition->epoch);
+' \
+    '' named
+mutant all_epochs_are_seen src/cluster/follow.c \
+    '    if (!partition->log_is_behind && partition->local_has_hash)
+' \
+    '' named
+mutant right_database_is_marked src/cluster/mark.c \
+    'if (result->count == 0 || !elapse__follow_has_lost(partition))' \
+    'if (result->count == 0)' named
+mutant new_timeline_is_like_the_old_one src/cluster/core.h \
+    'return 2 * partition->options.lease_ms;' \
+    'return 0 * partition->options.lease_ms;'
+mutant handed_over_row_of_the_past_is_taken src/cluster/follow.c \
+    '        at = partition->now_ms;
+    return' \
+    '        return partition->now_ms;
+    return'
+mutant every_connection_is_a_new_timeline src/cluster/completed.c \
+    '        memory->timeline == session->timeline)
+        return;
+    if' \
+    '        memory->timeline == session->timeline)
+        partition->wary_until_ms = partition->now_ms + elapse__wary_for_ms(partition);
+    if' named
+mutant owner_waits_for_a_barrier_before_it_marks src/cluster/next.c \
+    '        if (!partition->has_row)
+            statement->kind' \
+    '        if (partition->now_ms == 0)
+            statement->kind' named

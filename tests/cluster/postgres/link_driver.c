@@ -5,7 +5,7 @@
  *
  *     create PARTS | connect HOST | session | read_row | read_log GROUP | take_over EPOCH BEAT
  * GROUP beat EPOCH TAIL | append EPOCH GROUP PREVIOUS_HASH SIZE [ID...] | make_table TABLE
- *     drop_tables TABLE | release EPOCH | terminate
+ *     drop_tables TABLE | release EPOCH | mark EPOCH GROUP | terminate
  *
  * A group's bytes are SIZE times the last digit of its number. ID may be ID:REASON.
  */
@@ -54,9 +54,9 @@ static void print_row(const struct elapse__cluster_row *row)
 {
     printf(",\"row\":{\"epoch\":%" PRIu64 ",\"beat\":%" PRIu64 ",\"last_group\":%" PRIu64
            ",\"last_hash\":%" PRIu64 ",\"tail\":%" PRIu64 ",\"lease_ms\":%" PRIu32
-           ",\"owner\":\"%s\",\"address\":\"%s\"}",
+           ",\"owner\":\"%s\",\"address\":\"%s\",\"stopped\":\"%s\"}",
            row->epoch, row->beat, row->last_group, row->last_hash, row->tail, row->lease_ms,
-           row->owner, row->address);
+           row->owner, row->address, row->stopped);
 }
 
 static void print_log(const struct elapse__statement_result *result)
@@ -134,7 +134,7 @@ static struct elapse__statement statement_of(char *const *words)
 {
     static const char *const kinds[ELAPSE__STATEMENT_KINDS] = {
         "connect", "session",    "read_row",    "read_log", "take_over", "beat",
-        "append",  "make_table", "drop_tables", "release",  "terminate"};
+        "append",  "make_table", "drop_tables", "release",  "mark",      "terminate"};
     struct elapse__statement statement = {.serial = ++serial};
     while (strcmp(words[0], kinds[statement.kind]) != 0)
         if (++statement.kind == ELAPSE__STATEMENT_KINDS)
@@ -161,6 +161,10 @@ static struct elapse__statement statement_of(char *const *words)
         break;
     case ELAPSE__STATEMENT_RELEASE:
         statement.epoch = first;
+        break;
+    case ELAPSE__STATEMENT_MARK:
+        statement.epoch = first;
+        statement.group = number(words[2]);
         break;
     default:
         statement.table = first;

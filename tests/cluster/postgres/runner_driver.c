@@ -126,8 +126,10 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
 {
     (void)context;
     atomic_store(&epoch, 0);
-    printf("{\"event\":\"stopped\",\"why\":\"%s\"}\n",
-           stop == ELAPSE__STOP_LOST_GROUPS ? "lost groups" : "another");
+    printf("{\"event\":\"stopped\",\"why\":\"%s\"}\n", stop == ELAPSE__STOP_LOST_GROUPS
+                                                           ? "lost groups"
+                                                       : stop == ELAPSE__STOP_MARKED ? "marked"
+                                                                                     : "another");
     atomic_store(&in_flight, false);
 }
 

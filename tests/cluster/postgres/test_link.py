@@ -76,7 +76,7 @@ class Statements(LinkTest):
         self.assert_outcome(row, "rows", 1)
         self.assertEqual(row["row"], {
             "epoch": 0, "beat": 0, "last_group": 0, "last_hash": made["genesis"], "tail": 1,
-            "lease_ms": LEASE_MS, "owner": "", "address": ""})
+            "lease_ms": LEASE_MS, "owner": "", "address": "", "stopped": ""})
         self.assertEqual(row["after"], session["after"])
 
         taken = link.ask("take_over", 0, 0, 0)
@@ -126,6 +126,39 @@ class Statements(LinkTest):
         self.assert_outcome(second.ask("beat", 1, 1), "rows", 0)
         self.assert_outcome(second.ask("release", 1), "rows")
         self.assertEqual(self.row(), (1, "first", 0))
+
+    def test_a_marked_row_takes_nothing(self):
+        """The mark says why; it is for epochs up to a number, and the first words stay. Where it comes
+        late, the row says the same elsewhere, and takes all."""
+        link = self.owner()
+        self.append(link, 1, 1)
+        self.assert_outcome(link.next(), "rows", 1)
+        self.assert_outcome(link.ask("mark", 0, 9), "rows", 1)
+        self.assert_outcome(link.ask("mark", 0, 8), "rows", 1)
+        before = link.ask("read_row")["row"]
+        self.assertEqual((before["stopped"], before["epoch"]), ("", 1))
+        missed = "node knows group 9 of epoch 0, and the database ended with group 1 of epoch 1"
+        self.assertEqual(self.primary.sql("select missed from elapse.partition;\n"), missed)
+        marked = link.ask("mark", 3, 9)
+        self.assert_outcome(marked, "rows", 1)
+        self.assertEqual(marked["before"], marked["after"])
+        row = marked["row"]
+        self.assertEqual(row["stopped"],
+                         "node knows group 9 of epoch 3, and the database ended with group 1 of epoch 1")
+        self.assertEqual((row["epoch"], row["beat"], row["owner"]), (3, before["beat"] + 1, "node"))
+        self.assert_outcome(link.ask("take_over", 3, row["beat"], 1), "rows", 0)
+        self.append(link, 3, 2)
+        self.assert_outcome(link.next(), "rows", 0)
+        self.assertEqual(self.groups(), 1)
+        again = link.ask("mark", 4, 8)["row"]
+        self.assertEqual((again["stopped"], again["epoch"]), (row["stopped"], 4))
+        beaten = link.ask("beat", 4, 1)
+        self.assertEqual(beaten["row"]["stopped"], row["stopped"])
+        self.assertEqual(self.primary.sql("select missed from elapse.partition;\n"), missed)
+        self.primary.sql("update elapse.partition set stopped = '';\n")
+        self.append(link, 4, 2)
+        self.assert_outcome(link.next(), "rows", 1)
+        self.assert_outcome(link.ask("take_over", 4, beaten["row"]["beat"] + 1, 2), "rows", 1)
 
     def test_a_table_that_does_not_exist_has_no_groups(self):
         link = self.owner()

@@ -223,6 +223,25 @@ class Owners(RunnerTest):
         first.await_event("refused")
         self.assertEqual(first.figures()["until"], 0)
 
+    def test_lost_groups_stop_nodes_that_had_not_read_them(self):
+        """The row says so: the owner alone knew of them."""
+        first, second = self.pair()
+        second.driver.signal(signal.SIGSTOP)
+        first.submit("two")
+        first.await_event("confirmed", group=2)
+        last_hash = self.number("select hash_of_previous from elapse.log_test_0_0 where group_number = 2")
+        self.primary.sql(f"update elapse.partition set last_group = 1, last_hash = {last_hash};\n"
+                         "delete from elapse.log_test_0_0 where group_number = 2;\n")
+        first.await_event("stopped", why="lost groups")
+        self.assertEqual(self.primary.sql("select stopped from elapse.partition;\n"),
+                         "first knows group 2 of epoch 1, and the database ended with group 1 of epoch 1")
+        second.driver.signal(signal.SIGCONT)
+        second.await_event("stopped", why="marked")
+        third = self.node("third")
+        third.await_event("stopped", why="marked")
+        self.assertEqual(second.of_kind("own") + third.of_kind("own"), [])
+        self.assertEqual(self.database_log(), {1: "one"})
+
     def test_stopping_does_not_wait(self):
         first = self.owner()
         self.freeze_standbys()

@@ -261,7 +261,7 @@ def wrong_standby(trial):
 
 def almost_right_standby(trial):
     """It lacks those of some milliseconds. A node that has not read them yet, either, cannot know of
-    them: it takes over, and they are lost. Only by hand: --only almost_right_standby."""
+    them: their owner has to mark the partition before the lease is over."""
     promote_wrong(trial, 0.0)
 
 

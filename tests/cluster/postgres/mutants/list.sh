@@ -9,20 +9,31 @@
 
 mutant fence_is_a_mere_condition src/cluster/postgres/sql.c \
     '    "with fence as (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
-    " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 returning 1)"' \
+    " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1 and stopped = '"''"'"     \
+    " returning 1)"' \
     '    "with fence as (select 1 from elapse.partition" \
     " where queue = $1 and part = $2 and epoch = $3 and last_group = $4 - 1), moved_on as" \
     " (update elapse.partition set last_group = $4, last_hash = $5, beat = beat + 1" \
     " where queue = $1 and part = $2 and exists (select from fence))"' link Fence
 mutant fence_forgets_the_epoch src/cluster/postgres/sql.c \
-    'and epoch = $3 and last_group = $4 - 1 returning 1' \
-    'and $3 > 0 and last_group = $4 - 1 returning 1' link Fence
+    'and epoch = $3 and last_group = $4 - 1 and' \
+    'and $3 > 0 and last_group = $4 - 1 and' link Fence
 mutant fence_forgets_the_last_group src/cluster/postgres/sql.c \
-    'and epoch = $3 and last_group = $4 - 1 returning 1' \
-    'and epoch = $3 returning 1' link Statements
+    'and epoch = $3 and last_group = $4 - 1 and' \
+    'and epoch = $3 and' link Statements
 mutant take_over_forgets_the_last_group src/cluster/postgres/sql.c \
     'and epoch = $5 and beat = $6 and last_group = $7' \
     'and epoch = $5 and beat = $6 and $7 >= 0' link Statements
+mutant take_over_ignores_the_mark src/cluster/postgres/sql.c \
+    " and stopped = '' returning \" ROW" ' returning " ROW' link Statements
+mutant append_ignores_the_mark src/cluster/postgres/sql.c \
+    "last_group = \$4 - 1 and stopped = ''\"" 'last_group = $4 - 1"' link Statements
+mutant mark_is_for_all_epochs src/cluster/postgres/sql.c \
+    "when stopped = '' and epoch <= \$5" "when stopped = ''" link Statements
+mutant late_mark_says_nothing src/cluster/postgres/sql.c \
+    "missed = '' and epoch > \$5" "missed = '' and epoch > \$5 + 1000" link Statements
+mutant late_mark_turns_the_epoch_back src/cluster/postgres/sql.c \
+    'epoch = greatest(epoch, $5)' 'epoch = $5' link Statements
 mutant beat_forgets_the_owner src/cluster/postgres/sql.c \
     'and epoch = $3 and owner = $4 returning' \
     'and epoch = $3 and length($4) > 0 returning' link Statements

@@ -1,0 +1,231 @@
+/*
+ * Deciding what becomes of lost groups.
+ */
+#include "repair.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "names.h"
+#include "sql.h"
+#include "visit.h"
+
+enum { NUMBER_BYTES = 24 };
+
+struct elapse__repair {
+    PGconn *connection;
+    struct elapse__schema_queue queue;
+    char name[ELAPSE__QUEUE_NAME_BYTES];
+};
+
+/* Numbers as parameters. A hash is a bigint of the same bits. */
+struct number {
+    char text[NUMBER_BYTES];
+};
+
+static struct number number_of(uint64_t value)
+{
+    struct number number;
+    (void)snprintf(number.text, sizeof number.text, "%" PRId64, (int64_t)value);
+    return number;
+}
+
+static uint64_t number_at(const PGresult *rows, int column)
+{
+    return (uint64_t)strtoll(PQgetvalue(rows, 0, column), NULL, 10);
+}
+
+/* Asks with these parameters. Returns NULL, with words, if that fails. */
+static PGresult *ask(struct elapse__repair *repair, const char *text, int count,
+                     const char *const *values, struct elapse__schema_why *why)
+{
+    PGresult *rows = PQexecParams(repair->connection, text, count, NULL, values, NULL, NULL, 0);
+    if (PQresultStatus(rows) == PGRES_TUPLES_OK)
+        return rows;
+    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(repair->connection));
+    why->is_connected = PQstatus(repair->connection) == CONNECTION_OK;
+    PQclear(rows);
+    return NULL;
+}
+
+/* ---- the session ---- */
+
+static bool begin(struct elapse__repair *repair, const char *host, const char *queue,
+                  struct elapse__schema_why *why)
+{
+    static const char settings[] = "set statement_timeout = '10s'; set search_path = pg_catalog;"
+                                   " set synchronous_commit = on";
+    (void)snprintf(repair->name, sizeof repair->name, "%s", queue);
+    repair->connection = elapse__visit_open(host, "read-write", why);
+    return repair->connection != NULL && elapse__visit_run(repair->connection, settings, why) &&
+           elapse__schema_read_in(repair->connection, queue, &repair->queue, why);
+}
+
+struct elapse__repair *elapse__repair_open(const char *host, const char *queue,
+                                           struct elapse__schema_why *why)
+{
+    struct elapse__repair *repair = calloc(1, sizeof *repair);
+    if (repair == NULL) {
+        (void)elapse__visit_refuse(why, "no memory");
+        return NULL;
+    }
+    if (begin(repair, host, queue, why))
+        return repair;
+    elapse__repair_close(repair);
+    return NULL;
+}
+
+void elapse__repair_close(struct elapse__repair *repair)
+{
+    if (repair != NULL)
+        PQfinish(repair->connection);
+    free(repair);
+}
+
+const struct elapse__schema_queue *elapse__repair_queue(const struct elapse__repair *repair)
+{
+    return &repair->queue;
+}
+
+/* ---- looking ---- */
+
+static void take_row(const PGresult *rows, struct elapse__repair_row *row)
+{
+    row->epoch = number_at(rows, 0);
+    row->beat = number_at(rows, 1);
+    row->last_group = number_at(rows, 2);
+    row->last_hash = number_at(rows, 3);
+    row->tail = number_at(rows, 4);
+    (void)snprintf(row->owner, sizeof row->owner, "%s", PQgetvalue(rows, 0, 5));
+    (void)snprintf(row->stopped, sizeof row->stopped, "%s", PQgetvalue(rows, 0, 6));
+    (void)snprintf(row->missed, sizeof row->missed, "%s", PQgetvalue(rows, 0, 7));
+}
+
+bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
+                         struct elapse__repair_row *row, struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "select epoch, beat, last_group, last_hash, tail, owner, stopped, missed"
+        " from elapse.partition where queue = $1 and part = $2";
+    const struct number number = number_of(part);
+    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    if (rows == NULL)
+        return false;
+    bool is_there = PQntuples(rows) == 1;
+    if (is_there)
+        take_row(rows, row);
+    PQclear(rows);
+    return is_there ||
+           elapse__visit_refuse(why, "queue %s lacks partition %" PRIu32, repair->name, part);
+}
+
+/* The next group says which hash this one has. */
+static bool read_hash(struct elapse__repair *repair, uint32_t part, uint64_t group, uint64_t *hash,
+                      bool *is_there, struct elapse__schema_why *why)
+{
+    const struct number number = number_of(group + 1);
+    char text[128 + sizeof(struct elapse__database_name)];
+    (void)snprintf(
+        text, sizeof text, "select hash_of_previous from elapse.%s where group_number = $1",
+        elapse__log_table_name(repair->name, part, (group + 1) / ELAPSE__LOG_TABLE_GROUPS).text);
+    PGresult *rows = ask(repair, text, 1, (const char *const[]){number.text}, why);
+    if (rows == NULL)
+        return false;
+    *is_there = PQntuples(rows) == 1;
+    if (*is_there)
+        *hash = number_at(rows, 0);
+    PQclear(rows);
+    return true;
+}
+
+bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
+                         const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
+                         bool *is_there, struct elapse__schema_why *why)
+{
+    *is_there = group == row->last_group;
+    *hash = row->last_hash;
+    if (group >= row->last_group || group + 1 < row->tail)
+        return true;
+    return read_hash(repair, part, group, hash, is_there, why);
+}
+
+/* ---- changing ---- */
+
+bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
+                          const struct elapse__repair_row *row, struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "update elapse.partition set epoch = epoch + 1, owner = '', address = '', beat = beat + 1,"
+        " stopped = '', missed = '' where queue = $1 and part = $2 and epoch = $3 and beat = $4"
+        " and last_group = $5 returning 1";
+    const struct number numbers[] = {number_of(part), number_of(row->epoch), number_of(row->beat),
+                                     number_of(row->last_group)};
+    if (!elapse__visit_run(repair->connection, "begin", why))
+        return false;
+    PGresult *rows = ask(repair, text, 5,
+                         (const char *const[]){repair->name, numbers[0].text, numbers[1].text,
+                                               numbers[2].text, numbers[3].text},
+                         why);
+    if (rows == NULL)
+        return false;
+    bool is_same = PQntuples(rows) == 1;
+    PQclear(rows);
+    return is_same || elapse__visit_refuse(
+                          why, "partition %" PRIu32 " has changed meanwhile: a node lives", part);
+}
+
+bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
+                           struct elapse__schema_why *why)
+{
+    static const char text[] = "update elapse.partition set missed = ''"
+                               " where queue = $1 and part = $2 returning 1";
+    const struct number number = number_of(part);
+    if (!elapse__visit_run(repair->connection, "begin", why))
+        return false;
+    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    PQclear(rows);
+    return rows != NULL;
+}
+
+static bool run(struct elapse__repair *repair, const struct elapse__sql_place *place,
+                const struct elapse__statement *statement, struct elapse__schema_why *why)
+{
+    struct elapse__sql sql;
+    PGresult *rows = NULL;
+    if (elapse__sql_write(&sql, place, statement))
+        rows = PQexecParams(repair->connection, sql.text, sql.count, sql.types, sql.values,
+                            sql.sizes, sql.are_bytes, 0);
+    elapse__sql_free(&sql);
+    bool is_done = PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) == 1;
+    if (PQresultStatus(rows) == PGRES_TUPLES_OK && !is_done)
+        (void)elapse__visit_refuse(why, "the database refuses group %" PRIu64, statement->group);
+    else if (!is_done)
+        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(repair->connection));
+    PQclear(rows);
+    return is_done;
+}
+
+bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
+                           const struct elapse__repair_row *row,
+                           const struct elapse__statement *group, struct elapse__schema_why *why)
+{
+    const struct elapse__sql_place place = {
+        .queue = repair->name, .part = part, .lease_ms = repair->queue.lease_ms};
+    const uint64_t table = group->group / ELAPSE__LOG_TABLE_GROUPS;
+    struct elapse__statement append = *group;
+    const struct elapse__statement make = {.kind = ELAPSE__STATEMENT_MAKE_TABLE, .table = table};
+    bool is_first =
+        group->group == row->last_group + 1 || group->group % ELAPSE__LOG_TABLE_GROUPS == 0;
+    append.kind = ELAPSE__STATEMENT_APPEND;
+    append.epoch = row->epoch + 1;
+    ELAPSE__ASSERT_THAT(group->group, >, row->last_group);
+    return (!is_first || run(repair, &place, &make, why)) && run(repair, &place, &append, why);
+}
+
+bool elapse__repair_commit(struct elapse__repair *repair, struct elapse__schema_why *why)
+{
+    return elapse__visit_commit(repair->connection, why);
+}
