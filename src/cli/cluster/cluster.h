@@ -4,6 +4,7 @@
  *      cluster_command.c    the options
  *      cluster_create.c     elapse cluster create
  *      cluster_status.c     elapse cluster status: asking, and how it ends
+ *      cluster_repair.c     elapse cluster append-lost and accept-loss
  *      watch.c              pure: which partitions live, from what was seen
  *      status_text.c        pure: printing, for people and as JSON
  */
@@ -28,6 +29,10 @@ struct cluster_options {
     uint64_t partitions;
     uint64_t lease_ns;
     bool json;
+    const char *data; /* the directory of a node; NULL: none was given */
+    uint64_t partition;
+    bool has_partition;
+    bool yes;
 };
 
 /* Returns the status for what the database has refused, after printing it. */
@@ -35,6 +40,8 @@ enum exit_status cluster_refused(const struct elapse__schema_why *why);
 
 enum exit_status cluster_create(const struct cluster_options *options);
 enum exit_status cluster_status(const struct cluster_options *options);
+enum exit_status cluster_append_lost(const struct cluster_options *options);
+enum exit_status cluster_accept_loss(const struct cluster_options *options);
 
 /* ---- watch.c ---- */
 
@@ -55,7 +62,7 @@ void cluster_watch_first(struct cluster_watched *watched, const struct elapse__s
 void cluster_watch_next(struct cluster_watched *watched, const struct elapse__status_part *part,
                         uint64_t now_ns);
 
-/* Returns whether the partition has an owner that lives. */
+/* Returns whether the partition has an owner that lives, and that may go on. */
 bool cluster_watch_lives(const struct cluster_watched *watched,
                          const struct elapse__status_part *part);
 

@@ -13,19 +13,28 @@
 static const char usage[] =
     "Usage: elapse cluster create --cluster CONNECTION [--queue NAME] [--partitions N]\n"
     "                             [--lease DURATION]\n"
-    "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n";
+    "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
+    "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
+    "                             [--queue NAME] [--partition N]\n"
+    "       elapse cluster accept-loss --cluster CONNECTION [--data DIRECTORY]\n"
+    "                             [--queue NAME] [--partition N] --yes\n";
 
 static const char purpose[] =
     "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
     "the tables that are missing, and the queue unless it exists; it can be run again.\n"
     "status looks for up to a lease, and then prints who owns each partition. Its exit\n"
     "status is 0 if all have an owner that lives, and 1 otherwise; 3: there is no such\n"
-    "queue, 6: no server takes writes.\n";
+    "queue, 6: no server takes writes.\n"
+    "A partition stands still when the database lost groups that were acknowledged:\n"
+    "append-lost appends them again from the directory of a node that has them;\n"
+    "accept-loss goes on without them. All nodes must have ended.\n";
 
 static const char example[] =
     "Examples:\n"
     "  elapse cluster create --cluster 'host=db1,db2 dbname=shop' --partitions 4\n"
-    "  elapse cluster status --cluster 'host=db1,db2 dbname=shop'\n";
+    "  elapse cluster status --cluster 'host=db1,db2 dbname=shop'\n"
+    "  elapse cluster append-lost --cluster 'host=db1,db2 dbname=shop' \\\n"
+    "      --data /var/lib/elapse --partition 2\n";
 
 #define LEASE_NS       UINT64_C(10000000000)
 #define LEASE_NS_LEAST UINT64_C(100000000)
@@ -43,38 +52,73 @@ static enum exit_status add_host(void *context, const char *value)
     return STATUS_OK;
 }
 
-/* `create_only` and `status_only`: an option of that verb was given. */
-static enum exit_status run_verb(const struct command_line *line,
-                                 const struct cluster_options *options, bool create_only,
-                                 bool status_only)
+/* The verbs, and what the options belong to. */
+enum verb { CREATE, STATUS, APPEND_LOST, ACCEPT_LOSS, VERBS };
+
+static const char *const verbs[VERBS] = {"create", "status", "append-lost", "accept-loss"};
+
+static const char say[] = "say create, status, append-lost or accept-loss";
+
+/* Which options of some verbs only were given. */
+struct given {
+    bool of_create, of_repair;
+};
+
+static enum exit_status check_options(enum verb verb, const struct cluster_options *options,
+                                      const struct given *given)
 {
-    if (line->argument_count == 0)
-        return usage_error("say create or status");
-    const char *verb = line->arguments[0];
-    bool is_create = strcmp(verb, "create") == 0;
-    if (!is_create && strcmp(verb, "status") != 0)
-        return usage_error("say create or status, not %s", quote_string(verb).text);
-    if (line->argument_count > 1)
-        return usage_error("too many arguments: %s", quote_string(line->arguments[1]).text);
-    if (is_create ? status_only : create_only)
-        return usage_error(is_create ? "--json belongs to status"
-                                     : "--partitions and --lease belong to create");
+    bool repairs = verb == APPEND_LOST || verb == ACCEPT_LOSS;
+
+    if (verb != CREATE && given->of_create)
+        return usage_error("--partitions and --lease belong to create");
+    if (verb != STATUS && options->json)
+        return usage_error("--json belongs to status");
+    if (!repairs && (given->of_repair || options->data != NULL))
+        return usage_error("--data and --partition belong to append-lost and accept-loss");
+    if (verb != ACCEPT_LOSS && options->yes)
+        return usage_error("--yes belongs to accept-loss");
     if (options->host_count == 0)
         return usage_error("--cluster is missing: the database, as libpq takes it");
+    if (verb == APPEND_LOST && options->data == NULL)
+        return usage_error("--data is missing: the directory of a node that has the lost groups");
     if (options->lease_ns % NS_PER_MS != 0)
         return usage_error("--lease: whole milliseconds");
+    return STATUS_OK;
+}
+
+static enum exit_status run_verb(enum verb verb, const struct cluster_options *options)
+{
 #ifdef ELAPSE_HAS_CLUSTER
-    return is_create ? cluster_create(options) : cluster_status(options);
+    static enum exit_status (*const commands[VERBS])(const struct cluster_options *) = {
+        cluster_create, cluster_status, cluster_append_lost, cluster_accept_loss};
+
+    return commands[verb](options);
 #else
+    (void)verb;
+    (void)options;
     print_error("this program was built without clusters, which need the server and libpq");
     return STATUS_USAGE;
 #endif
 }
 
+static enum exit_status find_verb(const struct command_line *line, enum verb *verb)
+{
+    if (line->argument_count == 0)
+        return usage_error("%s", say);
+    const char *word = line->arguments[0];
+    for (*verb = CREATE; *verb < VERBS && strcmp(word, verbs[*verb]) != 0;)
+        ++*verb;
+    if (*verb == VERBS)
+        return usage_error("%s, not %s", say, quote_string(word).text);
+    if (line->argument_count > 1)
+        return usage_error("too many arguments: %s", quote_string(line->arguments[1]).text);
+    return STATUS_OK;
+}
+
 enum exit_status cluster_command(int argc, char **argv)
 {
     struct cluster_options options = {.queue = "main", .partitions = 1, .lease_ns = LEASE_NS};
-    bool create_only = false;
+    struct given given = {.of_create = false};
     const struct command_option table[] = {
         {.name = "cluster",
          .value = "CONNECTION",
@@ -94,7 +138,7 @@ enum exit_status cluster_command(int argc, char **argv)
          .number = &options.partitions,
          .least = 1,
          .most = PARTITIONS_MAX,
-         .given = &create_only,
+         .given = &given.of_create,
          .help = "how many partitions it has for ever, 1 to 1024 (default 1)"},
         {.name = "lease",
          .value = "DURATION",
@@ -102,10 +146,27 @@ enum exit_status cluster_command(int argc, char **argv)
          .number = &options.lease_ns,
          .least = LEASE_NS_LEAST,
          .most = LEASE_NS_MOST,
-         .given = &create_only,
+         .given = &given.of_create,
          .help = "after how long without a sign of life another node takes over, 100ms to 1h "
                  "(default 10s); for ever, too"},
         {.name = "json", .kind = OPTION_FLAG, .flag = &options.json, .help = "print JSON"},
+        {.name = "data",
+         .value = "DIRECTORY",
+         .kind = OPTION_TEXT,
+         .text = &options.data,
+         .help = "the directory of a node, as its --data had it"},
+        {.name = "partition",
+         .value = "N",
+         .kind = OPTION_NUMBER,
+         .number = &options.partition,
+         .least = 0,
+         .most = PARTITIONS_MAX - 1,
+         .given = &given.of_repair,
+         .help = "which one, from 0; needed if there are several"},
+        {.name = "yes",
+         .kind = OPTION_FLAG,
+         .flag = &options.yes,
+         .help = "the lost groups may stay lost"},
     };
     struct command_line line = {
         .usage = usage,
@@ -115,8 +176,13 @@ enum exit_status cluster_command(int argc, char **argv)
         .example = example,
     };
     enum exit_status status;
+    enum verb verb = CREATE;
 
     if (!options_read(&line, argc, argv, &status))
         return status;
-    return run_verb(&line, &options, create_only, options.json);
+    options.has_partition = given.of_repair;
+    status = find_verb(&line, &verb);
+    if (status == STATUS_OK)
+        status = check_options(verb, &options, &given);
+    return status == STATUS_OK ? run_verb(verb, &options) : status;
 }

@@ -1,5 +1,5 @@
 /*
- * elapse cluster create and status: the queue of a cluster, in its database.
+ * elapse cluster: the queue of a cluster, in its database.
  */
 #ifndef ELAPSE_CLI_CLUSTER_CLUSTER_COMMAND_H
 #define ELAPSE_CLI_CLUSTER_CLUSTER_COMMAND_H

@@ -92,6 +92,22 @@ static void add_part(struct buffer *text, uint32_t number, const struct elapse__
     buffer_add_text(text, "\n");
 }
 
+static void add_words(struct buffer *text, uint32_t number, const char *what, const char *words)
+{
+    if (words[0] == '\0')
+        return;
+    buffer_add_format(text, "\npartition %" PRIu32 " %s: ", number, what);
+    add_word(text, words);
+    buffer_add_text(text, "\n");
+}
+
+/* It says what the database lost, and nothing of it is in the columns. */
+static void add_loss(struct buffer *text, uint32_t number, const struct elapse__status_part *part)
+{
+    add_words(text, number, "is stopped, because groups are lost", part->stopped);
+    add_words(text, number, "went on without groups that are lost", part->missed);
+}
+
 static void add_standby(struct buffer *text, const struct elapse__status_standby *standby)
 {
     buffer_add_text(text, "standby ");
@@ -134,6 +150,8 @@ void cluster_add_text(struct buffer *text, const char *queue, const struct elaps
                     "           OWNER\n");
     for (uint32_t part = 0; part < status->queue.parts; part++)
         add_part(text, part, &status->parts[part], &watched[part]);
+    for (uint32_t part = 0; part < status->queue.parts; part++)
+        add_loss(text, part, &status->parts[part]);
 }
 
 /* ---- as JSON ---- */
@@ -152,6 +170,10 @@ static void add_json_part(struct buffer *text, uint32_t number,
     add_member(text, "owner", part->owner);
     buffer_add_text(text, ",");
     add_member(text, "address", part->address);
+    buffer_add_text(text, ",");
+    add_member(text, "stopped", part->stopped);
+    buffer_add_text(text, ",");
+    add_member(text, "missed", part->missed);
     buffer_add_format(text,
                       ",\"epoch\":%" PRIu64 ",\"last_group\":%" PRIu64 ",\"tail\":%" PRIu64
                       ",\"unchanged_ms\":%" PRIu64 "}",

@@ -37,5 +37,5 @@ void cluster_watch_next(struct cluster_watched *watched, const struct elapse__st
 bool cluster_watch_lives(const struct cluster_watched *watched,
                          const struct elapse__status_part *part)
 {
-    return watched->has_changed && part->owner[0] != '\0';
+    return watched->has_changed && part->owner[0] != '\0' && part->stopped[0] == '\0';
 }

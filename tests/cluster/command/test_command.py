@@ -146,7 +146,7 @@ class Create(CommandTest):
     def test_without_a_standby_it_says_so(self):
         """The database waits without end; the command does not."""
         self.freeze_standbys()
-        self.refused(FAILED, "no synchronous standby has confirmed the tables", "create")
+        self.refused(FAILED, "no synchronous standby has confirmed the change", "create")
         self.thaw_standbys()
         self.create("--queue", "later")
 
@@ -160,7 +160,7 @@ class Create(CommandTest):
 class Usage(CommandTest):
     def test_wrong_words(self):
         for words, *arguments in (
-                ("say create or status", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
+                ("say create, status, append-lost or accept-loss", ), ("not 'drop'", "drop"), ("too many", "create", "x"),
                 ("--cluster is missing", "create"), ("--cluster is missing", "status")):
             self.assert_usage(words, *arguments)
         host = ("--cluster", self.primary.host)
@@ -171,7 +171,12 @@ class Usage(CommandTest):
                 ("whole milliseconds", "create", "--lease", "100500us"),
                 ("--json belongs to status", "create", "--json"),
                 ("belong to create", "status", "--lease", "1s"),
-                ("belong to create", "status", "--partitions", "1")):
+                ("belong to create", "status", "--partitions", "1"),
+                ("--data is missing", "append-lost"),
+                ("--yes belongs to accept-loss", "append-lost", "--data", "x", "--yes"),
+                ("belong to append-lost and accept-loss", "status", "--data", "x"),
+                ("belong to append-lost and accept-loss", "create", "--partition", "0"),
+                ("--partition", "accept-loss", "--partition", "1024")):
             self.assert_usage(words, *arguments, *host)
         self.assert_usage("too many", "create", *(host * 17))
 
@@ -218,7 +223,7 @@ class Status(CommandTest):
         for number, part in enumerate(seen["partitions"]):
             self.assertGreaterEqual(part.pop("unchanged_ms"), LEASE_MS)
             self.assertEqual(part, {"partition": number, "alive": False, "owner": "", "address": "",
-                                    "epoch": 0, "last_group": 0, "tail": 1})
+                                    "stopped": "", "missed": "", "epoch": 0, "last_group": 0, "tail": 1})
         self.assertEqual([standby["name"] for standby in seen["standbys"]], ["s1", "s2"])
         for standby in seen["standbys"]:
             self.assertEqual((standby["sync"], standby["state"], standby["address"]),
@@ -258,6 +263,33 @@ class Status(CommandTest):
         done = self.cluster("status", "--queue", "test")
         self.assertEqual(done.returncode, FAILED)
         self.assertRegex(done.stdout, r"(?m)^0 .* > 1s")
+
+    def test_a_partition_that_lost_groups_is_shown(self):
+        """Its owner may beat; it is not alive."""
+        self.start_owner()
+        words = "first knows group 9 of epoch 1, and the database ended with group 2 of epoch 1"
+        self.primary.sql(f"update elapse.partition set stopped = '{words}';\n")
+        seen, status = self.status("--queue", "test")
+        self.assertEqual(status, FAILED)
+        self.assertEqual((seen["partitions"][0]["alive"], seen["partitions"][0]["stopped"]), (False, words))
+        done = self.cluster("status", "--queue", "test")
+        self.assertEqual(done.returncode, FAILED)
+        self.assertIn(f"\npartition 0 is stopped, because groups are lost: {words}\n", done.stdout)
+
+    def test_groups_that_a_late_node_misses_are_shown(self):
+        """The owner lives, and goes on when the loss is accepted."""
+        self.start_owner()
+        words = "second knows group 9 of epoch 0, and the database ended with group 2 of epoch 1"
+        self.primary.sql(f"update elapse.partition set missed = '{words}';\n")
+        seen, status = self.status("--queue", "test")
+        self.assertEqual((status, seen["partitions"][0]["alive"], seen["partitions"][0]["missed"]), (0, True, words))
+        self.assertIn(f"\npartition 0 went on without groups that are lost: {words}\n",
+                      self.succeed("status", "--queue", "test"))
+        self.assertIn(f"partition 0 went on without groups: {words}\n",
+                      self.succeed("accept-loss", "--queue", "test", "--yes"))
+        seen, status = self.status("--queue", "test")
+        part = seen["partitions"][0]
+        self.assertEqual((status, part["alive"], part["missed"], part["epoch"]), (0, True, "", 1))
 
     def test_names_that_are_emptied_are_a_warning(self):
         self.create()

@@ -34,9 +34,11 @@ class Node:
         self.before = ()  # a program that starts it
         self.process = None
         self.starts = 0
+        self.fails = False  # it has to end by itself, with status 1
 
     def begin(self):
         self.starts += 1
+        self.fails = False
         self.process = server_process.ServerProcess(self.directory / f"log{self.starts}", self.options,
                                                     before=self.before)
 
@@ -73,7 +75,7 @@ class Node:
     def check(self):
         """It may have ended by SIGKILL, by SIGTERM, or because of its options."""
         status = self.process.wait()
-        if status not in (0, 2, -signal.SIGKILL):
+        if status not in ((1,) if self.fails else (0, 2, -signal.SIGKILL)):
             raise AssertionError(f"a node ended with {status}:\n{self.process.text()}")
         for log in self.directory.glob("log*"):
             text = log.read_text(encoding="utf-8", errors="replace")

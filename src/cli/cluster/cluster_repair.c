@@ -1,0 +1,333 @@
+/*
+ * elapse cluster append-lost and accept-loss: what becomes of groups that the database lost.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../cluster/chain.h"
+#include "../../cluster/postgres/repair.h"
+#include "../../os/program.h"
+#include "../../upkeep/local_log.h"
+#include "../common/output.h"
+#include "../common/text.h"
+#include "cluster.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define LOOK_NS   (100 * NS_PER_MS)
+
+/* What both commands have before them. */
+struct repair {
+    const struct cluster_options *options;
+    struct elapse__repair *session;
+    uint32_t part;
+    struct elapse__repair_row row;
+    struct elapse__local_log log; /* if --data was given */
+    bool has_log;
+    uint64_t common; /* the last group that the database and the directory have alike */
+    uint64_t last;   /* of the directory */
+    struct elapse__schema_why why;
+};
+
+static enum exit_status refuse(const char *text)
+{
+    print_error("%s", text);
+    return STATUS_FAILED;
+}
+
+/* ---- beginning ---- */
+
+static enum exit_status choose_part(struct repair *repair)
+{
+    uint32_t parts = elapse__repair_queue(repair->session)->parts;
+
+    if (!repair->options->has_partition && parts > 1)
+        return usage_error("--partition is missing: the queue has %" PRIu32 " partitions", parts);
+    if (repair->options->partition >= parts)
+        return usage_error("--partition: the queue has %" PRIu32 ", which count from 0", parts);
+    repair->part = (uint32_t)repair->options->partition;
+    return STATUS_OK;
+}
+
+static enum exit_status begin(struct repair *repair)
+{
+    const struct cluster_options *options = repair->options;
+
+    for (size_t i = 0;
+         i < options->host_count && repair->session == NULL && !repair->why.is_connected; i++)
+        repair->session = elapse__repair_open(options->hosts[i], options->queue, &repair->why);
+    if (repair->session == NULL)
+        return cluster_refused(&repair->why);
+    enum exit_status status = choose_part(repair);
+    if (status == STATUS_OK &&
+        !elapse__repair_look(repair->session, repair->part, &repair->row, &repair->why))
+        status = cluster_refused(&repair->why);
+    return status;
+}
+
+static enum exit_status end(struct repair *repair, enum exit_status status)
+{
+    if (repair->has_log)
+        elapse__local_log_free(&repair->log);
+    elapse__repair_close(repair->session);
+    return status;
+}
+
+/* ---- the directory ---- */
+
+/* Stores whether the database has this group as the directory has it. */
+static bool compare(struct repair *repair, const struct elapse__local_group *group, bool *is_same)
+{
+    uint64_t hash = 0;
+    bool is_there = false;
+
+    if (!elapse__repair_hash(repair->session, repair->part, &repair->row, group->number, &hash,
+                             &is_there, &repair->why))
+        return false;
+    *is_same = is_there && hash == group->hash;
+    return true;
+}
+
+/* Finds the last group that both have: where one of them is alike, all before it are. Stores its
+ * index + 1; 0: there is none. */
+static bool find_common(struct repair *repair, size_t *found)
+{
+    const struct elapse__local_log *log = &repair->log;
+    size_t low = 0, high = log->count;
+    bool is_same = false;
+
+    /* What the log of the database has no more is not compared. */
+    while (low < log->count && log->groups[low].number + 1 < repair->row.tail)
+        low++;
+    size_t first = low;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (!compare(repair, &log->groups[middle], &is_same))
+            return false;
+        if (is_same)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = low > first ? low : 0;
+    return true;
+}
+
+static enum exit_status find_place(struct repair *repair)
+{
+    const struct elapse__local_log *log = &repair->log;
+    const struct elapse__repair_row *row = &repair->row;
+    char text[256];
+    size_t found = 0;
+
+    if (log->count == 0)
+        return refuse("the directory has no groups of the log");
+    repair->last = log->groups[log->count - 1].number;
+    if (!find_common(repair, &found))
+        return cluster_refused(&repair->why);
+    if (found > 0) {
+        repair->common = log->groups[found - 1].number;
+        return STATUS_OK;
+    }
+    const struct elapse__local_group *first = &log->groups[0];
+    if (first->number == row->last_group + 1 && first->previous_hash == row->last_hash) {
+        repair->common = row->last_group;
+        return STATUS_OK;
+    }
+    if (repair->last + 1 < row->tail)
+        (void)snprintf(text, sizeof text,
+                       "the directory ends with group %" PRIu64
+                       " of the log, of which the database has no more than groups %" PRIu64
+                       " to %" PRIu64,
+                       repair->last, row->tail, row->last_group);
+    else if (first->number > row->last_group + 1)
+        (void)snprintf(text, sizeof text,
+                       "the directory begins with group %" PRIu64
+                       " of the log, and the database ends with %" PRIu64
+                       ": what lies between is not here",
+                       first->number, row->last_group);
+    else
+        (void)snprintf(text, sizeof text,
+                       "the directory belongs to another queue or partition: none of its groups is "
+                       "in the database");
+    return refuse(text);
+}
+
+static enum exit_status read_directory(struct repair *repair)
+{
+    struct elapse__upkeep_fault fault;
+    char path[4096];
+    int size = snprintf(path, sizeof path, "%s/part-%" PRIu32, repair->options->data, repair->part);
+
+    if (size < 0 || (size_t)size >= sizeof path)
+        return usage_error("--data: the path is too long");
+    repair->log.next_hash = elapse__chain_next;
+    repair->log.from = repair->row.last_group + 1;
+    repair->has_log = elapse__local_log_read(path, &repair->log, &fault);
+    return repair->has_log ? find_place(repair) : refuse(fault.text);
+}
+
+/* The mark says up to which group a node knows the log. */
+static void tell_words(const struct repair *repair, const char *what, const char *text)
+{
+    char words[ELAPSE__MARK_BYTES];
+
+    (void)snprintf(words, sizeof words, "%s", text);
+    mask_text(words, strlen(words));
+    if (words[0] != '\0')
+        output_add_format("partition %" PRIu32 " %s: %s\n", repair->part, what, words);
+}
+
+static void tell_mark(const struct repair *repair)
+{
+    tell_words(repair, "was stopped", repair->row.stopped);
+    tell_words(repair, "went on without groups", repair->row.missed);
+}
+
+/* ---- append-lost ---- */
+
+/* Looks for a lease and a quarter, because an owner writes every quarter of it. */
+static enum exit_status watch(struct repair *repair)
+{
+    const struct elapse__schema_queue *queue = elapse__repair_queue(repair->session);
+    uint64_t begin_ns = elapse__os_monotonic_ns();
+    uint64_t limit_ns = queue->lease_ms * NS_PER_MS * 5 / 4;
+    struct elapse__repair_row row;
+
+    while (elapse__os_monotonic_ns() - begin_ns < limit_ns) {
+        struct elapse__os_watch nothing = {.file = -1};
+        (void)elapse__os_wait(&nothing, 1, LOOK_NS);
+        if (!elapse__repair_look(repair->session, repair->part, &row, &repair->why))
+            return cluster_refused(&repair->why);
+        if (row.epoch != repair->row.epoch || row.beat != repair->row.beat ||
+            row.last_group != repair->row.last_group)
+            return refuse("a node lives: the row of the partition changes. End all nodes first");
+    }
+    return STATUS_OK;
+}
+
+static enum exit_status check_place(const struct repair *repair)
+{
+    char text[256];
+
+    if (repair->common < repair->row.last_group && repair->common < repair->last) {
+        (void)snprintf(text, sizeof text,
+                       "the database went on with other groups behind group %" PRIu64
+                       ", up to %" PRIu64 ": those of the directory, up to %" PRIu64
+                       ", do not fit behind them",
+                       repair->common, repair->row.last_group, repair->last);
+        return refuse(text);
+    }
+    if (repair->last <= repair->row.last_group) {
+        (void)snprintf(text, sizeof text,
+                       "nothing can be appended: the database has all groups of this directory, "
+                       "up to %" PRIu64 ". That of another node may have more",
+                       repair->last);
+        return refuse(text);
+    }
+    ELAPSE__ASSERT_THAT(repair->common, ==, repair->row.last_group);
+    return STATUS_OK;
+}
+
+static bool append_all(struct repair *repair)
+{
+    const struct elapse__local_log *log = &repair->log;
+
+    for (size_t i = 0; i < log->count; i++) {
+        const struct elapse__local_group *group = &log->groups[i];
+        const struct elapse__statement statement = {
+            .group = group->number,
+            .hash = group->hash,
+            .previous_hash = group->previous_hash,
+            .bytes = group->bytes,
+            .size = group->size,
+        };
+        if (group->number > repair->row.last_group &&
+            !elapse__repair_append(repair->session, repair->part, &repair->row, &statement,
+                                   &repair->why))
+            return false;
+    }
+    return true;
+}
+
+static enum exit_status append(struct repair *repair)
+{
+    uint64_t count = repair->last - repair->row.last_group;
+
+    if (!elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why) ||
+        !append_all(repair) || !elapse__repair_commit(repair->session, &repair->why))
+        return cluster_refused(&repair->why);
+    tell_mark(repair);
+    output_add_format("partition %" PRIu32 ": %" PRIu64
+                      " group%s appended again, up to group %" PRIu64 "; nodes may own it again\n",
+                      repair->part, count, count == 1 ? " is" : "s are", repair->last);
+    return output_finish();
+}
+
+enum exit_status cluster_append_lost(const struct cluster_options *options)
+{
+    struct repair repair = {.options = options};
+    enum exit_status status = begin(&repair);
+
+    if (status == STATUS_OK)
+        status = read_directory(&repair);
+    if (status == STATUS_OK)
+        status = check_place(&repair);
+    if (status == STATUS_OK)
+        status = watch(&repair);
+    if (status == STATUS_OK)
+        status = append(&repair);
+    return end(&repair, status);
+}
+
+/* ---- accept-loss ---- */
+
+static void tell_loss(const struct repair *repair)
+{
+    tell_mark(repair);
+    if (!repair->has_log)
+        return;
+    uint64_t count = repair->last - repair->common;
+    output_add_format("the directory has %" PRIu64 " group%s that the database lacks\n", count,
+                      count == 1 ? "" : "s");
+}
+
+/* Where nodes have gone on without the groups, they still do. */
+static bool change(struct repair *repair)
+{
+    if (repair->row.stopped[0] == '\0')
+        return elapse__repair_forget(repair->session, repair->part, &repair->why);
+    return elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why);
+}
+
+static enum exit_status accept(struct repair *repair)
+{
+    if (!change(repair) || !elapse__repair_commit(repair->session, &repair->why))
+        return cluster_refused(&repair->why);
+    output_add_format("the loss is accepted, and nodes may own the partition. A node that knows "
+                      "of lost groups ends until its directory part-%" PRIu32 " is removed\n",
+                      repair->part);
+    return output_finish();
+}
+
+enum exit_status cluster_accept_loss(const struct cluster_options *options)
+{
+    struct repair repair = {.options = options};
+    enum exit_status status = begin(&repair);
+
+    if (status == STATUS_OK && repair.row.stopped[0] == '\0' && repair.row.missed[0] == '\0')
+        status = refuse("no node misses groups of the partition: there is nothing to accept");
+    if (status == STATUS_OK && options->data != NULL)
+        status = read_directory(&repair);
+    if (status == STATUS_OK)
+        tell_loss(&repair);
+    if (status == STATUS_OK && !options->yes) {
+        status = output_finish();
+        if (status == STATUS_OK)
+            status = refuse("nothing has changed: say --yes to go on without the lost groups");
+    } else if (status == STATUS_OK) {
+        status = accept(&repair);
+    }
+    return end(&repair, status);
+}

@@ -1,0 +1,159 @@
+"""A standby is promoted that lacks acknowledged groups: nobody goes on without them, and an operator has
+two ways out."""
+
+import json
+import re
+import signal
+import subprocess
+import time
+
+import nodes_support as support
+from nodes_support import NodesTest, server_process
+
+BEFORE = [f"before{number}" for number in range(20)]
+LATER = [f"later{number}" for number in range(20)]
+
+
+class WrongStandbyTest(NodesTest):
+    renews = True
+
+    def command(self, *arguments, queue="test"):
+        hosts = [word for host in self.servers.hosts() for word in ("--cluster", host)]
+        return [server_process.PROGRAM, "cluster", *map(str, arguments), "--queue", queue, *hosts]
+
+    def cluster(self, *arguments, **options):
+        return subprocess.run(self.command(*arguments, **options), capture_output=True, text=True, check=False,
+                              stdin=subprocess.DEVNULL, timeout=support.cluster.PATIENCE_S)
+
+    def refused(self, words, *arguments, **options):
+        done = self.cluster(*arguments, **options)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn(words, done.stderr)
+        return done.stdout
+
+    def status(self):
+        return json.loads(self.cluster("status", "--json").stdout)["partitions"][0]
+
+    def ends_loudly(self, node, *words):
+        self.assertEqual(node.process.wait(), 1, node.process.text())
+        for text in ("partition 0 cannot go on", *words):
+            self.assertIn(text, node.process.text())
+        node.fails = True
+
+    def lose(self):
+        """Two nodes; the owner alone knows of the jobs LATER, and the server that is the primary now
+        lacks them. Returns both: the owner is about to end."""
+        first = self.owner()
+        second = self.follower()
+        self.put_many(first, BEFORE)
+        behind, ahead = self.servers[1], self.servers[2]
+        second.process.signal(signal.SIGSTOP)
+        behind.kill()
+        self.put_many(first, LATER)
+        self.primary.kill()
+        ahead.kill()
+        behind.start()
+        self.servers.promote(behind)
+        self.primary = behind
+        second.process.signal(signal.SIGCONT)
+        self.servers.rebuild(ahead, behind)
+        return first, second
+
+
+class Stops(WrongStandbyTest):
+    def test_nodes_that_had_not_read_the_lost_groups_stop_too(self):
+        first, second = self.lose()
+        self.ends_loudly(first, "lacks groups that were acknowledged", " knows group ")
+        self.ends_loudly(second, "a node has found that the database lacks groups", " knows group ")
+        part = self.status()
+        self.assertIn("the database ended with group", part["stopped"])
+        self.assertFalse(part["alive"])
+        done = self.cluster("status")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("partition 0 is stopped, because groups are lost: ", done.stdout)
+        third = self.node()
+        third.begin()
+        self.ends_loudly(third, "a node has found")
+
+
+class Repairs(WrongStandbyTest):
+    def stopped(self):
+        """The two nodes, both of which have ended: the directory of the first one has all groups."""
+        first, second = self.lose()
+        self.ends_loudly(first)
+        self.ends_loudly(second)
+        return first, second
+
+    def data(self, node):
+        return node.directory / "data"
+
+    def test_lost_groups_are_appended_again(self):
+        first, second = self.stopped()
+        before = self.status()
+        self.refused("nothing can be appended: the database has all groups of this directory",
+                     "append-lost", "--data", self.data(second))
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual(done.returncode, 0, done)
+        count, last = re.search(r"partition 0: (\d+) groups? (?:is|are) appended again, up to group (\d+);",
+                                done.stdout).groups()
+        self.assertGreater(int(count), 0)
+        self.assertEqual(int(last), before["last_group"] + int(count))
+        after = self.status()
+        self.assertEqual((after["stopped"], after["owner"], after["epoch"], after["last_group"]),
+                         ("", "", before["epoch"] + 1, int(last)))
+        self.refused("nothing can be appended", "append-lost", "--data", self.data(first))
+        second.start()
+        self.wait_until(lambda: second.owned() == 1, "a node owns it")
+        self.refused("has opened this queue", "append-lost", "--data", self.data(second))
+        first.start()
+        self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
+
+    def test_a_node_that_lives_is_noticed(self):
+        first, _ = self.stopped()
+        command = self.command("append-lost", "--data", self.data(first))
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(self.lease_ms / 2000)
+            self.primary.sql("update elapse.partition set beat = beat + 1;\n")
+            _, words = process.communicate(timeout=support.cluster.PATIENCE_S)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("a node lives", words)
+        self.assertNotEqual(self.status()["stopped"], "")
+
+    def test_a_directory_of_another_queue_is_refused(self):
+        first, second = self.stopped()
+        self.assertEqual(self.cluster("create", queue="other").returncode, 0)
+        self.refused("the directory belongs to another queue or partition", "append-lost", "--data",
+                     self.data(first), queue="other")
+        self.refused("No such file", "append-lost", "--data", self.folder / "nowhere")
+        self.assertEqual(self.cluster("append-lost", "--data", self.data(second), "--partition", 1).returncode, 2)
+
+    def test_a_loss_that_is_accepted(self):
+        """A node that knows what was lost ends, and does not stop the others again. What they have
+        added cannot be joined with it."""
+        first, second = self.stopped()
+        said = self.refused("nothing has changed", "accept-loss", "--data", self.data(first))
+        self.assertRegex(said, r"the directory has [1-9]\d* groups? that the database lacks")
+        self.assertNotEqual(self.status()["stopped"], "")
+        done = self.cluster("accept-loss", "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.status()["stopped"], "")
+        self.refused("there is nothing to accept", "accept-loss", "--yes")
+        second.start()
+        self.put(second, "after")
+        first.begin()
+        self.ends_loudly(first, "lacks groups that were acknowledged")
+        self.put(second, "later still")
+        self.assertEqual(self.status()["stopped"], "")
+        self.assertIn(" knows group ", self.status()["missed"])
+        self.assertEqual(self.cluster("accept-loss", "--yes").returncode, 0)
+        self.put(second, "and later")
+        self.assertEqual(self.status()["missed"], "")
+        second.stop()
+        self.refused("the database went on with other groups behind group", "append-lost", "--data",
+                     self.data(first))
+        second.start()
+        self.assertEqual(set(self.take(second)), {*BEFORE, "after", "later still", "and later"})
+
+
+if __name__ == "__main__":
+    support.run_tests()
