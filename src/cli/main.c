@@ -34,8 +34,7 @@ static const struct command commands[] = {
 #ifdef ELAPSE_HAS_SERVER
     {"serve", "serve a durable queue to clients of beanstalkd and of Redis", serve_command},
 #endif
-    {"cluster", "make the queue of a cluster of servers in its database, show or repair it",
-     cluster_command},
+    {"cluster", "make, show or repair the queue of a cluster in its database", cluster_command},
 #ifdef ELAPSE_HAS_CLIENT
     {"put", "put a job on a server", put_command},
     {"cancel", "cancel jobs on a server", cancel_command},
