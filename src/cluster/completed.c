@@ -102,7 +102,9 @@ static void take_locked(struct elapse__partition *partition)
 {
     partition->complaint = ELAPSE__COMPLAINT_LOCKED;
     partition->blocked = true;
-    if (partition->role == ELAPSE__ROLE_HANDING_OVER)
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        partition->has_row = false; /* an operator may be giving the groups back */
+    else if (partition->role == ELAPSE__ROLE_HANDING_OVER)
         elapse__own_end(partition);
     else if (partition->role == ELAPSE__ROLE_TAKING_OVER)
         elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
@@ -132,6 +134,15 @@ static void take_row(struct elapse__partition *partition,
         elapse__follow_row(partition, result);
 }
 
+static void take_log(struct elapse__partition *partition,
+                     const struct elapse__statement_result *result)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_compared(partition, result);
+    else
+        elapse__follow_log(partition, result);
+}
+
 static void take_rows(struct elapse__partition *partition,
                       const struct elapse__statement_result *result)
 {
@@ -140,7 +151,7 @@ static void take_rows(struct elapse__partition *partition,
         take_row(partition, result);
         break;
     case ELAPSE__STATEMENT_READ_LOG:
-        elapse__follow_log(partition, result);
+        take_log(partition, result);
         break;
     case ELAPSE__STATEMENT_TAKE_OVER:
         elapse__own_taken(partition, result);

@@ -57,6 +57,7 @@ struct elapse__partition {
     bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
     struct elapse__log_place confirmed;
     bool log_is_behind; /* following: the log has more than this node */
+    bool knows_loss;    /* marking: on this connection, and since the row was read */
 
     /* From TAKING_OVER on, until it is fenced. */
     uint64_t epoch;
@@ -185,6 +186,8 @@ void elapse__mark_next(const struct elapse__partition *partition,
                        struct elapse__statement *statement);
 void elapse__mark_looked(struct elapse__partition *partition,
                          const struct elapse__statement_result *result);
+void elapse__mark_compared(struct elapse__partition *partition,
+                           const struct elapse__statement_result *result);
 void elapse__mark_written(struct elapse__partition *partition,
                           const struct elapse__statement_result *result);
 void elapse__mark_end(struct elapse__partition *partition);

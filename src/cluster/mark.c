@@ -1,8 +1,10 @@
 /*
  * Rule R11: a node that finds groups lost marks the row; one that sees a mark stops.
  *
- * In MARKING the row is looked at again on each new connection: the right standby may have been
- * promoted meanwhile, and its row must not be marked.
+ * In MARKING the row is looked at again on each new connection, and after it was locked: the right
+ * standby may have been promoted meanwhile, or an operator gave the groups back, and such a row
+ * must not be marked. Where the row says that the log is longer, the group after the last one that
+ * this node knows says whether the log has that.
  */
 #include "../base/assert.h"
 #include "core.h"
@@ -28,6 +30,11 @@ void elapse__mark_next(const struct elapse__partition *partition,
         statement->kind = ELAPSE__STATEMENT_READ_ROW;
         return;
     }
+    if (!partition->knows_loss) {
+        statement->kind = ELAPSE__STATEMENT_READ_LOG;
+        statement->group = partition->confirmed.group + 1;
+        return;
+    }
     statement->kind = ELAPSE__STATEMENT_MARK;
     statement->epoch = partition->memory.seen_epoch;
     statement->group = partition->confirmed.group;
@@ -49,7 +56,22 @@ void elapse__mark_looked(struct elapse__partition *partition,
     ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_MARKING);
     if (result->count > 0)
         elapse__follow_note_row(partition, &result->row);
-    if (result->count == 0 || !elapse__follow_has_lost(partition))
+    partition->knows_loss = result->count > 0 && elapse__follow_has_lost(partition);
+    bool is_longer = result->count > 0 && partition->row.last_group > partition->confirmed.group;
+    if (!partition->knows_loss && !is_longer)
+        elapse__mark_end(partition);
+}
+
+/* Nothing there: others have gone on for so long that this was trimmed. */
+void elapse__mark_compared(struct elapse__partition *partition,
+                           const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_MARKING);
+    ELAPSE__ASSERT(result->count == 0 || result->log != NULL);
+    partition->knows_loss = result->count > 0 &&
+                            result->log[0].group == partition->confirmed.group + 1 &&
+                            result->log[0].hash_of_previous != partition->confirmed.hash;
+    if (!partition->knows_loss)
         elapse__mark_end(partition);
 }
 

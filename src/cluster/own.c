@@ -92,6 +92,7 @@ void elapse__own_look_for_end(struct elapse__partition *partition)
     partition->local_has_hash = true;
     partition->tail_wanted = partition->row.tail;
     partition->has_owned = true;
+    elapse__follow_see_epoch(partition, partition->epoch);
     elapse__partition_enter(partition, ELAPSE__ROLE_OWNING);
     partition->options.owner.own(partition->options.owner.context, partition->epoch);
 }
@@ -108,7 +109,6 @@ static void begin_epoch(struct elapse__partition *partition, const struct elapse
         partition->memory.epoch = partition->epoch;
         partition->memory_mark++;
     }
-    elapse__follow_see_epoch(partition, partition->epoch);
     partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};
     partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
     partition->log_has_gap = false;

@@ -60,10 +60,10 @@
  *       that sees a mark stops. A take-over, and an append, do nothing where there is a mark. So
  *       nodes that had not read the lost groups, and cannot miss them, do not go on without them,
  *       if one that can reaches the database before they take over (R4).
- *       The mark is for the epochs up to the last one that this node has followed. If it comes
- *       late, after an operator accepted the loss, or others have gone on, it stops only itself,
- *       and the row says what it misses: to end what others have added since would bring nothing
- *       back.
+ *       The mark is for the epochs up to the last one that this node has followed, or owned after
+ *       it had read the log to its end. If it comes late, after an operator accepted the loss, or
+ *       others have gone on, it stops only itself, and the row says what it misses: to end what
+ *       others have added since would bring nothing back.
  *
  * The caller
  *

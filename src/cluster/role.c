@@ -75,6 +75,7 @@ void elapse__partition_stop(struct elapse__partition *partition, enum elapse__pa
     ELAPSE__ASSERT(!partition->under_way);
     partition->stop = stop;
     if (stop == ELAPSE__STOP_LOST_GROUPS) {
+        partition->knows_loss = true;
         elapse__partition_enter(partition, ELAPSE__ROLE_MARKING);
         return;
     }

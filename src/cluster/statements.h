@@ -113,10 +113,10 @@ enum elapse__statement_kind {
     ELAPSE__STATEMENT_RELEASE,
 
     /* update partition set stopped = (what it says already; or me, :group and :epoch, and the row's
-     * last_group and epoch, in words), epoch = :epoch, beat = beat + 1
-     * returning *, settings; but where epoch > :epoch these words are those of `missed`, and epoch
-     * and `stopped` stay. A fenced write. The epoch is raised so that all that are known to nodes
-     * lie below the one that an operator begins.
+     * last_group and epoch, in words), epoch = :epoch, beat = beat + 1 (if there was no mark)
+     * returning *, settings; but where epoch > :epoch these words are those of `missed`, and epoch,
+     * beat and `stopped` stay. A fenced write. The epoch is raised so that all that are known to
+     * nodes lie below the one that an operator begins.
      *  -> 0 or 1 row: `row`, `before`; `after` */
     ELAPSE__STATEMENT_MARK,
 

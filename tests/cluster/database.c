@@ -463,11 +463,11 @@ static bool change(struct sim_session *session, const struct sim_state *state,
         }
         break;
     case ELAPSE__STATEMENT_MARK:
-        write->row.beat++;
         if (row->epoch > statement->epoch) {
             write->row.is_missed = true;
             break;
         }
+        write->row.beat += !row->is_marked;
         write->row.epoch = statement->epoch;
         write->row.is_marked = true;
         break;

@@ -64,6 +64,7 @@ static void a_mark_is_tried_until_it_is_confirmed(void **state)
     connect_and_look();
     expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOCKED);
     expect_good(ELAPSE__STATEMENT_TERMINATE, 0);
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
     expect(ELAPSE__STATEMENT_MARK);
     result = good(1);
     result.after.loaded_us++;
@@ -88,6 +89,92 @@ static void a_database_that_has_all_groups_is_not_marked(void **state)
     at.row.last_group = 1;
     at.row.last_hash = elapse__chain_next(99, "group", 5);
     connect_and_look();
+    assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
+    expect_nothing();
+}
+
+/* It was the operator's command that had locked the row. */
+static void a_row_that_was_repaired_meanwhile_is_not_marked(void **state)
+{
+    (void)state;
+    own_and_lose();
+    expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOCKED);
+    expect_good(ELAPSE__STATEMENT_TERMINATE, 0);
+    at.row.epoch++;
+    at.row.last_group = 1;
+    at.row.last_hash = elapse__chain_next(99, "group", 5);
+    expect_good(ELAPSE__STATEMENT_READ_ROW, 1);
+    assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
+    expect_nothing();
+}
+
+/* A follower that knows group 5, and of a log of 7 groups reads one that says what the fifth has.
+ */
+static void follow_to(uint64_t hash_of_fifth)
+{
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.confirmed = options.local = (struct elapse__log_place){5, 55};
+    options.memory.seen_epoch = 2;
+    begin_with(&options);
+    at.row.epoch = 2;
+    at.row.last_group = 7;
+    at.row.last_hash = 77;
+    connect_and_look();
+    struct elapse__log_row log = {
+        .group = 6, .epoch = 2, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 6);
+    struct elapse__statement_result result = good(1);
+    result.log = &log;
+    give(&result);
+}
+
+/* After an unclear mark: the next group says what the fifth has. */
+static void look_into_log_again(uint64_t hash_of_fifth)
+{
+    expect_mark(2, 5);
+    struct elapse__statement_result result = good(0);
+    result.outcome = ELAPSE__OUTCOME_LOST;
+    at.row.stopped = "";
+    give(&result);
+    connect_and_look();
+    struct elapse__log_row log = {
+        .group = 6, .epoch = 2, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    assert_int_equal(at.statement.group, 6);
+    result = good(1);
+    result.log = &log;
+    give(&result);
+}
+
+/* The row alone does not show it. */
+static void a_fork_is_marked_until_it_is_confirmed(void **state)
+{
+    (void)state;
+    follow_to(54);
+    for (unsigned attempt = 0; attempt < 2; attempt++)
+        look_into_log_again(54);
+    expect_confirmed_mark(2, 5);
+}
+
+static void a_longer_log_that_has_all_groups_is_not_marked(void **state)
+{
+    (void)state;
+    follow_to(54);
+    look_into_log_again(55);
+    assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
+    expect_nothing();
+}
+
+/* Others have gone on for long. */
+static void a_log_that_was_trimmed_since_is_not_marked(void **state)
+{
+    (void)state;
+    follow_to(54);
+    expect_outcome(ELAPSE__STATEMENT_MARK, ELAPSE__OUTCOME_LOST);
+    connect_and_look();
+    expect_good(ELAPSE__STATEMENT_READ_LOG, 0);
     assert_int_equal(at.stop, ELAPSE__STOP_LOST_GROUPS);
     expect_nothing();
 }
@@ -118,6 +205,28 @@ static void a_node_that_comes_late_marks_for_the_epochs_it_knows(void **state)
     connect_and_look();
     expect(ELAPSE__STATEMENT_MARK);
     assert_int_equal(at.statement.epoch, 2);
+}
+
+/* The same, and the others have handed over. It finds the fork when it owns the partition. */
+static void a_node_that_comes_late_and_owns_marks_for_the_epochs_before(void **state)
+{
+    (void)state;
+    elapse__partition_free(at.partition);
+    struct elapse__partition_options options = options_of();
+    options.confirmed = options.local = (struct elapse__log_place){5, 55};
+    options.memory.seen_epoch = 2;
+    begin_with(&options);
+    at.row.epoch = 3;
+    at.row.last_group = 7;
+    at.row.last_hash = 77;
+    own();
+    struct elapse__log_row log = {
+        .group = 6, .epoch = 3, .hash_of_previous = 54, .bytes = "a", .size = 1};
+    expect(ELAPSE__STATEMENT_READ_LOG);
+    struct elapse__statement_result result = good(1);
+    result.log = &log;
+    give(&result);
+    expect_confirmed_mark(2, 5);
 }
 
 static void handing_over_does_not_end_the_attempts_at_once(void **state)
@@ -289,8 +398,13 @@ int main(void)
         TEST(an_owner_finds_lost_groups_before_a_barrier),
         TEST(a_mark_is_tried_until_it_is_confirmed),
         TEST(a_database_that_has_all_groups_is_not_marked),
+        TEST(a_row_that_was_repaired_meanwhile_is_not_marked),
+        TEST(a_fork_is_marked_until_it_is_confirmed),
+        TEST(a_longer_log_that_has_all_groups_is_not_marked),
+        TEST(a_log_that_was_trimmed_since_is_not_marked),
         TEST(a_row_of_a_later_epoch_is_not_marked),
         TEST(a_node_that_comes_late_marks_for_the_epochs_it_knows),
+        TEST(a_node_that_comes_late_and_owns_marks_for_the_epochs_before),
         TEST(handing_over_does_not_end_the_attempts_at_once),
         TEST(a_follower_that_sees_a_mark_stops),
         TEST(an_owner_that_sees_a_mark_stops),

@@ -160,14 +160,14 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
     static const char text[] =
         "update elapse.partition set epoch = epoch + 1, owner = '', address = '', beat = beat + 1,"
         " stopped = '', missed = '' where queue = $1 and part = $2 and epoch = $3 and beat = $4"
-        " and last_group = $5 returning 1";
+        " and last_group = $5 and missed = $6 returning 1";
     const struct number numbers[] = {number_of(part), number_of(row->epoch), number_of(row->beat),
                                      number_of(row->last_group)};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
-    PGresult *rows = ask(repair, text, 5,
+    PGresult *rows = ask(repair, text, 6,
                          (const char *const[]){repair->name, numbers[0].text, numbers[1].text,
-                                               numbers[2].text, numbers[3].text},
+                                               numbers[2].text, numbers[3].text, row->missed},
                          why);
     if (rows == NULL)
         return false;

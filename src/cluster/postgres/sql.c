@@ -84,13 +84,17 @@ static const char release[] =
     "update elapse.partition set owner = '', address = '', beat = beat + 1"
     " where queue = $1 and part = $2 and epoch = $3 and owner = $4";
 
-/* Expressions see the row as it was. The first node that says why is believed. */
+/* Expressions see the row as it was. The first node that says why is believed. `beat` is raised
+ * only with the mark: standbys measure the lease by it, and nodes that come late, again and again,
+ * must not hide from them that the owner has died. */
 #define WHY                                                                                     \
     "format('%s knows group %s of epoch %s, and the database ended with group %s of epoch %s'," \
     " $3, $4, $5, last_group, epoch)"
+#define IS_NEW "stopped = '' and epoch <= $5"
 static const char mark[] =
-    "update elapse.partition set epoch = greatest(epoch, $5), beat = beat + 1,"
-    " stopped = case when stopped = '' and epoch <= $5 then " WHY " else stopped end,"
+    "update elapse.partition set epoch = greatest(epoch, $5),"
+    " beat = beat + case when " IS_NEW " then 1 else 0 end,"
+    " stopped = case when " IS_NEW " then " WHY " else stopped end,"
     " missed = case when missed = '' and epoch > $5 then " WHY " else missed end"
     " where queue = $1 and part = $2 returning " ROW ", " SETTINGS;
 

@@ -197,13 +197,26 @@ mutant later_epochs_are_not_seen src/cluster/own.c \
     '    elapse__follow_see_epoch(partition, partition->epoch);
 ' \
     '' named
+mutant epochs_are_seen_before_the_log src/cluster/own.c \
+    '    partition->log_has_gap = false;' \
+    '    elapse__follow_see_epoch(partition, partition->epoch);
+    partition->log_has_gap = false;' named
 mutant all_epochs_are_seen src/cluster/follow.c \
     '    if (!partition->log_is_behind && partition->local_has_hash)
 ' \
     '' named
 mutant right_database_is_marked src/cluster/mark.c \
-    'if (result->count == 0 || !elapse__follow_has_lost(partition))' \
-    'if (result->count == 0)' named
+    'partition->knows_loss = result->count > 0 && elapse__follow_has_lost(partition);' \
+    'partition->knows_loss = result->count > 0;' named
+mutant fork_is_marked_once src/cluster/mark.c \
+    'bool is_longer = result->count > 0 &&' \
+    'bool is_longer = result->count > 1 &&' named
+mutant longer_log_is_a_fork src/cluster/mark.c \
+    'result->log[0].hash_of_previous != partition->confirmed.hash;' \
+    'result->log[0].hash_of_previous != 0;' named
+mutant repaired_row_is_marked src/cluster/completed.c \
+    '        partition->has_row = false; /* an operator may be giving the groups back */' \
+    '        partition->retry_ms = partition->now_ms;' named
 mutant new_timeline_is_like_the_old_one src/cluster/core.h \
     'return 2 * partition->options.lease_ms;' \
     'return 0 * partition->options.lease_ms;'

@@ -76,6 +76,24 @@ class Stops(WrongStandbyTest):
         self.ends_loudly(third, "a node has found")
 
 
+class LateWords(WrongStandbyTest):
+    def test_words_that_nobody_has_seen_are_not_taken_away(self):
+        """They come while append-lost looks whether a node lives, and change nothing else."""
+        first, second = self.lose()
+        self.ends_loudly(first)
+        self.ends_loudly(second)
+        command = self.command("append-lost", "--data", first.directory / "data")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.wait_until(lambda: self.primary.sql("select count(*) from pg_stat_activity where query like"
+                                                     " '%stopped, missed%' and pid <> pg_backend_pid();\n") != "0",
+                            "it looks")
+            self.primary.sql("update elapse.partition set missed = 'late';\n")
+            _, words = process.communicate(timeout=support.cluster.PATIENCE_S)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("has changed meanwhile", words)
+        self.assertEqual(self.status()["missed"], "late")
+
+
 class Repairs(WrongStandbyTest):
     def stopped(self):
         """The two nodes, both of which have ended: the directory of the first one has all groups."""
@@ -149,6 +167,9 @@ class Repairs(WrongStandbyTest):
         self.put(second, "and later")
         self.assertEqual(self.status()["missed"], "")
         second.stop()
+        first.begin()
+        self.ends_loudly(first, "lacks groups that were acknowledged")
+        self.assertEqual(self.status()["stopped"], "")
         self.refused("the database went on with other groups behind group", "append-lost", "--data",
                      self.data(first))
         second.start()

@@ -133,9 +133,11 @@ class Statements(LinkTest):
         link = self.owner()
         self.append(link, 1, 1)
         self.assert_outcome(link.next(), "rows", 1)
+        beat = link.ask("read_row")["row"]["beat"]
         self.assert_outcome(link.ask("mark", 0, 9), "rows", 1)
         self.assert_outcome(link.ask("mark", 0, 8), "rows", 1)
         before = link.ask("read_row")["row"]
+        self.assertEqual(before["beat"], beat, "a node that comes late must not hide that the owner has died")
         self.assertEqual((before["stopped"], before["epoch"]), ("", 1))
         missed = "node knows group 9 of epoch 0, and the database ended with group 1 of epoch 1"
         self.assertEqual(self.primary.sql("select missed from elapse.partition;\n"), missed)
@@ -151,7 +153,7 @@ class Statements(LinkTest):
         self.assert_outcome(link.next(), "rows", 0)
         self.assertEqual(self.groups(), 1)
         again = link.ask("mark", 4, 8)["row"]
-        self.assertEqual((again["stopped"], again["epoch"]), (row["stopped"], 4))
+        self.assertEqual((again["stopped"], again["epoch"], again["beat"]), (row["stopped"], 4, row["beat"]))
         beaten = link.ask("beat", 4, 1)
         self.assertEqual(beaten["row"]["stopped"], row["stopped"])
         self.assertEqual(self.primary.sql("select missed from elapse.partition;\n"), missed)

@@ -29,7 +29,9 @@ mutant take_over_ignores_the_mark src/cluster/postgres/sql.c \
 mutant append_ignores_the_mark src/cluster/postgres/sql.c \
     "last_group = \$4 - 1 and stopped = ''\"" 'last_group = $4 - 1"' link Statements
 mutant mark_is_for_all_epochs src/cluster/postgres/sql.c \
-    "when stopped = '' and epoch <= \$5" "when stopped = ''" link Statements
+    "stopped = '' and epoch <= \$5\"" "stopped = ''\"" link Statements
+mutant late_mark_is_a_beat src/cluster/postgres/sql.c \
+    'case when " IS_NEW " then 1 else 0 end' '1' link Statements
 mutant late_mark_says_nothing src/cluster/postgres/sql.c \
     "missed = '' and epoch > \$5" "missed = '' and epoch > \$5 + 1000" link Statements
 mutant late_mark_turns_the_epoch_back src/cluster/postgres/sql.c \
