@@ -179,6 +179,7 @@ void elapse__partition_figures(const struct elapse__partition *partition,
         .last_group = partition->row.last_group,
         .tail = partition->row.tail,
         .host = partition->host,
+        .timeline = partition->has_row ? partition->memory.timeline : 0,
     };
     memcpy(figures->owner, partition->owner_name, sizeof figures->owner);
     memcpy(figures->address, partition->owner_address, sizeof figures->address);

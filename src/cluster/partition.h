@@ -237,6 +237,7 @@ struct elapse__partition_figures {
     struct elapse__log_place local, confirmed;
     uint64_t last_group, tail; /* of the row; last_group - local.group is the lag */
     unsigned host;
+    uint32_t timeline; /* of the database where the row was seen; 0: it is to be seen again */
     char owner[ELAPSE__NODE_NAME_BYTES]; /* cut if it is longer */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES]; /* of the row; "": none. Cut, too */

@@ -10,7 +10,10 @@
 
 #define READING_NS UINT64_C(100000000) /* so often readings are looked at in any case */
 
-enum { TWIN_LEASES = 3 }; /* an owner that has died is followed by another before that */
+enum {
+    TWIN_LEASES = 3,   /* an owner that has died is followed by another before that */
+    SEARCH_LEASES = 2, /* so long others wait on a new timeline (R4 of src/cluster/partition.h) */
+};
 
 /* ---- the core ---- */
 
@@ -162,12 +165,12 @@ static bool is_another(const struct elapse__partition_figures *left,
 }
 
 static void log_change(struct elapse__cluster_part *part,
-                       const struct elapse__runner_figures *figures)
+                       const struct elapse__runner_figures *figures, bool begins_to_mark)
 {
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
 
-    if (now->role == ELAPSE__ROLE_MARKING)
+    if (begins_to_mark)
         elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_CLUSTER,
                     "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
                     part->part, elapse__cluster_stop(now->stop));
@@ -189,10 +192,12 @@ static void look_at_figures(struct elapse__cluster_part *part)
 
     elapse__runner_figures(part->runner, &figures);
     bool has_changed = is_another(&figures.partition, &part->figures.partition);
+    bool begins_to_mark = figures.partition.role == ELAPSE__ROLE_MARKING &&
+                          part->figures.partition.role != ELAPSE__ROLE_MARKING;
     bool has_lost_polls = figures.polls_lost > part->figures.polls_lost;
     part->figures = figures;
     if (has_changed)
-        log_change(part, &figures);
+        log_change(part, &figures, begins_to_mark);
     if (has_lost_polls)
         elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
                     "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
@@ -257,7 +262,7 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 
 /* What part.c has left, read once. */
 struct wishes {
-    bool is_owned, is_opened_anew, has_failed;
+    bool is_owned, is_opened_anew, has_failed, has_lost;
 };
 
 static struct wishes take_wishes(struct elapse__cluster_part *part)
@@ -267,6 +272,7 @@ static struct wishes take_wishes(struct elapse__cluster_part *part)
         .is_owned = part->is_owned,
         .is_opened_anew = part->is_opened_anew,
         .has_failed = part->has_failed,
+        .has_lost = part->has_lost,
     };
     part->is_opened_anew = false;
     if (wishes.is_owned && part->core == NULL && !atomic_load(&part->cluster->is_stopping))
@@ -308,6 +314,9 @@ void elapse__part_look(struct elapse__cluster_part *part)
     elapse__part_log(part);
     if (wishes.has_failed)
         cluster->has_failed = true;
+    if (wishes.has_lost && cluster->search_until_ms == 0)
+        cluster->search_until_ms =
+            elapse__runner_now_ms() + SEARCH_LEASES * (uint64_t)cluster->queue.lease_ms;
     if (part->core != NULL && part->core->is_broken)
         look_at_broken(part);
     if (!wishes.is_owned)

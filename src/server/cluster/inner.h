@@ -103,6 +103,7 @@ struct elapse__cluster_part {
     bool is_opening;     /* the runner's thread closes the store, and opens it again */
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
+    bool has_lost;       /* the same, because of lost groups: the others look for theirs before */
     struct elapse__cluster_notice notices[ELAPSE__PART_NOTICES]; /* the oldest first */
     unsigned notice_count;
     unsigned notices_lost; /* older ones, for which there was no room */
@@ -155,7 +156,8 @@ struct elapse__cluster {
     bool cores_close;         /* the router gets no more for the cores of this node */
     _Atomic bool is_stopping; /* stores are not opened anew */
     bool has_failed;
-    bool is_refused; /* because of the options, or of what the directory has */
+    uint64_t search_until_ms; /* a partition has lost groups; 0: none has */
+    bool is_refused;          /* because of the options, or of what the directory has */
     unsigned char *batch;
 };
 

@@ -27,6 +27,15 @@ static void fail(struct elapse__cluster_part *part)
     elapse__part_wake_loop(part);
 }
 
+/* The process has to end when the other partitions have looked, too. */
+static void fail_after_search(struct elapse__cluster_part *part)
+{
+    part->gave_up = true;
+    elapse__lock(&part->lock);
+    part->has_lost = true;
+    elapse__unlock(&part->lock);
+}
+
 static bool is_stopping(const struct elapse__cluster_part *part)
 {
     return atomic_load(&part->cluster->is_stopping);
@@ -252,7 +261,10 @@ static void on_stopped(void *context, enum elapse__partition_stop stop)
     elapse__part_say(part, ELAPSE__LOG_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
                      part->part, elapse__cluster_stop(stop),
                      figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
-    fail(part);
+    if (stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED)
+        fail_after_search(part);
+    else
+        fail(part);
     note_end(part);
 }
 

@@ -188,6 +188,45 @@ static bool is_asked_to_stop(struct elapse__cluster *cluster)
     return cluster->service.loop.peers.is_stopping;
 }
 
+/* Which timeline lacks groups of a partition, as it was found; 0: none. */
+static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
+{
+    enum elapse__partition_stop stop = figures->partition.stop;
+    bool is_loss = stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED;
+
+    return is_loss ? figures->partition.timeline : 0;
+}
+
+/* The server that lacks groups of one partition may lack some of another one, and perhaps this node
+ * alone can mark it. Returns whether all have looked at it, and written their marks. */
+static bool have_looked(struct elapse__cluster *cluster)
+{
+    uint32_t lossy = 0, seen = UINT32_MAX;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        struct elapse__runner_figures figures;
+        elapse__runner_figures(part->runner, &figures);
+        elapse__lock(&part->lock);
+        bool has_ended = part->has_ended;
+        elapse__unlock(&part->lock);
+        if (timeline_of_loss(&figures) > lossy)
+            lossy = timeline_of_loss(&figures);
+        if (!has_ended && figures.partition.stop != ELAPSE__STOP_NONE)
+            return false;
+        if (!has_ended && figures.partition.timeline < seen)
+            seen = figures.partition.timeline;
+    }
+    return seen > 0 && seen >= lossy;
+}
+
+static bool has_to_end(struct elapse__cluster *cluster)
+{
+    if (is_asked_to_stop(cluster) || cluster->search_until_ms == 0)
+        return is_asked_to_stop(cluster);
+    return elapse__runner_now_ms() >= cluster->search_until_ms || have_looked(cluster);
+}
+
 /* Other nodes and the router have got their answers, and have gone; and clients of this node have
  * got theirs from other nodes. */
 static bool have_left(struct elapse__cluster *cluster)
@@ -355,8 +394,8 @@ static enum elapse__serve_end run(struct elapse__cluster *cluster)
                 elapse__cluster_options(cluster)->queue, cluster->address, cluster->queue.parts,
                 cluster->queue.lease_ms);
     elapse__os_notify("READY=1");
-    serve_until(cluster, is_asked_to_stop, UINT64_MAX);
-    bool has_failed = cluster->has_failed;
+    serve_until(cluster, has_to_end, UINT64_MAX);
+    bool has_failed = cluster->has_failed || cluster->search_until_ms != 0;
     if (!has_failed)
         stop_serving(cluster);
     unsigned kept = has_failed ? 0 : count_kept(cluster);

@@ -94,6 +94,37 @@ class LateWords(WrongStandbyTest):
         self.assertEqual(self.status()["missed"], "late")
 
 
+class ManyPartitions(WrongStandbyTest):
+    partitions = 2
+
+    def lose_both(self, seconds):
+        """Groups of both partitions are lost. The row of one of them has a mark, and to read that of the
+        other one takes so long. Returns the only node that can mark it."""
+        node = self.owner()
+        for number in range(20):
+            self.put(node, f"body{number}", "KEY", f"key{number}")
+        node.stop()
+        self.primary.sql("update elapse.partition set stopped = 'by hand' where part = 0;"
+                         " update elapse.partition set last_group = 1 where part = 1;"
+                         " alter table elapse.partition rename to all_partitions;"
+                         " create view elapse.partition as select * from elapse.all_partitions"
+                         f" where part = 0 or pg_sleep({seconds})::text is not null;\n")
+        node.begin()
+        return node
+
+    def mark_of_second(self):
+        return self.primary.sql("select stopped from elapse.all_partitions where part = 1;\n")
+
+    def test_a_partition_that_stops_does_not_end_the_search_in_others(self):
+        node = self.lose_both(self.lease_ms / 4000)
+        self.ends_loudly(node, "partition 1 cannot go on")
+        self.assertIn(" knows group ", self.mark_of_second())
+
+    def test_the_search_in_others_has_an_end(self):
+        self.ends_loudly(self.lose_both(self.lease_ms))
+        self.assertEqual(self.mark_of_second(), "")
+
+
 class Repairs(WrongStandbyTest):
     def stopped(self):
         """The two nodes, both of which have ended: the directory of the first one has all groups."""
