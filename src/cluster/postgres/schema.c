@@ -75,6 +75,16 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
 
 /* ---- making ---- */
 
+/* Performs a statement with four parameters. */
+static bool do_with(PGconn *connection, const char *text, const char *const *values,
+                    struct elapse__schema_why *why)
+{
+    PGresult *result = elapse__visit_ask(connection, text, 4, values, why);
+    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    return is_done;
+}
+
 /* Inserts the queue unless it exists. */
 static bool insert_queue(PGconn *connection, const char *name,
                          const struct elapse__schema_queue *queue, struct elapse__schema_why *why)
@@ -86,12 +96,7 @@ static bool insert_queue(PGconn *connection, const char *name,
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
     for (size_t i = 0; i < sizeof queue->identity; i++)
         (void)snprintf(identity + 2 * i, 3, "%02" PRIx8, queue->identity[i]);
-    PGresult *result =
-        PQexecParams(connection, text, 4, NULL,
-                     (const char *const[]){name, parts, lease_ms, identity}, NULL, NULL, 0);
-    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
-    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return do_with(connection, text, (const char *const[]){name, parts, lease_ms, identity}, why);
 }
 
 static bool insert_partition(PGconn *connection, const char *name,
@@ -105,12 +110,7 @@ static bool insert_partition(PGconn *connection, const char *name,
     (void)snprintf(hash, sizeof hash, "%" PRId64,
                    (int64_t)elapse__chain_genesis(queue->identity, part));
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
-    PGresult *result =
-        PQexecParams(connection, text, 4, NULL, (const char *const[]){name, number, hash, lease_ms},
-                     NULL, NULL, 0);
-    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
-    return is_done || elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return do_with(connection, text, (const char *const[]){name, number, hash, lease_ms}, why);
 }
 
 /* Within a transaction. */

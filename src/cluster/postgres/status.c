@@ -40,11 +40,10 @@ static void copy_text(char *copy, size_t room, const char *text)
 static PGresult *ask(struct elapse__status_session *session, const char *text, bool with_name,
                      struct elapse__schema_why *why)
 {
-    PGresult *rows = PQexecParams(session->connection, text, with_name, NULL,
-                                  (const char *const[]){session->name}, NULL, NULL, 0);
+    PGresult *rows = elapse__visit_ask(session->connection, text, with_name,
+                                       (const char *const[]){session->name}, why);
     if (PQresultStatus(rows) == PGRES_TUPLES_OK)
         return rows;
-    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(session->connection));
     why->is_connected = PQstatus(session->connection) == CONNECTION_OK;
     PQclear(rows);
     return NULL;

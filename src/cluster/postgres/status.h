@@ -1,6 +1,7 @@
 /*
  * What the database says of a queue, for people: its partitions, and the standbys of the server.
- * These functions wait for the database, 10 seconds at most to connect, and for each look.
+ * These functions wait for the database, 10 seconds at most to connect, and 12 for each statement
+ * of a look.
  *
  *      elapse__status_open(...)
  *      elapse__status_look(...)     again and again: who owns a partition is seen by what changes

@@ -49,6 +49,11 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
     const char *const names[] = {"dbname", "client_encoding", "connect_timeout",
                                  "target_session_attrs", NULL};
     const char *const values[] = {host, "UTF8", "10", which, NULL};
+    /* A warning is how the server says that it has waited for no standby. Where this machine
+     * vanishes, the locks of its session are to go, too. */
+    static const char settings[] = "set statement_timeout = '10s';"
+                                   " set client_min_messages = warning;"
+                                   " set idle_in_transaction_session_timeout = '60s'";
     const int dbname_is_connection_string = 1;
     PGconn *connection = PQconnectdbParams(names, values, dbname_is_connection_string);
     why->is_connected = false;
@@ -59,7 +64,8 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
         return NULL;
     }
     (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
-    if (!elapse__visit_run(connection, "set statement_timeout = '10s'", why)) {
+    (void)PQsetnonblocking(connection, 1);
+    if (!elapse__visit_run(connection, settings, why)) {
         PQfinish(connection);
         return NULL;
     }
@@ -69,17 +75,21 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
 
 /* ---- statements ---- */
 
-/* Waits for the answer to what was sent. */
+/* Sends the rest, and waits for the answer. Where the connection is lost, that is the
+ * answer. */
 static bool await(PGconn *connection, uint64_t until_ns)
 {
-    while (PQconsumeInput(connection) == 1 && PQisBusy(connection) == 1) {
+    for (;;) {
+        int unsent = PQflush(connection);
+        if (unsent < 0 || PQconsumeInput(connection) == 0 || PQisBusy(connection) == 0)
+            return true;
         uint64_t now_ns = elapse__os_monotonic_ns();
-        struct elapse__os_watch watch = {.file = PQsocket(connection), .for_data = true};
+        struct elapse__os_watch watch = {
+            .file = PQsocket(connection), .for_data = true, .for_room = unsent > 0};
         if (now_ns >= until_ns)
             return false;
         (void)elapse__os_wait(&watch, 1, until_ns - now_ns);
     }
-    return true;
 }
 
 /* Returns the last result of what was sent, or the first error. */
@@ -107,6 +117,18 @@ static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
     return last;
 }
 
+PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
+                                struct elapse__schema_why *why)
+{
+    const int as_text = 0;
+
+    if (PQsendQueryParams(connection, sql->text, sql->count, sql->types, sql->values, sql->sizes,
+                          sql->are_bytes, as_text) == 1)
+        return take_last(connection, why);
+    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return NULL;
+}
+
 PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
                             const char *const *values, struct elapse__schema_why *why)
 {
@@ -130,17 +152,30 @@ bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__sche
 
 /* ---- commits ---- */
 
+/* Returns whether there was an answer in time. */
+static bool commit(PGconn *connection, bool *is_done)
+{
+    if (PQsendQuery(connection, "commit") == 1 &&
+        !await(connection, elapse__os_monotonic_ns() + COMMIT_NS))
+        return false;
+    PGresult *result = PQgetResult(connection);
+    *is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    PQclear(result);
+    PQclear(*is_done ? PQgetResult(connection) : NULL); /* NULL, which ends the statement */
+    return true;
+}
+
 /* With a notice that came with it, the wait for a standby was cut short. The database itself has no
  * limit for that wait. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why)
 {
-    bool is_noticed = false;
+    bool is_noticed = false, is_done = false;
     (void)PQsetNoticeReceiver(connection, note_notice, &is_noticed);
-    bool is_answered = PQsendQuery(connection, "commit") == 1 &&
-                       await(connection, elapse__os_monotonic_ns() + COMMIT_NS);
-    PGresult *result = is_answered ? PQgetResult(connection) : NULL;
-    bool is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
-    PQclear(result);
+    bool is_answered = commit(connection, &is_done);
+    (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
+    if (is_answered && PQstatus(connection) != CONNECTION_OK)
+        return elapse__visit_refuse(why, "the connection was lost during the commit, so nobody "
+                                         "knows whether the change was made; run this again");
     if (!is_answered || (is_done && is_noticed))
         return elapse__visit_refuse(why,
                                     "no synchronous standby has confirmed the change in %u s,"

@@ -7,6 +7,7 @@
 
 #include <libpq-fe.h>
 
+#include "sql.h"
 #include "why.h"
 
 /* Writes why, cut to one line. Returns false. */
@@ -14,8 +15,8 @@ __attribute__((format(printf, 2, 3))) bool elapse__visit_refuse(struct elapse__s
                                                                 const char *format, ...);
 
 /* Connects. `which`: target_session_attrs of libpq; NULL leaves it to the connection string.
- * Statements of the session end after 10 seconds. Returns NULL, with words, which have nothing of
- * the string in them, if that fails. */
+ * Statements of the session end after 10 seconds. Only one may be under way. Returns NULL, with
+ * words, which have nothing of the string in them, if that fails. */
 PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__schema_why *why);
 
 /* Performs one statement with parameters in text. Returns its result, which is to be cleared; it
@@ -23,11 +24,15 @@ PGconn *elapse__visit_open(const char *host, const char *which, struct elapse__s
 PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
                             const char *const *values, struct elapse__schema_why *why);
 
+/* The same, for one that sql.h has written. */
+PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
+                                struct elapse__schema_why *why);
+
 /* Runs statements, without parameters. Returns false, with words, if one of them fails. */
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why);
 
-/* Commits. Fails, with words, if no standby has confirmed the transaction in 10 seconds; it may
- * stay all the same. */
+/* Commits. Fails, with words, if no standby has confirmed the transaction in 10 seconds, or if the
+ * connection was lost; it may stay all the same. */
 bool elapse__visit_commit(PGconn *connection, struct elapse__schema_why *why);
 
 #endif
