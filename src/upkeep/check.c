@@ -24,37 +24,6 @@ struct check_run {
 
 /* ---- words ---- */
 
-static void describe(const struct elapse__finding *finding, char *text, size_t size)
-{
-    const char *file = finding->file;
-    uint64_t offset = finding->offset;
-    switch (finding->damage) {
-    case ELAPSE__DAMAGE_HEADER:
-        (void)snprintf(text, size, "journal/%s: at offset 0: the header is damaged", file);
-        break;
-    case ELAPSE__DAMAGE_FOREIGN:
-        (void)snprintf(text, size,
-                       "journal/%s: at offset 0: the file belongs to another queue, or to another "
-                       "place",
-                       file);
-        break;
-    case ELAPSE__DAMAGE_MISSING:
-        (void)snprintf(text, size, "journal/%s: the file is missing", file);
-        break;
-    case ELAPSE__DAMAGE_BODY:
-        (void)snprintf(text, size, "journal/%s: at offset %" PRIu64 ": the body is damaged", file,
-                       offset);
-        break;
-    default:
-        ELAPSE__ASSERT(finding->damage == ELAPSE__DAMAGE_RECORDS);
-        (void)snprintf(text, size,
-                       "journal/%s: at offset %" PRIu64 ": up to %" PRIu64
-                       " bytes of records are damaged",
-                       file, offset, finding->bytes);
-        break;
-    }
-}
-
 static void tell_lost(const struct check_run *run)
 {
     char text[768];
@@ -73,7 +42,7 @@ static int take_finding(void *context, const struct elapse__finding *finding)
 {
     struct check_run *run = context;
     char text[256];
-    describe(finding, text, sizeof text);
+    elapse__upkeep_describe(finding, text, sizeof text);
     run->tell(run->context, text);
     return finding->damage == ELAPSE__DAMAGE_BODY
                ? elapse__salvage_damaged(&run->salvage, finding->record)

@@ -5,6 +5,7 @@
 #ifndef ELAPSE__UPKEEP_DATA_H
 #define ELAPSE__UPKEEP_DATA_H
 
+#include "../journal/examine.h"
 #include "../store/joint.h"
 #include "upkeep.h"
 
@@ -21,6 +22,9 @@ bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directo
 /* The same for a refusal of the journal. */
 bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *directory,
                            const struct elapse__journal_refusal *refusal);
+
+/* Writes which damage it is, and where. */
+void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, size_t size);
 
 /* Opens the queue so that records can be loaded. `last_id`: the greatest id that may have been
  * given. */

@@ -17,7 +17,8 @@ struct reader {
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
-    uint64_t broken; /* the group whose bytes are not those of the log; 0: none */
+    uint64_t broken;  /* the group whose bytes are not those of the log; 0: none */
+    char damage[256]; /* the first one; "": none */
 };
 
 static void begin_group(struct reader *reader)
@@ -74,8 +75,10 @@ static int keep_bytes(struct reader *reader, const struct elapse__journal_place 
         return ENOMEM;
     elapse__portable_put_header(&facts, reader->records, reader->bytes);
     if (reader->log->next_hash(place->previous_hash, reader->bytes, reader->size) != place->hash) {
-        reader->broken = place->group;
-        return EBADMSG;
+        /* The first place may be that of a group whose file was needed no more. */
+        bool is_first = reader->log->count == 1;
+        reader->broken = is_first ? 0 : place->group;
+        return is_first ? 0 : EBADMSG;
     }
     group->bytes = malloc(reader->size);
     if (group->bytes == NULL)
@@ -93,7 +96,8 @@ static int add_group(struct reader *reader, const struct elapse__journal_place *
         return ENOMEM;
     *group = (struct elapse__local_group){
         .number = place->group, .hash = place->hash, .previous_hash = place->previous_hash};
-    if (log->count > 1 && group[-1].number + 1 != group->number) {
+    if (log->count > 1 &&
+        (group[-1].number + 1 != group->number || group[-1].hash != group->previous_hash)) {
         reader->broken = place->group;
         return EBADMSG;
     }
@@ -122,6 +126,14 @@ static int take_place(void *context, const struct elapse__journal_place *place)
     return error;
 }
 
+/* What lies behind it cannot be trusted to be all. */
+static int take_finding(void *context, const struct elapse__finding *finding)
+{
+    struct reader *reader = context;
+    elapse__upkeep_describe(finding, reader->damage, sizeof reader->damage);
+    return EBADMSG;
+}
+
 static bool read_log(const char *directory, struct reader *reader,
                      struct elapse__upkeep_fault *fault)
 {
@@ -130,6 +142,7 @@ static bool read_log(const char *directory, struct reader *reader,
         .files = &elapse__files_linux,
         .path = directory,
         .context = reader,
+        .finding = take_finding,
         .record = take_record,
         .place = take_place,
     };
@@ -138,6 +151,8 @@ static bool read_log(const char *directory, struct reader *reader,
     bool is_read = elapse__journal_examine(&examination, &refusal);
     (void)snprintf(words, sizeof words, "group %" PRIu64 " of the log is not whole here",
                    reader->broken);
+    if (reader->damage[0] != '\0')
+        return elapse__upkeep_fail(fault, directory, reader->damage);
     if (reader->broken != 0)
         return elapse__upkeep_fail(fault, directory, words);
     if (!is_read)
@@ -147,6 +162,16 @@ static bool read_log(const char *directory, struct reader *reader,
     return true;
 }
 
+static bool read_memory(const char *directory, struct elapse__store_memory *memory,
+                        struct elapse__upkeep_fault *fault)
+{
+    int error = elapse__store_recall(&elapse__files_linux, directory, memory);
+    if (error == EBADMSG)
+        return elapse__upkeep_fail(fault, directory,
+                                   "the file cluster is damaged, or of a later version");
+    return error == 0 || elapse__upkeep_fail(fault, directory, strerror(error));
+}
+
 bool elapse__local_log_read(const char *directory, struct elapse__local_log *log,
                             struct elapse__upkeep_fault *fault)
 {
@@ -154,7 +179,8 @@ bool elapse__local_log_read(const char *directory, struct elapse__local_log *log
     ELAPSE__ASSERT(log->count == 0 && log->groups == NULL);
     if (!elapse__data_lock(directory, &log->lock, fault))
         return false;
-    bool is_read = read_log(directory, &reader, fault);
+    bool is_read =
+        read_memory(directory, &log->memory, fault) && read_log(directory, &reader, fault);
     free(reader.bytes);
     if (!is_read)
         elapse__local_log_free(log);

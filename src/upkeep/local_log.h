@@ -5,12 +5,15 @@
 #ifndef ELAPSE__UPKEEP_LOCAL_LOG_H
 #define ELAPSE__UPKEEP_LOCAL_LOG_H
 
+#include "../store/remember.h"
 #include "upkeep.h"
 
 struct elapse__local_group {
     uint64_t number;
     uint64_t hash, previous_hash;
-    uint8_t *bytes; /* as they lie in the log; NULL: they were not wanted */
+    /* As they lie in the log. NULL: they were not wanted; or they are not here any more, which only
+     * the first group may be. */
+    uint8_t *bytes;
     size_t size;
 };
 
@@ -22,13 +25,16 @@ struct elapse__local_log {
     struct elapse__local_group *groups; /* one behind the other, without a gap */
     size_t count;
     size_t room;
-    int lock; /* of the directory */
+    struct elapse__store_memory memory; /* what the node must not forget; zeros: it has no file */
+    int lock;                           /* of the directory */
 };
 
 /* Reads the groups of a directory whose fields `next_hash` and `from` are set, and takes its lock,
- * until it is freed. Each group whose bytes are wanted was found to have the hash that it had in
- * the log. Returns false, with words: the directory has no queue, is in use, is damaged, or never
- * followed a log. Cost: all of the directory is read, and the bytes that are wanted are kept. */
+ * until it is freed. Each group names the hash of the one before it, and each that has bytes was
+ * found to have the hash that it had in the log. Returns false, with words: the directory
+ * has no queue, is in use, is damaged, or never followed a log. A crash in the middle of the last
+ * group is no damage; where a whole file is missing at the end, the words name it. Cost: all of the
+ * directory is read, and the bytes that are wanted are kept. */
 bool elapse__local_log_read(const char *directory, struct elapse__local_log *log,
                             struct elapse__upkeep_fault *fault);
 void elapse__local_log_free(struct elapse__local_log *log);

@@ -562,6 +562,14 @@ static bool read_local(const char *name, uint64_t from, struct elapse__local_log
     return elapse__local_log_read(path, log, fault);
 }
 
+static void refuse_local(const char *name, uint64_t from, const char *words)
+{
+    struct elapse__local_log log;
+    struct elapse__upkeep_fault fault;
+    assert_false(read_local(name, from, &log, &fault));
+    assert_non_null(strstr(fault.text, words));
+}
+
 /* All groups that the files have are those of the log, up to the last one. Returns the first. */
 static uint64_t expect_local(const char *name, uint64_t from)
 {
@@ -623,13 +631,10 @@ static void test_files_have_the_groups_of_the_log(void **state)
 {
     (void)state;
     struct elapse_queue *store = open_node("a"), *other = open_node("b");
-    struct elapse__local_log log;
-    struct elapse__upkeep_fault fault;
     own(store);
     for (unsigned round = 0; round < 30; round++)
         put_round(store, round);
-    assert_false(read_local("a", 1, &log, &fault));
-    assert_non_null(strstr(fault.text, "has opened this queue"));
+    refuse_local("a", 1, "has opened this queue");
     fence(store, 1);
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
     follow(other);
@@ -646,6 +651,61 @@ static void test_files_have_the_groups_of_the_log(void **state)
     follow(store);
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
     assert_true(expect_local("a", 1) + 60 < log_end());
+}
+
+/* Gives the groups from this one on other hashes, which fit to each other. */
+static void chain_again(uint64_t from, uint64_t hash)
+{
+    groups[from].hash = hash;
+    for (uint64_t i = from + 1; i <= log_end(); i++) {
+        groups[i].previous_hash = groups[i - 1].hash;
+        groups[i].hash = next_hash(groups[i].previous_hash, groups[i].bytes, groups[i].size);
+    }
+}
+
+static struct elapse_queue *open_behind(const char *name)
+{
+    struct elapse_queue *store = open_node("a"), *other = open_node(name);
+    own(store);
+    for (unsigned i = 0; i < 3; i++)
+        put_and_commit(store, "one");
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    return other;
+}
+
+/* As where a file is needed no more, and the next one begins with the place of its last group. */
+static void test_the_first_group_may_be_gone(void **state)
+{
+    (void)state;
+    struct elapse_queue *other = open_behind("b"), *third = open_node("c");
+    struct elapse__local_log log;
+    struct elapse__upkeep_fault fault;
+    chain_again(1, 77);
+    follow(other);
+    assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
+    assert_true(read_local("b", 1, &log, &fault));
+    assert_int_equal(log.count, log_end());
+    assert_int_equal(log.groups[0].hash, 77);
+    for (size_t i = 0; i < log.count; i++)
+        assert_true((log.groups[i].bytes == NULL) == (i == 0));
+    elapse__local_log_free(&log);
+    chain_again(2, 78); /* another one may not */
+    follow(third);
+    assert_int_equal(elapse_queue_close(third), ELAPSE_OK);
+    refuse_local("c", 1, "group 2 of the log is not whole here");
+}
+
+/* Each group is what its hash says, and yet they are no chain. */
+static void test_groups_that_are_no_chain_are_not_taken(void **state)
+{
+    (void)state;
+    struct elapse_queue *other = open_behind("b");
+    struct group *last = &groups[log_end()];
+    last->previous_hash++;
+    last->hash = next_hash(last->previous_hash, last->bytes, last->size);
+    follow(other);
+    assert_int_equal(elapse_queue_close(other), ELAPSE_OK);
+    refuse_local("b", 1, "of the log is not whole here");
 }
 
 /* Flips a byte of the body of the first job in the oldest segment. */
@@ -673,8 +733,6 @@ static void test_damaged_groups_are_not_taken(void **state)
 {
     (void)state;
     struct elapse_queue *store = open_node("a");
-    struct elapse__local_log log;
-    struct elapse__upkeep_fault fault;
     own(store);
     /* Damage behind the last sync is that of a crash: the files end before it. */
     for (unsigned round = 0; round < 8; round++)
@@ -683,10 +741,36 @@ static void test_damaged_groups_are_not_taken(void **state)
     assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
     (void)expect_local("a", 1);
     damage("a");
-    assert_false(read_local("a", 1, &log, &fault));
-    assert_non_null(strstr(fault.text, "of the log is not whole here"));
-    (void)expect_local("a", log_end() + 1);
-    assert_false(read_local("nowhere", 1, &log, &fault));
+    refuse_local("a", 1, ".log: at offset ");
+    refuse_local("a", log_end() + 1, "the body is damaged"); /* not one group is wanted */
+    refuse_local("nowhere", 1, "No such file");
+}
+
+/* Removes the newest segment. Returns its number. */
+static unsigned remove_newest(const char *name)
+{
+    char path[600];
+    unsigned number = 100;
+    do
+        (void)snprintf(path, sizeof path, "%s/%s/journal/%u.log", directory, name, --number);
+    while (number > 0 && unlink(path) != 0);
+    return number;
+}
+
+/* Else the log would silently end with the file before. */
+static void test_files_whose_end_is_missing_are_not_taken(void **state)
+{
+    (void)state;
+    struct elapse_queue *store = open_node("a");
+    own(store);
+    for (unsigned round = 0; round < 30; round++)
+        put_round(store, round);
+    fence(store, 1);
+    assert_int_equal(elapse_queue_close(store), ELAPSE_OK);
+    (void)expect_local("a", 1);
+    assert_true(remove_newest("a") > 1);
+    /* An older one that was needed no more may be named first. */
+    refuse_local("a", 1, ".log: the file is missing");
 }
 
 int main(void)
@@ -705,7 +789,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_upkeep, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_directories_of_two_kinds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_files_have_the_groups_of_the_log, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_first_group_may_be_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_groups_are_not_taken, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_whose_end_is_missing_are_not_taken, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_groups_that_are_no_chain_are_not_taken, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,6 +33,7 @@ struct cluster_options {
     uint64_t partition;
     bool has_partition;
     bool yes;
+    bool single_copy;
 };
 
 /* Returns the status for what the database has refused, after printing it. */

@@ -15,9 +15,9 @@ static const char usage[] =
     "                             [--lease DURATION]\n"
     "       elapse cluster status --cluster CONNECTION [--queue NAME] [--json]\n"
     "       elapse cluster append-lost --cluster CONNECTION --data DIRECTORY\n"
-    "                             [--queue NAME] [--partition N]\n"
+    "                             [--queue NAME] [--partition N] [--single-copy]\n"
     "       elapse cluster accept-loss --cluster CONNECTION [--data DIRECTORY]\n"
-    "                             [--queue NAME] [--partition N] --yes\n";
+    "                             [--queue NAME] [--partition N] [--single-copy] --yes\n";
 
 static const char purpose[] =
     "Makes the queue of a cluster in a PostgreSQL database, or shows it. create makes\n"
@@ -73,8 +73,9 @@ static enum exit_status check_options(enum verb verb, const struct cluster_optio
         return usage_error("--partitions and --lease belong to create");
     if (verb != STATUS && options->json)
         return usage_error("--json belongs to status");
-    if (!repairs && (given->of_repair || options->data != NULL))
-        return usage_error("--data and --partition belong to append-lost and accept-loss");
+    if (!repairs && (given->of_repair || options->data != NULL || options->single_copy))
+        return usage_error(
+            "--data, --partition and --single-copy belong to append-lost and accept-loss");
     if (verb != ACCEPT_LOSS && options->yes)
         return usage_error("--yes belongs to accept-loss");
     if (options->host_count == 0)
@@ -163,6 +164,11 @@ enum exit_status cluster_command(int argc, char **argv)
          .most = PARTITIONS_MAX - 1,
          .given = &given.of_repair,
          .help = "which one, from 0; needed if there are several"},
+        {.name = "single-copy",
+         .kind = OPTION_FLAG,
+         .flag = &options.single_copy,
+         .help = "the database has no synchronous standby, and none is waited for, as the nodes "
+                 "have it"},
         {.name = "yes",
          .kind = OPTION_FLAG,
          .flag = &options.yes,

@@ -10,6 +10,7 @@
 #include "../../cluster/postgres/repair.h"
 #include "../../os/program.h"
 #include "../../upkeep/local_log.h"
+#include "../common/duration.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "cluster.h"
@@ -23,6 +24,7 @@ struct repair {
     struct elapse__repair *session;
     uint32_t part;
     struct elapse__repair_row row;
+    struct elapse__repair_server server;
     struct elapse__local_log log; /* if --data was given */
     bool has_log;
     uint64_t common; /* the last group that the database and the directory have alike */
@@ -50,6 +52,15 @@ static enum exit_status choose_part(struct repair *repair)
     return STATUS_OK;
 }
 
+static void tell_server(const struct repair *repair)
+{
+    char place[sizeof repair->server.place];
+
+    (void)snprintf(place, sizeof place, "%s", repair->server.place);
+    mask_text(place, strlen(place));
+    output_add_format("database at %s, timeline %" PRIu32 "\n", place, repair->server.timeline);
+}
+
 static enum exit_status begin(struct repair *repair)
 {
     const struct cluster_options *options = repair->options;
@@ -60,10 +71,13 @@ static enum exit_status begin(struct repair *repair)
     if (repair->session == NULL)
         return cluster_refused(&repair->why);
     enum exit_status status = choose_part(repair);
-    if (status == STATUS_OK &&
+    if (status != STATUS_OK)
+        return status;
+    if (!elapse__repair_server(repair->session, &repair->server, &repair->why) ||
         !elapse__repair_look(repair->session, repair->part, &repair->row, &repair->why))
-        status = cluster_refused(&repair->why);
-    return status;
+        return cluster_refused(&repair->why);
+    tell_server(repair);
+    return output_finish();
 }
 
 static enum exit_status end(struct repair *repair, enum exit_status status)
@@ -131,7 +145,9 @@ static enum exit_status find_place(struct repair *repair)
         return STATUS_OK;
     }
     const struct elapse__local_group *first = &log->groups[0];
-    if (first->number == row->last_group + 1 && first->previous_hash == row->last_hash) {
+    bool is_whole = first->bytes != NULL || first->number <= row->last_group;
+    if (is_whole && first->number == row->last_group + 1 &&
+        first->previous_hash == row->last_hash) {
         repair->common = row->last_group;
         return STATUS_OK;
     }
@@ -141,17 +157,33 @@ static enum exit_status find_place(struct repair *repair)
                        " of the log, of which the database has no more than groups %" PRIu64
                        " to %" PRIu64,
                        repair->last, row->tail, row->last_group);
-    else if (first->number > row->last_group + 1)
+    else if (!is_whole || first->number > row->last_group + 1)
         (void)snprintf(text, sizeof text,
                        "the directory begins with group %" PRIu64
                        " of the log, and the database ends with %" PRIu64
                        ": what lies between is not here",
-                       first->number, row->last_group);
+                       first->number + (is_whole ? 0 : 1), row->last_group);
     else
         (void)snprintf(text, sizeof text,
-                       "the directory belongs to another queue or partition: none of its groups is "
-                       "in the database");
+                       "the database went on with other groups, up to %" PRIu64
+                       ": it has none of those of the directory, %" PRIu64 " to %" PRIu64,
+                       row->last_group, first->number, repair->last);
     return refuse(text);
+}
+
+/* A node that has followed no log yet knows neither. */
+static enum exit_status check_memory(struct repair *repair)
+{
+    const struct elapse__store_memory *memory = &repair->log.memory;
+    const struct elapse__schema_queue *queue = elapse__repair_queue(repair->session);
+
+    if (memory->genesis != 0 &&
+        memory->genesis != elapse__chain_genesis(queue->identity, repair->part))
+        return refuse("the directory belongs to another queue or partition");
+    if (!elapse__repair_knows(&repair->server, memory->system_identifier, memory->timeline,
+                              &repair->why))
+        return cluster_refused(&repair->why);
+    return STATUS_OK;
 }
 
 static enum exit_status read_directory(struct repair *repair)
@@ -165,7 +197,10 @@ static enum exit_status read_directory(struct repair *repair)
     repair->log.next_hash = elapse__chain_next;
     repair->log.from = repair->row.last_group + 1;
     repair->has_log = elapse__local_log_read(path, &repair->log, &fault);
-    return repair->has_log ? find_place(repair) : refuse(fault.text);
+    if (!repair->has_log)
+        return refuse(fault.text);
+    enum exit_status status = check_memory(repair);
+    return status == STATUS_OK ? find_place(repair) : status;
 }
 
 /* The mark says up to which group a node knows the log. */
@@ -179,10 +214,21 @@ static void tell_words(const struct repair *repair, const char *what, const char
         output_add_format("partition %" PRIu32 " %s: %s\n", repair->part, what, words);
 }
 
-static void tell_mark(const struct repair *repair)
+static enum exit_status tell_mark(const struct repair *repair)
 {
     tell_words(repair, "was stopped", repair->row.stopped);
     tell_words(repair, "went on without groups", repair->row.missed);
+    return output_finish();
+}
+
+/* Writes the row once more: an earlier run may have changed it, and not have learned whether a
+ * standby has that. */
+static enum exit_status confirm(struct repair *repair)
+{
+    if (!elapse__repair_write_again(repair->session, repair->part, &repair->why) ||
+        !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
+        return cluster_refused(&repair->why);
+    return STATUS_OK;
 }
 
 /* ---- append-lost ---- */
@@ -195,6 +241,9 @@ static enum exit_status watch(struct repair *repair)
     uint64_t limit_ns = queue->lease_ms * NS_PER_MS * 5 / 4;
     struct elapse__repair_row row;
 
+    output_add_format("looking for %s whether a node lives\n", duration_format(limit_ns).text);
+    if (output_finish() != STATUS_OK)
+        return STATUS_FAILED;
     while (elapse__os_monotonic_ns() - begin_ns < limit_ns) {
         struct elapse__os_watch nothing = {.file = -1};
         (void)elapse__os_wait(&nothing, 1, LOOK_NS);
@@ -219,20 +268,23 @@ static enum exit_status check_place(const struct repair *repair)
                        repair->common, repair->row.last_group, repair->last);
         return refuse(text);
     }
-    if (repair->last <= repair->row.last_group) {
+    if (repair->last <= repair->row.last_group && repair->row.stopped[0] != '\0') {
         (void)snprintf(text, sizeof text,
                        "nothing can be appended: the database has all groups of this directory, "
-                       "up to %" PRIu64 ". That of another node may have more",
+                       "up to %" PRIu64 ". That of another node may have more; or go on without "
+                       "them by accept-loss --yes",
                        repair->last);
         return refuse(text);
     }
-    ELAPSE__ASSERT_THAT(repair->common, ==, repair->row.last_group);
     return STATUS_OK;
 }
 
+/* The chain was found whole, so that all of it continues the log. */
 static bool append_all(struct repair *repair)
 {
     const struct elapse__local_log *log = &repair->log;
+
+    ELAPSE__ASSERT_THAT(repair->common, ==, repair->row.last_group);
 
     for (size_t i = 0; i < log->count; i++) {
         const struct elapse__local_group *group = &log->groups[i];
@@ -251,17 +303,63 @@ static bool append_all(struct repair *repair)
     return true;
 }
 
-static enum exit_status append(struct repair *repair)
+/* A mark stays if its node knows more groups than the directory has. */
+static const char *kept(const struct repair *repair, const char *mark)
+{
+    return elapse__repair_marked_group(mark) > repair->last ? mark : "";
+}
+
+static bool keep_marks(struct repair *repair)
+{
+    const char *stopped = kept(repair, repair->row.stopped);
+    const char *missed = kept(repair, repair->row.missed);
+
+    return (stopped[0] == '\0' && missed[0] == '\0') ||
+           elapse__repair_keep_marks(repair->session, repair->part, stopped, missed, &repair->why);
+}
+
+/* Returns STATUS_FAILED, with words, if the mark stays. */
+static enum exit_status tell_appended(const struct repair *repair)
 {
     uint64_t count = repair->last - repair->row.last_group;
+    bool is_stopped = kept(repair, repair->row.stopped)[0] != '\0';
+    char text[256];
 
-    if (!elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why) ||
-        !append_all(repair) || !elapse__repair_commit(repair->session, &repair->why))
-        return cluster_refused(&repair->why);
-    tell_mark(repair);
     output_add_format("partition %" PRIu32 ": %" PRIu64
-                      " group%s appended again, up to group %" PRIu64 "; nodes may own it again\n",
-                      repair->part, count, count == 1 ? " is" : "s are", repair->last);
+                      " group%s appended again, up to group %" PRIu64 "%s\n",
+                      repair->part, count, count == 1 ? " is" : "s are", repair->last,
+                      is_stopped ? "" : "; nodes may own it again");
+    enum exit_status status = output_finish();
+    if (status != STATUS_OK || !is_stopped)
+        return status;
+    (void)snprintf(text, sizeof text,
+                   "partition %" PRIu32 " stays stopped: the mark names group %" PRIu64
+                   ", and this directory ends with %" PRIu64
+                   ". Try another node's directory, or go on without the others by "
+                   "accept-loss --yes",
+                   repair->part, elapse__repair_marked_group(repair->row.stopped), repair->last);
+    return refuse(text);
+}
+
+static enum exit_status append(struct repair *repair)
+{
+    if (!elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why) ||
+        !append_all(repair) || !keep_marks(repair) ||
+        !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
+        return cluster_refused(&repair->why);
+    return tell_appended(repair);
+}
+
+/* There is nothing to append. */
+static enum exit_status end_with_all(struct repair *repair)
+{
+    enum exit_status status = confirm(repair);
+
+    if (status != STATUS_OK)
+        return status;
+    output_add_format("partition %" PRIu32 ": nothing is to be appended: the database has all "
+                      "groups of this directory, up to %" PRIu64 "\n",
+                      repair->part, repair->last);
     return output_finish();
 }
 
@@ -271,9 +369,16 @@ enum exit_status cluster_append_lost(const struct cluster_options *options)
     enum exit_status status = begin(&repair);
 
     if (status == STATUS_OK)
+        status = tell_mark(&repair);
+    if (status == STATUS_OK)
         status = read_directory(&repair);
     if (status == STATUS_OK)
         status = check_place(&repair);
+    if (status == STATUS_OK &&
+        !elapse__repair_trust(repair.session, options->single_copy, &repair.why))
+        status = cluster_refused(&repair.why);
+    if (status == STATUS_OK && repair.last <= repair.row.last_group)
+        return end(&repair, end_with_all(&repair));
     if (status == STATUS_OK)
         status = watch(&repair);
     if (status == STATUS_OK)
@@ -285,12 +390,11 @@ enum exit_status cluster_append_lost(const struct cluster_options *options)
 
 static void tell_loss(const struct repair *repair)
 {
-    tell_mark(repair);
-    if (!repair->has_log)
-        return;
     uint64_t count = repair->last - repair->common;
-    output_add_format("the directory has %" PRIu64 " group%s that the database lacks\n", count,
-                      count == 1 ? "" : "s");
+
+    if (repair->has_log)
+        output_add_format("the directory has %" PRIu64 " group%s that the database lacks\n", count,
+                          count == 1 ? "" : "s");
 }
 
 /* Where nodes have gone on without the groups, they still do. */
@@ -303,7 +407,8 @@ static bool change(struct repair *repair)
 
 static enum exit_status accept(struct repair *repair)
 {
-    if (!change(repair) || !elapse__repair_commit(repair->session, &repair->why))
+    if (!change(repair) ||
+        !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
     output_add_format("the loss is accepted, and nodes may own the partition. A node that knows "
                       "of lost groups ends until its directory part-%" PRIu32 " is removed\n",
@@ -311,23 +416,44 @@ static enum exit_status accept(struct repair *repair)
     return output_finish();
 }
 
+/* No node misses groups. */
+static enum exit_status accept_nothing(struct repair *repair)
+{
+    static const char words[] =
+        "no node misses groups of the partition: there is nothing to accept";
+
+    if (!repair->options->yes)
+        return refuse(words);
+    enum exit_status status = confirm(repair);
+    if (status != STATUS_OK)
+        return status;
+    output_add_format("%s\n", words);
+    return output_finish();
+}
+
+/* Shows the loss, or accepts it. */
+static enum exit_status show_or_accept(struct repair *repair)
+{
+    enum exit_status status = tell_mark(repair);
+
+    if (status == STATUS_OK && repair->options->data != NULL)
+        status = read_directory(repair);
+    if (status != STATUS_OK)
+        return status;
+    tell_loss(repair);
+    status = output_finish();
+    if (status == STATUS_OK && !repair->options->yes)
+        return refuse("nothing has changed: say --yes to go on without the lost groups");
+    return status == STATUS_OK ? accept(repair) : status;
+}
+
 enum exit_status cluster_accept_loss(const struct cluster_options *options)
 {
     struct repair repair = {.options = options};
     enum exit_status status = begin(&repair);
 
-    if (status == STATUS_OK && repair.row.stopped[0] == '\0' && repair.row.missed[0] == '\0')
-        status = refuse("no node misses groups of the partition: there is nothing to accept");
-    if (status == STATUS_OK && options->data != NULL)
-        status = read_directory(&repair);
-    if (status == STATUS_OK)
-        tell_loss(&repair);
-    if (status == STATUS_OK && !options->yes) {
-        status = output_finish();
-        if (status == STATUS_OK)
-            status = refuse("nothing has changed: say --yes to go on without the lost groups");
-    } else if (status == STATUS_OK) {
-        status = accept(&repair);
-    }
-    return end(&repair, status);
+    if (status != STATUS_OK)
+        return end(&repair, status);
+    bool is_missed = repair.row.stopped[0] != '\0' || repair.row.missed[0] != '\0';
+    return end(&repair, is_missed ? show_or_accept(&repair) : accept_nothing(&repair));
 }

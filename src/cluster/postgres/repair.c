@@ -13,7 +13,13 @@
 #include "sql.h"
 #include "visit.h"
 
-enum { NUMBER_BYTES = 24 };
+enum {
+    NUMBER_BYTES = 24,
+
+    /* How far the epoch goes on. A database that went back may lack many take-overs, and nodes know
+     * their epochs: the new one has to lie above all of them. Nothing needs epochs without gaps. */
+    EPOCH_LEAP = 1000000
+};
 
 struct elapse__repair {
     PGconn *connection;
@@ -42,10 +48,13 @@ static uint64_t number_at(const PGresult *rows, int column)
 static PGresult *ask(struct elapse__repair *repair, const char *text, int count,
                      const char *const *values, struct elapse__schema_why *why)
 {
-    PGresult *rows = PQexecParams(repair->connection, text, count, NULL, values, NULL, NULL, 0);
+    PGresult *rows = elapse__visit_ask(repair->connection, text, count, values, why);
     if (PQresultStatus(rows) == PGRES_TUPLES_OK)
         return rows;
-    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(repair->connection));
+    const char *code = PQresultErrorField(rows, PG_DIAG_SQLSTATE);
+    if (code != NULL && strcmp(code, "55P03") == 0)
+        (void)elapse__visit_refuse(why, "another session holds the row: it may be an earlier run "
+                                        "of this, which waits until a standby has its change");
     why->is_connected = PQstatus(repair->connection) == CONNECTION_OK;
     PQclear(rows);
     return NULL;
@@ -56,7 +65,7 @@ static PGresult *ask(struct elapse__repair *repair, const char *text, int count,
 static bool begin(struct elapse__repair *repair, const char *host, const char *queue,
                   struct elapse__schema_why *why)
 {
-    static const char settings[] = "set statement_timeout = '10s'; set search_path = pg_catalog;"
+    static const char settings[] = "set lock_timeout = '5s'; set search_path = pg_catalog;"
                                    " set synchronous_commit = on";
     (void)snprintf(repair->name, sizeof repair->name, "%s", queue);
     repair->connection = elapse__visit_open(host, "read-write", why);
@@ -152,29 +161,160 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
     return read_hash(repair, part, group, hash, is_there, why);
 }
 
+/* ---- the server ---- */
+
+/* Performs a statement without parameters that gives one row. */
+static PGresult *ask_for_row(struct elapse__repair *repair, const char *text,
+                             struct elapse__schema_why *why)
+{
+    PGresult *rows = ask(repair, text, 0, NULL, why);
+    if (rows == NULL || PQntuples(rows) == 1)
+        return rows;
+    (void)elapse__visit_refuse(why, "the database does not say what it is");
+    PQclear(rows);
+    return NULL;
+}
+
+bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_server *server,
+                           struct elapse__schema_why *why)
+{
+    static const char text[] =
+        "select system_identifier,"
+        " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"
+        " from pg_control_system()";
+    PGresult *rows = ask_for_row(repair, text, why);
+    if (rows == NULL)
+        return false;
+    server->system_identifier = number_at(rows, 0);
+    server->timeline = (uint32_t)number_at(rows, 1);
+    PQclear(rows);
+    (void)snprintf(server->place, sizeof server->place, "%s, port %s", PQhost(repair->connection),
+                   PQport(repair->connection));
+    return true;
+}
+
+bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t system_identifier,
+                          uint32_t timeline, struct elapse__schema_why *why)
+{
+    const struct elapse__cluster_session session = {.system_identifier = server->system_identifier,
+                                                    .timeline = server->timeline};
+    switch (elapse__trust_session(&session, system_identifier, timeline)) {
+    case ELAPSE__COMPLAINT_NONE:
+        return true;
+    case ELAPSE__COMPLAINT_OLD_TIMELINE:
+        return elapse__visit_refuse(why,
+                                    "this server is a primary of the past: its timeline is %" PRIu32
+                                    ", and the node has seen %" PRIu32
+                                    ". Name the right one alone in --cluster",
+                                    server->timeline, timeline);
+    default:
+        return elapse__visit_refuse(why, "this is not the database that the node used: it was made "
+                                         "by another initdb");
+    }
+}
+
+/* ---- trust ---- */
+
+/* The settings, as texts that last. */
+struct settings {
+    struct elapse__cluster_settings found;
+    char names[16]; /* cut: only whether it is empty counts */
+    char commit[16];
+};
+
+static bool read_settings(struct elapse__repair *repair, struct settings *settings,
+                          struct elapse__schema_why *why)
+{
+    PGresult *rows = ask_for_row(repair, elapse__sql_look_again, why);
+    if (rows == NULL)
+        return false;
+    const char *names = PQgetvalue(rows, 0, 0);
+    (void)snprintf(settings->names, sizeof settings->names, "%s", names + strspn(names, " \t\r\n"));
+    (void)snprintf(settings->commit, sizeof settings->commit, "%s", PQgetvalue(rows, 0, 1));
+    settings->found = (struct elapse__cluster_settings){
+        .standby_names = settings->names,
+        .commit = settings->commit,
+        .loaded_us = (int64_t)number_at(rows, 2),
+    };
+    PQclear(rows);
+    return true;
+}
+
+static bool judge(enum elapse__complaint complaint, struct elapse__schema_why *why)
+{
+    switch (complaint) {
+    case ELAPSE__COMPLAINT_NONE:
+        return true;
+    case ELAPSE__COMPLAINT_NO_STANDBY:
+        return elapse__visit_refuse(why, "synchronous_standby_names is empty, so no standby would "
+                                         "have the change: set it, or say --single-copy");
+    case ELAPSE__COMPLAINT_RELOADED:
+        return elapse__visit_refuse(why, "the settings were loaded again during the commit, so the "
+                                         "change may be lost; run this again");
+    default:
+        return elapse__visit_refuse(why, "synchronous_commit does not wait for a disk");
+    }
+}
+
+bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
+                          struct elapse__schema_why *why)
+{
+    struct settings settings;
+    return read_settings(repair, &settings, why) &&
+           judge(elapse__trust_settings(&settings.found, single_copy), why);
+}
+
+/* ---- marks ---- */
+
+uint64_t elapse__repair_marked_group(const char *mark)
+{
+    static const char before[] = " knows group ";
+    const char *found = NULL;
+    for (const char *at = strstr(mark, before); at != NULL; at = strstr(at + 1, before))
+        found = at; /* the last one: a name may have such words */
+    return found == NULL ? 0 : strtoull(found + sizeof before - 1, NULL, 10);
+}
+
 /* ---- changing ---- */
 
 bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why)
 {
     static const char text[] =
-        "update elapse.partition set epoch = epoch + 1, owner = '', address = '', beat = beat + 1,"
+        "update elapse.partition set epoch = $7, owner = '', address = '', beat = beat + 1,"
         " stopped = '', missed = '' where queue = $1 and part = $2 and epoch = $3 and beat = $4"
         " and last_group = $5 and missed = $6 returning 1";
     const struct number numbers[] = {number_of(part), number_of(row->epoch), number_of(row->beat),
-                                     number_of(row->last_group)};
+                                     number_of(row->last_group),
+                                     number_of(row->epoch + EPOCH_LEAP)};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
-    PGresult *rows = ask(repair, text, 6,
-                         (const char *const[]){repair->name, numbers[0].text, numbers[1].text,
-                                               numbers[2].text, numbers[3].text, row->missed},
-                         why);
+    PGresult *rows =
+        ask(repair, text, 7,
+            (const char *const[]){repair->name, numbers[0].text, numbers[1].text, numbers[2].text,
+                                  numbers[3].text, row->missed, numbers[4].text},
+            why);
     if (rows == NULL)
         return false;
     bool is_same = PQntuples(rows) == 1;
     PQclear(rows);
-    return is_same || elapse__visit_refuse(
-                          why, "partition %" PRIu32 " has changed meanwhile: a node lives", part);
+    return is_same || elapse__visit_refuse(why,
+                                           "partition %" PRIu32
+                                           " has changed meanwhile, by a node that lives, or by "
+                                           "an earlier run of this",
+                                           part);
+}
+
+/* Begins a transaction with an update that has the queue and the partition as parameters. */
+static bool begin_with(struct elapse__repair *repair, uint32_t part, const char *text,
+                       struct elapse__schema_why *why)
+{
+    const struct number number = number_of(part);
+    if (!elapse__visit_run(repair->connection, "begin", why))
+        return false;
+    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    PQclear(rows);
+    return rows != NULL;
 }
 
 bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
@@ -182,10 +322,25 @@ bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
 {
     static const char text[] = "update elapse.partition set missed = ''"
                                " where queue = $1 and part = $2 returning 1";
+    return begin_with(repair, part, text, why);
+}
+
+bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t part,
+                                struct elapse__schema_why *why)
+{
+    static const char text[] = "update elapse.partition set beat = beat"
+                               " where queue = $1 and part = $2 returning 1";
+    return begin_with(repair, part, text, why);
+}
+
+bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t part, const char *stopped,
+                               const char *missed, struct elapse__schema_why *why)
+{
+    static const char text[] = "update elapse.partition set stopped = $3, missed = $4"
+                               " where queue = $1 and part = $2 returning 1";
     const struct number number = number_of(part);
-    if (!elapse__visit_run(repair->connection, "begin", why))
-        return false;
-    PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
+    PGresult *rows = ask(repair, text, 4,
+                         (const char *const[]){repair->name, number.text, stopped, missed}, why);
     PQclear(rows);
     return rows != NULL;
 }
@@ -196,14 +351,13 @@ static bool run(struct elapse__repair *repair, const struct elapse__sql_place *p
     struct elapse__sql sql;
     PGresult *rows = NULL;
     if (elapse__sql_write(&sql, place, statement))
-        rows = PQexecParams(repair->connection, sql.text, sql.count, sql.types, sql.values,
-                            sql.sizes, sql.are_bytes, 0);
+        rows = elapse__visit_perform(repair->connection, &sql, why);
+    else
+        (void)elapse__visit_refuse(why, "no memory");
     elapse__sql_free(&sql);
     bool is_done = PQresultStatus(rows) == PGRES_TUPLES_OK && PQntuples(rows) == 1;
     if (PQresultStatus(rows) == PGRES_TUPLES_OK && !is_done)
         (void)elapse__visit_refuse(why, "the database refuses group %" PRIu64, statement->group);
-    else if (!is_done)
-        (void)elapse__visit_refuse(why, "%s", PQerrorMessage(repair->connection));
     PQclear(rows);
     return is_done;
 }
@@ -220,12 +374,17 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
     bool is_first =
         group->group == row->last_group + 1 || group->group % ELAPSE__LOG_TABLE_GROUPS == 0;
     append.kind = ELAPSE__STATEMENT_APPEND;
-    append.epoch = row->epoch + 1;
+    append.epoch = row->epoch + EPOCH_LEAP;
     ELAPSE__ASSERT_THAT(group->group, >, row->last_group);
     return (!is_first || run(repair, &place, &make, why)) && run(repair, &place, &append, why);
 }
 
-bool elapse__repair_commit(struct elapse__repair *repair, struct elapse__schema_why *why)
+bool elapse__repair_commit(struct elapse__repair *repair, bool single_copy,
+                           struct elapse__schema_why *why)
 {
-    return elapse__visit_commit(repair->connection, why);
+    struct settings before, after;
+    return read_settings(repair, &before, why) &&
+           judge(elapse__trust_settings(&before.found, single_copy), why) &&
+           elapse__visit_commit(repair->connection, why) && read_settings(repair, &after, why) &&
+           judge(elapse__trust_commit(&before.found, &after.found, single_copy), why);
 }

@@ -9,10 +9,11 @@
  *      elapse__repair_commit(...)      all of it, or nothing
  *      elapse__repair_close(...)
  *
- * The epoch is a later one, so that a node that comes late, with a mark for the epochs that it
- * knows, stops only itself. Nobody owns it afterwards: the next node takes over at once.
+ * The epoch is a much later one, so that a node that comes late, with a mark for the epochs that it
+ * knows, stops only itself, also where the database lacks many take-overs. Nobody owns it
+ * afterwards: the next node takes over at once.
  *
- * These functions wait for the database, 10 seconds at most to connect, and for each statement.
+ * These functions wait for the database, 10 seconds at most to connect, and 12 for each statement.
  */
 #ifndef ELAPSE__CLUSTER_POSTGRES_REPAIR_H
 #define ELAPSE__CLUSTER_POSTGRES_REPAIR_H
@@ -42,6 +43,26 @@ void elapse__repair_close(struct elapse__repair *repair);
 
 const struct elapse__schema_queue *elapse__repair_queue(const struct elapse__repair *repair);
 
+/* The server that the session is at. */
+struct elapse__repair_server {
+    char place[256]; /* host and port */
+    uint64_t system_identifier;
+    uint32_t timeline;
+};
+
+bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_server *server,
+                           struct elapse__schema_why *why);
+
+/* Returns whether a node that has seen this database (0: none), and this timeline, would use the
+ * server (R7). If not, there are words. */
+bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t system_identifier,
+                          uint32_t timeline, struct elapse__schema_why *why);
+
+/* Returns whether a commit waits for a standby, or need not: `single_copy`. If not, there are
+ * words. */
+bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
+                          struct elapse__schema_why *why);
+
 /* Reads the row of the partition, which has to exist. */
 bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
                          struct elapse__repair_row *row, struct elapse__schema_why *why);
@@ -50,6 +71,10 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
 bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why);
+
+/* Returns the group that the words of a mark name: the last one that its node knew to be durable.
+ * 0: they name none. */
+uint64_t elapse__repair_marked_group(const char *mark);
 
 /* Begins a transaction that takes `stopped` and `missed` away, and begins a later epoch, unless the
  * row is another one than when it was looked at. */
@@ -60,12 +85,24 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
 bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
                            struct elapse__schema_why *why);
 
+/* Begins a transaction that writes the row as it is. When it is confirmed, so is all that was
+ * written before. */
+bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t part,
+                                struct elapse__schema_why *why);
+
+/* Writes marks again, in the transaction; no append can come behind them. */
+bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t part, const char *stopped,
+                               const char *missed, struct elapse__schema_why *why);
+
 /* Appends a group behind the last one, by the statement of an owner. */
 bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
                            const struct elapse__repair_row *row,
                            const struct elapse__statement *group, struct elapse__schema_why *why);
 
-/* Fails, with words, if no standby has confirmed it in 10 seconds; it may stay all the same. */
-bool elapse__repair_commit(struct elapse__repair *repair, struct elapse__schema_why *why);
+/* Fails, with words, if no standby has confirmed it in 10 seconds, if the connection was lost, or
+ * if the settings are not those that elapse__repair_trust wants, before and behind it; it may stay
+ * all the same. */
+bool elapse__repair_commit(struct elapse__repair *repair, bool single_copy,
+                           struct elapse__schema_why *why);
 
 #endif

@@ -1,4 +1,4 @@
-"""elapse cluster create and status, on three servers of PostgreSQL."""
+"""elapse cluster, on three servers of PostgreSQL. What append-lost does is in tests/cluster/nodes."""
 
 import json
 import os
@@ -176,6 +176,7 @@ class Usage(CommandTest):
                 ("--yes belongs to accept-loss", "append-lost", "--data", "x", "--yes"),
                 ("belong to append-lost and accept-loss", "status", "--data", "x"),
                 ("belong to append-lost and accept-loss", "create", "--partition", "0"),
+                ("belong to append-lost and accept-loss", "status", "--single-copy"),
                 ("--partition", "accept-loss", "--partition", "1024")):
             self.assert_usage(words, *arguments, *host)
         self.assert_usage("too many", "create", *(host * 17))
@@ -202,6 +203,74 @@ class Usage(CommandTest):
             help_text = self.run_program("cluster", "--help", program=link)
             self.assertEqual(help_text.returncode, 0)
             self.assertIn("--partitions", help_text.stdout)
+
+
+class Accept(CommandTest):
+    """accept-loss, where a mark is in the row."""
+
+    WORDS = "first knows group 9 of epoch 4, and the database ended with group 2 of epoch 1"
+
+    def setUp(self):
+        super().setUp()
+        self.create()
+        self.primary.sql(f"update elapse.partition set stopped = '{self.WORDS}', epoch = 4;\n")
+
+    def row(self):
+        epoch, stopped = self.primary.sql("select epoch, stopped from elapse.partition;\n").split("|")
+        return int(epoch), stopped
+
+    def fails(self, words, *options):
+        done = self.cluster("accept-loss", "--yes", *options)
+        self.assertEqual(done.returncode, FAILED, done)
+        self.assertIn(words, done.stderr)
+
+    def test_epochs_of_nodes_that_were_down_lie_below(self):
+        """A database that went back may lack many take-overs."""
+        said = self.succeed("accept-loss", "--yes")
+        self.assertIn(f"database at {self.primary.directory}, port 5432, timeline 1\n", said)
+        self.assertIn(f"partition 0 was stopped: {self.WORDS}\n", said)
+        epoch, stopped = self.row()
+        self.assertEqual(stopped, "")
+        self.assertGreaterEqual(epoch, 1000)
+
+    def test_without_names_one_copy_is_all(self):
+        self.addCleanup(self.primary.set_names, NAMES)
+        self.primary.set_names("")
+        self.fails("synchronous_standby_names is empty")
+        self.assertEqual(self.row(), (4, self.WORDS))
+        self.succeed("accept-loss", "--yes", "--single-copy")
+        self.assertEqual(self.row()[1], "")
+
+    def test_it_can_be_repeated_when_a_standby_is_back(self):
+        self.freeze_standbys()
+        self.fails("no synchronous standby has confirmed the change")
+        self.fails("another session holds the row: it may be an earlier run of this")
+        self.assertEqual(self.row(), (4, self.WORDS))
+        self.thaw_standbys()
+        cluster.wait_until(lambda: self.row()[1] == "", "the first one has its standby")
+        self.assertIn("there is nothing to accept\n", self.succeed("accept-loss", "--yes"))
+        self.assertEqual(self.row()[1], "")
+
+    def test_a_role_that_hears_no_warnings(self):
+        """By a warning the server says that it has waited for no standby."""
+        self.primary.sql("alter role elapse set client_min_messages = 'error';\n")
+        self.addCleanup(self.primary.sql, "alter role elapse reset client_min_messages;\n")
+        self.freeze_standbys()
+        self.fails_in_the_commit("no synchronous standby has confirmed the change", "pg_cancel_backend")
+
+    def test_a_connection_that_is_lost_in_the_commit(self):
+        self.freeze_standbys()
+        self.fails_in_the_commit("nobody knows whether the change was made; run this again", "pg_terminate_backend")
+
+    def fails_in_the_commit(self, words, function):
+        command = [PROGRAM, "cluster", "accept-loss", "--yes", "--cluster", self.primary.host]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            query = f"select count({function}(pid)) from pg_stat_activity where wait_event = 'SyncRep'"
+            cluster.wait_until(lambda: self.number(query), "it waits for a standby")
+            _, said = process.communicate(timeout=cluster.PATIENCE_S)
+        self.assertEqual(process.returncode, FAILED)
+        self.assertIn(words, said)
 
 
 class Status(CommandTest):
@@ -290,6 +359,21 @@ class Status(CommandTest):
         seen, status = self.status("--queue", "test")
         part = seen["partitions"][0]
         self.assertEqual((status, part["alive"], part["missed"], part["epoch"]), (0, True, "", 1))
+
+    def test_a_server_that_stops_answering(self):
+        """It ends all the same."""
+        self.succeed("create", "--lease", "1h")
+        command = [PROGRAM, "cluster", "status", "--cluster", self.primary.host]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            self.addCleanup(process.kill)
+            cluster.wait_until(lambda: self.number("select count(*) from pg_stat_activity where state = 'idle'"
+                                                   " and query like '%pg_walfile_name%' and pid <> pg_backend_pid()"),
+                               "it has looked")
+            self.primary.freeze()
+            self.addCleanup(self.primary.thaw)
+            said, words = process.communicate(timeout=cluster.PATIENCE_S)
+        self.assertEqual((process.returncode, said), (FAILED, ""), words)
+        self.assertIn("the database has not answered in 12 s", words)
 
     def test_names_that_are_emptied_are_a_warning(self):
         self.create()

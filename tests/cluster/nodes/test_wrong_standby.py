@@ -3,9 +3,9 @@ two ways out."""
 
 import json
 import re
+import shutil
 import signal
 import subprocess
-import time
 
 import nodes_support as support
 from nodes_support import NodesTest, server_process
@@ -40,24 +40,33 @@ class WrongStandbyTest(NodesTest):
             self.assertIn(text, node.process.text())
         node.fails = True
 
-    def lose(self):
+    def promote(self, behind, ahead):
+        """Ends the primary and the standby that has all; the other one is the primary then."""
+        self.primary.kill()
+        ahead.kill()
+        behind.start()
+        self.servers.promote(behind)
+        self.primary = behind
+        self.servers.rebuild(ahead, behind)
+
+    def lose(self, between=lambda owner: None):
         """Two nodes; the owner alone knows of the jobs LATER, and the server that is the primary now
-        lacks them. Returns both: the owner is about to end."""
+        lacks them. Returns both: the owner is about to end. `between`: called when it has half."""
         first = self.owner()
         second = self.follower()
         self.put_many(first, BEFORE)
         behind, ahead = self.servers[1], self.servers[2]
         second.process.signal(signal.SIGSTOP)
         behind.kill()
-        self.put_many(first, LATER)
-        self.primary.kill()
-        ahead.kill()
-        behind.start()
-        self.servers.promote(behind)
-        self.primary = behind
+        self.put_many(first, LATER[:10])
+        between(first)
+        self.put_many(first, LATER[10:])
+        self.promote(behind, ahead)
         second.process.signal(signal.SIGCONT)
-        self.servers.rebuild(ahead, behind)
         return first, second
+
+    def data(self, node):
+        return node.directory / "data"
 
 
 class Stops(WrongStandbyTest):
@@ -126,15 +135,12 @@ class ManyPartitions(WrongStandbyTest):
 
 
 class Repairs(WrongStandbyTest):
-    def stopped(self):
+    def stopped(self, **options):
         """The two nodes, both of which have ended: the directory of the first one has all groups."""
-        first, second = self.lose()
+        first, second = self.lose(**options)
         self.ends_loudly(first)
         self.ends_loudly(second)
         return first, second
-
-    def data(self, node):
-        return node.directory / "data"
 
     def test_lost_groups_are_appended_again(self):
         first, second = self.stopped()
@@ -148,9 +154,13 @@ class Repairs(WrongStandbyTest):
         self.assertGreater(int(count), 0)
         self.assertEqual(int(last), before["last_group"] + int(count))
         after = self.status()
-        self.assertEqual((after["stopped"], after["owner"], after["epoch"], after["last_group"]),
-                         ("", "", before["epoch"] + 1, int(last)))
-        self.refused("nothing can be appended", "append-lost", "--data", self.data(first))
+        self.assertEqual((after["stopped"], after["owner"], after["last_group"]), ("", "", int(last)))
+        self.assertGreater(after["epoch"], before["epoch"])
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"nothing is to be appended: the database has all groups of this directory, up to {last}\n",
+                      done.stdout)
+        self.assertEqual((self.status()["epoch"], self.status()["last_group"]), (after["epoch"], int(last)))
         second.start()
         self.wait_until(lambda: second.owned() == 1, "a node owns it")
         self.refused("has opened this queue", "append-lost", "--data", self.data(second))
@@ -161,12 +171,66 @@ class Repairs(WrongStandbyTest):
         first, _ = self.stopped()
         command = self.command("append-lost", "--data", self.data(first))
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-            time.sleep(self.lease_ms / 2000)
-            self.primary.sql("update elapse.partition set beat = beat + 1;\n")
-            _, words = process.communicate(timeout=support.cluster.PATIENCE_S)
+            while process.poll() is None:
+                self.primary.sql("update elapse.partition set beat = beat + 1;\n")
+            said, words = process.communicate()
         self.assertEqual(process.returncode, 1)
+        self.assertIn("looking for 1s250ms whether a node lives\n", said)
         self.assertIn("a node lives", words)
         self.assertNotEqual(self.status()["stopped"], "")
+
+    def test_a_directory_that_has_not_all_of_them(self):
+        """The mark stays until it has what it names, or the loss is accepted."""
+        part_of_them = self.folder / "copy"
+        first, second = self.stopped(between=lambda owner: shutil.copytree(self.data(owner), part_of_them))
+        before = self.status()
+        named = int(re.search(r" knows group (\d+) ", before["stopped"]).group(1))
+        said = self.refused(f"the mark names group {named}, and this directory ends with ", "append-lost",
+                            "--data", part_of_them)
+        self.assertIn("partition 0 was stopped: ", said)
+        self.assertRegex(said, r"(?m) appended again, up to group \d+$")
+        after = self.status()
+        self.assertEqual(after["stopped"], before["stopped"])
+        self.assertGreater(after["last_group"], before["last_group"])
+        self.assertLess(after["last_group"], named)
+        self.refused("nothing can be appended", "append-lost", "--data", part_of_them)
+        second.begin()
+        self.ends_loudly(second)
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual((self.status()["stopped"], self.status()["last_group"] >= named), ("", True))
+        first.start()
+        self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
+
+    def test_it_goes_on_when_a_standby_is_there_again(self):
+        """What was written is confirmed by a repetition."""
+        first, _ = self.stopped()
+        self.primary.set_names("")
+        for verb in (("append-lost",), ("accept-loss", "--yes")):
+            self.refused("synchronous_standby_names is empty", *verb, "--data", self.data(first))
+        self.assertNotEqual(self.status()["stopped"], "")
+        self.primary.set_names("ANY 1 (nobody)")
+        self.refused("no synchronous standby has confirmed", "append-lost", "--data", self.data(first))
+        self.refused("another session holds the row", "append-lost", "--data", self.data(first))
+        self.primary.set_names("ANY 1 (s0,s1,s2)")
+        self.wait_until(lambda: self.status()["stopped"] == "", "the first one has its standby")
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("nothing is to be appended", done.stdout)
+        self.assertEqual(self.status()["stopped"], "")
+
+    def test_a_primary_of_the_past(self):
+        """It is the first that answers."""
+        first, _ = self.stopped()
+        old = self.servers[0]
+        self.assertIsNot(old, self.primary)
+        old.start()
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual(done.returncode, 1, done)
+        self.assertIn("this server is a primary of the past: its timeline is 1, and the node has seen 2", done.stderr)
+        self.assertEqual(done.stdout, f"database at {old.directory}, port 5432, timeline 1\n")
+        old.kill()
+        self.assertEqual(self.cluster("append-lost", "--data", self.data(first)).returncode, 0)
 
     def test_a_directory_of_another_queue_is_refused(self):
         first, second = self.stopped()
@@ -186,7 +250,10 @@ class Repairs(WrongStandbyTest):
         done = self.cluster("accept-loss", "--yes")
         self.assertEqual(done.returncode, 0, done)
         self.assertEqual(self.status()["stopped"], "")
-        self.refused("there is nothing to accept", "accept-loss", "--yes")
+        self.refused("there is nothing to accept", "accept-loss")
+        done = self.cluster("accept-loss", "--yes")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("there is nothing to accept\n", done.stdout)
         second.start()
         self.put(second, "after")
         first.begin()
@@ -205,6 +272,47 @@ class Repairs(WrongStandbyTest):
                      self.data(first))
         second.start()
         self.assertEqual(set(self.take(second)), {*BEFORE, "after", "later still", "and later"})
+
+
+class Forgets(WrongStandbyTest):
+    """The server that is promoted lacks take-overs, too; nobody has marked anything."""
+
+    partitions = 2
+
+    def put_keys(self, node, bodies):
+        """A key says in which partition a job is."""
+        self.assertEqual({self.put(node, body, "KEY", body) % 2 for body in bodies}, {0, 1})
+
+    def rows(self):
+        return json.loads(self.cluster("status", "--json").stdout)["partitions"]
+
+    def test_each_partition_is_repaired(self):
+        first = self.owner()
+        self.put_keys(first, BEFORE)
+        behind, ahead = self.servers[1], self.servers[2]
+        behind.kill()
+        self.primary.sql("update elapse.partition set epoch = 7, owner = '', beat = beat + 1;\n")
+        self.wait_until(lambda: self.number("select min(epoch) from elapse.partition") > 7
+                        and first.owned() == self.partitions, "the node owns all again")
+        self.put_keys(first, LATER)
+        first.kill()
+        self.promote(behind, ahead)
+        rows = self.rows()
+        self.assertEqual([row["stopped"] for row in rows], ["", ""])
+        done = self.cluster("append-lost", "--data", self.data(first))
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("--partition is missing", done.stderr)
+        for part in range(self.partitions):
+            done = self.cluster("append-lost", "--data", self.data(first), "--partition", part)
+            self.assertEqual(done.returncode, 0, done)
+            self.assertIn(f"partition {part}: ", done.stdout)
+            self.assertEqual([self.rows()[other]["last_group"] for other in range(part + 1, self.partitions)],
+                             [rows[other]["last_group"] for other in range(part + 1, self.partitions)])
+            self.assertGreater(self.rows()[part]["last_group"], rows[part]["last_group"])
+        first.start()
+        self.wait_until(lambda: first.owned() == self.partitions, "the node owns all")
+        self.assertEqual(set(self.take(first)), {*BEFORE, *LATER})
+        self.assertEqual([row["stopped"] for row in self.rows()], ["", ""])
 
 
 if __name__ == "__main__":
