@@ -116,6 +116,21 @@ static enum exit_status find_verb(const struct command_line *line, enum verb *ve
     return STATUS_OK;
 }
 
+static enum exit_status read_and_run(struct command_line *line, int argc, char **argv,
+                                     struct cluster_options *options, const struct given *given)
+{
+    enum exit_status status;
+    enum verb verb = CREATE;
+
+    if (!options_read(line, argc, argv, &status))
+        return status;
+    options->has_partition = given->of_repair;
+    status = find_verb(line, &verb);
+    if (status == STATUS_OK)
+        status = check_options(verb, options, given);
+    return status == STATUS_OK ? run_verb(verb, options) : status;
+}
+
 enum exit_status cluster_command(int argc, char **argv)
 {
     struct cluster_options options = {.queue = "main", .partitions = 1, .lease_ns = LEASE_NS};
@@ -181,14 +196,5 @@ enum exit_status cluster_command(int argc, char **argv)
         .option_count = sizeof table / sizeof table[0],
         .example = example,
     };
-    enum exit_status status;
-    enum verb verb = CREATE;
-
-    if (!options_read(&line, argc, argv, &status))
-        return status;
-    options.has_partition = given.of_repair;
-    status = find_verb(&line, &verb);
-    if (status == STATUS_OK)
-        status = check_options(verb, &options, &given);
-    return status == STATUS_OK ? run_verb(verb, &options) : status;
+    return read_and_run(&line, argc, argv, &options, &given);
 }
