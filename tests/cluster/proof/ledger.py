@@ -29,7 +29,7 @@ def is_unsure(reply):
 
 class Job:
     __slots__ = ("body", "tube", "key", "token", "part", "delay_s", "sent", "id", "answered",
-                 "removal_sent", "removed", "removal_tried", "handed_out", "missed")
+                 "removal_sent", "removed", "removal_tried", "handed_out", "done", "missed")
 
     def __init__(self, tube, body, key, part, delay_s):
         self.tube, self.body, self.key, self.part = tube, body, key, part
@@ -40,6 +40,7 @@ class Job:
         self.removal_sent = self.removed = None
         self.removal_tried = False  # a removal got no answer
         self.handed_out = 0
+        self.done = {}              # of work, the ids that were done, and when: one, unless doubled
         self.missed = False         # a look-up did not find it
 
     def __str__(self):
@@ -148,8 +149,10 @@ class Ledger:
         if job.id not in (None, number):
             self.fault("doubled", f"{job} is handed out as {number}")
         job.id = number
-        if job.removed is not None and job.removed < sent:
+        if number in job.done and job.done[number] < sent:
             self.fault("undone", f"{job} was done, and is handed out again")
+        elif number not in job.done and job.done:
+            self.fault("doubled", f"{job} was done by another id")
         early = job.sent + job.delay_s - EARLY_SLACK_S - now
         if early > 0:
             self.fault("early", f"{job} is {early * 1e3:.1f} ms early")

@@ -287,9 +287,10 @@ class Worker(Client):
                 answers = (await self.ask([words]))[0]
                 if is_unsure(answers):
                     answers = [None] * len(jobs)
-                for job, word in zip(known, answers):
+                for (number, *_), job, word in zip(jobs, known, answers):
                     if job is not None and word == "ok":
-                        job.removed = job.removed or time.monotonic()
+                        job.done[number] = time.monotonic()
+                        job.removed = job.removed or job.done[number]
                     elif job is not None and is_unsure(word):
                         job.removal_tried = True
             elif not jobs:
