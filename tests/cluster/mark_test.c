@@ -108,26 +108,28 @@ static void a_row_that_was_repaired_meanwhile_is_not_marked(void **state)
     expect_nothing();
 }
 
-/* A follower that knows group 5, and of a log of 7 groups reads one that says what the fifth has.
- */
-static void follow_to(uint64_t hash_of_fifth)
+/* The log is read, and its sixth group says what the fifth has. */
+static void give_sixth_group(uint64_t epoch, uint64_t hash_of_fifth)
 {
-    elapse__partition_free(at.partition);
-    struct elapse__partition_options options = options_of();
-    options.confirmed = options.local = (struct elapse__log_place){5, 55};
-    options.memory.seen_epoch = 2;
-    begin_with(&options);
-    at.row.epoch = 2;
-    at.row.last_group = 7;
-    at.row.last_hash = 77;
-    connect_and_look();
     struct elapse__log_row log = {
-        .group = 6, .epoch = 2, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
+        .group = 6, .epoch = epoch, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
     expect(ELAPSE__STATEMENT_READ_LOG);
     assert_int_equal(at.statement.group, 6);
     struct elapse__statement_result result = good(1);
     result.log = &log;
     give(&result);
+}
+
+/* A follower that knows group 5, and of a log of 7 groups reads one that says what the fifth has.
+ */
+static void follow_to(uint64_t hash_of_fifth)
+{
+    begin_with_five_groups();
+    at.row.epoch = 2;
+    at.row.last_group = 7;
+    at.row.last_hash = 77;
+    connect_and_look();
+    give_sixth_group(2, hash_of_fifth);
 }
 
 /* After an unclear mark: the next group says what the fifth has. */
@@ -139,13 +141,7 @@ static void look_into_log_again(uint64_t hash_of_fifth)
     at.row.stopped = "";
     give(&result);
     connect_and_look();
-    struct elapse__log_row log = {
-        .group = 6, .epoch = 2, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
-    expect(ELAPSE__STATEMENT_READ_LOG);
-    assert_int_equal(at.statement.group, 6);
-    result = good(1);
-    result.log = &log;
-    give(&result);
+    give_sixth_group(2, hash_of_fifth);
 }
 
 /* The row alone does not show it. */
@@ -194,11 +190,7 @@ static void a_row_of_a_later_epoch_is_not_marked(void **state)
 static void a_node_that_comes_late_marks_for_the_epochs_it_knows(void **state)
 {
     (void)state;
-    elapse__partition_free(at.partition);
-    struct elapse__partition_options options = options_of();
-    options.confirmed = options.local = (struct elapse__log_place){5, 55};
-    options.memory.seen_epoch = 2;
-    begin_with(&options);
+    begin_with_five_groups();
     at.row.epoch = 3;
     at.row.last_group = 4;
     at.row.last_hash = 44;
@@ -211,21 +203,12 @@ static void a_node_that_comes_late_marks_for_the_epochs_it_knows(void **state)
 static void a_node_that_comes_late_and_owns_marks_for_the_epochs_before(void **state)
 {
     (void)state;
-    elapse__partition_free(at.partition);
-    struct elapse__partition_options options = options_of();
-    options.confirmed = options.local = (struct elapse__log_place){5, 55};
-    options.memory.seen_epoch = 2;
-    begin_with(&options);
+    begin_with_five_groups();
     at.row.epoch = 3;
     at.row.last_group = 7;
     at.row.last_hash = 77;
     own();
-    struct elapse__log_row log = {
-        .group = 6, .epoch = 3, .hash_of_previous = 54, .bytes = "a", .size = 1};
-    expect(ELAPSE__STATEMENT_READ_LOG);
-    struct elapse__statement_result result = good(1);
-    result.log = &log;
-    give(&result);
+    give_sixth_group(3, 54);
     expect_confirmed_mark(2, 5);
 }
 

@@ -71,6 +71,15 @@ void begin_with(const struct elapse__partition_options *options)
     assert_non_null(at.partition);
 }
 
+void begin_with_five_groups(void)
+{
+    struct elapse__partition_options options = options_of();
+    options.confirmed = options.local = (struct elapse__log_place){5, 55};
+    options.memory.seen_epoch = 2;
+    elapse__partition_free(at.partition);
+    begin_with(&options);
+}
+
 int set_up(void **state)
 {
     (void)state;

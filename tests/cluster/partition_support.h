@@ -34,6 +34,8 @@ extern const struct elapse__partition_group one;
 struct elapse__partition_options options_of(void);
 /* A partition with these options, and a row that another node owns. */
 void begin_with(const struct elapse__partition_options *options);
+/* Another one: five groups are durable, and its node has followed epochs up to 2. */
+void begin_with_five_groups(void);
 int set_up(void **state);
 int tear_down(void **state);
 /* The next statement is of this kind. */

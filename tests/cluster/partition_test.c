@@ -312,11 +312,7 @@ static void builds_again_when_the_last_group_went_back(void **state)
 static void stops_when_a_durable_group_went_back(void **state)
 {
     (void)state;
-    elapse__partition_free(at.partition);
-    struct elapse__partition_options options = options_of();
-    options.confirmed = options.local = (struct elapse__log_place){5, 55};
-    options.memory.seen_epoch = 2;
-    begin_with(&options);
+    begin_with_five_groups();
     at.row.epoch = 2;
     at.row.last_group = 4;
     at.row.last_hash = 44;

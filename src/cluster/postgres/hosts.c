@@ -77,17 +77,26 @@ static const char *refuse_option(const PQconninfoOption *option)
     return NULL;
 }
 
-const char *elapse__hosts_refuse(const char *connection)
+/* Stores the options, which are to be freed, or NULL. Returns NULL, or why they cannot be used. */
+static const char *parse(const char *connection, PQconninfoOption **options)
 {
-    PQconninfoOption *options = PQconninfoParse(connection, NULL);
     const char *words = NULL;
 
+    *options = PQconninfoParse(connection, NULL);
     /* The words of libpq quote the string, which may have a password in it. */
-    if (options == NULL)
+    if (*options == NULL)
         return "it is no connection string of libpq, such as 'host=db1 dbname=shop'";
-    for (const PQconninfoOption *i = options; i->keyword != NULL && words == NULL; i++)
+    for (const PQconninfoOption *i = *options; i->keyword != NULL && words == NULL; i++)
         if (i->val != NULL)
             words = refuse_option(i);
+    return words;
+}
+
+const char *elapse__hosts_refuse(const char *connection)
+{
+    PQconninfoOption *options;
+    const char *words = parse(connection, &options);
+
     PQconninfoFree(options);
     return words;
 }
@@ -162,14 +171,11 @@ static const char *add_hosts(struct elapse__hosts *hosts, const PQconninfoOption
 
 const char *elapse__hosts_add(struct elapse__hosts *hosts, const char *connection)
 {
-    const char *words = elapse__hosts_refuse(connection);
+    PQconninfoOption *options;
+    const char *words = parse(connection, &options);
 
-    if (words != NULL)
-        return words;
-    PQconninfoOption *options = PQconninfoParse(connection, NULL);
-    if (options == NULL)
-        return "there is no memory";
-    words = add_hosts(hosts, options);
+    if (words == NULL)
+        words = add_hosts(hosts, options);
     PQconninfoFree(options);
     ELAPSE__ASSERT(hosts->count > 0 || words != NULL);
     return words;

@@ -39,11 +39,6 @@ static struct number number_of(uint64_t value)
     return number;
 }
 
-static uint64_t number_at(const PGresult *rows, int column)
-{
-    return (uint64_t)strtoll(PQgetvalue(rows, 0, column), NULL, 10);
-}
-
 /* Asks with these parameters. Returns NULL, with words, if that fails. */
 static PGresult *ask(struct elapse__repair *repair, const char *text, int count,
                      const char *const *values, struct elapse__schema_why *why)
@@ -103,22 +98,20 @@ const struct elapse__schema_queue *elapse__repair_queue(const struct elapse__rep
 
 static void take_row(const PGresult *rows, struct elapse__repair_row *row)
 {
-    row->epoch = number_at(rows, 0);
-    row->beat = number_at(rows, 1);
-    row->last_group = number_at(rows, 2);
-    row->last_hash = number_at(rows, 3);
-    row->tail = number_at(rows, 4);
-    (void)snprintf(row->owner, sizeof row->owner, "%s", PQgetvalue(rows, 0, 5));
-    (void)snprintf(row->stopped, sizeof row->stopped, "%s", PQgetvalue(rows, 0, 6));
-    (void)snprintf(row->missed, sizeof row->missed, "%s", PQgetvalue(rows, 0, 7));
+    row->epoch = elapse__visit_number(rows, 0, 0);
+    row->beat = elapse__visit_number(rows, 0, 1);
+    row->last_group = elapse__visit_number(rows, 0, 2);
+    row->last_hash = elapse__visit_number(rows, 0, 3);
+    row->tail = elapse__visit_number(rows, 0, 4);
+    (void)snprintf(row->stopped, sizeof row->stopped, "%s", PQgetvalue(rows, 0, 5));
+    (void)snprintf(row->missed, sizeof row->missed, "%s", PQgetvalue(rows, 0, 6));
 }
 
 bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
                          struct elapse__repair_row *row, struct elapse__schema_why *why)
 {
-    static const char text[] =
-        "select epoch, beat, last_group, last_hash, tail, owner, stopped, missed"
-        " from elapse.partition where queue = $1 and part = $2";
+    static const char text[] = "select epoch, beat, last_group, last_hash, tail, stopped, missed"
+                               " from elapse.partition where queue = $1 and part = $2";
     const struct number number = number_of(part);
     PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
     if (rows == NULL)
@@ -145,7 +138,7 @@ static bool read_hash(struct elapse__repair *repair, uint32_t part, uint64_t gro
         return false;
     *is_there = PQntuples(rows) == 1;
     if (*is_there)
-        *hash = number_at(rows, 0);
+        *hash = elapse__visit_number(rows, 0, 0);
     PQclear(rows);
     return true;
 }
@@ -179,17 +172,14 @@ bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_
                            struct elapse__schema_why *why)
 {
     static const char text[] =
-        "select system_identifier,"
-        " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"
-        " from pg_control_system()";
+        "select system_identifier, " ELAPSE__SQL_TIMELINE " from pg_control_system()";
     PGresult *rows = ask_for_row(repair, text, why);
     if (rows == NULL)
         return false;
-    server->system_identifier = number_at(rows, 0);
-    server->timeline = (uint32_t)number_at(rows, 1);
+    server->system_identifier = elapse__visit_number(rows, 0, 0);
+    server->timeline = (uint32_t)elapse__visit_number(rows, 0, 1);
     PQclear(rows);
-    (void)snprintf(server->place, sizeof server->place, "%s, port %s", PQhost(repair->connection),
-                   PQport(repair->connection));
+    elapse__visit_place(repair->connection, server->place, sizeof server->place);
     return true;
 }
 
@@ -215,28 +205,23 @@ bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t s
 
 /* ---- trust ---- */
 
-/* The settings, as texts that last. */
+/* The settings, with the result that has their texts, which is to be cleared. */
 struct settings {
     struct elapse__cluster_settings found;
-    char names[16]; /* cut: only whether it is empty counts */
-    char commit[16];
+    PGresult *rows;
 };
 
 static bool read_settings(struct elapse__repair *repair, struct settings *settings,
                           struct elapse__schema_why *why)
 {
-    PGresult *rows = ask_for_row(repair, elapse__sql_look_again, why);
-    if (rows == NULL)
+    settings->rows = ask_for_row(repair, elapse__sql_look_again, why);
+    if (settings->rows == NULL)
         return false;
-    const char *names = PQgetvalue(rows, 0, 0);
-    (void)snprintf(settings->names, sizeof settings->names, "%s", names + strspn(names, " \t\r\n"));
-    (void)snprintf(settings->commit, sizeof settings->commit, "%s", PQgetvalue(rows, 0, 1));
     settings->found = (struct elapse__cluster_settings){
-        .standby_names = settings->names,
-        .commit = settings->commit,
-        .loaded_us = (int64_t)number_at(rows, 2),
+        .standby_names = PQgetvalue(settings->rows, 0, 0),
+        .commit = PQgetvalue(settings->rows, 0, 1),
+        .loaded_us = (int64_t)elapse__visit_number(settings->rows, 0, 2),
     };
-    PQclear(rows);
     return true;
 }
 
@@ -260,8 +245,10 @@ bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
                           struct elapse__schema_why *why)
 {
     struct settings settings;
-    return read_settings(repair, &settings, why) &&
-           judge(elapse__trust_settings(&settings.found, single_copy), why);
+    bool is_trusted = read_settings(repair, &settings, why) &&
+                      judge(elapse__trust_settings(&settings.found, single_copy), why);
+    PQclear(settings.rows);
+    return is_trusted;
 }
 
 /* ---- marks ---- */
@@ -277,6 +264,12 @@ uint64_t elapse__repair_marked_group(const char *mark)
 
 /* ---- changing ---- */
 
+/* The epoch that begins with the repair. */
+static uint64_t epoch_after(const struct elapse__repair_row *row)
+{
+    return row->epoch + EPOCH_LEAP;
+}
+
 bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why)
 {
@@ -285,8 +278,7 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
         " stopped = '', missed = '' where queue = $1 and part = $2 and epoch = $3 and beat = $4"
         " and last_group = $5 and missed = $6 returning 1";
     const struct number numbers[] = {number_of(part), number_of(row->epoch), number_of(row->beat),
-                                     number_of(row->last_group),
-                                     number_of(row->epoch + EPOCH_LEAP)};
+                                     number_of(row->last_group), number_of(epoch_after(row))};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
     PGresult *rows =
@@ -374,7 +366,7 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
     bool is_first =
         group->group == row->last_group + 1 || group->group % ELAPSE__LOG_TABLE_GROUPS == 0;
     append.kind = ELAPSE__STATEMENT_APPEND;
-    append.epoch = row->epoch + EPOCH_LEAP;
+    append.epoch = epoch_after(row);
     ELAPSE__ASSERT_THAT(group->group, >, row->last_group);
     return (!is_first || run(repair, &place, &make, why)) && run(repair, &place, &append, why);
 }
@@ -382,9 +374,13 @@ bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
 bool elapse__repair_commit(struct elapse__repair *repair, bool single_copy,
                            struct elapse__schema_why *why)
 {
-    struct settings before, after;
-    return read_settings(repair, &before, why) &&
-           judge(elapse__trust_settings(&before.found, single_copy), why) &&
-           elapse__visit_commit(repair->connection, why) && read_settings(repair, &after, why) &&
-           judge(elapse__trust_commit(&before.found, &after.found, single_copy), why);
+    struct settings before, after = {.rows = NULL};
+    bool is_done = read_settings(repair, &before, why) &&
+                   judge(elapse__trust_settings(&before.found, single_copy), why) &&
+                   elapse__visit_commit(repair->connection, why) &&
+                   read_settings(repair, &after, why) &&
+                   judge(elapse__trust_commit(&before.found, &after.found, single_copy), why);
+    PQclear(before.rows);
+    PQclear(after.rows);
+    return is_done;
 }

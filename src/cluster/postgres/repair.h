@@ -28,7 +28,6 @@
 /* A partition, as the database has it. */
 struct elapse__repair_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
-    char owner[ELAPSE__NODE_NAME_BYTES];
     char stopped[ELAPSE__MARK_BYTES];
     char missed[ELAPSE__MARK_BYTES]; /* a node that came late misses groups; "": none does */
 };

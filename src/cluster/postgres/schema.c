@@ -142,11 +142,9 @@ bool elapse__schema_create(const char *host, const char *name, struct elapse__sc
     PGconn *connection = elapse__visit_open(host, "read-write", why);
     if (connection == NULL)
         return false;
-    bool is_made =
-        elapse__visit_run(connection, "set synchronous_commit = on; set statement_timeout = '10s'",
-                          why) &&
-        elapse__visit_run(connection, "begin", why) && make(connection, name, queue, why) &&
-        elapse__visit_commit(connection, why);
+    bool is_made = elapse__visit_run(connection, "set synchronous_commit = on", why) &&
+                   elapse__visit_run(connection, "begin", why) &&
+                   make(connection, name, queue, why) && elapse__visit_commit(connection, why);
     PQfinish(connection); /* without a commit nothing is done */
     return is_made;
 }

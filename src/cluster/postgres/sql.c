@@ -32,7 +32,7 @@ static const char begin_session[] =
 static const char session[] =
     "select system_identifier,"
     " case when in_recovery then 0"
-    "  else ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint end,"
+    "  else " ELAPSE__SQL_TIMELINE " end,"
     " in_recovery::int::bigint, " SETTINGS
     " from (select pg_is_in_recovery() as in_recovery offset 0) as role, pg_control_system()";
 

@@ -56,6 +56,10 @@ bool elapse__sql_is_fenced_write(enum elapse__statement_kind kind);
 /* That second statement. */
 extern const char elapse__sql_look_again[];
 
+/* An expression: the timeline of the log that a primary writes. Not for a server in recovery. */
+#define ELAPSE__SQL_TIMELINE \
+    "('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint"
+
 /* The columns of results. Numbers are bigints. */
 enum {
     ELAPSE__ROW_COLUMNS = 9,      /* epoch, beat, last_group, last_hash, tail, lease_ms, owner,

@@ -20,11 +20,6 @@ struct elapse__status_session {
 
 /* ---- columns ---- */
 
-static uint64_t number_at(const PGresult *rows, size_t row, int column)
-{
-    return strtoull(PQgetvalue(rows, (int)row, column), NULL, 10);
-}
-
 /* Copies a text, which is cut to the room for it. */
 static void copy_text(char *copy, size_t room, const char *text)
 {
@@ -63,11 +58,11 @@ static bool look_at_parts(struct elapse__status_session *session, struct elapse_
     bool is_whole = count == session->queue.parts;
     for (size_t i = 0; is_whole && i < count; i++) {
         struct elapse__status_part *part = &status->parts[i];
-        is_whole = number_at(rows, i, 0) == i;
-        part->epoch = number_at(rows, i, 1);
-        part->beat = number_at(rows, i, 2);
-        part->last_group = number_at(rows, i, 3);
-        part->tail = number_at(rows, i, 4);
+        is_whole = elapse__visit_number(rows, (int)i, 0) == i;
+        part->epoch = elapse__visit_number(rows, (int)i, 1);
+        part->beat = elapse__visit_number(rows, (int)i, 2);
+        part->last_group = elapse__visit_number(rows, (int)i, 3);
+        part->tail = elapse__visit_number(rows, (int)i, 4);
         COPY(part->owner, rows, i, 5);
         COPY(part->address, rows, i, 6);
         COPY(part->stopped, rows, i, 7);
@@ -98,7 +93,7 @@ static bool look_at_standbys(struct elapse__status_session *session, struct elap
         COPY(standby->address, rows, i, 1);
         COPY(standby->state, rows, i, 2);
         COPY(standby->sync, rows, i, 3);
-        standby->behind = strtoll(PQgetvalue(rows, (int)i, 4), NULL, 10);
+        standby->behind = (int64_t)elapse__visit_number(rows, (int)i, 4);
     }
     PQclear(rows);
     return status->standbys != NULL || elapse__visit_refuse(why, "no memory");
@@ -109,16 +104,14 @@ static bool look_at_server(struct elapse__status_session *session, struct elapse
                            struct elapse__schema_why *why)
 {
     static const char text[] =
-        "select current_setting('synchronous_standby_names'),"
-        " ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint";
+        "select current_setting('synchronous_standby_names'), " ELAPSE__SQL_TIMELINE;
     PGresult *rows = ask(session, text, false, why);
     if (rows == NULL)
         return false;
     COPY(status->names, rows, 0, 0);
-    status->timeline = (uint32_t)number_at(rows, 0, 1);
+    status->timeline = (uint32_t)elapse__visit_number(rows, 0, 1);
     PQclear(rows);
-    (void)snprintf(status->server, sizeof status->server, "%s, port %s",
-                   PQhost(session->connection), PQport(session->connection));
+    elapse__visit_place(session->connection, status->server, sizeof status->server);
     return true;
 }
 
@@ -147,7 +140,7 @@ void elapse__status_free(struct elapse__status *status)
 static bool begin(struct elapse__status_session *session, const char *host, const char *name,
                   struct elapse__schema_why *why)
 {
-    static const char settings[] = "set statement_timeout = '10s'; set search_path = pg_catalog;"
+    static const char settings[] = "set search_path = pg_catalog;"
                                    " set default_transaction_read_only = on";
     copy_text(session->name, sizeof session->name, name);
     session->connection = elapse__visit_open(host, "read-write", why);

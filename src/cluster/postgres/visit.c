@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../os/program.h"
@@ -117,16 +118,24 @@ static PGresult *take_last(PGconn *connection, struct elapse__schema_why *why)
     return last;
 }
 
+/* `is_sent`: what the call that sends it has returned. */
+static PGresult *answer(PGconn *connection, int is_sent, struct elapse__schema_why *why)
+{
+    if (is_sent == 1)
+        return take_last(connection, why);
+    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
+    return NULL;
+}
+
 PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
                                 struct elapse__schema_why *why)
 {
     const int as_text = 0;
 
-    if (PQsendQueryParams(connection, sql->text, sql->count, sql->types, sql->values, sql->sizes,
-                          sql->are_bytes, as_text) == 1)
-        return take_last(connection, why);
-    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
-    return NULL;
+    return answer(connection,
+                  PQsendQueryParams(connection, sql->text, sql->count, sql->types, sql->values,
+                                    sql->sizes, sql->are_bytes, as_text),
+                  why);
 }
 
 PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
@@ -134,20 +143,29 @@ PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
 {
     const int as_text = 0;
 
-    if (PQsendQueryParams(connection, text, count, NULL, values, NULL, NULL, as_text) == 1)
-        return take_last(connection, why);
-    (void)elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
-    return NULL;
+    return answer(connection,
+                  PQsendQueryParams(connection, text, count, NULL, values, NULL, NULL, as_text),
+                  why);
 }
 
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why)
 {
-    if (PQsendQuery(connection, text) != 1)
-        return elapse__visit_refuse(why, "%s", PQerrorMessage(connection));
-    PGresult *result = take_last(connection, why);
+    PGresult *result = answer(connection, PQsendQuery(connection, text), why);
     ExecStatusType status = PQresultStatus(result);
     PQclear(result);
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+/* ---- what they say ---- */
+
+uint64_t elapse__visit_number(const PGresult *rows, int row, int column)
+{
+    return (uint64_t)strtoll(PQgetvalue(rows, row, column), NULL, 10);
+}
+
+void elapse__visit_place(const PGconn *connection, char *text, size_t room)
+{
+    (void)snprintf(text, room, "%s, port %s", PQhost(connection), PQport(connection));
 }
 
 /* ---- commits ---- */

@@ -28,6 +28,12 @@ PGresult *elapse__visit_ask(PGconn *connection, const char *text, int count,
 PGresult *elapse__visit_perform(PGconn *connection, const struct elapse__sql *sql,
                                 struct elapse__schema_why *why);
 
+/* Returns a bigint of a result. A hash is one of the same bits. */
+uint64_t elapse__visit_number(const PGresult *rows, int row, int column);
+
+/* Writes host and port of the server, cut if there is no room. */
+void elapse__visit_place(const PGconn *connection, char *text, size_t room);
+
 /* Runs statements, without parameters. Returns false, with words, if one of them fails. */
 bool elapse__visit_run(PGconn *connection, const char *text, struct elapse__schema_why *why);
 
