@@ -21,7 +21,7 @@ STRUCTURES = [ROOT / "src/structures"]
 # What src/os holds for the program, its server and the library elapse-queue, not for this library.
 OF_OTHERS = {"linux_files.c", "linux_program.c", "linux_program_read.c", "linux_sockets.c", "memory_files.c"}
 SCHEDULER = [ROOT / "src" / room for room in ("base", "os", "cron", "scheduler")]
-QUEUE = [ROOT / "src" / room for room in ("journal", "queue", "store")]
+QUEUE = [ROOT / "src" / room for room in ("engine/journal", "queue", "engine", "engine/store")]
 QUEUE_FILES = [ROOT / "src/os/linux_files.c", ROOT / "src/os/memory_files.c"]
 QUEUE_HEADER = PUBLIC / "elapse/queue.h"
 

@@ -11,7 +11,7 @@ source scripts/packages.sh
 
 readonly machines=(i386 aarch64 s390x musl)
 readonly standards=(11 17)
-readonly carry_here=$PWD/build/cross-here/tests/store/store-carry
+readonly carry_here=$PWD/build/cross-here/tests/engine/store/store-carry
 
 compilers_of()
 {

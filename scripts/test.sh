@@ -23,7 +23,7 @@ all_steps()
     step 320 'mutants: each fault planted in the structures is found' tests/project/mutants/run
     step 190 'mutants: each fault planted in the scheduler is found' tests/scheduler/mutants/run
     step 60 'mutants: each fault planted in the queue is found' tests/queue/mutants/run
-    step 70 'mutants: each fault planted in the journal is found' tests/journal/mutants/run
+    step 70 'mutants: each fault planted in the journal is found' tests/engine/journal/mutants/run
     step 80 'mutants: each fault planted in the server is found' tests/server/mutants/run
     step 34 'mutants: each fault planted in HTTP is found' tests/server/http/mutants/run
 }

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "../../src/cluster/chain.h"
+#include "../../src/cluster/ownership/chain.h"
 #include "../../src/cluster/postgres/schema.h"
 #include "../../src/cluster/postgres/sql.h"
 

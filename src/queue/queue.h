@@ -55,7 +55,7 @@
 #include <elapse/timer.h>
 
 #include "../base/sip_hash.h"
-#include "../journal/record.h"
+#include "../engine/journal/record.h"
 
 struct elapse__queue;
 

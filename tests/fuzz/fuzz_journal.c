@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../journal/numbered_owner.h"
+#include "../engine/journal/numbered_owner.h"
 #include "sim_disk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

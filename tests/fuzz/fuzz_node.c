@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../src/node/node.h"
+#include "../../src/cluster/router/router.h"
 
 enum { CLIENTS = 4, LINKS = 12 };
 

@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "day_clients.h"
-#include "session.h"
+#include "core/session.h"
 #include "shell.h"
 #include "sim_disk.h"
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "core.h"
+#include "core/core.h"
 #include "lines.h"
 
 struct client {

@@ -21,7 +21,7 @@
 #ifndef ELAPSE_TESTS_SERVER_LINES_H
 #define ELAPSE_TESTS_SERVER_LINES_H
 
-#include "session.h"
+#include "core/session.h"
 
 /* Leases end with their connection; or they do not. */
 extern const struct elapse__protocol lines_owned;

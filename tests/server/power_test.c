@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "power_clients.h"
-#include "session.h"
+#include "core/session.h"
 #include "shell.h"
 #include "sim_disk.h"
 

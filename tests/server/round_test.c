@@ -1,6 +1,6 @@
 /*
  * Rounds: how much the core does before the shell looks at other events, and who gets how much of
- * it. The bounds are those of src/server/inner.h.
+ * it. The bounds are those of src/server/core/inner.h.
  */
 #include "fixture.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "core/session.h"
 #include "shell.h"
 #include "sim_disk.h"
 

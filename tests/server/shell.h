@@ -5,7 +5,7 @@
 #ifndef ELAPSE_TESTS_SERVER_SHELL_H
 #define ELAPSE_TESTS_SERVER_SHELL_H
 
-#include "core.h"
+#include "core/core.h"
 
 enum { SHELL_READINGS_MAX = 4096 };
 

@@ -10,7 +10,7 @@
 #ifndef ELAPSE_TESTS_PROCESS_H
 #define ELAPSE_TESTS_PROCESS_H
 
-#include "../../src/store/joint.h"
+#include "../../src/engine/engine.h"
 #include "model.h"
 #include "sim_disk.h"
 

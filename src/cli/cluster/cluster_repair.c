@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../cluster/chain.h"
+#include "../../cluster/ownership/chain.h"
 #include "../../cluster/postgres/repair.h"
 #include "../../os/program.h"
-#include "../../upkeep/local_log.h"
+#include "../../engine/upkeep/local_log.h"
 #include "../common/duration.h"
 #include "../common/output.h"
 #include "../common/text.h"

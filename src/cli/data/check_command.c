@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../upkeep/upkeep.h"
+#include "../../engine/upkeep/upkeep.h"
 #include "../common/buffer.h"
 #include "../common/options.h"
 #include "../common/output.h"

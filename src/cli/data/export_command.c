@@ -3,7 +3,7 @@
  */
 #include <inttypes.h>
 
-#include "../../upkeep/upkeep.h"
+#include "../../engine/upkeep/upkeep.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "data_commands.h"

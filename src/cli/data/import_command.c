@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../os/program.h"
-#include "../../upkeep/upkeep.h"
+#include "../../engine/upkeep/upkeep.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "data_commands.h"

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "../../upkeep/upkeep.h"
+#include "../../engine/upkeep/upkeep.h"
 #include "../common/buffer.h"
 
 /* Adds the line of a job, with its line end. */

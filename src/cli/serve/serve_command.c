@@ -8,9 +8,9 @@
 
 #include "../../base/assert.h"
 #ifdef ELAPSE_HAS_CLUSTER
-#include "../../server/cluster/serve_cluster.h"
+#include "../../cluster/serve/serve_cluster.h"
 #endif
-#include "../../server/loop/serve.h"
+#include "../../server/serve/serve.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "../common/text.h"

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../statements.h"
+#include "../ownership/statements.h"
 
 struct elapse__os_watch;
 struct elapse__inbox_poll;

@@ -1,6 +1,6 @@
 /*
  * After a database lost groups that were acknowledged: what an operator decides, for one partition.
- * R11 of src/cluster/partition.h says how it came to stand still.
+ * R11 of src/cluster/ownership/partition.h says how it came to stand still.
  *
  *      elapse__repair_open(...)
  *      elapse__repair_look(...)        again and again: no node may live
@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../partition.h"
+#include "../ownership/partition.h"
 #include "schema.h"
 
 /* A partition, as the database has it. */

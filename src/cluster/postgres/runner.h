@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../partition.h"
+#include "../ownership/partition.h"
 
 /* Callbacks beside those of struct elapse__partition_owner, with the same context. */
 struct elapse__runner_calls {

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../chain.h"
+#include "../ownership/chain.h"
 #include "why.h"
 
 struct pg_conn;

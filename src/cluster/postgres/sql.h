@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../statements.h"
+#include "../ownership/statements.h"
 #include "names.h"
 
 enum {

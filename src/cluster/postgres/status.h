@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "../partition.h"
+#include "../ownership/partition.h"
 #include "schema.h"
 
 enum { ELAPSE__STATUS_TEXT_BYTES = 256 };

@@ -5,7 +5,7 @@
 #ifndef ELAPSE__HTTP_CLUSTER_H
 #define ELAPSE__HTTP_CLUSTER_H
 
-#include "../core.h"
+#include "../core/core.h"
 #include "json_write.h"
 
 /* A partition, as this node sees it. Texts are valid while the struct is. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../buffer.h"
+#include "../core/buffer.h"
 
 /* Begins as zeros. */
 struct elapse__json {

@@ -4,7 +4,7 @@
 #ifndef ELAPSE__HTTP_STATUS_H
 #define ELAPSE__HTTP_STATUS_H
 
-#include "../core.h"
+#include "../core/core.h"
 #include "cluster.h"
 #include "json_write.h"
 #include "window.h"

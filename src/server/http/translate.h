@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../buffer.h"
+#include "../core/buffer.h"
 #include "json_write.h"
 #include "request.h"
 

@@ -8,7 +8,7 @@
 #ifndef ELAPSE__LOOP_BODY_READER_H
 #define ELAPSE__LOOP_BODY_READER_H
 
-#include "../core.h"
+#include "../core/core.h"
 
 struct elapse__body_reader;
 

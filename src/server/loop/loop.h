@@ -12,7 +12,7 @@
 #ifndef ELAPSE__LOOP_LOOP_H
 #define ELAPSE__LOOP_LOOP_H
 
-#include "../../store/store.h"
+#include "../../engine/store/store.h"
 #include "body_reader.h"
 #include "cluster.h"
 #include "log.h"
@@ -70,7 +70,7 @@ struct elapse__loop {
     bool is_broken;                /* the journal has failed, or the store takes nothing more */
     uint64_t readied;              /* of the queue, at the last turn */
 
-    /* Of a cluster (src/server/cluster); otherwise NULL. */
+    /* Of a cluster (src/cluster/serve); otherwise NULL. */
     const struct elapse__loop_cluster *cluster; /* of the front, which has no store and no core */
     void (*welcome)(struct elapse__loop *loop, struct elapse__peer *peer); /* of the front */
     bool (*may_answer)(struct elapse__loop *loop); /* of a partition: bytes may leave now */

@@ -23,7 +23,7 @@
 
 #include "../../base/ring.h"
 #include "../../os/sockets.h"
-#include "../core.h"
+#include "../core/core.h"
 #include "log.h"
 #include "tls.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "../core.h"
+#include "../core/core.h"
 
 enum { ELAPSE__TOKENS_BYTES_MAX = 1 << 20, ELAPSE__TOKENS_FAULT_BYTES = 256 };
 

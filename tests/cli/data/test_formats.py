@@ -1,6 +1,6 @@
 """Journals that earlier versions wrote. Every later version must open them.
 
-tests/store/fixtures/format-N/journal has the files as they were after a kill, and jobs.jsonl what
+tests/engine/store/fixtures/format-N/journal has the files as they were after a kill, and jobs.jsonl what
 is in them; format-N-SUBJECT has more of format N. A machine with the other byte order (s390x) wrote
 format-1-big-endian. Never write one anew: a new format gets a new directory.
 """

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../../../src/journal/frame.h"
+#include "../../../src/engine/journal/frame.h"
 
 int main(int argc, char **argv)
 {

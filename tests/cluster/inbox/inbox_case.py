@@ -20,7 +20,7 @@ create table elapse.log (
 insert into elapse.partition (queue, part) select 'main', n from generate_series(0, 3) n;
 """
 
-# The append of src/cluster/statements.h. The update is the fence: without a row of it nothing moves.
+# The append of src/cluster/ownership/statements.h. The update is the fence: without a row of it nothing moves.
 APPEND = """
 with p as (
     update elapse.partition set last_group = %(group)s, beat = beat + 1

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../../src/cluster/chain.h"
+#include "../../../src/cluster/ownership/chain.h"
 #include "../../../src/cluster/postgres/link.h"
 #include "../../../src/cluster/postgres/schema.h"
 #include "../../../src/os/program.h"

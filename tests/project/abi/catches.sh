@@ -88,7 +88,7 @@ plant $queue 's/(ELAPSE_RESULT_NONE) = [0-9]+/\1 = 99/'
 plant include/elapse/scheduler.h 's/elapse_scheduler_trim/elapse__scheduler_trim/'
 plant src/scheduler/trim.c 's/elapse_scheduler_trim/elapse__scheduler_trim/'
 plant $queue 's/elapse_queue_quiet/elapse__queue_quiet/'
-plant src/store/open.c 's/elapse_queue_quiet/elapse__queue_quiet/'
+plant src/engine/store/open.c 's/elapse_queue_quiet/elapse__queue_quiet/'
 # A function more, which a patch version may not have.
 plant include/elapse/version.h 's/^(ELAPSE_API .*)$/\1\nELAPSE_API int elapse_planted(void);/'
 plant src/structures/version.c '$ s/$/\nint elapse_planted(void) { return 0; }/'
@@ -96,14 +96,14 @@ plant src/structures/version.c '$ s/$/\nint elapse_planted(void) { return 0; }/'
 plant $list 's/size_t (elapse_task_key\()/unsigned \1/'
 plant src/scheduler/list.c 's/size_t (elapse_task_key\()/unsigned \1/'
 plant $queue 's/^(ELAPSE_API int elapse_queue_descriptor\()/\1long planted, /'
-plant src/store/open.c 's/^(int elapse_queue_descriptor\()/\1long planted, /'
+plant src/engine/store/open.c 's/^(int elapse_queue_descriptor\()/\1long planted, /'
 abi 1
 says "${noticed[@]}" "'int planted'" "'struct elapse_found" "'struct elapse_put" "'bool wall_clock' offset changed" \
     "'elapse_result::ELAPSE_RESULT_NONE'" \
     "'function size_t elapse_scheduler_trim" "'function void elapse_queue_quiet" '1 Removed' \
     "'function int elapse_planted" '1 Added' "'function size_t elapse_task_key" 'return type changed' \
     "'function int elapse_queue_descriptor" "of type 'elapse_queue*' was added"
-restore $task $list $queue include/elapse/scheduler.h src/scheduler/{trim,list}.c src/store/open.c
+restore $task $list $queue include/elapse/scheduler.h src/scheduler/{trim,list}.c src/engine/store/open.c
 
 # With another SONAME anything may change; another machine is not compared.
 plant include/elapse/version.h 's/(ELAPSE_VERSION_TEXT +)"[0-9.]+"/\1"0.99.0"/'

@@ -9,15 +9,15 @@
 
 # ---- gates ----
 
-mutant reply_leaves_before_it_is_durable src/server/marks.c \
+mutant reply_leaves_before_it_is_durable src/server/core/marks.c \
     'for (; mark->reply == NULL && mark->gate <= server->durable;' \
     'for (; mark->reply == NULL;'
-mutant hand_out_leaves_before_it_is_durable src/server/hand_over.c \
+mutant hand_out_leaves_before_it_is_durable src/server/core/hand_over.c \
     'case ELAPSE__REPLY_READY:
             if (reply->gate > server->durable)
                 return false;' \
     'case ELAPSE__REPLY_READY:'
-mutant nothing_leaves_before_it_is_durable src/server/hand_over.c \
+mutant nothing_leaves_before_it_is_durable src/server/core/hand_over.c \
     'case ELAPSE__REPLY_NOTHING:
             if (reply->gate > server->durable)
                 return false;' \
@@ -25,71 +25,71 @@ mutant nothing_leaves_before_it_is_durable src/server/hand_over.c \
 
 # ---- leases ----
 
-mutant lease_begins_when_the_job_is_taken src/server/reserve.c \
+mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
     '        add_hand(reply, &handed[i]);' \
     '        add_hand(reply, &handed[i]),
             (void)elapse__queue_lease_begin(joint->jobs, reply->connection->server->now,
                 (struct elapse__queue_holder){.id = handed[i].id, .lease = handed[i].lease});'
-mutant unsent_hand_out_is_forgotten src/server/connection.c \
+mutant unsent_hand_out_is_forgotten src/server/core/connection.c \
     'if (!undo_leavings(connection) || !undo_replies' \
     'if (!undo_replies'
-mutant unwritten_hand_out_is_forgotten src/server/hand_over.c \
+mutant unwritten_hand_out_is_forgotten src/server/core/hand_over.c \
     'elapse__joint_take_back(server->joint, &hand->job.handed);' \
     ''
-mutant leases_outlive_their_connection src/server/connection.c \
+mutant leases_outlive_their_connection src/server/core/connection.c \
     ' || !end_leases(connection))' \
     ' || (false && !end_leases(connection)))'
-mutant wholly_sent_means_partly_sent src/server/marks.c \
+mutant wholly_sent_means_partly_sent src/server/core/marks.c \
     'leavings->items[leavings->first].end <= connection->sent' \
     'leavings->items[leavings->first].end <= connection->sent + 1'
 
 # ---- order and fairness ----
 
-mutant waiter_is_served_out_of_order src/server/tubes.c \
+mutant waiter_is_served_out_of_order src/server/core/tubes.c \
     'elapse__ring_append(&waiter->tube->waiters, &waiter->link);' \
     'elapse__ring_prepend(&waiter->tube->waiters, &waiter->link);'
-mutant tube_asks_once_alone src/server/tubes.c \
+mutant tube_asks_once_alone src/server/core/tubes.c \
     'if (!elapse__ring_empty(&tube->waiters))
             elapse__queue_watch_ask(server->joint->jobs, watch);' \
     ''
-mutant slice_has_no_end src/server/server.c \
+mutant slice_has_no_end src/server/core/server.c \
     'server->budget = quantum;' \
     'server->budget = UINT32_MAX / 2;'
 
-mutant each_call_has_a_budget_of_its_own src/server/server.c \
+mutant each_call_has_a_budget_of_its_own src/server/core/server.c \
     'server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;' \
     'server->budget = left < ELAPSE__QUANTUM ? ELAPSE__QUANTUM : ELAPSE__QUANTUM;'
-mutant bytes_cost_nothing src/server/run.c \
+mutant bytes_cost_nothing src/server/core/run.c \
     '1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES)' \
     '1'
-mutant waiting_reserves_have_no_share src/server/server.c \
+mutant waiting_reserves_have_no_share src/server/core/server.c \
     'more |= run_stage(server, turn_gated, &left, left / 2);' \
     'more |= run_stage(server, turn_work, &left, left);
     more |= run_stage(server, turn_gated, &left, left / 2);'
-mutant a_reader_has_more_turns src/server/connection.c \
+mutant a_reader_has_more_turns src/server/core/connection.c \
     'if (!elapse__linked(&connection->work) && elapse__connection_can_run(connection)) {' \
     'if (elapse__connection_can_run(connection)) {'
-mutant a_reserve_looks_at_any_number_of_tubes src/server/reserve.c \
+mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
     'looks < LOOKS_MAX' \
     'looks < UINT64_MAX'
-mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd_jobs.c \
+mutant a_pipeline_ends_the_job_before_it_is_handed_out src/server/beanstalkd/jobs.c \
     'if (elapse__session_is_named(connection))' \
     'if (elapse__session_is_named(connection) && false)'
 
 # ---- limits ----
 
-mutant back_pressure_is_missing src/server/run.c \
+mutant back_pressure_is_missing src/server/core/run.c \
     '!elapse__connection_is_choked(connection);' \
     'true;'
-mutant replies_without_bytes_cost_nothing src/server/connection.c \
+mutant replies_without_bytes_cost_nothing src/server/core/connection.c \
     'sizeof(struct elapse__mark) + connection->reply_bytes >=' \
     'sizeof(struct elapse__mark) >='
-mutant one_connection_too_many src/server/connection.c \
+mutant one_connection_too_many src/server/core/connection.c \
     'figures->connections < server->options.connections_max' \
     'figures->connections <= server->options.connections_max'
-mutant input_has_no_bound src/server/connection.c \
+mutant input_has_no_bound src/server/core/connection.c \
     'return there < most ? most - there : 0;' \
     'return most;'
-mutant idle_closes_waiting_reserves src/server/server.c \
+mutant idle_closes_waiting_reserves src/server/core/server.c \
     'connection->waiting > 0 ||' \
     ''

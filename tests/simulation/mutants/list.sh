@@ -6,69 +6,69 @@
 # ORIGINAL must occur in FILE exactly once; it may span lines. If the code changes so that it does
 # not, the script says so: then plant the same fault in the new code.
 #
-# Faults of the journal alone are in tests/journal/mutants, those of the queue alone in
+# Faults of the journal alone are in tests/engine/journal/mutants, those of the queue alone in
 # tests/queue/mutants. These are the faults of the two together, and some of the others that the
 # simulation must find as well.
 
 # ---- replies ----
 
-mutant reply_before_it_is_durable src/store/joint.c \
+mutant reply_before_it_is_durable src/engine/engine.c \
     'return elapse__journal_durable(joint->journal) >= gate;' \
     'return gate > 0 || joint->life == 0;'
-mutant answer_without_records_is_not_gated src/store/joint.c \
+mutant answer_without_records_is_not_gated src/engine/engine.c \
     'answer->position = joint->last_position;' \
     '(void)joint;'
-mutant hand_out_is_gated_by_nothing src/store/joint.c \
+mutant hand_out_is_gated_by_nothing src/engine/engine.c \
     '*gate = joint->previous_position;' \
     '*gate = 0;'
-mutant hand_out_reads_the_old_place src/store/joint.c \
+mutant hand_out_reads_the_old_place src/engine/engine.c \
     'elapse__journal_read_begin(joint->journal, place.position, place.body_size, reading);' \
     'elapse__journal_read_begin(joint->journal, handed->position, place.body_size, reading);'
-mutant cancelled_job_is_handed_out src/store/joint.c \
+mutant cancelled_job_is_handed_out src/engine/engine.c \
     'if (elapse__queue_locate(joint->jobs, handed->id, &place->position, &place->body_size))' \
     '*place = (struct place){handed->position, handed->body_size};
     if (handed->id != 0)'
-mutant lost_hand_out_is_not_undone src/store/joint.c \
+mutant lost_hand_out_is_not_undone src/engine/engine.c \
     '    (void)elapse__queue_lease_undo(joint->jobs, present(joint), holder_of(handed));' \
     '    (void)joint, (void)handed;'
-mutant unread_job_is_not_buried src/store/joint.c \
+mutant unread_job_is_not_buried src/engine/engine.c \
     '        (void)elapse__queue_bury_damaged(joint->jobs, present(joint), handed->id);' \
     '        elapse__joint_take_back(joint, handed);'
 
 # ---- the life and its number ----
 
-mutant life_has_the_number_of_before src/store/joint.c \
+mutant life_has_the_number_of_before src/engine/engine.c \
     '    joint->life = next_life(joint, is_backup);' \
     '    joint->life = joint->life == 0 ? next_life(joint, is_backup) : joint->life;'
-mutant life_is_lost_by_cleaning src/store/joint.c \
+mutant life_is_lost_by_cleaning src/engine/engine.c \
     'return position == joint->epoch_position
                    ? elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_COPY)
                    : 0;' \
     'return 0;'
-mutant life_is_not_synced src/store/joint.c \
+mutant life_is_not_synced src/engine/engine.c \
     '    inner.interval_ms = 0;
 ' \
     ''
-mutant ids_restart_when_all_jobs_are_gone src/store/joint.c \
+mutant ids_restart_when_all_jobs_are_gone src/engine/engine.c \
     'elapse__queue_used_id(joint->jobs, next_id - 1);' \
     '(void)joint;'
 
 # ---- the journal ----
 
-mutant group_is_not_synced src/journal/commit.c \
+mutant group_is_not_synced src/engine/journal/commit.c \
     '        operation->kind = ELAPSE__OPERATION_SYNC;
         operation->file = head_file(journal);' \
     '        operation->kind = ELAPSE__OPERATION_STATUS;
         operation->file = head_file(journal);'
-mutant commit_before_its_records src/journal/commit.c \
+mutant commit_before_its_records src/engine/journal/commit.c \
     '    journal->progress = 0;
     journal->commit_state = ELAPSE__COMMIT_WRITING;' \
     '    journal->progress = group->size > 512 ? group->size / 2 : 0;
     journal->commit_state = ELAPSE__COMMIT_WRITING;'
-mutant damage_counts_as_a_torn_end src/journal/recover.c \
+mutant damage_counts_as_a_torn_end src/engine/journal/recover.c \
     'remnants.durable > bad' \
     'false'
-mutant damaged_copy_is_whole src/journal/clean.c \
+mutant damaged_copy_is_whole src/engine/journal/clean.c \
     '    if (!is_whole)
         record.body = NULL;' \
     ''
@@ -76,14 +76,14 @@ mutant lost_body_is_not_flagged src/queue/clean.c \
     '        flags |= ELAPSE__RECORD_BODY_LOST;' \
     ''
 
-mutant old_segment_is_appended_to src/journal/repair.c \
+mutant old_segment_is_appended_to src/engine/journal/repair.c \
     '    if (journal->crosses_first)
         return true;' \
     '    if (journal->crosses_first) {
         journal->crosses_first = false;
         return true;
     }'
-mutant file_of_a_backup_is_used_again src/journal/spare.c \
+mutant file_of_a_backup_is_used_again src/engine/journal/spare.c \
     'status->links == 1 && ' \
     ''
 

@@ -9,7 +9,7 @@
 
 # ---- who may ask ----
 
-mutant password_is_compared_in_part src/server/run.c \
+mutant password_is_compared_in_part src/server/core/run.c \
     'unsigned differs = size != password.size;' \
     'unsigned differs = size < password.size;' \
     'test_http Guards.test_passwords'
@@ -60,7 +60,7 @@ mutant cancel_all_has_no_tube src/server/http/translate.c \
 
 # ---- answers ----
 
-mutant head_has_a_body src/server/loop/http.c \
+mutant head_has_a_body src/server/http/http.c \
     'add_length(request, size);
     else if (' \
     'add_length(request, size);
@@ -89,11 +89,11 @@ mutant lateness_has_another_unit src/server/http/metrics.c \
     'metrics->lateness, 0, 24, 1e3,' \
     'metrics->lateness, 0, 24, 1e6,' \
     'test_http_figures Metrics.test_histograms_add_up'
-mutant first_event_is_lost src/server/loop/http_events.c \
+mutant first_event_is_lost src/server/http/events.c \
     'if (client->has_begun && is_behind(client)) {' \
     'if (is_behind(client)) {' \
     'test_http_figures Events.test_the_first_event_comes_at_once'
-mutant long_forecast_never_ends src/server/loop/http_events.c \
+mutant long_forecast_never_ends src/server/http/events.c \
     'client->long_s = (client->long_s + 1) % LONG_FORECAST_S;' \
     '' \
     'test_http_figures Events.test_the_first_event_and_the_next'

@@ -1,0 +1,213 @@
+/*
+ * What the result of each statement means.
+ */
+#include "../../base/assert.h"
+#include "core.h"
+
+void elapse__partition_drop_link(struct elapse__partition *partition, bool elsewhere)
+{
+    partition->under_way = false;
+    partition->link = ELAPSE__LINK_DOWN;
+    partition->blocked = false;
+    partition->retry_ms = partition->now_ms;
+    if (elsewhere) {
+        partition->host = (partition->host + 1) % partition->options.hosts;
+        partition->retry_ms += elapse__retry_after_ms(partition);
+    }
+}
+
+/* An owner that lost its connection tries the same host first: the lease goes on, and most often
+ * it is the connection alone. Where a barrier hangs or an error comes back, another host may do. */
+static bool stays(const struct elapse__partition *partition, enum elapse__complaint why)
+{
+    bool hurries =
+        partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_MARKING;
+    return hurries && why != ELAPSE__COMPLAINT_ERROR;
+}
+
+void elapse__partition_unclear(struct elapse__partition *partition, enum elapse__complaint why)
+{
+    ELAPSE__ASSERT_THAT(why, !=, ELAPSE__COMPLAINT_NONE);
+    partition->complaint = why;
+    elapse__partition_drop_link(partition, !stays(partition, why));
+    switch (partition->role) {
+    case ELAPSE__ROLE_TAKING_OVER:
+    case ELAPSE__ROLE_CATCHING_UP:
+    case ELAPSE__ROLE_OWNING:
+        elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
+        break;
+    case ELAPSE__ROLE_HANDING_OVER:
+        elapse__own_end(partition);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- the link ---- */
+
+static void remember_database(struct elapse__partition *partition,
+                              const struct elapse__cluster_session *session)
+{
+    struct elapse__partition_memory *memory = &partition->memory;
+    ELAPSE__ASSERT(memory->system_identifier == 0 || session->timeline >= memory->timeline);
+    if (memory->system_identifier == session->system_identifier &&
+        memory->timeline == session->timeline)
+        return;
+    if (memory->system_identifier != 0)
+        partition->wary_until_ms = partition->now_ms + elapse__wary_for_ms(partition);
+    memory->system_identifier = session->system_identifier;
+    memory->timeline = session->timeline;
+    partition->memory_mark++;
+}
+
+static void take_session(struct elapse__partition *partition,
+                         const struct elapse__statement_result *result)
+{
+    enum elapse__complaint complaint = elapse__trust_session(
+        &result->session, partition->memory.system_identifier, partition->memory.timeline);
+    if (complaint == ELAPSE__COMPLAINT_NONE)
+        complaint = elapse__trust_settings(&result->after, partition->options.single_copy);
+    if (complaint != ELAPSE__COMPLAINT_NONE) {
+        partition->complaint = complaint;
+        elapse__partition_drop_link(partition, true);
+        return;
+    }
+    remember_database(partition, &result->session);
+    partition->link = ELAPSE__LINK_UP;
+    partition->has_row = false; /* R4 */
+    elapse__follow_poll_now(partition);
+}
+
+static void take_link_result(struct elapse__partition *partition,
+                             const struct elapse__statement_result *result)
+{
+    if (result->outcome != ELAPSE__OUTCOME_ROWS || result->noticed) {
+        partition->complaint =
+            result->noticed ? ELAPSE__COMPLAINT_NOTICE : ELAPSE__COMPLAINT_UNREACHABLE;
+        elapse__partition_drop_link(partition, true);
+    } else if (partition->statement.kind == ELAPSE__STATEMENT_CONNECT) {
+        partition->link = ELAPSE__LINK_CONNECTED;
+    } else {
+        ELAPSE__ASSERT_THAT(partition->statement.kind, ==, ELAPSE__STATEMENT_SESSION);
+        ELAPSE__ASSERT_THAT(result->count, ==, 1);
+        take_session(partition, result);
+    }
+}
+
+/* ---- statements ---- */
+
+/* The row, or a table, is blocked by another session, and nothing was done. */
+static void take_locked(struct elapse__partition *partition)
+{
+    partition->complaint = ELAPSE__COMPLAINT_LOCKED;
+    partition->blocked = true;
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        partition->has_row = false; /* an operator may be giving the groups back */
+    else if (partition->role == ELAPSE__ROLE_HANDING_OVER)
+        elapse__own_end(partition);
+    else if (partition->role == ELAPSE__ROLE_TAKING_OVER)
+        elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
+}
+
+/* A table that a follower reads cannot be dropped now. It can later. */
+static void drop_later(struct elapse__partition *partition)
+{
+    partition->drop_ms = partition->now_ms + partition->options.lease_ms;
+}
+
+static void take_dropped(struct elapse__partition *partition,
+                         const struct elapse__statement_result *result)
+{
+    if (result->count < ELAPSE__DROP_TABLES_AT_ONCE)
+        partition->tables_dropped_below = partition->statement.table;
+}
+
+static void take_row(struct elapse__partition *partition,
+                     const struct elapse__statement_result *result)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_looked(partition, result);
+    else if (partition->role == ELAPSE__ROLE_UNKNOWN)
+        elapse__own_looked(partition, result);
+    else
+        elapse__follow_row(partition, result);
+}
+
+static void take_log(struct elapse__partition *partition,
+                     const struct elapse__statement_result *result)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_compared(partition, result);
+    else
+        elapse__follow_log(partition, result);
+}
+
+static void take_rows(struct elapse__partition *partition,
+                      const struct elapse__statement_result *result)
+{
+    switch (partition->statement.kind) {
+    case ELAPSE__STATEMENT_READ_ROW:
+        take_row(partition, result);
+        break;
+    case ELAPSE__STATEMENT_READ_LOG:
+        take_log(partition, result);
+        break;
+    case ELAPSE__STATEMENT_TAKE_OVER:
+        elapse__own_taken(partition, result);
+        break;
+    case ELAPSE__STATEMENT_BEAT:
+        elapse__own_beaten(partition, result);
+        break;
+    case ELAPSE__STATEMENT_APPEND:
+        elapse__own_appended(partition, result);
+        break;
+    case ELAPSE__STATEMENT_MAKE_TABLE:
+        partition->tables_made_below = partition->statement.table + 1;
+        break;
+    case ELAPSE__STATEMENT_DROP_TABLES:
+        take_dropped(partition, result);
+        break;
+    case ELAPSE__STATEMENT_RELEASE:
+        elapse__own_end(partition);
+        break;
+    case ELAPSE__STATEMENT_MARK:
+        elapse__mark_written(partition, result);
+        break;
+    default:
+        ELAPSE__ASSERT_THAT(partition->statement.kind, ==, ELAPSE__STATEMENT_TERMINATE);
+        partition->blocked = false;
+        break;
+    }
+}
+
+void elapse__partition_completed(struct elapse__partition *partition, uint64_t now_ms,
+                                 const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
+    partition->now_ms = now_ms;
+    if (!partition->under_way || result->serial != partition->statement.serial)
+        return;
+    partition->under_way = false;
+    bool failed =
+        result->outcome == ELAPSE__OUTCOME_ERROR || result->outcome == ELAPSE__OUTCOME_LOCKED;
+    ELAPSE__ASSERT(result->outcome != ELAPSE__OUTCOME_MOVED ||
+                   partition->statement.kind == ELAPSE__STATEMENT_APPEND);
+    if (partition->link != ELAPSE__LINK_UP)
+        take_link_result(partition, result);
+    else if (result->outcome == ELAPSE__OUTCOME_LOST)
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_UNREACHABLE);
+    else if (result->noticed)
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_NOTICE);
+    else if (failed && partition->statement.kind == ELAPSE__STATEMENT_DROP_TABLES)
+        drop_later(partition);
+    else if (result->outcome == ELAPSE__OUTCOME_LOCKED)
+        take_locked(partition);
+    else if (result->outcome == ELAPSE__OUTCOME_MOVED)
+        elapse__own_lost_rows(partition);
+    else if (result->outcome == ELAPSE__OUTCOME_ERROR)
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_ERROR);
+    else
+        take_rows(partition, result);
+    ELAPSE__ASSERT_THAT(elapse__partition_check(partition), ==, 0);
+}

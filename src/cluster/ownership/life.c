@@ -1,0 +1,187 @@
+/*
+ * The life of a partition, and what callers ask and say.
+ */
+#include "partition.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "chain.h"
+#include "core.h"
+
+struct elapse__partition *elapse__partition_new(const struct elapse__partition_options *options,
+                                                uint64_t now_ms)
+{
+    ELAPSE__ASSERT_THAT(options->hosts, >, 0);
+    ELAPSE__ASSERT_THAT(options->lease_ms, >=, 20);
+    ELAPSE__ASSERT_THAT(options->local.group, <=, options->confirmed.group + 1);
+    ELAPSE__ASSERT(options->me[0] != '\0');
+    struct elapse__partition *partition = calloc(1, sizeof *partition);
+    if (partition == NULL)
+        return NULL;
+    partition->options = *options;
+    strncpy(partition->me, options->me, sizeof partition->me - 1);
+    partition->options.me = partition->me;
+    partition->role = ELAPSE__ROLE_STARTING;
+    partition->now_ms = now_ms;
+    partition->memory = options->memory;
+    partition->local = options->local;
+    partition->confirmed = options->confirmed;
+    partition->local_has_hash = true;
+    if (partition->local.group == 0)
+        partition->local.hash = options->genesis;
+    if (partition->confirmed.group == 0)
+        partition->confirmed.hash = options->genesis;
+    partition->row.owner = partition->owner_name;
+    partition->row.address = partition->owner_address;
+    partition->row.stopped = partition->mark;
+    return partition;
+}
+
+void elapse__partition_free(struct elapse__partition *partition)
+{
+    free(partition);
+}
+
+/* Time passes, by a clock that does not go back. */
+static void set_now(struct elapse__partition *partition, uint64_t now_ms)
+{
+    ELAPSE__ASSERT_THAT(now_ms, >=, partition->now_ms);
+    partition->now_ms = now_ms;
+}
+
+/* It has waited long enough for the database. */
+static void leave(struct elapse__partition *partition)
+{
+    if (partition->role == ELAPSE__ROLE_MARKING)
+        elapse__mark_end(partition);
+    else
+        elapse__own_end(partition);
+}
+
+void elapse__partition_tick(struct elapse__partition *partition, uint64_t now_ms)
+{
+    set_now(partition, now_ms);
+    if (partition->hands_over && !elapse__role_is_final(partition->role) &&
+        now_ms >= partition->leave_ms) {
+        leave(partition);
+        return;
+    }
+    if (!partition->under_way ||
+        now_ms - partition->sent_ms < elapse__statement_limit_ms(partition))
+        return;
+    partition->under_way = false;
+    if (partition->link == ELAPSE__LINK_UP) {
+        elapse__partition_unclear(partition, ELAPSE__COMPLAINT_LATE);
+    } else {
+        partition->complaint = ELAPSE__COMPLAINT_LATE;
+        elapse__partition_drop_link(partition, true);
+    }
+    ELAPSE__ASSERT_THAT(elapse__partition_check(partition), ==, 0);
+}
+
+uint64_t elapse__partition_next_ms(const struct elapse__partition *partition)
+{
+    if (elapse__role_is_final(partition->role))
+        return UINT64_MAX;
+    uint64_t at = partition->under_way ? partition->sent_ms + elapse__statement_limit_ms(partition)
+                                       : elapse__partition_due_ms(partition);
+    return partition->hands_over && partition->leave_ms < at ? partition->leave_ms : at;
+}
+
+bool elapse__partition_takes_group(const struct elapse__partition *partition)
+{
+    return partition->role == ELAPSE__ROLE_OWNING && !partition->has_group &&
+           !partition->hands_over;
+}
+
+void elapse__partition_submit(struct elapse__partition *partition,
+                              const struct elapse__partition_group *group)
+{
+    ELAPSE__ASSERT(elapse__partition_takes_group(partition));
+    ELAPSE__ASSERT_THAT(group->size, >, 0);
+    ELAPSE__ASSERT(group->inbox_count == 0 || group->inbox != NULL);
+    partition->has_group = true;
+    partition->group = *group;
+    partition->group_hash =
+        elapse__chain_next(partition->confirmed.hash, group->bytes, group->size);
+}
+
+void elapse__partition_trim(struct elapse__partition *partition, uint64_t tail)
+{
+    ELAPSE__ASSERT_THAT(tail, <=, partition->confirmed.group);
+    if (tail <= partition->tail_wanted)
+        return;
+    partition->tail_wanted = tail;
+    /* The next beat tells the row, and may be a quarter of a lease away. */
+    if (elapse__table_of(tail) > elapse__table_of(partition->row.tail))
+        partition->beat_ms = partition->now_ms;
+}
+
+void elapse__partition_news(struct elapse__partition *partition)
+{
+    if (partition->role == ELAPSE__ROLE_FOLLOWING)
+        elapse__follow_poll_now(partition);
+}
+
+struct elapse__partition_memory elapse__partition_memory(const struct elapse__partition *partition,
+                                                         uint64_t *mark)
+{
+    *mark = partition->memory_mark;
+    return partition->memory;
+}
+
+void elapse__partition_remembered(struct elapse__partition *partition, uint64_t mark)
+{
+    ELAPSE__ASSERT_THAT(mark, <=, partition->memory_mark);
+    if (mark > partition->remembered_mark)
+        partition->remembered_mark = mark;
+}
+
+void elapse__partition_aside(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT(!elapse__role_has_epoch(partition->role));
+    if (partition->role == ELAPSE__ROLE_FENCED)
+        elapse__partition_follow(partition);
+}
+
+void elapse__partition_hand_over(struct elapse__partition *partition, uint64_t now_ms)
+{
+    set_now(partition, now_ms);
+    if (partition->hands_over || elapse__role_is_final(partition->role))
+        return;
+    partition->hands_over = true;
+    partition->leave_ms = now_ms + partition->options.lease_ms / 3;
+    if (!elapse__role_has_epoch(partition->role) && partition->role != ELAPSE__ROLE_MARKING)
+        elapse__own_end(partition);
+}
+
+uint64_t elapse__partition_answer_until_ms(const struct elapse__partition *partition)
+{
+    bool owns = partition->role == ELAPSE__ROLE_OWNING || partition->role == ELAPSE__ROLE_UNKNOWN;
+    if (!owns || !partition->has_owned || !partition->has_lease ||
+        partition->remembered_mark != partition->memory_mark)
+        return 0;
+    return partition->lease_from_ms + elapse__answer_for_ms(partition);
+}
+
+void elapse__partition_figures(const struct elapse__partition *partition,
+                               struct elapse__partition_figures *figures)
+{
+    *figures = (struct elapse__partition_figures){
+        .role = partition->role,
+        .stop = partition->stop,
+        .complaint = partition->complaint,
+        .epoch = partition->row.epoch,
+        .local = partition->local,
+        .confirmed = partition->confirmed,
+        .last_group = partition->row.last_group,
+        .tail = partition->row.tail,
+        .host = partition->host,
+        .timeline = partition->has_row ? partition->memory.timeline : 0,
+    };
+    memcpy(figures->owner, partition->owner_name, sizeof figures->owner);
+    memcpy(figures->address, partition->owner_address, sizeof figures->address);
+    memcpy(figures->mark, partition->mark, sizeof figures->mark);
+}

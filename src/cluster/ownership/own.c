@@ -1,0 +1,229 @@
+/*
+ * What an owner does: appends, beats, and deciding after a barrier what an unclear outcome was.
+ */
+#include "../../base/assert.h"
+#include "core.h"
+
+/* ---- the end of an epoch ---- */
+
+/* Ends, and gives back the group that was not confirmed. */
+void elapse__own_end(struct elapse__partition *partition)
+{
+    struct elapse__partition_group group = partition->group;
+    bool has_group = partition->has_group;
+    elapse__partition_drop_link(partition, false);
+    elapse__partition_enter(partition, ELAPSE__ROLE_ENDED);
+    if (has_group)
+        partition->options.owner.fenced(partition->options.owner.context, &group);
+}
+
+/* Another node owns the partition. */
+static void lose(struct elapse__partition *partition)
+{
+    struct elapse__partition_group group = partition->group;
+    bool has_group = partition->has_group, has_owned = partition->has_owned;
+    ELAPSE__ASSERT(elapse__role_has_epoch(partition->role));
+    elapse__partition_drop_link(partition, false);
+    if (!has_owned) {
+        elapse__partition_follow(partition);
+        return;
+    }
+    elapse__partition_enter(partition, ELAPSE__ROLE_FENCED);
+    partition->options.owner.fenced(partition->options.owner.context, has_group ? &group : NULL);
+    if (partition->hands_over && partition->role == ELAPSE__ROLE_FENCED)
+        elapse__own_end(partition);
+}
+
+/* ---- confirmed writes ---- */
+
+/* Returns whether a fenced write that has answered with a row is confirmed; it is unclear if not.
+ */
+static bool is_confirmed(struct elapse__partition *partition,
+                         const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(result->count, ==, 1);
+    enum elapse__complaint complaint =
+        elapse__trust_commit(&result->before, &result->after, partition->options.single_copy);
+    if (complaint != ELAPSE__COMPLAINT_NONE) {
+        elapse__partition_unclear(partition, complaint);
+        return false;
+    }
+    ELAPSE__ASSERT(!partition->has_lease || partition->sent_ms >= partition->lease_from_ms);
+    partition->complaint = ELAPSE__COMPLAINT_NONE;
+    partition->settings_trusted = true;
+    partition->has_lease = true;
+    partition->lease_from_ms = partition->sent_ms;
+    return true;
+}
+
+static void confirm_group(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT(partition->has_group);
+    ELAPSE__ASSERT(partition->has_owned);
+    partition->confirmed.group++;
+    partition->confirmed.hash = partition->group_hash;
+    partition->local = partition->confirmed;
+    partition->has_group = false;
+    partition->options.owner.confirmed(partition->options.owner.context,
+                                       partition->confirmed.group);
+}
+
+/* The tables that are known to be there. */
+static void know_tables(struct elapse__partition *partition)
+{
+    uint64_t last = partition->row.last_group;
+    partition->tables_made_below = last == 0 ? 0 : elapse__table_of(last) + 1;
+}
+
+/* ---- taking over, and catching up ---- */
+
+/* Begins to own if what this node has is all of the log. */
+void elapse__own_look_for_end(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_CATCHING_UP);
+    ELAPSE__ASSERT_THAT(partition->local.group, <=, partition->goal.group);
+    if (partition->local.group < partition->goal.group)
+        return;
+    if (partition->local_has_hash && partition->local.hash != partition->goal.hash) {
+        elapse__partition_stop(partition, ELAPSE__STOP_BROKEN_LOG);
+        return;
+    }
+    partition->local = partition->confirmed = partition->goal;
+    partition->local_has_hash = true;
+    partition->tail_wanted = partition->row.tail;
+    partition->has_owned = true;
+    elapse__follow_see_epoch(partition, partition->epoch);
+    elapse__partition_enter(partition, ELAPSE__ROLE_OWNING);
+    partition->options.owner.own(partition->options.owner.context, partition->epoch);
+}
+
+/* The row is ours, for sure, and it says where the log ends. */
+static void begin_epoch(struct elapse__partition *partition, const struct elapse__cluster_row *row)
+{
+    ELAPSE__ASSERT_THAT(row->epoch, ==, partition->epoch);
+    elapse__follow_note_row(partition, row);
+    elapse__follow_judge_end(partition);
+    if (partition->stop != ELAPSE__STOP_NONE)
+        return;
+    if (partition->memory.epoch != partition->epoch) {
+        partition->memory.epoch = partition->epoch;
+        partition->memory_mark++;
+    }
+    partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};
+    partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
+    partition->log_has_gap = false;
+    partition->tables_dropped_below = 0;
+    partition->drop_ms = partition->now_ms;
+    know_tables(partition);
+    elapse__partition_enter(partition, ELAPSE__ROLE_CATCHING_UP);
+    elapse__own_look_for_end(partition);
+}
+
+void elapse__own_taken(struct elapse__partition *partition,
+                       const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_TAKING_OVER);
+    if (result->count == 0)
+        elapse__partition_follow(partition);
+    else if (is_confirmed(partition, result))
+        begin_epoch(partition, &result->row);
+}
+
+/* ---- beats ---- */
+
+/* In UNKNOWN, before the barrier: looks for lost groups, and for nothing else (R2, R11). */
+void elapse__own_looked(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_UNKNOWN);
+    if (result->count == 0) {
+        elapse__partition_stop(partition, ELAPSE__STOP_NO_ROW);
+        return;
+    }
+    elapse__follow_note_row(partition, &result->row);
+    if (elapse__follow_has_lost(partition))
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+    else
+        (void)elapse__mark_is_there(partition, &partition->row);
+}
+
+/* The row is ours, a standby has what it says, and nobody else has appended. So its end is our
+ * last confirmed group, or the one in flight. */
+static void decide(struct elapse__partition *partition, const struct elapse__cluster_row *row)
+{
+    const struct elapse__log_place *confirmed = &partition->confirmed;
+    bool is_last = row->last_group == confirmed->group && row->last_hash == confirmed->hash;
+    bool is_in_flight = partition->has_group && row->last_group == confirmed->group + 1 &&
+                        row->last_hash == partition->group_hash;
+    if (!is_last && !is_in_flight) {
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+        return;
+    }
+    if (partition->role == ELAPSE__ROLE_UNKNOWN)
+        elapse__partition_enter(partition, ELAPSE__ROLE_OWNING);
+    if (is_in_flight)
+        confirm_group(partition);
+}
+
+void elapse__own_beaten(struct elapse__partition *partition,
+                        const struct elapse__statement_result *result)
+{
+    const struct elapse__cluster_row *row = &result->row;
+    if (result->count == 0) {
+        lose(partition);
+        return;
+    }
+    if (elapse__mark_is_there(partition, row) || !is_confirmed(partition, result))
+        return;
+    if (!partition->has_owned && partition->role == ELAPSE__ROLE_UNKNOWN) {
+        begin_epoch(partition, row);
+        return;
+    }
+    elapse__follow_note_row(partition, row);
+    partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
+    if (partition->role == ELAPSE__ROLE_UNKNOWN)
+        know_tables(partition);
+    if (partition->has_owned)
+        decide(partition, row);
+    else if (row->last_group != partition->goal.group || row->last_hash != partition->goal.hash)
+        elapse__partition_stop(partition, ELAPSE__STOP_LOST_GROUPS);
+}
+
+/* ---- appends ---- */
+
+void elapse__own_appended(struct elapse__partition *partition,
+                          const struct elapse__statement_result *result)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
+    /* Fenced; or an earlier sending of the same group has arrived after all. A barrier tells. */
+    if (result->count == 0)
+        elapse__partition_enter(partition, ELAPSE__ROLE_UNKNOWN);
+    else if (is_confirmed(partition, result))
+        confirm_group(partition);
+}
+
+/* R10. The database has said that nothing was done, and to send the same again would change
+ * nothing. */
+void elapse__own_lost_rows(struct elapse__partition *partition)
+{
+    ELAPSE__ASSERT_THAT(partition->role, ==, ELAPSE__ROLE_OWNING);
+    ELAPSE__ASSERT_THAT(partition->group.inbox_count, >, 0);
+    partition->complaint = ELAPSE__COMPLAINT_INBOX;
+    lose(partition);
+}
+
+/* ---- tables ---- */
+
+/* The next group needs its table; and from the middle of a table on, the next table is made. */
+bool elapse__own_needs_table(const struct elapse__partition *partition)
+{
+    uint64_t next = partition->confirmed.group + 1;
+    uint64_t needed = elapse__table_of(next + ELAPSE__LOG_TABLE_GROUPS / 2);
+    return partition->tables_made_below <= needed;
+}
+
+bool elapse__own_may_drop(const struct elapse__partition *partition)
+{
+    return elapse__table_of(partition->row.tail) > partition->tables_dropped_below &&
+           partition->now_ms >= partition->drop_ms;
+}

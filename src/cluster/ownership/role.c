@@ -1,0 +1,85 @@
+/*
+ * Which role may follow which: the diagram of partition.h as a table.
+ */
+#include "../../base/assert.h"
+#include "core.h"
+
+#define BIT(role) (1U << ELAPSE__ROLE_##role)
+
+static const unsigned may_follow[ELAPSE__ROLES] = {
+    [ELAPSE__ROLE_STARTING] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_FOLLOWING] = BIT(TAKING_OVER) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_TAKING_OVER] =
+        BIT(CATCHING_UP) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_CATCHING_UP] = BIT(OWNING) | BIT(FOLLOWING) | BIT(UNKNOWN) | BIT(HANDING_OVER) |
+                                 BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_OWNING] =
+        BIT(FENCED) | BIT(UNKNOWN) | BIT(HANDING_OVER) | BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_UNKNOWN] = BIT(OWNING) | BIT(CATCHING_UP) | BIT(FENCED) | BIT(FOLLOWING) |
+                             BIT(MARKING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_FENCED] = BIT(FOLLOWING) | BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_HANDING_OVER] = BIT(ENDED) | BIT(STOPPED),
+    [ELAPSE__ROLE_MARKING] = BIT(STOPPED),
+    [ELAPSE__ROLE_ENDED] = 0,
+    [ELAPSE__ROLE_STOPPED] = 0,
+};
+
+bool elapse__role_has_epoch(enum elapse__partition_role role)
+{
+    return ((BIT(TAKING_OVER) | BIT(CATCHING_UP) | BIT(OWNING) | BIT(UNKNOWN) |
+             BIT(HANDING_OVER)) >>
+                role &
+            1U) != 0;
+}
+
+bool elapse__role_is_final(enum elapse__partition_role role)
+{
+    return role == ELAPSE__ROLE_ENDED || role == ELAPSE__ROLE_STOPPED;
+}
+
+/* What belongs to an epoch ends with it. */
+static void forget_epoch(struct elapse__partition *partition)
+{
+    partition->has_lease = false;
+    partition->has_owned = false;
+    partition->has_group = false;
+    partition->goal = (struct elapse__log_place){0};
+}
+
+void elapse__partition_enter(struct elapse__partition *partition, enum elapse__partition_role role)
+{
+    ELAPSE__ASSERT_THAT(role, <, ELAPSE__ROLES);
+    ELAPSE__ASSERT((may_follow[partition->role] >> role & 1U) != 0);
+    (void)may_follow;
+    partition->role = role;
+    if (!elapse__role_has_epoch(role))
+        forget_epoch(partition);
+}
+
+void elapse__partition_follow(struct elapse__partition *partition)
+{
+    partition->has_row = false;
+    partition->log_is_behind = false;
+    if (partition->hands_over) {
+        elapse__own_end(partition);
+        return;
+    }
+    elapse__partition_enter(partition, ELAPSE__ROLE_FOLLOWING);
+    elapse__follow_poll_now(partition);
+}
+
+void elapse__partition_stop(struct elapse__partition *partition, enum elapse__partition_stop stop)
+{
+    ELAPSE__ASSERT_THAT(stop, !=, ELAPSE__STOP_NONE);
+    ELAPSE__ASSERT_THAT(partition->stop, ==, ELAPSE__STOP_NONE);
+    ELAPSE__ASSERT(!partition->under_way);
+    partition->stop = stop;
+    if (stop == ELAPSE__STOP_LOST_GROUPS) {
+        partition->knows_loss = true;
+        elapse__partition_enter(partition, ELAPSE__ROLE_MARKING);
+        return;
+    }
+    partition->link = ELAPSE__LINK_DOWN;
+    elapse__partition_enter(partition, ELAPSE__ROLE_STOPPED);
+    partition->options.owner.stopped(partition->options.owner.context, stop);
+}

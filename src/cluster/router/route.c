@@ -1,0 +1,150 @@
+/*
+ * Which partition a command belongs to.
+ *
+ * A command that is not well formed may go to any partition, because each of them refuses it with
+ * the same error. So this file must not take for wrong what a partition takes for right: it reads
+ * ids and options by the same rules as src/server/resp_*.c.
+ */
+#include <string.h>
+
+#include "../../protocol/decimal.h"
+#include "inner.h"
+
+#define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
+
+uint32_t elapse__node_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
+                                       const void *key, size_t key_size)
+{
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    const unsigned char *tube_bytes = tube;
+    const unsigned char *key_bytes = key;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    ELAPSE__ASSERT_THAT(tube_size, <=, 255);
+    hash = (hash ^ (unsigned char)tube_size) * prime;
+    for (size_t i = 0; i < tube_size; i++)
+        hash = (hash ^ tube_bytes[i]) * prime;
+    for (size_t i = 0; i < key_size; i++)
+        hash = (hash ^ key_bytes[i]) * prime;
+    return (uint32_t)((hash ^ hash >> 32) % partitions);
+}
+
+/* ---- the table ---- */
+
+static const struct elapse__route routes[] = {
+    {.name = "PUT", .kind = ELAPSE__ROUTE_PUT, .least = 3},
+    {.name = "ACK", .kind = ELAPSE__ROUTE_LEASES, .least = 3},
+    {.name = "RESERVE", .kind = ELAPSE__ROUTE_RESERVE, .least = 2},
+    {.name = "CANCEL", .kind = ELAPSE__ROUTE_KEYS, .least = 3},
+    {.name = "RESCHEDULE", .kind = ELAPSE__ROUTE_KEY, .least = 3},
+    {.name = "NACK", .kind = ELAPSE__ROUTE_ID, .least = 2},
+    {.name = "EXTEND", .kind = ELAPSE__ROUTE_ID, .least = 2},
+    {.name = "BURY", .kind = ELAPSE__ROUTE_ID, .least = 2},
+    {.name = "CANCELID", .kind = ELAPSE__ROUTE_IDS, .least = 2},
+    {.name = "RESCHEDULEID", .kind = ELAPSE__ROUTE_ID, .least = 2},
+    {.name = "KICKID", .kind = ELAPSE__ROUTE_ID, .least = 2},
+    {.name = "LOOKUP", .kind = ELAPSE__ROUTE_KEY, .least = 3, .looks = true},
+    {.name = "LOOKUPID", .kind = ELAPSE__ROUTE_ID, .least = 2, .looks = true},
+    {.name = "LIST", .kind = ELAPSE__ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "TUBES", .kind = ELAPSE__ROUTE_PAGE, .least = 1, .looks = true},
+    {.name = "STATS",
+     .kind = ELAPSE__ROUTE_ALL,
+     .least = 1,
+     .looks = true,
+     .command = ELAPSE__COMMAND_STATS},
+    {.name = "PAUSE", .kind = ELAPSE__ROUTE_ALL, .least = 3, .command = ELAPSE__COMMAND_PAUSE},
+    {.name = "CANCELALL",
+     .kind = ELAPSE__ROUTE_ALL,
+     .least = 2,
+     .slow = true,
+     .command = ELAPSE__COMMAND_CANCELALL},
+    {.name = "KICK", .kind = ELAPSE__ROUTE_KICK, .least = 3, .slow = true},
+    {.name = "COMMAND", .kind = ELAPSE__ROUTE_ANY, .least = 1, .looks = true},
+    {.name = "PING", .local = elapse__local_ping, .least = 1},
+    {.name = "ECHO", .local = elapse__local_echo, .least = 2},
+    {.name = "HELLO", .local = elapse__local_hello, .least = 1, .before_auth = true},
+    {.name = "AUTH", .local = elapse__local_auth, .least = 2, .before_auth = true},
+    {.name = "SELECT", .local = elapse__local_select, .least = 2},
+    {.name = "CLIENT", .local = elapse__local_client, .least = 2},
+    {.name = "CONFIG", .local = elapse__local_config, .least = 2},
+    {.name = "NODE", .local = elapse__local_node, .least = 2},
+    {.name = "INFO", .local = elapse__local_info, .least = 1},
+    {.name = "QUIT", .local = elapse__local_quit, .least = 1, .before_auth = true},
+    {.name = "RESET", .local = elapse__local_reset, .least = 1, .before_auth = true},
+};
+
+bool elapse__argument_is(struct elapse__resp_argument argument, const char *word)
+{
+    uint32_t i = 0;
+
+    for (; i < argument.size && word[i] != '\0'; i++) {
+        unsigned char c = argument.bytes[i];
+        if ((c >= 'a' && c <= 'z' ? c - 0x20 : c) != (unsigned char)word[i])
+            return false;
+    }
+    return i == argument.size && word[i] == '\0';
+}
+
+const struct elapse__route *elapse__route_find(struct elapse__resp_argument name)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (elapse__argument_is(name, routes[i].name))
+            return &routes[i];
+    }
+    return NULL;
+}
+
+/* ---- arguments ---- */
+
+bool elapse__argument_id(struct elapse__resp_argument argument, uint64_t *id)
+{
+    return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
+}
+
+bool elapse__route_options(const struct elapse__resp_argument *arguments, uint32_t count,
+                           uint32_t first, const struct elapse__route_option *options,
+                           uint32_t option_count, uint32_t *places)
+{
+    uint32_t place = first;
+
+    memset(places, 0, option_count * sizeof *places);
+    while (place < count) {
+        uint32_t option = 0;
+        while (option < option_count &&
+               !elapse__argument_is(arguments[place], options[option].name))
+            option++;
+        if (option == option_count || places[option] != 0 ||
+            count - place - 1 < options[option].values)
+            return false;
+        places[option] = place + 1;
+        place += 1 + options[option].values;
+    }
+    return true;
+}
+
+uint32_t elapse__route_put(struct elapse__node_client *client,
+                           const struct elapse__resp_argument *arguments, uint32_t count,
+                           bool *has_token)
+{
+    static const struct elapse__route_option options[] = {
+        {"KEY", 1},      {"TOKEN", 1},  {"IN", 1},    {"AT", 1},      {"EVERY", 1},
+        {"CRON", 1},     {"TAG", 1},    {"TTR", 1},   {"IFKEY", 1},   {"MAX", 1},
+        {"PRIORITY", 1}, {"EXPIRE", 1}, {"RETRY", 1}, {"BACKOFF", 2}, {"ZONE", 1},
+    };
+    enum { OPTIONS = sizeof options / sizeof *options, TUBE_BYTES_MAX = 200 };
+    uint32_t partitions = client->node->options.partitions;
+    uint32_t places[OPTIONS];
+
+    *has_token = false;
+    if (!elapse__route_options(arguments, count, 3, options, OPTIONS, places) ||
+        arguments[1].size > TUBE_BYTES_MAX)
+        return elapse__node_home(client);
+    *has_token = places[1] != 0 && arguments[places[1]].size > 0;
+    if (places[0] != 0)
+        return elapse__node_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
+                                             arguments[places[0]].bytes, arguments[places[0]].size);
+    if (*has_token)
+        return elapse__node_partition_of_key(partitions, "", 0, arguments[places[1]].bytes,
+                                             arguments[places[1]].size);
+    return elapse__node_home(client);
+}

@@ -1,0 +1,97 @@
+/*
+ * What the options of a node ask for.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "../postgres/names.h"
+#include "inner.h"
+
+static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
+{
+    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s: %s",
+                what, why);
+    return false;
+}
+
+bool elapse__cluster_check_options(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+
+    if (!elapse__queue_name_is_valid(options->queue))
+        return refuse(cluster, "--queue",
+                      "a name has letters a to z, digits and _, 32 at most, "
+                      "and begins with a letter");
+    for (size_t i = 0; i < options->cluster_count; i++) {
+        const char *why = elapse__hosts_add(&cluster->hosts, options->clusters[i]);
+        if (why != NULL)
+            return refuse(cluster, "--cluster", why);
+    }
+    if (options->durability == ELAPSE__SERVE_MEMORY)
+        return refuse(cluster, "--durability memory",
+                      "a node of a cluster needs a directory, for what it must not forget");
+    if (options->idle_ns > 0)
+        return refuse(cluster, "--idle", "a node of a cluster does not have it");
+    return true;
+}
+
+/* Returns whether another process can connect there. */
+static bool is_reachable(const struct elapse__listener *listener, const char *text)
+{
+    return !listener->is_http && !listener->tls &&
+           !elapse__os_address_is_path(&listener->address) && strncmp(text, "0.0.0.0:", 8) != 0 &&
+           strncmp(text, "[::]:", 5) != 0;
+}
+
+static bool begins_with(const char *text, const char *begin)
+{
+    return strncmp(text, begin, strlen(begin)) == 0;
+}
+
+/* What an operator may not have thought of. */
+static void warn(struct elapse__cluster *cluster)
+{
+    const char *address = cluster->address;
+
+    if (begins_with(address, "127.") || begins_with(address, "[::1]:") ||
+        begins_with(address, "localhost:"))
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "no other machine can reach this node at %s: if there are nodes on others, "
+                    "give --advertise",
+                    address);
+    if (cluster->service.loop.tokens.count > 0)
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_NOTICE, ELAPSE__EVENT_CLUSTER,
+                    "nodes send the first password to each other in plain text, to the address "
+                    "that the database has");
+}
+
+bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
+{
+    const struct elapse__loop *front = &cluster->service.loop;
+    const char *given = front->options->advertise;
+    struct elapse__serve_listen where;
+
+    if (given != NULL) {
+        const char *fault = elapse__serve_parse_listen(given, NULL, &where);
+        if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')
+            return refuse(cluster, "--advertise",
+                          fault != NULL ? fault : "it is not HOST:PORT without tls:");
+        if (strlen(given) >= sizeof cluster->address)
+            return refuse(cluster, "--advertise", "it is too long");
+        (void)snprintf(cluster->address, sizeof cluster->address, "%s", given);
+    }
+    for (size_t i = 0; i < front->listener_count && cluster->address[0] == '\0'; i++) {
+        struct elapse__os_address_text text =
+            elapse__os_address_text(&front->listeners[i]->address);
+        if (is_reachable(front->listeners[i], text.text))
+            (void)snprintf(cluster->address, sizeof cluster->address, "%s", text.text);
+    }
+    if (cluster->address[0] == '\0')
+        return refuse(cluster, "--advertise",
+                      "it is needed: no address that is listened at, without tls:, says where "
+                      "other nodes reach this one");
+    (void)snprintf(cluster->name, sizeof cluster->name, "%.40s",
+                   front->options->node != NULL ? front->options->node : cluster->address);
+    warn(cluster);
+    return true;
+}

@@ -1,0 +1,458 @@
+/*
+ * The life of a node.
+ *
+ *      read files, listen --> read the queue's facts in the database --> open the stores
+ *      --> start the runners --> serve until SIGTERM or SIGINT --> hand over
+ *
+ * To hand over: no connection, and no byte of a client, is taken any more; other nodes hear that
+ * they should send no more; what was sent is answered, for a while; then each partition is handed
+ * over, and nothing is answered any more.
+ */
+#include "serve_cluster.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../base/assert.h"
+#include "../../server/http/http.h"
+#include "../../server/serve/listeners.h"
+#include "inner.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define FLUSH_NS  (500 * NS_PER_MS) /* for replies, when the node stops */
+#define TICK_NS   (10 * NS_PER_MS)
+/* A runner ends by itself before that. */
+#define HAND_OVER_NS ((ELAPSE__RUNNER_HAND_OVER_MS + 5000) * NS_PER_MS)
+
+/* ---- start ---- */
+
+static bool open_stores(struct elapse__cluster *cluster)
+{
+    cluster->parts = calloc(cluster->queue.parts, sizeof *cluster->parts);
+    if (cluster->parts == NULL)
+        return false;
+    while (cluster->part_count < cluster->queue.parts)
+        if (!elapse__part_open(cluster, cluster->part_count++))
+            return false;
+    return true;
+}
+
+static bool knows_password(void *context, const void *password, size_t size)
+{
+    const struct elapse__cluster *cluster = context;
+
+    return cluster->shown.knows_password(cluster->shown.context, password, size);
+}
+
+/* Nodes greet each other with the first password, whichever it is by now. */
+static const void *link_password(void *context, size_t *size)
+{
+    const struct elapse__cluster *cluster = context;
+    const struct elapse__tokens *tokens = &cluster->service.loop.tokens;
+
+    *size = tokens->count == 0 ? 0 : tokens->texts[0].size;
+    return tokens->count == 0 ? NULL : tokens->texts[0].bytes;
+}
+
+static bool make_router(struct elapse__cluster *cluster)
+{
+    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    bool has_passwords = options->auth != NULL; /* such a file always has one */
+    const struct elapse__node_options router = {
+        .partitions = cluster->queue.parts,
+        .queue = options->queue,
+        .knows_password = has_passwords ? knows_password : NULL,
+        .context = cluster,
+        .link_password = link_password,
+        .argument_bytes_max = (uint32_t)options->body_bytes_max,
+        .clients_max = (uint32_t)options->connections_max,
+        .output_bytes_max = (uint32_t)options->output_bytes_max,
+    };
+
+    cluster->node = elapse__node_new(&router, elapse__runner_now_ms());
+    return cluster->node != NULL;
+}
+
+static void look_at_parts(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        elapse__part_look(&cluster->parts[i]);
+    elapse__inbox_errand_look(cluster);
+}
+
+static void on_event(evutil_socket_t file, short what, void *argument)
+{
+    (void)what;
+    (void)elapse__os_event_reset((int)file);
+    look_at_parts(argument);
+}
+
+/* Complaints about the database come without an event. */
+static void on_second(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    look_at_parts(argument);
+    elapse__cluster_count_files(argument);
+}
+
+/* The turn that follows looks at the time. */
+static void on_alarm(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    (void)argument;
+}
+
+static void with_cores(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument), void *argument)
+{
+    struct elapse__cluster *cluster = (struct elapse__cluster *)(void *)service;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].core != NULL)
+            elapse__loop_with_core(cluster->parts[i].core, call, argument);
+}
+
+static bool make_events(struct elapse__cluster *cluster)
+{
+    const struct timeval second = {.tv_sec = 1};
+    struct elapse__loop *front = &cluster->service.loop;
+
+    cluster->links.log = front->peers.log;
+    cluster->links.base = front->peers.base;
+    cluster->links.files = front->peers.files;
+    cluster->links.outer = &front->peers;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__ring_init(&cluster->links.rings[i]);
+    cluster->batch = malloc(ELAPSE__BATCH_PEER_BYTES);
+    cluster->alarm = evtimer_new(front->peers.base, on_alarm, cluster);
+    if (cluster->batch == NULL || cluster->alarm == NULL)
+        return false;
+    cluster->on_event =
+        event_new(front->peers.base, cluster->event, EV_READ | EV_PERSIST, on_event, cluster);
+    cluster->on_second = event_new(front->peers.base, -1, EV_PERSIST, on_second, cluster);
+    return cluster->on_event != NULL && event_add(cluster->on_event, NULL) == 0 &&
+           cluster->on_second != NULL && event_add(cluster->on_second, &second) == 0;
+}
+
+static bool open_http(struct elapse__loop *front)
+{
+    if (elapse__service_wants_http(front))
+        front->http = elapse__http_open(front);
+    return front->http != NULL || !elapse__service_wants_http(front);
+}
+
+static bool start(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+
+    service->loop.context = cluster;
+    service->loop.welcome = elapse__front_welcome;
+    service->with_cores = with_cores;
+    elapse__service_know_machine(service);
+    elapse__cluster_show(cluster);
+    elapse__cluster_count_files(cluster);
+    if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
+        !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop) ||
+        !elapse__errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
+        !elapse__errand_start(&cluster->inbox, elapse__inbox_errand, cluster))
+        return false;
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (!elapse__part_start(&cluster->parts[i]))
+            return false;
+    return true;
+}
+
+/* ---- serve and stop ---- */
+
+/* Waits for events, and does turns, until `*ends`, or until a time by the monotonic clock. */
+static void serve_until(struct elapse__cluster *cluster, bool (*ends)(struct elapse__cluster *),
+                        uint64_t until_ns)
+{
+    struct event_base *base = cluster->service.loop.peers.base;
+    bool more = true;
+
+    while (!cluster->has_failed && !ends(cluster) && elapse__os_monotonic_ns() < until_ns) {
+        (void)event_base_loop(base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
+        more = elapse__cluster_turn(cluster);
+    }
+}
+
+static bool is_asked_to_stop(struct elapse__cluster *cluster)
+{
+    return cluster->service.loop.peers.is_stopping;
+}
+
+/* Which timeline lacks groups of a partition, as it was found; 0: none. */
+static uint32_t timeline_of_loss(const struct elapse__runner_figures *figures)
+{
+    enum elapse__partition_stop stop = figures->partition.stop;
+    bool is_loss = stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED;
+
+    return is_loss ? figures->partition.timeline : 0;
+}
+
+/* The server that lacks groups of one partition may lack some of another one, and perhaps this node
+ * alone can mark it. Returns whether all have looked at it, and written their marks. */
+static bool have_looked(struct elapse__cluster *cluster)
+{
+    uint32_t lossy = 0, seen = UINT32_MAX;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        struct elapse__runner_figures figures;
+        elapse__runner_figures(part->runner, &figures);
+        elapse__lock(&part->lock);
+        bool has_ended = part->has_ended;
+        elapse__unlock(&part->lock);
+        if (timeline_of_loss(&figures) > lossy)
+            lossy = timeline_of_loss(&figures);
+        if (!has_ended && figures.partition.stop != ELAPSE__STOP_NONE)
+            return false;
+        if (!has_ended && figures.partition.timeline < seen)
+            seen = figures.partition.timeline;
+    }
+    return seen > 0 && seen >= lossy;
+}
+
+static bool has_to_end(struct elapse__cluster *cluster)
+{
+    if (is_asked_to_stop(cluster) || cluster->search_until_ms == 0)
+        return is_asked_to_stop(cluster);
+    return elapse__runner_now_ms() >= cluster->search_until_ms || have_looked(cluster);
+}
+
+/* Other nodes and the router have got their answers, and have gone; and clients of this node have
+ * got theirs from other nodes. */
+static bool have_left(struct elapse__cluster *cluster)
+{
+    bool has_links = false;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].core != NULL && !cluster->parts[i].core->is_broken)
+            has_links |= elapse__links_push_leaving(&cluster->parts[i]);
+    return !has_links && elapse__node_is_idle(cluster->node);
+}
+
+static void stop_core(struct elapse__loop *loop, void *argument)
+{
+    (void)argument;
+    loop->peers.is_stopping = true;
+    elapse__server_stop(loop->server);
+}
+
+static void look_if_quiet(struct elapse__loop *loop, void *argument)
+{
+    if (!loop->is_broken && !elapse__server_is_quiet(loop->server))
+        *(bool *)argument = false;
+}
+
+static bool is_quiet(struct elapse__cluster *cluster)
+{
+    bool quiet = true;
+
+    with_cores(&cluster->service, look_if_quiet, &quiet);
+    return quiet;
+}
+
+static bool have_ended(struct elapse__cluster *cluster)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        elapse__lock(&part->lock);
+        all = all && (part->has_ended || part->runner == NULL);
+        elapse__unlock(&part->lock);
+    }
+    return all;
+}
+
+/* All at once: each may take a while. */
+static void hand_over(struct elapse__cluster *cluster)
+{
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].runner != NULL)
+            elapse__runner_hand_over(cluster->parts[i].runner);
+}
+
+/* Returns how many partitions the database still gives to this node, after a line for each. */
+static unsigned count_kept(struct elapse__cluster *cluster)
+{
+    unsigned count = 0;
+
+    for (uint32_t i = 0; i < cluster->part_count; i++) {
+        struct elapse__cluster_part *part = &cluster->parts[i];
+        struct elapse__runner_figures figures = {.has_released = true};
+        if (part->runner != NULL)
+            elapse__runner_figures(part->runner, &figures);
+        if (figures.has_released || strcmp(figures.partition.owner, part->me) != 0)
+            continue;
+        count++;
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
+                    "partition %" PRIu32 " was not handed over, because the database has not "
+                    "confirmed it in time: another node takes over when the lease has ended",
+                    part->part);
+    }
+    return count;
+}
+
+static void stop_serving(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+
+    elapse__service_tick(service, TICK_NS);
+    elapse__os_notify("STOPPING=1");
+    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
+                "no connection is taken any more");
+    elapse__listeners_close(&service->loop);
+    cluster->cores_close = true;
+    look_at_parts(cluster);
+    serve_until(cluster, have_left, elapse__os_monotonic_ns() + FLUSH_NS);
+    with_cores(service, stop_core, NULL);
+    serve_until(cluster, is_quiet, elapse__os_monotonic_ns() + FLUSH_NS);
+    atomic_store(&cluster->is_stopping, true);
+    hand_over(cluster);
+    serve_until(cluster, have_ended, elapse__os_monotonic_ns() + HAND_OVER_NS);
+}
+
+/* ---- the end ---- */
+
+static void free_peers(struct elapse__peers *peers)
+{
+    struct elapse__peer *peer;
+
+    if (peers->base == NULL)
+        return;
+    while ((peer = elapse__peer_first(&peers->rings[ELAPSE__PEER_ALL])) != NULL)
+        elapse__peer_free(peer);
+}
+
+/* The router must not call the cores any more, nor they the router. */
+static void free_links(struct elapse__cluster *cluster)
+{
+    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
+
+    if (cluster->links.base == NULL)
+        return;
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+        struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
+        elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
+    }
+    (void)elapse__links_send(cluster);
+}
+
+static void free_event(struct event *event)
+{
+    if (event != NULL)
+        event_free(event);
+}
+
+/* Releases everything. Returns false if not everything became durable. */
+static bool release(struct elapse__cluster *cluster)
+{
+    bool is_durable = true;
+
+    atomic_store(&cluster->is_stopping, true);
+    elapse__listeners_close(&cluster->service.loop);
+    elapse__http_close(cluster->service.loop.http);
+    cluster->service.loop.http = NULL;
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        if (cluster->parts[i].runner != NULL)
+            elapse__part_release(&cluster->parts[i]);
+    hand_over(cluster);
+    for (uint32_t i = 0; i < cluster->part_count; i++)
+        is_durable = elapse__part_close(&cluster->parts[i]) && is_durable;
+    elapse__errand_stop(&cluster->inbox);
+    if (cluster->node != NULL)
+        free_links(cluster);
+    elapse__errand_stop(&cluster->addresses);
+    free_peers(&cluster->service.loop.peers);
+    elapse__node_free(cluster->node);
+    free(cluster->parts);
+    free_event(cluster->on_event);
+    free_event(cluster->on_second);
+    free_event(cluster->alarm);
+    free(cluster->batch);
+    elapse__service_close(&cluster->service);
+    return is_durable;
+}
+
+static enum elapse__serve_end run(struct elapse__cluster *cluster)
+{
+    struct elapse__log *log = elapse__cluster_log(cluster);
+
+    elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_READY,
+                "elapse %s, process %" PRIu64 ", node %s of queue %s at %s, %" PRIu32
+                " partitions, lease %" PRIu32 " ms",
+                elapse_version(), elapse__os_process_id(), cluster->name,
+                elapse__cluster_options(cluster)->queue, cluster->address, cluster->queue.parts,
+                cluster->queue.lease_ms);
+    elapse__os_notify("READY=1");
+    serve_until(cluster, has_to_end, UINT64_MAX);
+    bool has_failed = cluster->has_failed || cluster->search_until_ms != 0;
+    if (!has_failed)
+        stop_serving(cluster);
+    unsigned kept = has_failed ? 0 : count_kept(cluster);
+    if (!release(cluster) || has_failed) {
+        elapse__log(log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STOPPED, "the node could not go on");
+        return ELAPSE__SERVE_FAILED;
+    }
+    if (kept > 0)
+        elapse__log(log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_STOPPED,
+                    "the node has ended, and keeps %u partitions until their lease ends", kept);
+    else
+        elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "the node has handed over");
+    return ELAPSE__SERVE_STOPPED;
+}
+
+static enum elapse__serve_end serve(struct elapse__cluster *cluster)
+{
+    struct elapse__service *service = &cluster->service;
+
+    if (!elapse__cluster_check_options(cluster) || !elapse__service_read_files(service) ||
+        !elapse__listeners_open(&service->loop) || !elapse__service_become_user(service) ||
+        !elapse__cluster_choose_address(cluster)) {
+        (void)release(cluster);
+        return ELAPSE__SERVE_REFUSED;
+    }
+    if (!elapse__cluster_read_queue(cluster)) {
+        (void)release(cluster);
+        return ELAPSE__SERVE_STOPPED;
+    }
+    if (!open_stores(cluster)) {
+        (void)release(cluster);
+        return cluster->is_refused ? ELAPSE__SERVE_REFUSED : ELAPSE__SERVE_FAILED;
+    }
+    service->loop.peers.base = event_base_new();
+    if (service->loop.peers.base == NULL || !start(cluster)) {
+        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING,
+                    "the system refuses memory, threads or descriptors");
+        (void)release(cluster);
+        return ELAPSE__SERVE_FAILED;
+    }
+    return run(cluster);
+}
+
+enum elapse__serve_end elapse__serve_cluster(const struct elapse__serve_options *options)
+{
+    struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
+    enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
+
+    ELAPSE__ASSERT_THAT(options->cluster_count, >, 0);
+    if (cluster == NULL)
+        return end;
+    if (elapse__os_event_open(&cluster->event) == 0) {
+        if (elapse__service_open(&cluster->service, options))
+            end = serve(cluster);
+        elapse__hosts_free(&cluster->hosts);
+        (void)elapse__os_close(cluster->event);
+    }
+    free(cluster);
+    return end;
+}

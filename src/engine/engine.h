@@ -1,0 +1,173 @@
+/*
+ * How the queue and the journal are joined: without threads, clocks and waits, so that the store
+ * and the simulation use the same.
+ *
+ *      commands --> queue --records--> joint (sink) --> journal --> disk
+ *                     ^                  |                 |
+ *                     +---- replay ------+---- owner <-----+
+ *
+ *   sink    passes the queue's groups on, and remembers where the last one ended
+ *   owner   answers the journal: replay, cleaning, the facts of a header
+ *   life    each life writes its number, one more than that of the life before, before it hands
+ *           out any job; so the name of a lease never repeats
+ *   gate    the position that must be durable before a reply may leave (Q4 of docs/promises.md)
+ *
+ * Requires, for every function: one thread at a time.
+ */
+#ifndef ELAPSE__STORE_JOINT_H
+#define ELAPSE__STORE_JOINT_H
+
+#include <elapse/error.h>
+
+#include "journal/journal.h"
+#include "../queue/queue.h"
+
+/* Returns the present by both clocks, rounded down. */
+typedef struct elapse__queue_now elapse__joint_now_function(void);
+
+struct elapse__joint {
+    struct elapse__record_sink sink; /* first: the queue's sink is a joint */
+    struct elapse__queue *jobs;
+    struct elapse__journal *journal;
+    struct elapse__record_sink *below; /* the journal's sink */
+    elapse__joint_now_function *now;
+    const struct elapse__queue_now *batch; /* NULL; or the present of a caller that does much at
+                                              once, and turns the queue itself */
+    int refused;                /* why the journal refused the last group that was begun; or 0 */
+    uint64_t last_position;     /* all that was written is durable once this is */
+    uint64_t previous_position; /* the same without the last group */
+    uint64_t epoch_position;
+    int64_t header_wall_ms; /* of the newest header that open has found; 0: there was none */
+    uint64_t records;       /* appended in this life; and those of them that cleaning copied */
+    uint64_t copies;
+    enum elapse__record_purpose purpose; /* of the group that was begun last */
+    uint64_t groups;                     /* of the queue, that have ended in this life */
+    int clean_error;                     /* why the last record could not be copied; or 0 */
+    uint32_t life;
+    uint32_t interval_ms; /* of the journal, once the life has begun */
+    bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
+    int64_t log_wall_ms;  /* with a log: the newest time that a group of it tells */
+    struct elapse__queue_options options; /* of the queue; without its memory */
+    struct elapse_allocator memory;       /* of the queue, if the caller gave one */
+    bool has_memory;
+};
+
+/* Makes the queue; `options` without a sink. Returns false if there is no memory. */
+bool elapse__joint_make_jobs(struct elapse__joint *joint, elapse__joint_now_function *now,
+                             const struct elapse__queue_options *options);
+
+/* Opens the journal, and replays it into the queue; `options` without an owner. */
+bool elapse__joint_open_journal(struct elapse__joint *joint,
+                                const struct elapse__journal_options *options,
+                                struct elapse__journal_refusal *refusal);
+
+/* Makes the number of this life durable, and opens the queue. Performs the journal's operations
+ * until then. */
+enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint);
+
+/* Appends a record, and replays it: for programs that fill a queue with the records of another one,
+ * before it has a life. Returns 0; EBADMSG: it is no record of this queue, or there are as many
+ * tubes or tokens as there may be; ENOMEM; or the error of the journal's begin. Nothing has changed
+ * then. Requires `loading`. */
+int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record);
+
+/* Releases both. Requires that no operation of the journal is under way. */
+void elapse__joint_free(struct elapse__joint *joint);
+
+/* Returns whether a reply with this gate may leave. */
+bool elapse__joint_may_reply(const struct elapse__joint *joint, uint64_t gate);
+
+/* A command of the queue with its arguments. */
+typedef struct elapse__queue_answer elapse__joint_command(struct elapse__queue *jobs,
+                                                          struct elapse__queue_now now,
+                                                          const void *arguments);
+
+/* Runs a command. Returns false if the journal cannot take it now: run it again when operations
+ * have completed. The answer's position is the gate of its reply, whatever the answer. */
+bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *command,
+                       const void *arguments, struct elapse__queue_answer *answer);
+
+/* ---- hand-outs ---- */
+
+/* Takes the first job that is due; its lease begins in elapse__joint_hand_over. Returns whether
+ * there is one; `*result` is an error, or OK (also if the journal has no room for the lease now).
+ * `*gate` is that of the reply: of the lease's own record it is independent. */
+bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_reserve *reserve,
+                        struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                        uint64_t *gate);
+
+/* The same for one job by its id, whatever its due time. `*result` may also be GONE or RUNNING. */
+bool elapse__joint_take_id(struct elapse__joint *joint, uint64_t id,
+                           struct elapse__queue_connection *connection,
+                           struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                           uint64_t *gate);
+
+/* Does the same for up to `reserve->count` jobs. Stores in `*count` how many there are. Each of
+ * them is handed over, or taken back. */
+bool elapse__joint_take_many(struct elapse__joint *joint,
+                             const struct elapse__queue_reserve *reserve,
+                             struct elapse__queue_handed *handed, uint32_t *count,
+                             enum elapse__queue_result *result, uint64_t *gate);
+
+/* Returns whether the last command or hand-out wrote nothing because the journal has no room now:
+ * try it again when operations have completed. */
+bool elapse__joint_lacks_room(const struct elapse__joint *joint);
+
+/* The texts of a job as they were read from the journal. */
+struct elapse__joint_job {
+    struct elapse__queue_text tube, key, tag, body;
+    int64_t put_ms; /* when the job was put, wall clock */
+    int64_t due_ms; /* when it was due, as this record has it */
+    void *memory;   /* released by free() */
+};
+
+/* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
+ * Returns 0; ENOENT: the job cannot be handed out after all, because it was cancelled meanwhile, or
+ * is damaged and has been buried; or another error number: it is as if it had not been taken. */
+int elapse__joint_hand_over(struct elapse__joint *joint, const struct elapse__queue_handed *handed,
+                            struct elapse__joint_job *job);
+
+/* The same in two steps, for a caller that performs the reading in between, without a lock. The
+ * first returns 0 or ENOENT; then there is nothing to perform, and no second step. */
+int elapse__joint_hand_over_begin(struct elapse__joint *joint,
+                                  const struct elapse__queue_handed *handed,
+                                  struct elapse__journal_reading *reading);
+int elapse__joint_hand_over_end(struct elapse__joint *joint,
+                                const struct elapse__queue_handed *handed,
+                                struct elapse__journal_reading *reading,
+                                struct elapse__joint_job *job);
+
+/* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; or
+ * another error number. */
+int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__joint_job *job);
+
+/* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: it is damaged; or
+ * another error number. */
+int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_reading *reading,
+                        struct elapse__joint_job *job);
+
+/* The reply cannot leave: the job is as if it had not been taken. */
+void elapse__joint_take_back(struct elapse__joint *joint,
+                             const struct elapse__queue_handed *handed);
+
+/* ---- for joint_log.c, which takes records of other journals ---- */
+
+enum { ELAPSE__JOINT_EPOCH_BYTES = 4 };
+
+/* Takes a record of the log. `context` is the joint. */
+int elapse__joint_replay(void *context, uint64_t position, const struct elapse__record *record,
+                         struct elapse__record_sink *sink);
+
+/* Makes an empty queue by the joint's options. Requires that there is none. Returns false if there
+ * is no memory. */
+bool elapse__joint_new_jobs(struct elapse__joint *joint);
+
+/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the joint. */
+int elapse__joint_forget(void *context);
+
+/* Writes the number of the life. Returns 0 or the error of the sink. */
+int elapse__joint_write_epoch(struct elapse__joint *joint, enum elapse__record_purpose purpose);
+
+enum elapse_error elapse__joint_error(enum elapse__queue_result result);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * The background lane: retiring files, making spares, reading the tail. One at a time, in this
+ * order: the first makes space, and the second lets the owner go on.
+ */
+#include "../../base/assert.h"
+#include "core.h"
+
+bool elapse__background_next(struct elapse__journal *journal, struct elapse__operation *operation)
+{
+    if (journal->background_state == ELAPSE__BACKGROUND_RESTING && !elapse__retire_start(journal) &&
+        !elapse__spare_start(journal) && !elapse__clean_start(journal))
+        return false;
+    switch (journal->background_state) {
+    case ELAPSE__RETIRE_STATUS:
+    case ELAPSE__RETIRE_RENAME:
+    case ELAPSE__RETIRE_UNLINK:
+        elapse__retire_next(journal, operation);
+        break;
+    case ELAPSE__CLEAN_READING:
+        elapse__clean_next(journal, operation);
+        break;
+    default:
+        elapse__spare_next(journal, operation);
+        break;
+    }
+    return true;
+}
+
+void elapse__background_completed(struct elapse__journal *journal,
+                                  const struct elapse__operation *operation)
+{
+    switch (journal->background_state) {
+    case ELAPSE__RETIRE_STATUS:
+    case ELAPSE__RETIRE_RENAME:
+    case ELAPSE__RETIRE_UNLINK:
+        elapse__retire_completed(journal, operation);
+        break;
+    case ELAPSE__CLEAN_READING:
+        elapse__clean_completed(journal, operation);
+        break;
+    default:
+        ELAPSE__ASSERT(journal->background_state != ELAPSE__BACKGROUND_RESTING);
+        elapse__spare_completed(journal, operation);
+        break;
+    }
+}

@@ -1,0 +1,198 @@
+/*
+ * Cleaning, first in, first out. The tail segment is read, its records are handed to the owner, who
+ * appends the live ones again, and then the tail moves on. COMMIT says so in the group of the last
+ * copy, or later; only when that is durable is the file retired (F4).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "core.h"
+
+/* On a full disk, cleaning makes room for growth while more than one byte in so many is not live.
+ * So each byte that is put then costs at most three that are copied. */
+enum { CLEAN_CHUNK_BYTES = 1 << 16, GROWTH_GAIN = 4 };
+
+/* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
+ * needed while the log is more than twice what lives in it and a segment, or spares lack and
+ * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
+ * until the owner appends something. The spares that are held let deletes go on; one more lets the
+ * log grow. */
+bool elapse__clean_is_needed(const struct elapse__journal *journal)
+{
+    if (journal->tail >= journal->head || journal->error != 0)
+        return false;
+    /* The lanes end when all is durable: copies that are appended after that would never be. */
+    if (journal->stopping)
+        return false;
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t total = elapse__segments_bytes(journal);
+    uint64_t live = journal->live_bytes;
+    if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
+        return true;
+    if (journal->clean_pinned || journal->follows)
+        return false;
+    if (total > 2 * live + segment)
+        return true;
+    if (!journal->disk_is_full || journal->tail > journal->clean_limit)
+        return false;
+    int64_t spares = elapse__spares_free_to_use(journal);
+    return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
+           (spares < elapse__spares_wanted(journal) &&
+            total > live + total / GROWTH_GAIN + 2 * segment);
+}
+
+bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
+{
+    /* Files are freed in order, so one that is being read keeps all others. */
+    return !journal->clean_refused && journal->segments[0].readers == 0 &&
+           (journal->first < journal->tail || elapse__clean_is_needed(journal));
+}
+
+static void move_tail(struct elapse__journal *journal)
+{
+    ELAPSE__ASSERT_THAT(journal->tail, <, journal->head);
+    journal->tail++;
+    journal->clean_pinned = false;
+    journal->clean_size = 0;
+    journal->clean_wanted = 0;
+    journal->clean_at = elapse__position_at(journal, journal->tail, ELAPSE__SEGMENT_HEADER_BYTES);
+}
+
+/* Hands one record to the owner. Returns whether it was taken. */
+static bool hand_over(struct elapse__journal *journal, const uint8_t *bytes,
+                      const struct elapse__frame *frame)
+{
+    const uint8_t *body = bytes + ELAPSE__RECORD_HEADER_BYTES + frame->fields_size;
+    struct elapse__record record = {
+        .type = frame->type,
+        .flags = frame->flags,
+        .fields_size = frame->fields_size,
+        .body_size = frame->body_size,
+        .fields = bytes + ELAPSE__RECORD_HEADER_BYTES,
+        .body = frame->body_size == 0 ? NULL : body,
+    };
+    bool is_whole = elapse__frame_body_is_whole(body, frame, journal->clean_at, journal->seed);
+    if (!is_whole)
+        record.body = NULL;
+    int error = journal->owner.clean(journal->owner.context, journal->clean_at, &record);
+    journal->clean_refused = error != 0;
+    ELAPSE__ASSERT(!journal->begun);
+    if (!is_whole && (error == 0 || error == EBADMSG))
+        journal->damaged_bodies++;
+    if (error == EBADMSG)
+        journal->clean_pinned = true;
+    return error == 0;
+}
+
+/* Says that so many bytes are needed from `clean_at` on. */
+static void want_bytes(struct elapse__journal *journal, uint64_t bytes)
+{
+    uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->clean_at);
+    uint64_t wanted = bytes < CLEAN_CHUNK_BYTES ? CLEAN_CHUNK_BYTES : bytes;
+    journal->clean_wanted = (size_t)(wanted < rest ? wanted : rest);
+}
+
+static void pass_record(struct elapse__journal *journal, const struct elapse__frame *frame)
+{
+    journal->clean_at += frame->bytes;
+    journal->cleaned_bytes += frame->bytes;
+    journal->clean_debt -= journal->clean_debt < frame->bytes ? journal->clean_debt : frame->bytes;
+}
+
+/* Examines the record at `clean_at`. Returns whether cleaning can go on at once. */
+static bool examine(struct elapse__journal *journal)
+{
+    uint64_t ahead = journal->clean_at - journal->clean_from;
+    uint64_t have = ahead < journal->clean_size ? journal->clean_size - ahead : 0;
+    uint64_t rest = elapse__segment_bytes(journal) - elapse__offset_of(journal, journal->clean_at);
+    const uint8_t *bytes = journal->clean_bytes + ahead;
+    struct elapse__frame frame;
+    if (have < ELAPSE__RECORD_HEADER_BYTES) {
+        want_bytes(journal, ELAPSE__RECORD_HEADER_BYTES);
+        journal->clean_pinned = rest < ELAPSE__RECORD_HEADER_BYTES;
+        return false;
+    }
+    if (!elapse__frame_decode(bytes, &frame) || frame.bytes > rest) {
+        journal->clean_pinned = true;
+        return false;
+    }
+    if (have < frame.bytes) {
+        want_bytes(journal, frame.bytes);
+        return false;
+    }
+    if (!elapse__frame_header_is_whole(bytes, &frame, journal->clean_at, journal->seed)) {
+        journal->clean_pinned = true;
+        return false;
+    }
+    if (frame.type == ELAPSE__RECORD_SEAL) {
+        pass_record(journal, &frame);
+        move_tail(journal);
+        return true;
+    }
+    if (frame.type < ELAPSE__RECORD_SEAL && !hand_over(journal, bytes, &frame))
+        return false;
+    pass_record(journal, &frame);
+    return true;
+}
+
+/* Goes on until something has to be read or written first. */
+void elapse__clean_step(struct elapse__journal *journal)
+{
+    ELAPSE__ASSERT(!journal->begun);
+    bool goes_on = journal->background_state != ELAPSE__CLEAN_READING;
+    while (goes_on && journal->closed == NULL && elapse__clean_is_needed(journal)) {
+        if (elapse__segment_of(journal, journal->clean_at) != journal->tail) {
+            journal->clean_at =
+                elapse__position_at(journal, journal->tail, ELAPSE__SEGMENT_HEADER_BYTES);
+            journal->clean_size = 0;
+        }
+        if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
+            move_tail(journal);
+        else
+            goes_on = examine(journal);
+    }
+    if (!elapse__clean_is_needed(journal))
+        journal->clean_debt = 0;
+}
+
+bool elapse__clean_start(struct elapse__journal *journal)
+{
+    elapse__clean_step(journal);
+    if (journal->clean_wanted == 0 || !elapse__clean_is_needed(journal))
+        return false;
+    if (journal->clean_capacity < journal->clean_wanted) {
+        uint8_t *bytes = realloc(journal->clean_bytes, journal->clean_wanted);
+        if (bytes == NULL)
+            return false; /* a later tick tries again */
+        journal->clean_bytes = bytes;
+        journal->clean_capacity = journal->clean_wanted;
+    }
+    journal->clean_from = journal->clean_at;
+    journal->clean_size = 0;
+    journal->background_state = ELAPSE__CLEAN_READING;
+    return true;
+}
+
+void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation)
+{
+    uint64_t number = elapse__segment_of(journal, journal->clean_from);
+    operation->kind = ELAPSE__OPERATION_READ;
+    operation->file = elapse__segments_find(journal, number)->file;
+    operation->offset = elapse__offset_of(journal, journal->clean_from) + journal->clean_size;
+    operation->bytes = journal->clean_bytes + journal->clean_size;
+    operation->count = journal->clean_wanted - journal->clean_size;
+}
+
+void elapse__clean_completed(struct elapse__journal *journal,
+                             const struct elapse__operation *operation)
+{
+    journal->clean_size += operation->done;
+    if (operation->error != 0 || operation->done == 0)
+        journal->clean_pinned = true; /* service goes on; the figures tell it */
+    else if (journal->clean_size < journal->clean_wanted)
+        return;
+    journal->clean_wanted = 0;
+    journal->background_state = ELAPSE__BACKGROUND_RESTING;
+}

@@ -1,0 +1,183 @@
+/*
+ * The commit lane: one group at a time is written and synced. journal.h has the diagram.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "core.h"
+
+/* Ends the journal: nothing more is acknowledged. The first error counts. */
+void elapse__journal_fail(struct elapse__journal *journal, int error)
+{
+    ELAPSE__ASSERT_THAT(error, !=, 0);
+    if (journal->error == 0)
+        journal->error = error;
+    journal->commit_state = ELAPSE__COMMIT_FAILED;
+}
+
+static int head_file(const struct elapse__journal *journal)
+{
+    const struct elapse__segment *head = elapse__segments_find(journal, journal->head);
+    ELAPSE__ASSERT(head != NULL && head->file != ELAPSE__NO_FILE);
+    return head->file;
+}
+
+/* Adds a group without records where one is due: one that tells the tail, or one that protects the
+ * group before it, because then it cannot be mistaken for a torn one. */
+static void add_group_when_idle(struct elapse__journal *journal)
+{
+    bool is_idle =
+        journal->stopping || journal->now_ms - journal->activity_ms >= ELAPSE__JOURNAL_IDLE_MS;
+    if (journal->tail != journal->committed_tail || journal->pushes)
+        (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_COPY);
+    else if (journal->idle_commit_wanted && is_idle)
+        (void)elapse__group_add_empty(journal, ELAPSE__RECORD_FOR_RELIEF);
+}
+
+/* A tail that has moved frees a file as soon as it is durable, and the owner may wait for that. */
+static bool sync_is_due(const struct elapse__journal *journal)
+{
+    return journal->written > journal->durable &&
+           (journal->stopping || journal->now_ms >= journal->sync_due_ms ||
+            journal->durable_tail < journal->committed_tail);
+}
+
+/* Gives the group in flight its COMMIT. */
+void elapse__commit_write(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->in_flight;
+    struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
+    journal->idle_commit_wanted = group->size > 0;
+    if (journal->is_placed)
+        elapse__log_place_group(journal, group);
+    ELAPSE__ASSERT_THAT(group->position, >=, journal->written);
+    ELAPSE__ASSERT_THAT(group->tail, >=, journal->committed_tail);
+    ELAPSE__ASSERT_THAT(group->size + ELAPSE__COMMIT_BYTES, <=, group->capacity);
+    elapse__commit_encode(&commit, group->position + group->size, journal->seed,
+                          group->bytes + group->size);
+    group->size += ELAPSE__COMMIT_BYTES;
+    group->padding = elapse__rest_of_page(journal, group->position + group->size);
+    ELAPSE__ASSERT_THAT(group->size + group->padding, <=, group->capacity);
+    memset(group->bytes + group->size, 0, group->padding);
+    journal->committed_tail = group->tail;
+    journal->progress = 0;
+    journal->commit_state = ELAPSE__COMMIT_WRITING;
+}
+
+/* Takes the next group. The log gets it first, if there is one. */
+static void start_group(struct elapse__journal *journal)
+{
+    struct elapse__group *group = elapse__group_take(journal);
+    journal->in_flight = group;
+    journal->progress = 0;
+    if (elapse__log_wants(journal, group))
+        elapse__log_start(journal);
+    else
+        elapse__commit_write(journal);
+}
+
+/* Leaves the state IDLE if there is something to do. */
+static void start_work(struct elapse__journal *journal)
+{
+    if (elapse__group_waiting(journal) == NULL)
+        add_group_when_idle(journal);
+    const struct elapse__group *group = elapse__group_waiting(journal);
+    bool rotates = group != NULL && elapse__segment_of(journal, group->position) != journal->head;
+    if (sync_is_due(journal) || (rotates && journal->written > journal->durable))
+        journal->commit_state = ELAPSE__COMMIT_SYNCING;
+    else if (rotates)
+        (void)elapse__rotate_start(journal);
+    else if (group != NULL)
+        start_group(journal);
+}
+
+bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operation *operation)
+{
+    if (journal->commit_state == ELAPSE__COMMIT_IDLE)
+        start_work(journal);
+    switch (journal->commit_state) {
+    case ELAPSE__COMMIT_IDLE:
+    case ELAPSE__COMMIT_FAILED:
+    case ELAPSE__LOG_SUBMITTED:
+    case ELAPSE__LOG_FENCED:
+        return false;
+    case ELAPSE__LOG_SUBMITTING:
+        operation->kind = ELAPSE__OPERATION_SUBMIT;
+        return true;
+    case ELAPSE__COMMIT_WRITING:
+        operation->kind = ELAPSE__OPERATION_WRITE;
+        operation->file = head_file(journal);
+        operation->offset =
+            elapse__offset_of(journal, journal->in_flight->position) + journal->progress;
+        operation->bytes = journal->in_flight->bytes + journal->progress;
+        operation->count =
+            journal->in_flight->size + journal->in_flight->padding - (size_t)journal->progress;
+        return true;
+    case ELAPSE__COMMIT_SYNCING:
+        operation->kind = ELAPSE__OPERATION_SYNC;
+        operation->file = head_file(journal);
+        return true;
+    default:
+        elapse__rotate_next(journal, operation);
+        return true;
+    }
+}
+
+static void group_is_written(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->in_flight;
+    bool is_first = journal->written == journal->durable;
+    journal->in_flight = NULL;
+    journal->written = group->position + group->size;
+    journal->groups++;
+    elapse__group_release(journal, group);
+    if (is_first)
+        journal->sync_due_ms = journal->now_ms + journal->interval_ms;
+    journal->activity_ms = journal->now_ms;
+    journal->commit_state =
+        journal->interval_ms == 0 ? ELAPSE__COMMIT_SYNCING : ELAPSE__COMMIT_IDLE;
+    if (journal->log != NULL)
+        elapse__log_trim(journal);
+}
+
+static void head_is_synced(struct elapse__journal *journal)
+{
+    ELAPSE__ASSERT_THAT(journal->durable, <=, journal->written);
+    journal->durable = journal->written;
+    journal->durable_tail = journal->committed_tail;
+    journal->activity_ms = journal->now_ms;
+    journal->commit_state = ELAPSE__COMMIT_IDLE;
+}
+
+void elapse__commit_completed(struct elapse__journal *journal,
+                              const struct elapse__operation *operation)
+{
+    if (operation->kind == ELAPSE__OPERATION_SUBMIT) {
+        elapse__log_completed(journal, operation);
+        return;
+    }
+    if (operation->error != 0) {
+        elapse__journal_fail(journal, operation->error);
+        return;
+    }
+    switch (journal->commit_state) {
+    case ELAPSE__COMMIT_IDLE:
+    case ELAPSE__COMMIT_FAILED: /* the other lane failed meanwhile */
+    case ELAPSE__LOG_FENCED:
+        break;
+    case ELAPSE__COMMIT_WRITING:
+        journal->progress += operation->done;
+        if (operation->done == 0)
+            elapse__journal_fail(journal, EIO);
+        else if (journal->progress == journal->in_flight->size + journal->in_flight->padding)
+            group_is_written(journal);
+        break;
+    case ELAPSE__COMMIT_SYNCING:
+        head_is_synced(journal);
+        break;
+    default:
+        elapse__rotate_completed(journal, operation);
+        break;
+    }
+}

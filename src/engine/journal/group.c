@@ -1,0 +1,321 @@
+/*
+ * The group that forms. Its place in the log is fixed when it begins: behind everything appended
+ * before, or at the beginning of the next segment if it may not fit any more. A segment that is not
+ * there yet is promised: a spare is set aside for it, by counting.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "core.h"
+
+/* A group closes at this share of a segment: 4 MiB of 64. */
+enum { GROUP_SHARE_BITS = 4 };
+
+static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
+{
+    return (struct elapse__journal *)(void *)sink;
+}
+
+int64_t elapse__spares_free_to_use(const struct elapse__journal *journal)
+{
+    int64_t held = (int64_t)journal->spare_count + (journal->taken.file != ELAPSE__NO_FILE);
+    return held - (int64_t)(elapse__segment_of(journal, journal->place) - journal->head);
+}
+
+/* Returns whether longer copies take at most half a segment of the spares that are held for deletes
+ * and for copies. Then cleaning can still copy all that lives. */
+static bool growth_is_covered(const struct elapse__journal *journal, int64_t spares)
+{
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t more = spares > ELAPSE__SPARES_HELD ? (uint64_t)(spares - ELAPSE__SPARES_HELD) : 0;
+    return elapse__growth_bytes(journal) <= more * segment + segment / 2;
+}
+
+bool elapse__journal_admits(const struct elapse__journal *journal,
+                            enum elapse__record_purpose purpose, bool crossing)
+{
+    int64_t spares = elapse__spares_free_to_use(journal);
+    if (journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_LEASE &&
+        !growth_is_covered(journal, spares))
+        return false;
+    if (!crossing && !(journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_GROWTH))
+        return true;
+    const int64_t to_keep[] = {
+        [ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),
+        [ELAPSE__RECORD_FOR_LEASE] = 1,
+        [ELAPSE__RECORD_FOR_RELIEF] = 1,
+        [ELAPSE__RECORD_FOR_COPY] = 0,
+    };
+    return spares - crossing >= to_keep[purpose];
+}
+
+static struct elapse__group *new_group(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->unused;
+    journal->unused = NULL;
+    if (group == NULL)
+        group = calloc(1, sizeof *group);
+    if (group != NULL) {
+        group->next = NULL;
+        group->size = 0;
+        group->has_place = false;
+    }
+    return group;
+}
+
+static bool make_room(struct elapse__group *group, uint64_t bytes)
+{
+    size_t needed = group->size + (size_t)bytes + ELAPSE__COMMIT_BYTES + ELAPSE__LOG_PLACE_BYTES +
+                    ELAPSE__FILE_PAGE_MAX;
+    if (needed <= group->capacity)
+        return true;
+    size_t capacity = needed > 2 * group->capacity ? needed : 2 * group->capacity;
+    uint8_t *grown = realloc(group->bytes, capacity);
+    if (grown == NULL)
+        return false;
+    group->bytes = grown;
+    group->capacity = capacity;
+    return true;
+}
+
+/* Closes the group that forms, if it has records: it may be written from now on. The tail that its
+ * COMMIT says is that of now, because copies that later groups hold do not count yet. */
+static void close_forming(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->forming;
+    if (group == NULL || group->size == 0)
+        return;
+    ELAPSE__ASSERT(!journal->begun);
+    group->tail = journal->tail;
+    journal->place += elapse__group_end_bytes(journal);
+    journal->forming = NULL;
+    struct elapse__group **last = &journal->closed;
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = group;
+}
+
+/* Makes the next record the first one of the next segment, which has no file yet. */
+static void cross(struct elapse__journal *journal)
+{
+    close_forming(journal);
+    elapse__segments_add(journal, ELAPSE__NO_FILE);
+    journal->place = elapse__position_at(journal, elapse__segment_of(journal, journal->place) + 1,
+                                         ELAPSE__SEGMENT_HEADER_BYTES);
+}
+
+/* Returns whether the next record goes to the next segment. What lies behind the end of an earlier
+ * life is overwritten there only as far as a SEAL reaches, so nothing else may be appended to it.
+ */
+static bool must_cross(const struct elapse__journal *journal, uint64_t bytes, uint64_t reserve)
+{
+    return journal->crosses_first || elapse__offset_of(journal, journal->place) + bytes +
+                                             elapse__group_end_bytes(journal) + reserve >
+                                         elapse__segment_bytes(journal);
+}
+
+/* Finds the place for so many bytes of records, and memory for them. */
+static int prepare(struct elapse__journal *journal, uint64_t bytes, bool crossing)
+{
+    if (crossing && !elapse__segments_reserve(journal))
+        return ENOMEM;
+    struct elapse__group *group = journal->forming;
+    bool is_new = group == NULL || crossing ||
+                  (group->size > 0 &&
+                   group->size + bytes > elapse__segment_bytes(journal) >> GROUP_SHARE_BITS);
+    if (is_new && (group == NULL || group->size > 0))
+        group = new_group(journal);
+    if (group == NULL)
+        return ENOMEM;
+    if (!make_room(group, bytes)) {
+        if (group != journal->forming)
+            elapse__group_release(journal, group);
+        return ENOMEM;
+    }
+    if (crossing) {
+        cross(journal);
+        journal->crosses_first = false;
+    } else if (group != journal->forming)
+        close_forming(journal);
+    journal->forming = group;
+    if (group->size == 0)
+        group->position = journal->place;
+    return 0;
+}
+
+static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
+                       enum elapse__record_purpose purpose)
+{
+    struct elapse__journal *journal = journal_of(sink);
+    ELAPSE__ASSERT(!journal->begun);
+    if (journal->error != 0)
+        return journal->error;
+    if (journal->is_placed && !elapse__log_takes_records(journal))
+        return EROFS;
+    uint64_t room = elapse__segment_bytes(journal) - ELAPSE__SEGMENT_HEADER_BYTES -
+                    elapse__group_end_bytes(journal) - elapse__segment_reserve(journal);
+    if (bytes > room)
+        return EMSGSIZE;
+    bool crossing = must_cross(journal, bytes, elapse__segment_reserve(journal));
+    if (!elapse__journal_admits(journal, purpose, crossing))
+        return journal->disk_is_full ? ENOSPC : EAGAIN;
+    int error = prepare(journal, bytes, crossing);
+    if (error != 0)
+        return error;
+    if (purpose != ELAPSE__RECORD_FOR_COPY)
+        journal->clean_limit = elapse__segment_of(journal, journal->place);
+    journal->begun = true;
+    journal->copies = purpose == ELAPSE__RECORD_FOR_COPY;
+    return 0;
+}
+
+static uint64_t append_record(struct elapse__record_sink *sink, const struct elapse__record *record)
+{
+    struct elapse__journal *journal = journal_of(sink);
+    struct elapse__group *group = journal->forming;
+    uint64_t bytes = elapse__frame_bytes(record->fields_size, record->body_size);
+    uint64_t position = journal->place;
+    ELAPSE__ASSERT(journal->begun);
+    ELAPSE__ASSERT(record->type < ELAPSE__RECORD_SEAL);
+    ELAPSE__ASSERT_THAT(group->size + bytes + ELAPSE__COMMIT_BYTES, <=, group->capacity);
+    ELAPSE__ASSERT_THAT(group->position + group->size, ==, position);
+    elapse__frame_encode(record, position, journal->seed, group->bytes + group->size);
+    group->size += (size_t)bytes;
+    journal->place += bytes;
+    journal->clean_debt += journal->copies ? bytes : 2 * bytes;
+    return position;
+}
+
+static uint64_t end_group(struct elapse__record_sink *sink)
+{
+    struct elapse__journal *journal = journal_of(sink);
+    ELAPSE__ASSERT(journal->begun);
+    journal->begun = false;
+    return journal->place;
+}
+
+static void count_live(struct elapse__record_sink *sink, uint64_t position, int64_t change)
+{
+    struct elapse__journal *journal = journal_of(sink);
+    uint64_t number = elapse__segment_of(journal, position);
+    struct elapse__segment *segment = elapse__segments_find(journal, number);
+    ELAPSE__ASSERT(segment != NULL);
+    ELAPSE__ASSERT(change >= 0 || segment->live_bytes >= (uint64_t)-change);
+    if (segment == NULL)
+        return;
+    segment->live_bytes += (uint64_t)change;
+    journal->live_bytes += (uint64_t)change;
+}
+
+void elapse__sink_init(struct elapse__record_sink *sink)
+{
+    *sink = (struct elapse__record_sink){
+        .begin = begin_group, .append = append_record, .end = end_group, .live = count_live};
+}
+
+/* Adds a group that has only a COMMIT, unless another group forms. Returns whether there is one. */
+bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose)
+{
+    ELAPSE__ASSERT(journal->closed == NULL);
+    if (journal->begun || (journal->forming != NULL && journal->forming->size > 0))
+        return false;
+    bool crossing = must_cross(journal, 0, ELAPSE__SEAL_GROUP_BYTES);
+    if (!elapse__journal_admits(journal, purpose, crossing))
+        return false;
+    if (prepare(journal, 0, crossing) != 0)
+        return false;
+    struct elapse__group *group = journal->forming;
+    journal->forming = NULL;
+    group->tail = journal->tail;
+    journal->place += elapse__group_end_bytes(journal);
+    journal->closed = group;
+    return true;
+}
+
+/* Closes the group that forms, which has records. Returns it. */
+struct elapse__group *elapse__group_close(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->forming;
+    ELAPSE__ASSERT(group != NULL && group->size > 0);
+    close_forming(journal);
+    return group;
+}
+
+/* Adds a group that has only this LOG_PLACE, behind all others. Returns 0, or an error of begin. */
+int elapse__group_add_mark(struct elapse__journal *journal,
+                           const struct elapse__journal_place *place)
+{
+    ELAPSE__ASSERT(!journal->begun);
+    bool crossing = must_cross(journal, 0, elapse__segment_reserve(journal));
+    if (!elapse__journal_admits(journal, ELAPSE__RECORD_FOR_COPY, crossing))
+        return journal->disk_is_full ? ENOSPC : EAGAIN;
+    close_forming(journal);
+    int error = prepare(journal, 0, crossing);
+    if (error != 0)
+        return error;
+    struct elapse__group *group = journal->forming;
+    struct elapse__group **last = &journal->closed;
+    ELAPSE__ASSERT_THAT(group->size, ==, 0);
+    journal->forming = NULL;
+    group->tail = journal->tail;
+    group->has_place = true;
+    group->log_place = *place;
+    journal->place += elapse__group_end_bytes(journal);
+    while (*last != NULL)
+        last = &(*last)->next;
+    *last = group;
+    return 0;
+}
+
+/* Returns the group that is to be written next, or NULL. */
+struct elapse__group *elapse__group_waiting(const struct elapse__journal *journal)
+{
+    if (journal->closed != NULL)
+        return journal->closed;
+    bool forms = journal->forming != NULL && journal->forming->size > 0 && !journal->begun;
+    return forms ? journal->forming : NULL;
+}
+
+/* Takes that group, closed. */
+struct elapse__group *elapse__group_take(struct elapse__journal *journal)
+{
+    if (journal->closed == NULL)
+        close_forming(journal);
+    struct elapse__group *group = journal->closed;
+    ELAPSE__ASSERT(group != NULL);
+    journal->closed = group->next;
+    group->next = NULL;
+    return group;
+}
+
+void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group)
+{
+    if (group == NULL)
+        return;
+    if (journal->unused == NULL) {
+        journal->unused = group;
+        return;
+    }
+    free(group->bytes);
+    free(group);
+}
+
+static void free_groups(struct elapse__group *group)
+{
+    while (group != NULL) {
+        struct elapse__group *next = group->next;
+        free(group->bytes);
+        free(group);
+        group = next;
+    }
+}
+
+void elapse__groups_free(struct elapse__journal *journal)
+{
+    free_groups(journal->forming);
+    free_groups(journal->closed);
+    free_groups(journal->in_flight);
+    free_groups(journal->unused);
+}

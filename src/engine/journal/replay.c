@@ -1,0 +1,140 @@
+/*
+ * The log is read from the tail to the head, and each record given to the owner.
+ */
+#include <errno.h>
+
+#include "../../base/assert.h"
+#include "recover.h"
+
+/* Most records of a log are about jobs that lie anywhere in memory. So two scouts go ahead of the
+ * walk, and the owner hears of each record twice before it gets it. */
+enum { FAR = 32, NEAR = 16 };
+
+struct scout {
+    uint64_t offset; /* of the record that it looks at next */
+    unsigned ahead;  /* so many records of the walk */
+    unsigned most;
+};
+
+static void tell_owner(const struct elapse__journal_owner *owner, const uint8_t *bytes,
+                       const struct elapse__frame *frame, bool is_near)
+{
+    struct elapse__record record = {
+        .type = frame->type,
+        .fields_size = frame->fields_size,
+        .body_size = frame->body_size,
+        .fields = bytes + ELAPSE__RECORD_HEADER_BYTES,
+    };
+    if (frame->type < ELAPSE__RECORD_SEAL)
+        owner->fetch(owner->context, &record, is_near);
+}
+
+/* The walk has made a step. A scout makes two, until it is far enough ahead; where it leaves what
+ * is in memory it waits for the walk. */
+static void scout(struct elapse__recovery *recovery, const struct elapse__walk *walk,
+                  struct scout *scout)
+{
+    const struct elapse__journal_owner *owner = &recovery->journal->owner;
+    scout->ahead -= scout->ahead > 0;
+    if (scout->ahead == 0)
+        scout->offset = walk->offset;
+    for (unsigned step = 0; step < 2 && scout->ahead < scout->most; step++) {
+        struct elapse__frame frame;
+        const uint8_t *bytes = elapse__walk_peek(walk->view, scout->offset, &frame);
+        if (bytes == NULL)
+            return;
+        tell_owner(owner, bytes, &frame, scout->most == NEAR);
+        scout->offset += frame.bytes;
+        scout->ahead++;
+    }
+}
+
+static bool give(struct elapse__recovery *recovery, const struct elapse__walk *walk)
+{
+    const struct elapse__journal_owner *owner = &recovery->journal->owner;
+    struct elapse__record record = {
+        .type = walk->frame.type,
+        .flags = walk->frame.flags,
+        .fields_size = walk->frame.fields_size,
+        .body_size = walk->frame.body_size,
+        .fields = walk->bytes + ELAPSE__RECORD_HEADER_BYTES,
+    };
+    int error = owner->replay(owner->context, walk->position, &record, &recovery->journal->sink);
+    if (error == 0)
+        return true;
+    elapse__refuse(recovery, ELAPSE__FAULT_OWNER,
+                   elapse__segment_of(recovery->journal, walk->position),
+                   walk->position - recovery->view.first_position);
+    recovery->refusal->error = error;
+    return false;
+}
+
+static bool take_place(struct elapse__recovery *recovery, const struct elapse__walk *walk)
+{
+    struct elapse__journal_place place = elapse__log_place_decode(walk->bytes);
+    int error = elapse__log_replay_place(recovery->journal, walk->position, &place);
+    return error == 0 || elapse__refuse_call(recovery, error, "journal");
+}
+
+/* Gives the records of the segment that `view` shows: those of the head up to the end that was
+ * found, those of another one up to its SEAL. Its records are given before that is seen, so that
+ * one pass is enough: without a SEAL, open refuses, and the owner goes with all that it was given.
+ */
+static bool replay_records(struct elapse__recovery *recovery, uint64_t number)
+{
+    bool is_head = number == recovery->head, is_sealed = false;
+    uint64_t end = is_head ? recovery->top.end : recovery->view.size, next = 0;
+    bool is_heard = recovery->journal->owner.fetch != NULL;
+    struct scout scouts[] = {{.most = FAR}, {.most = NEAR}};
+    struct elapse__walk walk;
+    elapse__walk_begin(&walk, &recovery->view, ELAPSE__SEGMENT_HEADER_BYTES);
+    while (!is_sealed && walk.offset < end && elapse__walk_next(&walk)) {
+        for (unsigned i = 0; i < 2 && is_heard; i++)
+            scout(recovery, &walk, &scouts[i]);
+        if (walk.frame.type == ELAPSE__RECORD_SEAL)
+            next = elapse__seal_decode(walk.bytes);
+        else if (walk.frame.type == ELAPSE__RECORD_COMMIT)
+            is_sealed = next != 0;
+        else if (walk.frame.type == ELAPSE__RECORD_LOG_PLACE ? !take_place(recovery, &walk)
+                                                             : !give(recovery, &walk))
+            return false;
+    }
+    if (!elapse__segment_was_read(recovery, number))
+        return false;
+    bool leads_on = is_head ? walk.offset == end : is_sealed && next == number + 1;
+    return leads_on || elapse__refuse(recovery, ELAPSE__FAULT_RECORD, number, walk.offset);
+}
+
+static bool replay_segment(struct elapse__recovery *recovery, uint64_t number)
+{
+    struct elapse__segment_header header;
+    int file;
+    if (!elapse__segment_header_check(recovery, number, &header))
+        return false;
+    if (!elapse__segments_reserve(recovery->journal))
+        return elapse__refuse_call(recovery, ENOMEM, "journal");
+    bool is_open = number == recovery->head ? elapse__segment_load(recovery, number, &file)
+                                            : elapse__segment_stream(recovery, number, &file);
+    if (!is_open)
+        return false;
+    elapse__segments_add(recovery->journal, file);
+    return replay_records(recovery, number);
+}
+
+bool elapse__recovery_replay(struct elapse__recovery *recovery)
+{
+    struct elapse__journal *journal = recovery->journal;
+    const struct elapse__segment_header *newest = &recovery->head_header;
+    int error = journal->owner.header(journal->owner.context, newest->next_id, newest->wall_ms);
+    if (error != 0) {
+        elapse__refuse(recovery, ELAPSE__FAULT_OWNER, recovery->head, 0);
+        recovery->refusal->error = error;
+        return false;
+    }
+    journal->first = recovery->tail;
+    for (uint64_t number = recovery->tail; number <= recovery->head; number++) {
+        if (!replay_segment(recovery, number))
+            return false;
+    }
+    return true;
+}

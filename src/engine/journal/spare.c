@@ -1,0 +1,162 @@
+/*
+ * Spares: files of a segment's size, written with zeros once. Their blocks are there, so using one
+ * needs no space. A file that is being made has the name new-<n>, and becomes spare-<n> when it is
+ * synced. What a spare holds means nothing: the checksums of records are seeded with their
+ * position.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "core.h"
+
+/* So long a full disk is left alone. */
+enum { FULL_FOR_MS = 1000 };
+
+/* By how much the copies of all that lives may be longer. */
+uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
+{
+    const struct elapse__journal_owner *owner = &journal->owner;
+    return owner->growth == NULL ? 0 : owner->growth(owner->context);
+}
+
+/* The spares that are kept for deletes and for copies. */
+unsigned elapse__spares_held(const struct elapse__journal *journal)
+{
+    uint64_t growth = elapse__growth_bytes(journal);
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs none */
+    return ELAPSE__SPARES_HELD +
+           (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
+}
+
+/* And the next one to rotate to. */
+unsigned elapse__spares_wanted(const struct elapse__journal *journal)
+{
+    return elapse__spares_held(journal) + 1;
+}
+
+/* A file with another name belongs to a backup: it must not be written (F5). One that is shorter
+ * has not all of its blocks. */
+bool elapse__file_is_reusable(const struct elapse__journal *journal,
+                              const struct elapse__file_status *status)
+{
+    return status->links == 1 && status->bytes == elapse__segment_bytes(journal);
+}
+
+void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spare)
+{
+    ELAPSE__ASSERT_THAT(journal->spare_count, <, ELAPSE__SPARES_MAX);
+    journal->spares[journal->spare_count++] = spare;
+    if (journal->spare_count >= elapse__spares_wanted(journal))
+        journal->disk_is_full = false;
+}
+
+bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *spare)
+{
+    if (journal->spare_count == 0)
+        return false;
+    *spare = journal->spares[--journal->spare_count];
+    return true;
+}
+
+bool elapse__spare_start(struct elapse__journal *journal)
+{
+    if (journal->spare_count >= elapse__spares_wanted(journal) ||
+        (journal->disk_is_full && journal->now_ms < journal->full_until_ms))
+        return false;
+    /* Cleaning brings the file that the next segment needs. Another one would be one too many. */
+    if (journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal))
+        return false;
+    journal->making = (struct elapse__spare){++journal->spare_number, ELAPSE__NO_FILE};
+    journal->filled = 0;
+    journal->background_state = ELAPSE__SPARE_CREATING;
+    return true;
+}
+
+void elapse__spare_next(struct elapse__journal *journal, struct elapse__operation *operation)
+{
+    operation->file = journal->making.file;
+    elapse__name_new(operation->name, journal->making.number);
+    switch (journal->background_state) {
+    case ELAPSE__SPARE_CREATING:
+        operation->kind = ELAPSE__OPERATION_CREATE;
+        break;
+    case ELAPSE__SPARE_FILLING:
+        operation->kind = ELAPSE__OPERATION_FILL;
+        operation->offset = journal->filled;
+        operation->count = (size_t)(elapse__segment_bytes(journal) - journal->filled);
+        break;
+    case ELAPSE__SPARE_FILL_SYNC:
+        operation->kind = ELAPSE__OPERATION_SYNC;
+        break;
+    case ELAPSE__SPARE_NAMING:
+        operation->kind = ELAPSE__OPERATION_RENAME;
+        elapse__name_spare(operation->to, journal->making.number);
+        break;
+    default:
+        ELAPSE__ASSERT(journal->background_state == ELAPSE__SPARE_REMOVING);
+        operation->kind = ELAPSE__OPERATION_UNLINK;
+        break;
+    }
+}
+
+/* There is no room on the disk, or in the process or the system for another file; that may pass. */
+static bool says_no_room(int error)
+{
+    return error == ENOSPC || error == EDQUOT || error == EFBIG || error == EMFILE ||
+           error == ENFILE || error == ENOMEM;
+}
+
+static void give_up(struct elapse__journal *journal)
+{
+    bool was_created = journal->background_state != ELAPSE__SPARE_CREATING;
+    journal->disk_is_full = true;
+    journal->full_until_ms = journal->now_ms + FULL_FOR_MS;
+    journal->background_state = was_created ? ELAPSE__SPARE_REMOVING : ELAPSE__BACKGROUND_RESTING;
+}
+
+static void spare_is_filled_so_far(struct elapse__journal *journal, size_t done)
+{
+    journal->filled += done;
+    ELAPSE__ASSERT_THAT(journal->filled, <=, elapse__segment_bytes(journal));
+    if (done == 0)
+        give_up(journal);
+    else if (journal->filled == elapse__segment_bytes(journal))
+        journal->background_state = ELAPSE__SPARE_FILL_SYNC;
+}
+
+void elapse__spare_completed(struct elapse__journal *journal,
+                             const struct elapse__operation *operation)
+{
+    if (operation->error != 0) {
+        if (says_no_room(operation->error) && journal->background_state <= ELAPSE__SPARE_FILLING)
+            give_up(journal);
+        else
+            elapse__journal_fail(journal, operation->error);
+        return;
+    }
+    switch (journal->background_state) {
+    case ELAPSE__SPARE_CREATING:
+        journal->making.file = operation->file;
+        journal->background_state = ELAPSE__SPARE_FILLING;
+        break;
+    case ELAPSE__SPARE_FILLING:
+        spare_is_filled_so_far(journal, operation->done);
+        break;
+    case ELAPSE__SPARE_FILL_SYNC:
+        journal->background_state = ELAPSE__SPARE_NAMING;
+        break;
+    case ELAPSE__SPARE_NAMING:
+        elapse__spare_add(journal, journal->making);
+        journal->making.file = ELAPSE__NO_FILE;
+        journal->disk_is_full = false;
+        journal->background_state = ELAPSE__BACKGROUND_RESTING;
+        break;
+    default:
+        journal->files->close(journal->making.file);
+        journal->making.file = ELAPSE__NO_FILE;
+        journal->background_state = ELAPSE__BACKGROUND_RESTING;
+        break;
+    }
+}

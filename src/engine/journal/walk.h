@@ -1,0 +1,83 @@
+/*
+ * Reading a segment record by record, and what that tells about it. Either all of it lies in
+ * memory, or a window moves over its file: then bodies that are longer than the window are never
+ * read.
+ */
+#ifndef ELAPSE__JOURNAL_WALK_H
+#define ELAPSE__JOURNAL_WALK_H
+
+#include "../../os/files.h"
+#include "frame.h"
+
+/* The bytes that a window has: more than header and fields of any record. */
+enum { ELAPSE__WINDOW_BYTES = 1 << 18 };
+
+struct elapse__window {
+    const struct elapse__files *files;
+    int file;
+    uint64_t from; /* the offset of `bytes` in the file */
+    size_t have;
+    uint8_t *bytes; /* ELAPSE__WINDOW_BYTES of them */
+    int error;      /* of a reading; nothing is found any more */
+};
+
+/* A segment. */
+struct elapse__segment_view {
+    const uint8_t *bytes;          /* all of them, */
+    struct elapse__window *window; /* or what reads them */
+    uint64_t size;
+    uint64_t first_position; /* of byte 0 */
+    uint64_t seed;
+    uint64_t checked; /* all headers below this offset were found whole, and need no second check */
+};
+
+struct elapse__walk {
+    const struct elapse__segment_view *view;
+    uint64_t offset; /* of the next record; at the end: of the first that is none */
+    struct elapse__frame frame;
+    const uint8_t *bytes; /* header and fields of the record that was found, until the next one */
+    uint64_t position;    /* of that */
+};
+
+/* What a segment has from its beginning to the first place that is no record. */
+struct elapse__survey {
+    uint64_t bad_offset;
+    uint64_t commits;
+    uint64_t end;         /* behind the last COMMIT; or where the first record would begin */
+    uint64_t group_start; /* of the last whole group */
+    bool last_has_records;
+    struct elapse__commit last; /* of the last COMMIT, if there is one */
+    bool is_sealed;
+    uint64_t sealed_next;
+};
+
+void elapse__walk_begin(struct elapse__walk *walk, const struct elapse__segment_view *view,
+                        uint64_t offset);
+
+/* Goes to the next record. Returns false if none is there. Bodies are not checked. Requires that a
+ * walk below `checked` begins at a record. */
+bool elapse__walk_next(struct elapse__walk *walk);
+
+/* Reads what may be the record at this offset, if its header and its fields are in memory. Nothing
+ * is checked: it may be no record at all. Returns its header, or NULL. */
+const uint8_t *elapse__walk_peek(const struct elapse__segment_view *view, uint64_t offset,
+                                 struct elapse__frame *frame);
+
+/* Walks up to `end`: bytes behind it do not count. */
+void elapse__survey_segment(const struct elapse__segment_view *view, struct elapse__survey *survey,
+                            uint64_t end);
+
+/* What lies behind a place that is no record. */
+struct elapse__remnants {
+    uint64_t durable; /* the greatest `durable` of any COMMIT there, or 0 */
+    uint64_t commits;
+};
+
+void elapse__remnants_find(const struct elapse__segment_view *view, uint64_t offset,
+                           struct elapse__remnants *remnants);
+
+/* Returns where the first group from `offset` on begins that has a damaged body, or `end`. */
+uint64_t elapse__damaged_group_find(const struct elapse__segment_view *view, uint64_t offset,
+                                    uint64_t end);
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * Putting, cancelling and rescheduling jobs.
+ */
+#include "../../base/assert.h"
+#include "store.h"
+
+/* How long a lease lasts unless the put says so. */
+#define TTR_DEFAULT_MS UINT64_C(60000)
+
+static struct elapse__queue_text bytes_of(const void *bytes, size_t size)
+{
+    return (struct elapse__queue_text){bytes, bytes == NULL ? 0 : size};
+}
+
+static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                          const void *arguments)
+{
+    const struct elapse_put *put = arguments;
+    struct elapse__queue_put inner = {
+        .tube = elapse__store_text(put->tube),
+        .body = {put->body, put->body_bytes},
+        .key = bytes_of(put->key, put->key_bytes),
+        .tag = bytes_of(put->tag, put->tag_bytes),
+        .token = bytes_of(put->token, put->token_bytes),
+        .when = (enum elapse__queue_when)put->due,
+        .delay_ms = put->delay_ms,
+        .at_ms = put->at_ms,
+        .period_ms = put->period_ms,
+        .cron = elapse__store_text(put->cron),
+        .zone = elapse__store_text(put->zone),
+        .if_key = (enum elapse__queue_if_key)put->if_key,
+        .debounce_max_ms = put->debounce_max_ms,
+        .priority = put->priority,
+        .ttr_ms = put->ttr_ms == 0 ? TTR_DEFAULT_MS : put->ttr_ms,
+        .expire_ms = put->expire_ms,
+        .retry = put->retry,
+        .backoff_min_ms = put->backoff_min_ms,
+        .backoff_max_ms = put->backoff_max_ms,
+    };
+
+    return elapse__queue_put(jobs, now, &inner);
+}
+
+_Static_assert((int)ELAPSE_DUE_IN == ELAPSE__QUEUE_IN && (int)ELAPSE_DUE_AT == ELAPSE__QUEUE_AT &&
+                   (int)ELAPSE_DUE_EVERY == ELAPSE__QUEUE_EVERY &&
+                   (int)ELAPSE_DUE_CRON == ELAPSE__QUEUE_CRON,
+               "the due times are those of the queue");
+_Static_assert((int)ELAPSE_IF_KEY_REPLACE == ELAPSE__QUEUE_REPLACE &&
+                   (int)ELAPSE_IF_KEY_KEEP == ELAPSE__QUEUE_KEEP &&
+                   (int)ELAPSE_IF_KEY_FAIL == ELAPSE__QUEUE_FAIL &&
+                   (int)ELAPSE_IF_KEY_DEBOUNCE == ELAPSE__QUEUE_DEBOUNCE,
+               "the modes of a key are those of the queue");
+
+enum elapse_error elapse_queue_put(struct elapse_queue *queue, const struct elapse_put *put,
+                                   struct elapse_answer *answer)
+{
+    return elapse__store_run_unless_stopped(queue, do_put, put, answer);
+}
+
+/* ---- by key or id ---- */
+
+struct named {
+    struct elapse__queue_text tube;
+    struct elapse__queue_text key;
+    uint64_t id;
+    struct elapse__queue_time time;
+};
+
+static struct elapse__queue_answer do_cancel(struct elapse__queue *jobs,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_cancel_key(jobs, now, named->tube, named->key);
+}
+
+static struct elapse__queue_answer do_cancel_id(struct elapse__queue *jobs,
+                                                struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_cancel_id(jobs, now, named->id);
+}
+
+static struct elapse__queue_answer
+do_reschedule(struct elapse__queue *jobs, struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_reschedule_key(jobs, now, named->tube, named->key, named->time);
+}
+
+static struct elapse__queue_answer
+do_reschedule_id(struct elapse__queue *jobs, struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_reschedule_id(jobs, now, named->id, named->time);
+}
+
+static struct elapse__queue_answer do_kick_id(struct elapse__queue *jobs,
+                                              struct elapse__queue_now now, const void *arguments)
+{
+    const struct named *named = arguments;
+    return elapse__queue_kick_id(jobs, now, named->id);
+}
+
+static struct elapse__queue_time time_of(const struct elapse_due_time *time)
+{
+    return (struct elapse__queue_time){
+        .when = (enum elapse__queue_when)time->due,
+        .delay_ms = time->delay_ms,
+        .at_ms = time->at_ms,
+    };
+}
+
+enum elapse_error elapse_queue_cancel(struct elapse_queue *queue, const char *tube, const void *key,
+                                      size_t key_bytes, struct elapse_answer *answer)
+{
+    struct named named = {.tube = elapse__store_text(tube), .key = bytes_of(key, key_bytes)};
+    return elapse__store_run(queue, do_cancel, &named, answer);
+}
+
+enum elapse_error elapse_queue_cancel_id(struct elapse_queue *queue, uint64_t id,
+                                         struct elapse_answer *answer)
+{
+    struct named named = {.id = id};
+    return elapse__store_run(queue, do_cancel_id, &named, answer);
+}
+
+enum elapse_error elapse_queue_reschedule(struct elapse_queue *queue, const char *tube,
+                                          const void *key, size_t key_bytes,
+                                          const struct elapse_due_time *time,
+                                          struct elapse_answer *answer)
+{
+    struct named named = {
+        .tube = elapse__store_text(tube), .key = bytes_of(key, key_bytes), .time = time_of(time)};
+    return elapse__store_run(queue, do_reschedule, &named, answer);
+}
+
+enum elapse_error elapse_queue_reschedule_id(struct elapse_queue *queue, uint64_t id,
+                                             const struct elapse_due_time *time,
+                                             struct elapse_answer *answer)
+{
+    struct named named = {.id = id, .time = time_of(time)};
+    return elapse__store_run(queue, do_reschedule_id, &named, answer);
+}
+
+enum elapse_error elapse_queue_kick_id(struct elapse_queue *queue, uint64_t id,
+                                       struct elapse_answer *answer)
+{
+    struct named named = {.id = id};
+    return elapse__store_run(queue, do_kick_id, &named, answer);
+}

@@ -1,0 +1,223 @@
+/*
+ * What all commands of the store share: the lock, the clocks, waiting, and translating answers.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "store.h"
+
+struct elapse__queue_text elapse__store_text(const char *text)
+{
+    return (struct elapse__queue_text){text, text == NULL ? 0 : strlen(text)};
+}
+
+void elapse__store_arrive(struct elapse_queue *store)
+{
+    (void)atomic_fetch_add(&store->calls, 1);
+    elapse__lock(&store->lock);
+}
+
+void elapse__store_depart(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    uint32_t calls = atomic_fetch_sub(&store->calls, 1);
+    ELAPSE__ASSERT_THAT(calls, >, 0);
+    (void)calls;
+    if (store->closing)
+        elapse__store_tell_progress(store);
+    elapse__unlock(&store->lock);
+}
+
+enum elapse_error elapse__store_enter(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    enum elapse_error error = elapse__store_life_error(store);
+    if (error != ELAPSE_OK)
+        elapse__store_depart(store);
+    return error;
+}
+
+/* Returns a time of an alarm; what no alarm can express is never. */
+static uint64_t alarm_ns(uint64_t time_ms)
+{
+    return time_ms > UINT64_MAX / ELAPSE__STORE_NS_PER_MS ? ELAPSE__OS_NEVER
+                                                          : time_ms * ELAPSE__STORE_NS_PER_MS;
+}
+
+void elapse__store_set_alarms(struct elapse_queue *store)
+{
+    if (store->follows || store->fenced)
+        return; /* no timer runs */
+    struct elapse__queue_due due = elapse__queue_next_due(store->joint.jobs);
+
+    if (due.boot_ms < store->alarm_boot_ms) {
+        store->alarm_boot_ms = due.boot_ms;
+        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT],
+                                    alarm_ns(due.boot_ms));
+    }
+    if (due.wall_ms < store->alarm_wall_ms) {
+        store->alarm_wall_ms = due.wall_ms;
+        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_WALL],
+                                    elapse__store_wall_alarm_ns(due.wall_ms));
+    }
+}
+
+void elapse__store_leave(struct elapse_queue *store)
+{
+    elapse__store_pass_on(store);
+    elapse__store_depart(store);
+}
+
+uint64_t elapse__store_until_ns(uint64_t timeout_ms)
+{
+    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
+
+    if (timeout_ms > (UINT64_MAX - now_ns) / ELAPSE__STORE_NS_PER_MS)
+        return ELAPSE__OS_NEVER;
+    return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
+}
+
+bool elapse__store_has_passed(uint64_t until_ns)
+{
+    return until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns;
+}
+
+enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
+                                             uint64_t until_ns)
+{
+    enum elapse_error error = ELAPSE_OK;
+    bool has_led = false;
+
+    while (!elapse__joint_may_reply(&store->joint, position)) {
+        error = elapse__store_life_error(store);
+        if (error == ELAPSE_OK && elapse__store_has_passed(until_ns))
+            error = ELAPSE_ERROR_TIMEOUT;
+        if (error != ELAPSE_OK)
+            break;
+        elapse__store_pass_on(store);
+        /* A disk that hangs must not hold up a thread that gives up at a certain time. */
+        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store)) {
+            has_led = true;
+            continue;
+        }
+        if (!store->lanes[ELAPSE__LANE_COMMIT].busy)
+            elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+        (void)elapse__store_wait_progress(store, until_ns);
+    }
+    if (has_led)
+        elapse__store_stop_leading(store);
+    return error;
+}
+
+enum elapse_error elapse__store_error(const struct elapse_queue *store,
+                                      enum elapse__queue_result result)
+{
+    switch (result) {
+    case ELAPSE__QUEUE_KEY_TAKEN:
+        return ELAPSE_ERROR_KEY_PENDING;
+    case ELAPSE__QUEUE_ARGUMENT:
+        return ELAPSE_ERROR_ARGUMENT;
+    case ELAPSE__QUEUE_NO_MEMORY:
+        return ELAPSE_ERROR_MEMORY;
+    case ELAPSE__QUEUE_LIMIT:
+    case ELAPSE__QUEUE_TOKENS_FULL:
+        return ELAPSE_ERROR_LIMIT;
+    case ELAPSE__QUEUE_CANCELLED:
+        return ELAPSE_ERROR_CANCELLED;
+    case ELAPSE__QUEUE_REFUSED:
+        if (elapse__store_is_broken(store))
+            return ELAPSE_ERROR_BROKEN;
+        return store->joint.refused == EMSGSIZE ? ELAPSE_ERROR_ARGUMENT : ELAPSE_ERROR_DISK_FULL;
+    default:
+        return ELAPSE_OK;
+    }
+}
+
+/* The results of the queue that are answers and no errors. */
+static enum elapse_result result_of(enum elapse__queue_result result)
+{
+    switch (result) {
+    case ELAPSE__QUEUE_SCHEDULED:
+        return ELAPSE_RESULT_SCHEDULED;
+    case ELAPSE__QUEUE_REPLACED:
+        return ELAPSE_RESULT_REPLACED;
+    case ELAPSE__QUEUE_KEPT:
+        return ELAPSE_RESULT_KEPT;
+    case ELAPSE__QUEUE_KNOWN:
+        return ELAPSE_RESULT_KNOWN;
+    case ELAPSE__QUEUE_WAS_BURIED:
+        return ELAPSE_RESULT_BURIED;
+    case ELAPSE__QUEUE_REMOVED:
+        return ELAPSE_RESULT_REMOVED;
+    case ELAPSE__QUEUE_RUNNING:
+        return ELAPSE_RESULT_RUNNING;
+    case ELAPSE__QUEUE_RESCHEDULED:
+        return ELAPSE_RESULT_RESCHEDULED;
+    case ELAPSE__QUEUE_GONE:
+        return ELAPSE_RESULT_GONE;
+    default:
+        return ELAPSE_RESULT_DONE;
+    }
+}
+
+typedef enum elapse_error life_function(const struct elapse_queue *store);
+
+/* Runs the command when the journal has room. Requires the lock. */
+static enum elapse_error run_locked(struct elapse_queue *store, life_function *life,
+                                    elapse__joint_command *command, const void *arguments,
+                                    struct elapse__queue_answer *result)
+{
+    struct elapse__store_stall stall = {.until_ns = 0};
+    enum elapse_error error = life(store);
+
+    while (error == ELAPSE_OK && !elapse__joint_run(&store->joint, command, arguments, result)) {
+        error = elapse__store_wait_room(store, &stall);
+        if (error == ELAPSE_OK)
+            error = life(store);
+    }
+    return error;
+}
+
+static enum elapse_error run(struct elapse_queue *store, life_function *life,
+                             elapse__joint_command *command, const void *arguments,
+                             struct elapse_answer *answer)
+{
+    struct elapse_answer unwanted;
+    struct elapse__queue_answer result;
+
+    if (answer == NULL)
+        answer = &unwanted;
+    *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
+    elapse__store_arrive(store);
+    enum elapse_error error = run_locked(store, life, command, arguments, &result);
+    if (error == ELAPSE_OK) {
+        *answer = (struct elapse_answer){
+            .result = result_of(result.result),
+            .id = result.id,
+            .position = result.position,
+            .fault = result.fault,
+        };
+        error = elapse__store_error(store, result.result);
+        if (error == ELAPSE_ERROR_ARGUMENT && answer->fault == NULL)
+            answer->fault = "the body is longer than a segment of the journal can hold";
+    }
+    if (error == ELAPSE_ERROR_DISK_FULL)
+        elapse__store_retry_room(store);
+    elapse__store_leave(store);
+    return error;
+}
+
+enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
+                                    const void *arguments, struct elapse_answer *answer)
+{
+    return run(store, elapse__store_life_error, command, arguments, answer);
+}
+
+enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
+                                                   elapse__joint_command *command,
+                                                   const void *arguments,
+                                                   struct elapse_answer *answer)
+{
+    return run(store, elapse__store_may_hand_out, command, arguments, answer);
+}

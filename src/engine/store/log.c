@@ -1,0 +1,157 @@
+/*
+ * What the shell of a cluster calls. log.h has the life of such a store.
+ */
+#include "log.h"
+
+#include <errno.h>
+
+#include "../../base/assert.h"
+#include "store.h"
+
+/* Returns OK, or why the store takes nothing from the log. */
+static enum elapse_error follow_error(const struct elapse_queue *store)
+{
+    if (store->closing || store->fenced || !store->follows)
+        return ELAPSE_ERROR_CLOSED;
+    return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
+}
+
+typedef int step_function(struct elapse_queue *store, const void *argument);
+
+/* What was taken before is written first, so that it does not pile up in memory. */
+static int follow_step(struct elapse_queue *store, const void *argument)
+{
+    while (elapse__journal_is_full(store->joint.journal) && elapse__store_lead(store)) {
+    }
+    /* The lock was free meanwhile. */
+    if (follow_error(store) != ELAPSE_OK || elapse__journal_is_full(store->joint.journal))
+        return EAGAIN;
+    return elapse__joint_follow(&store->joint, argument);
+}
+
+static int rebuild_step(struct elapse_queue *store, const void *argument)
+{
+    (void)argument;
+    return elapse__joint_rebuild(&store->joint);
+}
+
+static int own_step(struct elapse_queue *store, const void *argument)
+{
+    (void)argument;
+    return elapse__joint_own(&store->joint);
+}
+
+static enum elapse_error error_of(const struct elapse_queue *store, int error)
+{
+    if (error == 0)
+        return ELAPSE_OK;
+    if (elapse__store_is_broken(store))
+        return ELAPSE_ERROR_BROKEN;
+    return error == EAGAIN || error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_ARGUMENT;
+}
+
+/* Takes the step when there is room for it. Requires the lock. */
+static enum elapse_error take_step(struct elapse_queue *store, step_function *step,
+                                   const void *argument)
+{
+    struct elapse__store_stall stall = {.until_ns = 0};
+    enum elapse_error error = follow_error(store);
+    int refused = EAGAIN;
+
+    while (error == ELAPSE_OK && refused != 0) {
+        refused = step(store, argument);
+        if (refused == 0)
+            break;
+        if (refused != EAGAIN && refused != ENOSPC)
+            return error_of(store, refused);
+        enum elapse_error waited = elapse__store_wait_room(store, &stall);
+        if (waited == ELAPSE_ERROR_DISK_FULL || waited == ELAPSE_ERROR_MEMORY) {
+            elapse__store_retry_room(store);
+            return waited;
+        }
+        error = follow_error(store);
+    }
+    return error;
+}
+
+enum elapse_error elapse__store_follow(struct elapse_queue *store,
+                                       const struct elapse__store_group *group)
+{
+    elapse__store_arrive(store);
+    enum elapse_error error = take_step(store, follow_step, group);
+    elapse__store_leave(store);
+    return error;
+}
+
+enum elapse_error elapse__store_rebuild(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    enum elapse_error error = take_step(store, rebuild_step, NULL);
+    elapse__store_leave(store);
+    return error;
+}
+
+enum elapse_error elapse__store_own(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    enum elapse_error error = take_step(store, own_step, NULL);
+    if (error == ELAPSE_OK)
+        store->follows = false;
+    elapse__store_leave(store);
+    return error;
+}
+
+void elapse__store_push(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    if (elapse__store_life_error(store) == ELAPSE_OK) {
+        elapse__journal_push(store->joint.journal);
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    }
+    elapse__store_leave(store);
+}
+
+void elapse__store_confirmed(struct elapse_queue *store)
+{
+    elapse__store_arrive(store);
+    elapse__journal_confirmed(store->joint.journal);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    /* A thread that leads waits for progress; it may write the group itself. */
+    elapse__store_tell_progress(store);
+    elapse__store_depart(store);
+}
+
+enum elapse_error elapse__store_fenced(struct elapse_queue *store, uint64_t epoch)
+{
+    int error = 0;
+
+    elapse__store_arrive(store);
+    store->fenced = true;
+    store->abandoned = true;
+    elapse__journal_fence(store->joint.journal);
+    elapse__store_wake_all(store);
+    while (store->lanes[ELAPSE__LANE_COMMIT].busy)
+        (void)elapse__store_wait_progress(store, elapse__store_until_ns(1));
+    if (elapse__journal_is_fenced(store->joint.journal))
+        error = elapse__journal_put_aside(store->joint.journal, epoch);
+    elapse__store_depart(store);
+    if (error == 0)
+        return ELAPSE_OK;
+    return error == ENOSPC ? ELAPSE_ERROR_DISK_FULL : ELAPSE_ERROR_SYSTEM;
+}
+
+void elapse__store_place(struct elapse_queue *store, struct elapse__store_place *place)
+{
+    elapse__store_arrive(store);
+    struct elapse__journal_place end = elapse__journal_place(store->joint.journal);
+    *place = (struct elapse__store_place){
+        .local_group = end.group,
+        .local_hash = end.hash,
+        .confirmed_group = end.is_confirmed || end.group == 0 ? end.group : end.group - 1,
+        .confirmed_hash = end.is_confirmed || end.group == 0 ? end.hash : end.previous_hash,
+        .wall_ms = store->joint.log_wall_ms > store->joint.header_wall_ms
+                       ? store->joint.log_wall_ms
+                       : store->joint.header_wall_ms,
+    };
+    elapse__store_depart(store);
+}

@@ -1,0 +1,336 @@
+/*
+ * Looking at jobs, tubes and counts; and what goes over all jobs in slices.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "store.h"
+
+/* Places that are examined while the lock is held: of jobs, and of tubes. */
+enum { SLICE = 256, TUBES_SLICE = 1 << 14 };
+
+static void fill_job(struct elapse_job *job, const struct elapse__queue_view *view)
+{
+    static const enum elapse_job_state states[] = {
+        [ELAPSE__QUEUE_DELAYED] = ELAPSE_JOB_DELAYED,
+        [ELAPSE__QUEUE_READY] = ELAPSE_JOB_READY,
+        [ELAPSE__QUEUE_RESERVED] = ELAPSE_JOB_RESERVED,
+        [ELAPSE__QUEUE_BURIED] = ELAPSE_JOB_BURIED,
+    };
+
+    ELAPSE__ASSERT_THAT(view->state, >=, ELAPSE__QUEUE_DELAYED);
+    ELAPSE__ASSERT_THAT(view->state, <=, ELAPSE__QUEUE_BURIED);
+    ELAPSE__ASSERT_THAT(view->tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+    *job = (struct elapse_job){
+        .id = view->id,
+        .state = states[view->state],
+        .body_bytes = view->body_size,
+        .priority = view->priority,
+        .due_ms = view->due_ms,
+        .recurring = view->recurring,
+        .ttr_ms = view->ttr_ms,
+        .left_ms = view->left_ms,
+        .attempts = view->attempts,
+        .missed = view->missed,
+        .failures = view->failures,
+        .lease = {.life = view->lease.life, .number = view->lease.number},
+        .reason = view->state == ELAPSE__QUEUE_BURIED ? view->reason : NULL,
+    };
+    memcpy(job->tube, view->tube.bytes, view->tube.size);
+}
+
+static enum elapse_error answer_look_up(struct elapse_queue *queue, enum elapse__queue_result found,
+                                        const struct elapse__queue_view *view,
+                                        struct elapse_job *job)
+{
+    *job = (struct elapse_job){.id = 0};
+    if (found == ELAPSE__QUEUE_OK)
+        fill_job(job, view);
+    elapse__store_leave(queue);
+    return found == ELAPSE__QUEUE_OK ? ELAPSE_OK : ELAPSE_ERROR_GONE;
+}
+
+enum elapse_error elapse_queue_look_up(struct elapse_queue *queue, const char *tube,
+                                       const void *key, size_t key_bytes, struct elapse_job *job)
+{
+    struct elapse__queue_view view;
+    enum elapse_error error = elapse__store_enter(queue);
+
+    if (error != ELAPSE_OK)
+        return error;
+    return answer_look_up(
+        queue,
+        elapse__queue_look_up_key(queue->joint.jobs, elapse__store_now(), elapse__store_text(tube),
+                                  (struct elapse__queue_text){key, key_bytes}, &view),
+        &view, job);
+}
+
+enum elapse_error elapse_queue_look_up_id(struct elapse_queue *queue, uint64_t id,
+                                          struct elapse_job *job)
+{
+    struct elapse__queue_view view;
+    enum elapse_error error = elapse__store_enter(queue);
+
+    if (error != ELAPSE_OK)
+        return error;
+    return answer_look_up(
+        queue, elapse__queue_look_up_id(queue->joint.jobs, elapse__store_now(), id, &view), &view,
+        job);
+}
+
+static struct elapse__queue_filter filter_of(const struct elapse_job_filter *filter)
+{
+    static const enum elapse__queue_state states[] = {
+        [ELAPSE_JOB_ANY] = ELAPSE__QUEUE_FREE,      [ELAPSE_JOB_DELAYED] = ELAPSE__QUEUE_DELAYED,
+        [ELAPSE_JOB_READY] = ELAPSE__QUEUE_READY,   [ELAPSE_JOB_RESERVED] = ELAPSE__QUEUE_RESERVED,
+        [ELAPSE_JOB_BURIED] = ELAPSE__QUEUE_BURIED,
+    };
+
+    if (filter == NULL)
+        return (struct elapse__queue_filter){.state = ELAPSE__QUEUE_FREE};
+    ELAPSE__ASSERT_THAT(filter->state, <=, ELAPSE_JOB_BURIED);
+    return (struct elapse__queue_filter){
+        .tube = elapse__store_text(filter->tube),
+        .state = states[filter->state],
+        .tag = {filter->tag, filter->tag == NULL ? 0 : filter->tag_bytes},
+    };
+}
+
+/* A call that takes the lock for each slice anew: the queue is not released in between. */
+static void begin_slices(struct elapse_queue *queue)
+{
+    elapse__store_arrive(queue);
+    elapse__unlock(&queue->lock);
+}
+
+static void end_slices(struct elapse_queue *queue)
+{
+    elapse__lock(&queue->lock);
+    elapse__store_depart(queue);
+}
+
+/* The public cursor is the queue's plus one; the greatest number is the end. */
+#define CURSOR_END UINT64_MAX
+
+size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_filter *filter,
+                         uint64_t *cursor, struct elapse_job *jobs, size_t capacity)
+{
+    struct elapse__queue_filter inner = filter_of(filter);
+    struct elapse__queue_view views[16];
+    size_t stored = 0;
+
+    begin_slices(queue);
+    while (stored < capacity && *cursor != CURSOR_END) {
+        uint32_t place = (uint32_t)*cursor;
+        uint32_t room = capacity - stored < 16 ? (uint32_t)(capacity - stored) : 16;
+
+        if (elapse__store_enter(queue) != ELAPSE_OK)
+            break;
+        uint32_t count = elapse__queue_list(queue->joint.jobs, elapse__store_now(), &inner, &place,
+                                            SLICE, views, room);
+        for (uint32_t i = 0; i < count; i++)
+            fill_job(&jobs[stored + i], &views[i]);
+        elapse__store_leave(queue);
+        stored += count;
+        *cursor = place == 0 ? CURSOR_END : place;
+    }
+    end_slices(queue);
+    return stored;
+}
+
+/* ---- what a job consists of ---- */
+
+enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
+                                    struct elapse_content *content)
+{
+    struct elapse__joint_job texts;
+    enum elapse_error error = elapse__store_enter(queue);
+
+    *content = (struct elapse_content){.memory = NULL};
+    if (error != ELAPSE_OK)
+        return error;
+    int failed = elapse__joint_peek(&queue->joint, id, &texts);
+    elapse__store_leave(queue);
+    if (failed != 0)
+        return failed == ENOENT    ? ELAPSE_ERROR_GONE
+               : failed == EBADMSG ? ELAPSE_ERROR_DAMAGED
+               : failed == ENOMEM  ? ELAPSE_ERROR_MEMORY
+                                   : ELAPSE_ERROR_SYSTEM;
+    *content = (struct elapse_content){
+        .key = texts.key.size > 0 ? texts.key.bytes : NULL,
+        .key_bytes = texts.key.size,
+        .body = texts.body.size > 0 ? texts.body.bytes : "",
+        .body_bytes = texts.body.size,
+        .memory = texts.memory,
+    };
+    return ELAPSE_OK;
+}
+
+void elapse_content_free(struct elapse_content *content)
+{
+    free(content->memory);
+    *content = (struct elapse_content){.memory = NULL};
+}
+
+/* ---- in slices ---- */
+
+struct cancel_slice {
+    const struct elapse__queue_filter *filter;
+    uint32_t *cursor;
+    uint64_t *removed;
+    uint64_t *running;
+};
+
+static struct elapse__queue_answer
+do_cancel_slice(struct elapse__queue *jobs, struct elapse__queue_now now, const void *arguments)
+{
+    const struct cancel_slice *slice = arguments;
+    return elapse__queue_cancel_all(jobs, now, slice->filter, slice->cursor, SLICE, slice->removed,
+                                    slice->running);
+}
+
+enum elapse_error elapse_queue_cancel_all(struct elapse_queue *queue,
+                                          const struct elapse_job_filter *filter, uint64_t *removed,
+                                          uint64_t *running, struct elapse_answer *answer)
+{
+    struct elapse__queue_filter inner = filter_of(filter);
+    uint64_t removed_count = 0;
+    uint64_t running_count = 0;
+    uint32_t cursor = 0;
+    struct cancel_slice slice = {&inner, &cursor, &removed_count, &running_count};
+    enum elapse_error error;
+
+    begin_slices(queue);
+    do {
+        error = elapse__store_run(queue, do_cancel_slice, &slice, answer);
+    } while (error == ELAPSE_OK && cursor != 0);
+    end_slices(queue);
+    if (removed != NULL)
+        *removed = removed_count;
+    if (running != NULL)
+        *running = running_count;
+    return error;
+}
+
+static struct elapse__queue_answer do_kick(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    struct elapse__queue_kick *const *kick = arguments;
+    return (struct elapse__queue_answer){
+        .result = elapse__queue_kick(jobs, now, *kick),
+    };
+}
+
+enum elapse_error elapse_queue_kick(struct elapse_queue *queue, const char *tube, uint64_t count,
+                                    uint64_t *kicked, struct elapse_answer *answer)
+{
+    struct elapse_answer own;
+    struct elapse__queue_kick *kick = calloc(1, sizeof *kick);
+    enum elapse_error error;
+
+    *kicked = 0;
+    if (kick == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    answer = answer == NULL ? &own : answer;
+    kick->tube = elapse__store_text(tube);
+    kick->wanted = count;
+    begin_slices(queue);
+    do {
+        error = elapse__store_run(queue, do_kick, &kick, answer);
+    } while (error == ELAPSE_OK && answer->result == ELAPSE_RESULT_KEPT);
+    end_slices(queue);
+    *kicked = kick->kicked;
+    free(kick);
+    return error;
+}
+
+enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tube,
+                                     uint64_t pause_ms)
+{
+    enum elapse_error error = elapse__store_enter(queue);
+
+    if (error != ELAPSE_OK)
+        return error;
+    enum elapse__queue_result result = elapse__queue_pause(queue->joint.jobs, elapse__store_now(),
+                                                           elapse__store_text(tube), pause_ms);
+    error = result == ELAPSE__QUEUE_GONE ? ELAPSE_ERROR_GONE : elapse__store_error(queue, result);
+    elapse__store_tell_watcher(queue);
+    elapse__store_leave(queue);
+    return error;
+}
+
+/* ---- tubes and counts ---- */
+
+bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
+                        char name[ELAPSE_TUBE_BYTES_MAX + 1])
+{
+    uint32_t place = (uint32_t)*cursor;
+    struct elapse__queue_text tube;
+
+    if (*cursor == CURSOR_END)
+        return false;
+    /* Others have their turn between the slices: places of tubes that ended are many, perhaps. */
+    do {
+        uint32_t most = TUBES_SLICE;
+        if (elapse__store_enter(queue) != ELAPSE_OK)
+            return false;
+        tube = elapse__queue_tubes(queue->joint.jobs, &place, &most);
+        ELAPSE__ASSERT_THAT(tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+        if (tube.size > 0)
+            memcpy(name, tube.bytes, tube.size);
+        name[tube.size] = '\0';
+        elapse__store_leave(queue);
+    } while (tube.size == 0 && place != 0);
+    *cursor = tube.size == 0 || place == 0 ? CURSOR_END : place;
+    return tube.size > 0;
+}
+
+static void fill_statistics(struct elapse_queue_counts *statistics,
+                            const struct elapse__queue_statistics *counts)
+{
+    *statistics = (struct elapse_queue_counts){
+        .delayed = counts->delayed,
+        .ready = counts->ready,
+        .reserved = counts->reserved,
+        .buried = counts->buried,
+        .put = counts->total_jobs,
+        .done = counts->deletes,
+        .timeouts = counts->timeouts,
+        .cancelled = counts->cancelled,
+        .replaced = counts->replaced,
+        .expired = counts->expired,
+        .dead = counts->dead,
+        .missed = counts->missed,
+    };
+}
+
+enum elapse_error elapse_queue_statistics(struct elapse_queue *queue, const char *tube,
+                                          struct elapse_queue_counts *statistics)
+{
+    struct elapse__queue_statistics counts;
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+    enum elapse_error error = elapse__store_enter(queue);
+
+    *statistics = (struct elapse_queue_counts){.delayed = 0};
+    if (error != ELAPSE_OK)
+        return error;
+    if (tube == NULL)
+        counts = elapse__queue_statistics(queue->joint.jobs);
+    else
+        result = elapse__queue_tube_statistics(queue->joint.jobs, elapse__store_now(),
+                                               elapse__store_text(tube), &counts);
+    if (result == ELAPSE__QUEUE_OK)
+        fill_statistics(statistics, &counts);
+    if (tube == NULL) {
+        struct elapse__journal_figures figures;
+        elapse__journal_figures(queue->joint.journal, &figures);
+        statistics->segments = figures.head - figures.tail + 1;
+        statistics->file_bytes = figures.log_bytes + figures.spare_bytes;
+        statistics->live_bytes = figures.live_bytes;
+        statistics->groups = figures.groups;
+    }
+    elapse__store_leave(queue);
+    return result == ELAPSE__QUEUE_OK ? ELAPSE_OK : ELAPSE_ERROR_GONE;
+}

@@ -1,0 +1,29 @@
+/*
+ * The present of a queue, by both clocks.
+ *
+ * A due time goes from one clock to the other and back: a delay waits by the boot-time clock, and
+ * its record holds wall-clock milliseconds. So the difference of the two has to stay the same while
+ * nobody sets the wall clock. If each clock were rounded down by itself, the difference would
+ * change by a millisecond from call to call, and a due time with it.
+ *
+ *      boot-time clock   |.....|.....|.....|        milliseconds of a queue: these
+ *      wall clock       .|.....|.....|.....|.       the same ones, plus the difference
+ *
+ * The wall clock of a queue is thus up to two milliseconds behind the real one, and never before
+ * it.
+ */
+#ifndef ELAPSE__STORE_NOW_H
+#define ELAPSE__STORE_NOW_H
+
+#include <stdint.h>
+
+#include "../../queue/queue.h"
+
+/* Returns the present by both clocks, rounded down. Any thread may call it. */
+struct elapse__queue_now elapse__store_now(void);
+
+/* Returns the real wall clock, in nanoseconds, at which the queue's shows this time; UINT64_MAX if
+ * that is never. */
+uint64_t elapse__store_wall_alarm_ns(int64_t wall_ms);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * Handing out jobs, and the verbs of workers.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "store.h"
+
+enum { TUBES_MAX = 1000 };
+
+static struct elapse__queue_holder holder_of(uint64_t id, struct elapse_lease lease)
+{
+    return (struct elapse__queue_holder){
+        .id = id,
+        .lease = {.life = lease.life, .number = lease.number},
+    };
+}
+
+/* The jobs that one call hands out. */
+struct batch {
+    struct elapse__queue_reserve reserve;
+    struct elapse__queue_handed *handed;
+    struct elapse__journal_reading *readings; /* as many */
+    uint32_t count;
+    struct elapse__queue_now now;
+};
+
+/* What follows happens at one time, under the lock: the clocks are read once for the batch. */
+static void begin_batch(struct elapse_queue *store, struct batch *batch)
+{
+    batch->now = elapse__store_now();
+    store->joint.batch = &batch->now;
+}
+
+static void end_batch(struct elapse_queue *store)
+{
+    store->joint.batch = NULL;
+}
+
+/* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
+static enum elapse_error take(struct elapse_queue *store, struct batch *batch, uint64_t until_ns,
+                              uint64_t *gate)
+{
+    struct elapse__store_stall stall = {.until_ns = 0};
+    enum elapse_error error = elapse__store_may_hand_out(store);
+
+    while (error == ELAPSE_OK) {
+        enum elapse__queue_result result;
+        if (elapse__joint_take_many(&store->joint, &batch->reserve, batch->handed, &batch->count,
+                                    &result, gate))
+            return ELAPSE_OK;
+        error = elapse__store_error(store, result);
+        if (error != ELAPSE_OK)
+            break;
+        /* There may be jobs, and no room for a lease; or more that have expired than one call
+         * drops. */
+        if (elapse__joint_lacks_room(&store->joint))
+            error = elapse__store_wait_room(store, &stall);
+        else if (!elapse__queue_has_ready(store->joint.jobs, &batch->reserve))
+            error = elapse__store_sleep(store, &batch->reserve, until_ns);
+        if (error == ELAPSE_OK)
+            error = elapse__store_may_hand_out(store);
+    }
+    if (error == ELAPSE_ERROR_DISK_FULL)
+        elapse__store_retry_room(store);
+    return error == ELAPSE_ERROR_TIMEOUT ? ELAPSE_ERROR_NOTHING_DUE : error;
+}
+
+/* Reads the jobs, without the lock: a slow disk must not hold up the others. Those that cannot be
+ * handed out after all drop out of the batch. */
+static void read_jobs(struct elapse_queue *store, struct batch *batch)
+{
+    uint32_t kept = 0;
+
+    begin_batch(store, batch);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct elapse__queue_handed *handed = &batch->handed[kept];
+        *handed = batch->handed[i];
+        if (elapse__joint_hand_over_begin(&store->joint, handed, &batch->readings[kept]) == 0)
+            kept++;
+    }
+    end_batch(store);
+    batch->count = kept;
+    elapse__store_pass_on(store);
+    elapse__unlock(&store->lock);
+    elapse__journal_read_perform(store->joint.journal, true, batch->readings, kept);
+    elapse__lock(&store->lock);
+}
+
+static void fill(struct elapse_reserved *job, const struct elapse__queue_handed *handed,
+                 const struct elapse__joint_job *texts, uint64_t position)
+{
+    ELAPSE__ASSERT_THAT(texts->tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
+    *job = (struct elapse_reserved){
+        .id = handed->id,
+        .lease = {.life = handed->lease.life, .number = handed->lease.number},
+        .key = texts->key.size > 0 ? texts->key.bytes : NULL,
+        .key_bytes = texts->key.size,
+        .body = texts->body.size > 0 ? texts->body.bytes : "",
+        .body_bytes = texts->body.size,
+        .due_ms = handed->due_ms,
+        .ttr_ms = handed->ttr_ms,
+        .priority = handed->priority,
+        .attempt = handed->attempt,
+        .missed = handed->missed,
+        .position = position,
+        .memory = texts->memory,
+    };
+    memcpy(job->tube, texts->tube.bytes, texts->tube.size);
+}
+
+/* Everything that led to the hand-outs is durable: reads the jobs, and begins the leases. Stores
+ * how many in `*reserved`. Returns OK; GONE: none can be handed out after all; or the first error.
+ */
+static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
+                                struct elapse_reserved *jobs, size_t *reserved)
+{
+    enum elapse_error error = ELAPSE_ERROR_GONE;
+
+    read_jobs(store, batch);
+    begin_batch(store, batch);
+    for (uint32_t i = 0; i < batch->count; i++) {
+        struct elapse__joint_job texts;
+        int failed = elapse__joint_hand_over_end(&store->joint, &batch->handed[i],
+                                                 &batch->readings[i], &texts);
+        if (failed == 0)
+            fill(&jobs[(*reserved)++], &batch->handed[i], &texts, store->joint.last_position);
+        else if (failed != ENOENT && error == ELAPSE_ERROR_GONE)
+            error = failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
+    }
+    end_batch(store);
+    /* A file that was read may be retired now. */
+    elapse__store_offer_background(store);
+    return *reserved > 0 ? ELAPSE_OK : error;
+}
+
+static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch *batch,
+                                        uint64_t until_ns, struct elapse_reserved *jobs,
+                                        size_t *reserved)
+{
+    enum elapse_error error;
+    uint64_t gate;
+
+    do {
+        error = take(store, batch, until_ns, &gate);
+        if (error != ELAPSE_OK)
+            return error;
+        error = elapse__store_wait_durable(store, gate, ELAPSE__OS_NEVER);
+        if (error == ELAPSE_OK)
+            error = finish(store, batch, jobs, reserved);
+        else
+            for (uint32_t i = 0; i < batch->count; i++)
+                elapse__joint_take_back(&store->joint, &batch->handed[i]);
+    } while (error == ELAPSE_ERROR_GONE);
+    return error;
+}
+
+/* Requires that the batch has its memory. */
+static enum elapse_error reserve(struct elapse_queue *queue, const char *const *tubes,
+                                 size_t tube_count, uint64_t timeout_ms, struct batch *batch,
+                                 struct elapse_reserved *jobs, size_t *reserved)
+{
+    uint64_t until_ns = elapse__store_until_ns(timeout_ms);
+    struct elapse__queue_text one;
+
+    if (tube_count == 0 || tube_count > TUBES_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    struct elapse__queue_text *texts = tube_count == 1 ? &one : calloc(tube_count, sizeof *texts);
+    if (texts == NULL)
+        return ELAPSE_ERROR_MEMORY;
+    for (size_t i = 0; i < tube_count; i++)
+        texts[i] = elapse__store_text(tubes[i]);
+    batch->reserve.tubes = texts;
+    batch->reserve.tube_count = tube_count;
+    enum elapse_error error = elapse__store_enter(queue);
+    if (error == ELAPSE_OK) {
+        error = reserve_locked(queue, batch, until_ns, jobs, reserved);
+        elapse__store_leave(queue);
+    }
+    batch->reserve.tubes = NULL;
+    if (texts != &one)
+        free(texts);
+    return error;
+}
+
+enum elapse_error elapse_queue_reserve_any(struct elapse_queue *queue, const char *const *tubes,
+                                           size_t tube_count, uint64_t timeout_ms,
+                                           struct elapse_reserved *job)
+{
+    struct elapse__queue_handed handed;
+    struct elapse__journal_reading reading;
+    struct batch batch = {.reserve = {.count = 1}, .handed = &handed, .readings = &reading};
+    size_t reserved = 0;
+
+    *job = (struct elapse_reserved){.memory = NULL};
+    return reserve(queue, tubes, tube_count, timeout_ms, &batch, job, &reserved);
+}
+
+enum elapse_error elapse_queue_reserve(struct elapse_queue *queue, const char *tube,
+                                       uint64_t timeout_ms, struct elapse_reserved *job)
+{
+    return elapse_queue_reserve_any(queue, &tube, 1, timeout_ms, job);
+}
+
+enum elapse_error elapse_queue_reserve_many(struct elapse_queue *queue, const char *const *tubes,
+                                            size_t tube_count, uint64_t timeout_ms,
+                                            struct elapse_reserved *jobs, size_t capacity,
+                                            size_t *reserved)
+{
+    *reserved = 0;
+    if (capacity == 0 || capacity > ELAPSE_RESERVE_MAX)
+        return ELAPSE_ERROR_ARGUMENT;
+    struct batch batch = {.reserve = {.count = (uint32_t)capacity}};
+    batch.handed = calloc(capacity, sizeof *batch.handed);
+    batch.readings = calloc(capacity, sizeof *batch.readings);
+    enum elapse_error error = ELAPSE_ERROR_MEMORY;
+    if (batch.handed != NULL && batch.readings != NULL)
+        error = reserve(queue, tubes, tube_count, timeout_ms, &batch, jobs, reserved);
+    free(batch.handed);
+    free(batch.readings);
+    return error;
+}
+
+_Static_assert((int)ELAPSE_RESERVE_MAX == ELAPSE__QUEUE_RESERVE_MAX,
+               "a call hands out as many jobs as the queue does at once");
+
+void elapse_reserved_free(struct elapse_reserved *job)
+{
+    free(job->memory);
+    *job = (struct elapse_reserved){.memory = NULL};
+}
+
+/* ---- the verbs of a worker ---- */
+
+struct holding {
+    struct elapse__queue_holder holder;
+    uint64_t delay_ms;
+};
+
+/* A lease that is gone is an error for these verbs. */
+static enum elapse_error run_holding(struct elapse_queue *queue, elapse__joint_command *command,
+                                     struct holding holding, struct elapse_answer *answer)
+{
+    struct elapse_answer own;
+    enum elapse_error error =
+        elapse__store_run(queue, command, &holding, answer == NULL ? &own : answer);
+
+    if (error == ELAPSE_OK && (answer == NULL ? &own : answer)->result == ELAPSE_RESULT_GONE)
+        return ELAPSE_ERROR_GONE;
+    return error;
+}
+
+static struct elapse__queue_answer do_ack(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                          const void *arguments)
+{
+    const struct holding *holding = arguments;
+    return elapse__queue_ack(jobs, now, holding->holder);
+}
+
+static struct elapse__queue_answer do_nack(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct holding *holding = arguments;
+    return elapse__queue_nack(jobs, now, holding->holder);
+}
+
+static struct elapse__queue_answer do_nack_in(struct elapse__queue *jobs,
+                                              struct elapse__queue_now now, const void *arguments)
+{
+    const struct holding *holding = arguments;
+    return elapse__queue_nack_in(jobs, now, holding->holder, holding->delay_ms);
+}
+
+static struct elapse__queue_answer do_extend(struct elapse__queue *jobs,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    const struct holding *holding = arguments;
+    return elapse__queue_extend(jobs, now, holding->holder);
+}
+
+static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct holding *holding = arguments;
+    return elapse__queue_bury(jobs, now, holding->holder, NULL);
+}
+
+enum elapse_error elapse_queue_ack(struct elapse_queue *queue, uint64_t id,
+                                   struct elapse_lease lease, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_ack, (struct holding){.holder = holder_of(id, lease)}, answer);
+}
+
+struct acks {
+    const struct elapse_held *held;
+    size_t count;
+    enum elapse_result *results; /* NULL: nobody asks */
+    size_t *reached;             /* how many have their results */
+    uint64_t *position;          /* of the last one that is done; 0: none */
+};
+
+/* Goes on where the last call was refused. */
+static struct elapse__queue_answer do_acks(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct acks *acks = arguments;
+
+    for (; *acks->reached < acks->count; ++*acks->reached) {
+        const struct elapse_held *held = &acks->held[*acks->reached];
+        struct elapse__queue_answer answer =
+            elapse__queue_ack(jobs, now, holder_of(held->id, held->lease));
+        if (answer.result != ELAPSE__QUEUE_OK && answer.result != ELAPSE__QUEUE_GONE)
+            return answer;
+        if (answer.position != 0)
+            *acks->position = answer.position;
+        if (acks->results != NULL)
+            acks->results[*acks->reached] =
+                answer.result == ELAPSE__QUEUE_OK ? ELAPSE_RESULT_DONE : ELAPSE_RESULT_GONE;
+    }
+    return (struct elapse__queue_answer){.result = ELAPSE__QUEUE_OK};
+}
+
+enum elapse_error elapse_queue_ack_many(struct elapse_queue *queue, const struct elapse_held *held,
+                                        size_t count, enum elapse_result *results,
+                                        struct elapse_answer *answer)
+{
+    struct elapse_answer own;
+    size_t reached = 0;
+    uint64_t position = 0;
+    struct acks acks = {held, count, results, &reached, &position};
+
+    if (answer == NULL)
+        answer = &own;
+    *answer = (struct elapse_answer){.result = ELAPSE_RESULT_DONE};
+    if (count == 0 || count > ELAPSE_RESERVE_MAX) {
+        answer->fault = "an ack takes 1 to 1000 jobs";
+        return ELAPSE_ERROR_ARGUMENT;
+    }
+    for (size_t i = 0; results != NULL && i < count; i++)
+        results[i] = ELAPSE_RESULT_NONE;
+    enum elapse_error error = elapse__store_run(queue, do_acks, &acks, answer);
+    if (error != ELAPSE_OK)
+        answer->position = position;
+    return error;
+}
+
+enum elapse_error elapse_queue_nack(struct elapse_queue *queue, uint64_t id,
+                                    struct elapse_lease lease, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_nack, (struct holding){.holder = holder_of(id, lease)}, answer);
+}
+
+enum elapse_error elapse_queue_nack_in(struct elapse_queue *queue, uint64_t id,
+                                       struct elapse_lease lease, uint64_t delay_ms,
+                                       struct elapse_answer *answer)
+{
+    return run_holding(queue, do_nack_in,
+                       (struct holding){.holder = holder_of(id, lease), .delay_ms = delay_ms},
+                       answer);
+}
+
+enum elapse_error elapse_queue_extend(struct elapse_queue *queue, uint64_t id,
+                                      struct elapse_lease lease, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_extend, (struct holding){.holder = holder_of(id, lease)}, answer);
+}
+
+enum elapse_error elapse_queue_bury(struct elapse_queue *queue, uint64_t id,
+                                    struct elapse_lease lease, struct elapse_answer *answer)
+{
+    return run_holding(queue, do_bury, (struct holding){.holder = holder_of(id, lease)}, answer);
+}

@@ -1,0 +1,263 @@
+/*
+ * The store: what <elapse/queue.h> offers, made of the pure queue and the journal, by one lock and
+ * three threads.
+ *
+ *      threads of the user --> lock --> queue    decides; appends records to the journal's group
+ *                               |        |
+ *      commit thread     -------+--> journal     writes and syncs groups, without the lock; so does
+ *                               |                a thread of the user that waits for one
+ *      background thread -------+--> journal     makes spares and cleans, without the lock
+ *      clock thread      -------+--> queue       makes jobs ready when an alarm goes off
+ *
+ * The caller that changes something wakes those that wait for it, and nobody else: wake.c.
+ *
+ * Life of a store. Only `alive` takes all commands (log.h has two more states, of a cluster):
+ *
+ *      opening --> alive --> stopped --> closing --> (freed)
+ *                    |           |          ^
+ *                    +-----------+----------+
+ *                    +-> broken ------------+   the journal has failed: every command answers
+ * BROKEN
+ *
+ *   stopped   nothing is put or handed out; the verbs of workers, and all others, go on
+ */
+#ifndef ELAPSE__STORE_STORE_H
+#define ELAPSE__STORE_STORE_H
+
+#include <stdatomic.h>
+
+#include <elapse/queue.h>
+
+#include "../../base/histogram.h"
+#include "../../base/ring.h"
+#include "../../os/memory_files.h"
+#include "../../os/os.h"
+#include "../engine.h"
+#include "now.h"
+
+#define ELAPSE__STORE_NS_PER_MS UINT64_C(1000000)
+
+enum elapse__store_alarm {
+    ELAPSE__STORE_ALARM_BOOT, /* the first due time by the boot-time clock */
+    ELAPSE__STORE_ALARM_WALL, /* the first due time by the wall clock */
+    ELAPSE__STORE_ALARM_END,  /* the clock thread is to end */
+    ELAPSE__STORE_ALARMS,
+};
+
+/* What nobody waits for is written within this time, or when there is so much of it. */
+enum { ELAPSE__STORE_LINGER_MS = 5, ELAPSE__STORE_LINGER_BYTES = 1 << 18 };
+
+/* A thread of the journal. */
+struct elapse__store_lane {
+    struct elapse__condition condition;
+    bool asleep;  /* it waits, and has not been woken */
+    bool lingers; /* it looks again soon, by itself */
+    bool busy;    /* it, or a thread that leads, performs an operation, without the lock */
+};
+
+/* A thread that waits in reserve; it lies on its stack. */
+struct elapse__store_sleeper {
+    struct elapse__link link; /* first */
+    struct elapse__condition condition;
+    const struct elapse__queue_reserve *reserve;
+    bool woken; /* and no longer in the ring */
+};
+
+struct elapse_queue {
+    struct elapse__lock lock;
+    struct elapse__condition progress;
+    uint32_t progress_waiters;
+    uint32_t room_waiters; /* of these, those that wait for room in the journal */
+    struct elapse__store_lane lanes[ELAPSE__JOURNAL_LANES];
+    uint64_t seen_position;         /* of the last record when the commit thread began to sleep */
+    struct elapse__operation offer; /* for the background thread */
+    bool has_offer;
+    struct elapse__link sleepers; /* reservers; the one that came first is the oldest */
+    uint64_t woken;               /* reservers that have been woken, and have not run yet */
+    uint64_t readied;             /* of the queue, when the sleepers were looked at last */
+    bool looks_again;             /* they are to be looked at again all the same */
+    struct elapse__joint joint;
+    struct elapse__os_alarm alarms[ELAPSE__STORE_ALARMS];
+    uint64_t alarm_boot_ms; /* what the alarms are set to */
+    int64_t alarm_wall_ms;
+    struct elapse__os_alarm news; /* the descriptor that the user may watch */
+    bool watched;                 /* the user has asked for it */
+    struct elapse__os_thread commit_thread;
+    struct elapse__os_thread background_thread;
+    struct elapse__os_thread clock_thread;
+    _Atomic uint32_t calls; /* of users' threads that are under way, also before they have the lock;
+                               falls under the lock alone */
+    bool stopped;           /* nothing is put or handed out any more */
+    bool closing;           /* no command is taken any more */
+    bool stopping;          /* the threads of the journal end when all is durable */
+    bool background_ended;  /* the background thread makes no more groups */
+    bool abandoned;         /* they end at once: open has failed, or it was fenced */
+    bool follows;           /* groups come from a log: log.h */
+    bool fenced;
+    struct elapse__histogram syncs;              /* of the head of the log: microseconds each */
+    struct elapse__histogram writes;             /* of groups: bytes each */
+    char memory_path[ELAPSE__MEMORY_PATH_BYTES]; /* of a queue in memory; otherwise empty */
+    bool has_lock;
+    unsigned condition_count; /* of `progress` and those of the lanes, how many have been made */
+};
+
+/* ---- life ---- */
+
+/* What the server wants from an open beside what elapse_queue_open offers. */
+struct elapse__store_wishes {
+    const struct elapse__files *files; /* NULL: those of the system */
+    void *context;
+    /* NULL, or asks whether the life may begin: the newest header was written at this wall-clock
+     * time; 0: the journal is new. It may wait. False: open fails with CLOSED. */
+    bool (*may_begin)(void *context, int64_t header_wall_ms);
+    bool foresees; /* elapse__queue_foresee and elapse__queue_overdue_ms are wanted */
+    uint32_t partitions, partition;        /* of ids: `partition` modulo `partitions`; 0: 1 */
+    const struct elapse__journal_log *log; /* NULL, or the groups lie in a log, too: log.h */
+};
+
+/* Does what elapse_queue_open does. */
+enum elapse_error elapse__store_open(const char *directory,
+                                     const struct elapse_queue_options *options,
+                                     const struct elapse__store_wishes *wishes,
+                                     struct elapse_queue **queue, struct elapse_queue_fault *fault);
+
+/* Returns whether the journal has failed. Requires the lock. */
+static inline bool elapse__store_is_broken(const struct elapse_queue *store)
+{
+    return elapse__journal_error(store->joint.journal) != 0;
+}
+
+/* Returns OK; or CLOSED or BROKEN: no command is taken. Requires the lock. */
+static inline enum elapse_error elapse__store_life_error(const struct elapse_queue *store)
+{
+    if (store->closing || store->follows || store->fenced)
+        return ELAPSE_ERROR_CLOSED;
+    return elapse__store_is_broken(store) ? ELAPSE_ERROR_BROKEN : ELAPSE_OK;
+}
+
+/* The same for what a store that has stopped does not do: put, and hand out. */
+static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_queue *store)
+{
+    return store->stopped ? ELAPSE_ERROR_CLOSED : elapse__store_life_error(store);
+}
+
+/* ---- threads (threads.c) ---- */
+
+/* Performs the next operation of the commit lane on the calling thread, which waits for it: that
+ * saves two changes of threads. Returns false if there is none, or another thread performs one.
+ * Requires the lock; releases it meanwhile. */
+bool elapse__store_lead(struct elapse_queue *store);
+
+void *elapse__store_commit_main(void *store);
+void *elapse__store_background_main(void *store);
+void *elapse__store_clock_main(void *argument);
+
+/* ---- what all commands share (command.c) ---- */
+
+/* Begins a call: the store is not released before it departs. Takes the lock. Calls may be within
+ * each other, but the thread has the lock once. */
+void elapse__store_arrive(struct elapse_queue *store);
+
+/* Ends the call, and releases the lock. */
+void elapse__store_depart(struct elapse_queue *store);
+
+/* Begins a command: arrives. Returns OK; or CLOSED or BROKEN, and then the lock is not held.
+ */
+enum elapse_error elapse__store_enter(struct elapse_queue *store);
+
+/* Ends a command: passes on, and departs. */
+void elapse__store_leave(struct elapse_queue *store);
+
+/* Sets an alarm earlier, if the queue has something to do before it goes off. The clock thread sets
+ * it later again. Requires the lock. */
+void elapse__store_set_alarms(struct elapse_queue *store);
+
+/* Returns when a wait of `timeout_ms` from now ends, by the monotonic clock. */
+uint64_t elapse__store_until_ns(uint64_t timeout_ms);
+
+/* Returns whether that time has come. */
+bool elapse__store_has_passed(uint64_t until_ns);
+
+/* Waits until everything up to `position` is durable. Returns OK, TIMEOUT, CLOSED or BROKEN.
+ * Requires the lock, and holds it again at the end. */
+enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
+                                             uint64_t until_ns);
+
+/* Runs a command of the queue until the journal takes it: the journal may have to write first.
+ * Translates the answer. */
+enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
+                                    const void *arguments, struct elapse_answer *answer);
+
+/* Does the same for a command that a store which has stopped refuses. */
+enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
+                                                   elapse__joint_command *command,
+                                                   const void *arguments,
+                                                   struct elapse_answer *answer);
+
+/* Translates a result of the queue. */
+enum elapse_error elapse__store_error(const struct elapse_queue *store,
+                                      enum elapse__queue_result result);
+
+/* A text of the queue from a C string; empty for NULL. */
+struct elapse__queue_text elapse__store_text(const char *text);
+
+/* ---- waiting and waking (wake.c); all require the lock ---- */
+
+/* The caller has changed something, and is about to release the lock: sets the alarms, and
+ * wakes the commit thread and the reservers that have something to do now. */
+void elapse__store_pass_on(struct elapse_queue *store);
+
+/* Waits until there is a job for the reserver, most likely, for at most until `until_ns` by the
+ * monotonic clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
+enum elapse_error elapse__store_sleep(struct elapse_queue *store,
+                                      const struct elapse__queue_reserve *reserve,
+                                      uint64_t until_ns);
+
+/* Wakes all reservers. */
+void elapse__store_wake_reservers(struct elapse_queue *store);
+
+/* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
+bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
+
+/* More is durable, or the journal may have room: wakes those that wait for it. */
+void elapse__store_tell_progress(struct elapse_queue *store);
+
+/* Makes the descriptor readable. */
+void elapse__store_tell_watcher(struct elapse_queue *store);
+
+/* Wakes all users' threads. */
+void elapse__store_wake_all(struct elapse_queue *store);
+
+/* How the journal stood when a command waited for room. Begins with zeros. */
+struct elapse__store_stall {
+    uint64_t durable, tail, spares, cleaned_bytes;
+    uint64_t until_ns;
+};
+
+/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN; or, when nothing has moved
+ * in the journal for seconds, MEMORY or DISK_FULL: what stands in the way of cleaning. */
+enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
+                                          struct elapse__store_stall *stall);
+
+/* A command was refused because the disk is full: lets the background thread look whether it still
+ * is, unless it has just done so. */
+void elapse__store_retry_room(struct elapse_queue *store);
+
+/* Tells the journal the time. */
+void elapse__store_tick(struct elapse_queue *store);
+
+/* The caller performs no more operations of the commit lane: the commit thread goes on with the
+ * records that have come meanwhile. */
+void elapse__store_stop_leading(struct elapse_queue *store);
+
+/* Wakes the thread of a lane, if it sleeps. */
+void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane);
+
+/* Wakes the background thread, if the journal has an operation for it. */
+void elapse__store_offer_background(struct elapse_queue *store);
+
+/* Waits until the thread of this lane is woken. */
+void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane,
+                                 uint64_t until_ns);
+
+#endif

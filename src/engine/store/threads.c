@@ -1,0 +1,188 @@
+/*
+ * The threads of a store.
+ */
+#include "../../base/assert.h"
+#include "store.h"
+
+/* Returns whether a lane may end, because the store stops. The commit lane ends last: the other one
+ * may still clean, and that makes groups. */
+static bool may_end(const struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
+{
+    return quiet && (lane == ELAPSE__LANE_BACKGROUND || store->background_ended);
+}
+
+/* Stores the next operation of a lane. */
+static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane lane,
+                           struct elapse__operation *operation)
+{
+    /* What was offered counts as under way: it is performed even if the journal has failed. */
+    if (lane == ELAPSE__LANE_BACKGROUND && store->has_offer) {
+        store->has_offer = false;
+        *operation = store->offer;
+        return true;
+    }
+    if (elapse__store_is_broken(store))
+        return false;
+    elapse__store_tick(store);
+    return elapse__journal_next_operation(store->joint.journal, lane, operation);
+}
+
+/* Wakes those for whom an operation has changed something. */
+static void tell(struct elapse_queue *store, enum elapse__journal_lane lane, bool more_is_durable)
+{
+    if (lane == ELAPSE__LANE_COMMIT)
+        elapse__store_offer_background(store);
+    else
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    /* The background thread may end now. */
+    if (store->stopping || elapse__store_is_broken(store))
+        elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
+    if (elapse__store_is_broken(store)) {
+        elapse__store_wake_all(store);
+    } else if (more_is_durable) {
+        elapse__store_tell_progress(store);
+        elapse__store_tell_watcher(store);
+    } else if (store->room_waiters > 0) {
+        elapse__store_tell_progress(store);
+    }
+}
+
+static void count(struct elapse_queue *store, const struct elapse__operation *operation,
+                  uint64_t took_ns)
+{
+    if (operation->kind == ELAPSE__OPERATION_SYNC)
+        elapse__histogram_add(&store->syncs, took_ns / 1000);
+    else if (operation->kind == ELAPSE__OPERATION_WRITE)
+        elapse__histogram_add(&store->writes, operation->done);
+}
+
+static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
+                    struct elapse__operation *operation)
+{
+    uint64_t durable = elapse__journal_durable(store->joint.journal);
+    uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
+
+    store->lanes[lane].busy = true;
+    elapse__unlock(&store->lock);
+    elapse__operation_perform(store->joint.journal, operation);
+    uint64_t took_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - began_ns;
+    elapse__lock(&store->lock);
+    store->lanes[lane].busy = false;
+    if (lane == ELAPSE__LANE_COMMIT)
+        count(store, operation, took_ns);
+    elapse__journal_completed(store->joint.journal, lane, operation);
+    tell(store, lane, elapse__journal_durable(store->joint.journal) > durable);
+}
+
+bool elapse__store_lead(struct elapse_queue *store)
+{
+    struct elapse__operation operation;
+
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (store->lanes[ELAPSE__LANE_COMMIT].busy ||
+        !next_operation(store, ELAPSE__LANE_COMMIT, &operation))
+        return false;
+    perform(store, ELAPSE__LANE_COMMIT, &operation);
+    return true;
+}
+
+/* Waits until there may be an operation for this lane. */
+static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
+{
+    bool looks_soon =
+        lane == ELAPSE__LANE_COMMIT && store->joint.last_position != store->seen_position;
+    uint64_t patience_ms = elapse__journal_patience_ms(store->joint.journal);
+
+    /* Cleaning may have made a group although there is nothing to read. */
+    if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    if (lane == ELAPSE__LANE_COMMIT)
+        store->seen_position = store->joint.last_position;
+    if (looks_soon && ELAPSE__STORE_LINGER_MS < patience_ms)
+        patience_ms = ELAPSE__STORE_LINGER_MS;
+    store->lanes[lane].lingers = looks_soon;
+    /* The journal that is not quiet waits for its idle time, or its interval, to pass. */
+    elapse__store_sleep_in_lane(
+        store, lane, quiet && !looks_soon ? ELAPSE__OS_NEVER : elapse__store_until_ns(patience_ms));
+    store->lanes[lane].lingers = false;
+}
+
+/* Performs the operations of one lane until the store stops, or the journal has failed. */
+static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
+{
+    struct elapse__operation operation;
+    bool goes_on = true;
+
+    elapse__lock(&store->lock);
+    while (goes_on) {
+        if (next_operation(store, lane, &operation)) {
+            perform(store, lane, &operation);
+            continue;
+        }
+        bool quiet = elapse__journal_is_quiet(store->joint.journal);
+        goes_on = !elapse__store_is_broken(store) &&
+                  !(store->stopping && (store->abandoned || may_end(store, lane, quiet)));
+        if (goes_on)
+            rest(store, lane, quiet);
+    }
+    if (lane == ELAPSE__LANE_BACKGROUND)
+        store->background_ended = true;
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
+    elapse__store_wake_all(store);
+    elapse__unlock(&store->lock);
+}
+
+void *elapse__store_commit_main(void *store)
+{
+    elapse__os_thread_name("elapse-commit");
+    work_in_lane(store, ELAPSE__LANE_COMMIT);
+    return NULL;
+}
+
+void *elapse__store_background_main(void *store)
+{
+    elapse__os_thread_name("elapse-journal");
+    work_in_lane(store, ELAPSE__LANE_BACKGROUND);
+    return NULL;
+}
+
+/* Does what the time asks for, in slices, and sets the alarms to what comes next. */
+static void turn(struct elapse_queue *store)
+{
+    struct elapse__queue_turned turned = {.more = false};
+
+    do {
+        elapse__lock(&store->lock);
+        if (store->follows || store->fenced) {
+            elapse__unlock(&store->lock);
+            return;
+        }
+        store->alarm_boot_ms = UINT64_MAX;
+        store->alarm_wall_ms = INT64_MAX;
+        turned = elapse__queue_turn(store->joint.jobs, elapse__store_now());
+        elapse__store_tell_watcher(store);
+        elapse__store_pass_on(store);
+        elapse__unlock(&store->lock);
+    } while (turned.more);
+}
+
+void *elapse__store_clock_main(void *argument)
+{
+    struct elapse_queue *store = argument;
+    bool ends = false;
+
+    elapse__os_thread_name("elapse-due");
+    elapse__os_wake_exactly();
+    while (!ends) {
+        (void)elapse__os->alarms_wait(store->alarms, ELAPSE__STORE_ALARMS, ELAPSE__OS_NEVER);
+        elapse__os->alarm_reset(&store->alarms[ELAPSE__STORE_ALARM_BOOT]);
+        elapse__os->alarm_reset(&store->alarms[ELAPSE__STORE_ALARM_WALL]);
+        elapse__lock(&store->lock);
+        ends = store->stopping;
+        elapse__unlock(&store->lock);
+        if (!ends)
+            turn(store);
+    }
+    return NULL;
+}

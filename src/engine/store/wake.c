@@ -1,0 +1,274 @@
+/*
+ * Waiting and waking. Each thread that changes something under the lock wakes those that
+ * wait for it before it releases the lock, and nobody else.
+ *
+ *      reservers   wait for a job, each by a condition of its own, in a ring: the one that came
+ *                  first is woken first. A job that nobody can take wakes nobody.
+ *      progress    commits, replies that wait for their causes, commands that wait for room in the
+ *                  journal, and close: woken all together, when something became durable (or, if
+ *                  somebody waits for room, when any operation has ended).
+ *      commit      the thread that writes groups: woken when a record was appended, if somebody
+ *                  waits for it, or much was appended. Otherwise it looks by itself within
+ *                  ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make one
+ *                  group and not five. The thread that commits writes it itself, if no other thread
+ *                  does (elapse__store_lead), and wakes this one, when it leaves, for what has come
+ *                  meanwhile (elapse__store_stop_leading).
+ *      background  the thread that makes spares and cleans: woken with the operation that it is to
+ *                  perform, because only the journal knows whether there is one, and mostly there
+ *                  is none.
+ *
+ * Why no reserver sleeps beside a job that it could have. Call a reserver a sleeper while it is in
+ * the ring, and woken from its removal until it runs. Always when nobody has the lock:
+ *
+ *      W   there is no job for any sleeper, or somebody is woken.
+ *
+ *   1. A sleeper has looked for a job, under the lock, since it took it last; so W holds when it
+ *      begins to sleep, as far as it is concerned.
+ *   2. A job for a sleeper comes by a change that makes `readied` grow. Who made the change
+ *      calls elapse__store_pass_on before it releases the lock. That wakes sleepers with a job,
+ * until as many are woken as jobs are ready. If it stops before the first one, all jobs that are
+ *      ready have somebody woken beside them, so W holds.
+ *   3. A woken one that runs takes a job, or finds none: another thread was quicker, or the job
+ * that it was woken for is one that it does not want. It then makes pass_on look at all sleepers
+ *      again, before it releases the lock. The last one that was woken finds nobody woken beside
+ * it, so pass_on stops only when no sleeper has a job, or one is woken: W holds.
+ *
+ * One job wakes one reserver, unless jobs of several tubes are ready: then the count of jobs that
+ * are ready lets pass_on wake one too many, which sleeps again.
+ *
+ * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
+ * the lock, just before it sleeps. Afterwards a change comes from a command (records: pass_on wakes
+ * the commit thread, unless it lingers), from an operation of the other lane (its thread wakes this
+ * one), or from time, for which the waits of a journal that is not quiet end by themselves. A full
+ * disk is the exception: the journal is quiet, and time, or another program, makes room. So a
+ * command that is refused for that asks the journal to try again, for the next one:
+ * elapse__store_retry_room.
+ */
+#include <errno.h>
+
+#include "../../base/assert.h"
+#include "store.h"
+
+/* Room may come by time alone, so the caller that waits for it looks again after a while. */
+#define ROOM_LOOK_MS UINT64_C(100)
+
+/* A journal in which nothing at all has moved for so long will not make room any more. */
+#define ROOM_PATIENCE_MS UINT64_C(2000)
+
+/* ---- the threads of the journal ---- */
+
+void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (!store->lanes[lane].asleep)
+        return;
+    store->lanes[lane].asleep = false;
+    elapse__condition_signal(&store->lanes[lane].condition);
+}
+
+void elapse__store_offer_background(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (store->has_offer || store->background_ended ||
+        !elapse__journal_next_operation(store->joint.journal, ELAPSE__LANE_BACKGROUND,
+                                        &store->offer))
+        return;
+    store->has_offer = true;
+    elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
+}
+
+void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane,
+                                 uint64_t until_ns)
+{
+    store->lanes[lane].asleep = true;
+    (void)elapse__condition_wait_at_most(&store->lanes[lane].condition, &store->lock, until_ns);
+    store->lanes[lane].asleep = false;
+}
+
+/* ---- reservers ---- */
+
+static struct elapse__store_sleeper *sleeper_of(struct elapse__link *link)
+{
+    return (struct elapse__store_sleeper *)(void *)link;
+}
+
+static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleeper *sleeper)
+{
+    ELAPSE__ASSERT(!sleeper->woken);
+    (void)elapse__ring_remove(&sleeper->link);
+    sleeper->woken = true;
+    store->woken++;
+    elapse__condition_signal(&sleeper->condition);
+}
+
+/* Wakes those that have a job; see 2 and 3 above. */
+static void wake_sleepers(struct elapse_queue *store)
+{
+    uint64_t readied = elapse__queue_readied(store->joint.jobs);
+    uint64_t ready = elapse__queue_ready(store->joint.jobs);
+    struct elapse__link *link = store->sleepers.next;
+
+    if (readied == store->readied && !store->looks_again)
+        return;
+    store->readied = readied;
+    store->looks_again = false;
+    while (link != &store->sleepers && store->woken < ready) {
+        struct elapse__store_sleeper *sleeper = sleeper_of(link);
+        link = link->next;
+        if (elapse__queue_has_ready(store->joint.jobs, sleeper->reserve))
+            wake_sleeper(store, sleeper);
+    }
+}
+
+/* Returns whether the commit thread is to write now. If it looks again soon by itself, and nobody
+ * waits, more records may come into the group meanwhile. */
+static bool is_urgent(const struct elapse_queue *store)
+{
+    uint64_t written = elapse__journal_durable(store->joint.journal);
+
+    return !store->lanes[ELAPSE__LANE_COMMIT].lingers || store->progress_waiters > 0 ||
+           store->watched || store->joint.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
+}
+
+void elapse__store_pass_on(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    elapse__store_set_alarms(store);
+    if (store->joint.last_position != store->seen_position && is_urgent(store))
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    wake_sleepers(store);
+}
+
+/* The commit thread was woken for these records, but could do nothing while another thread led; by
+ * now it may sleep for long. */
+void elapse__store_stop_leading(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    bool has_more = store->joint.last_position > elapse__journal_durable(store->joint.journal);
+
+    if (has_more && !store->lanes[ELAPSE__LANE_COMMIT].busy && is_urgent(store))
+        elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+}
+
+enum elapse_error elapse__store_sleep(struct elapse_queue *store,
+                                      const struct elapse__queue_reserve *reserve,
+                                      uint64_t until_ns)
+{
+    struct elapse__store_sleeper sleeper = {.reserve = reserve};
+
+    /* Nobody would wake a thread that begins to wait after the end. */
+    enum elapse_error error = elapse__store_may_hand_out(store);
+    if (error != ELAPSE_OK)
+        return error;
+    if (elapse__store_has_passed(until_ns))
+        return ELAPSE_ERROR_TIMEOUT;
+    if (elapse__os->condition_init(&sleeper.condition) != 0)
+        return ELAPSE_ERROR_SYSTEM;
+    elapse__ring_append(&store->sleepers, &sleeper.link);
+    elapse__store_pass_on(store);
+    bool in_time = true;
+    while (!sleeper.woken && in_time)
+        in_time = elapse__condition_wait_at_most(&sleeper.condition, &store->lock, until_ns);
+    if (sleeper.woken) {
+        ELAPSE__ASSERT_THAT(store->woken, >, 0);
+        store->woken--;
+        store->looks_again = true;
+    } else {
+        (void)elapse__ring_remove(&sleeper.link);
+    }
+    elapse__condition_free(&sleeper.condition);
+    return sleeper.woken ? elapse__store_may_hand_out(store) : ELAPSE_ERROR_TIMEOUT;
+}
+
+void elapse__store_wake_reservers(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    while (!elapse__ring_empty(&store->sleepers))
+        wake_sleeper(store, sleeper_of(store->sleepers.next));
+}
+
+/* ---- progress ---- */
+
+void elapse__store_tell_progress(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (store->progress_waiters > 0)
+        elapse__condition_broadcast(&store->progress);
+}
+
+void elapse__store_tell_watcher(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (store->watched)
+        (void)elapse__os->alarm_set(&store->news, 0);
+}
+
+void elapse__store_wake_all(struct elapse_queue *store)
+{
+    elapse__store_wake_reservers(store);
+    elapse__store_tell_progress(store);
+    elapse__store_tell_watcher(store);
+}
+
+bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
+{
+    store->progress_waiters++;
+    bool in_time = elapse__condition_wait_at_most(&store->progress, &store->lock, until_ns);
+    store->progress_waiters--;
+    return in_time;
+}
+
+/* ---- room ---- */
+
+void elapse__store_tick(struct elapse_queue *store)
+{
+    elapse__journal_tick(store->joint.journal,
+                         elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
+}
+
+void elapse__store_retry_room(struct elapse_queue *store)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (elapse__store_is_broken(store))
+        return;
+    elapse__store_tick(store);
+    elapse__store_offer_background(store);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+}
+
+/* Returns whether nothing has moved in the journal since the last call. */
+static bool stands_still(struct elapse_queue *store, struct elapse__store_stall *stall)
+{
+    struct elapse__journal_figures figures;
+
+    elapse__journal_figures(store->joint.journal, &figures);
+    struct elapse__store_stall now = {
+        .durable = elapse__journal_durable(store->joint.journal),
+        .tail = figures.tail,
+        .spares = figures.spares,
+        .cleaned_bytes = figures.cleaned_bytes,
+    };
+    bool same = now.durable == stall->durable && now.tail == stall->tail &&
+                now.spares == stall->spares && now.cleaned_bytes == stall->cleaned_bytes;
+    now.until_ns = stall->until_ns;
+    *stall = now;
+    return same && !store->lanes[ELAPSE__LANE_COMMIT].busy &&
+           !store->lanes[ELAPSE__LANE_BACKGROUND].busy;
+}
+
+enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
+                                          struct elapse__store_stall *stall)
+{
+    ELAPSE__ASSERT_LOCK_HELD(&store->lock);
+    if (!stands_still(store, stall) || stall->until_ns == 0)
+        stall->until_ns = elapse__store_until_ns(ROOM_PATIENCE_MS);
+    else if (elapse__store_has_passed(stall->until_ns))
+        return store->joint.clean_error == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_DISK_FULL;
+    elapse__store_pass_on(store);
+    elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+    elapse__store_offer_background(store);
+    store->room_waiters++;
+    (void)elapse__store_wait_progress(store, elapse__store_until_ns(ROOM_LOOK_MS));
+    store->room_waiters--;
+    return elapse__store_life_error(store);
+}

@@ -1,0 +1,40 @@
+/*
+ * A queue that is open for upkeep: the queue and the journal, joined as the store joins them, on
+ * one thread.
+ */
+#ifndef ELAPSE__UPKEEP_DATA_H
+#define ELAPSE__UPKEEP_DATA_H
+
+#include "../journal/examine.h"
+#include "../engine.h"
+#include "upkeep.h"
+
+struct elapse__upkeep_data {
+    struct elapse__joint joint;
+    const char *directory;
+    bool has_added;
+};
+
+/* Says what went wrong; the text is "directory: ...". Returns false. */
+bool elapse__upkeep_fail(struct elapse__upkeep_fault *fault, const char *directory,
+                         const char *text);
+
+/* The same for a refusal of the journal. */
+bool elapse__upkeep_refuse(struct elapse__upkeep_fault *fault, const char *directory,
+                           const struct elapse__journal_refusal *refusal);
+
+/* Writes which damage it is, and where. */
+void elapse__upkeep_describe(const struct elapse__finding *finding, char *text, size_t size);
+
+/* Opens the queue so that records can be loaded. `last_id`: the greatest id that may have been
+ * given. */
+struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t segment_bytes,
+                                              uint64_t last_id, struct elapse__upkeep_fault *fault);
+
+/* Loads a record; waits for the disk if it must. Returns 0, EBADMSG, or an error. */
+int elapse__data_load(struct elapse__upkeep_data *data, const struct elapse__record *record);
+
+/* Takes the lock of a directory that exists. Stores the file to close. */
+bool elapse__data_lock(const char *directory, int *lock, struct elapse__upkeep_fault *fault);
+
+#endif

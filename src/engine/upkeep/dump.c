@@ -1,0 +1,205 @@
+/*
+ * Export and import: the jobs of a queue, one by one.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/cron.h>
+
+#include "../../base/assert.h"
+#include "../journal/core.h"
+#include "../../queue/inner.h"
+#include "data.h"
+
+/* ---- export ---- */
+
+static int compare_ids(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left;
+    uint64_t b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Returns the ids of all jobs, in order. */
+static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
+{
+    enum { SLICE = 64 };
+    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue_view views[SLICE];
+    struct elapse__queue_filter filter = {.state = ELAPSE__QUEUE_FREE};
+    size_t capacity = (size_t)elapse__queue_jobs(jobs) + 1;
+    uint64_t *ids = malloc(capacity * sizeof *ids);
+    uint32_t cursor = 0;
+    *count = 0;
+    if (ids == NULL)
+        return NULL;
+    do {
+        uint32_t found =
+            elapse__queue_list(jobs, data->joint.now(), &filter, &cursor, UINT32_MAX, views, SLICE);
+        for (uint32_t i = 0; i < found; i++) {
+            ELAPSE__ASSERT_THAT(*count, <, capacity);
+            ids[(*count)++] = views[i].id;
+        }
+    } while (cursor != 0);
+    qsort(ids, *count, sizeof *ids, compare_ids);
+    return ids;
+}
+
+/* The job as it is now: its state from the queue, its texts from the record. */
+static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
+                         const struct elapse__queue_fields *old, struct elapse__upkeep_job *job)
+{
+    struct elapse__queue *jobs = data->joint.jobs;
+    elapse__queue_describe(jobs, elapse__queue_entry_find(&jobs->jobs, id), &job->fields);
+    job->fields.key = old->key;
+    job->fields.tag = old->tag;
+    job->fields.cron = old->cron;
+    job->fields.zone = old->zone;
+    /* 0 stands for the due time, as in the records. */
+    job->fields.put_ms = old->put_ms == job->fields.due_ms ? 0 : old->put_ms;
+    if (job->fields.state == ELAPSE__QUEUE_RESERVED)
+        job->fields.state = ELAPSE__QUEUE_DELAYED;
+    job->fields.lease = (struct elapse__queue_lease){0};
+}
+
+/* Returns 0, or an error that ends the export. */
+static int show_job(struct elapse__upkeep_data *data, uint64_t id,
+                    bool (*each)(void *context, const struct elapse__upkeep_job *job),
+                    void *context, bool *goes_on)
+{
+    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__upkeep_job job = {.is_damaged = false};
+    struct elapse__queue_fields old;
+    struct elapse__record record;
+    void *memory = NULL;
+    uint64_t position = elapse__queue_position(elapse__queue_entry_find(&jobs->jobs, id));
+    int error = elapse__journal_read(data->joint.journal, position, true, &record, &memory);
+    if (error != 0 && error != EBADMSG)
+        return error;
+    if (error != 0 || !elapse__queue_fields_decode(&old, &record)) {
+        job.fields.id = id;
+        job.is_damaged = true;
+    } else {
+        describe_job(data, id, &old, &job);
+        job.body = (struct elapse__queue_text){record.body, record.body_size};
+    }
+    *goes_on = each(context, &job);
+    free(memory);
+    return 0;
+}
+
+bool elapse__upkeep_each(struct elapse__upkeep_data *data,
+                         bool (*each)(void *context, const struct elapse__upkeep_job *job),
+                         void *context, struct elapse__upkeep_fault *fault)
+{
+    size_t count;
+    bool goes_on = true;
+    struct elapse__joint *joint = &data->joint;
+    if (!joint->jobs->open &&
+        elapse__queue_replay_done(joint->jobs, joint->now(), joint->life + 1) != ELAPSE__QUEUE_OK)
+        return elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
+    uint64_t *ids = list_ids(data, &count);
+    int error = ids == NULL ? ENOMEM : 0;
+    for (size_t i = 0; i < count && error == 0 && goes_on; i++)
+        error = show_job(data, ids[i], each, context, &goes_on);
+    free(ids);
+    return error == 0 || elapse__upkeep_fail(fault, data->directory, strerror(error));
+}
+
+/* ---- import ---- */
+
+static enum elapse__upkeep_added refuse(struct elapse__upkeep_fault *fault, const char *text)
+{
+    (void)snprintf(fault->text, sizeof fault->text, "%s", text);
+    return ELAPSE__UPKEEP_REFUSED;
+}
+
+static bool copy_string(char *to, size_t room, struct elapse__queue_text text)
+{
+    if (text.size >= room || (text.size > 0 && memchr(text.bytes, '\0', text.size) != NULL))
+        return false;
+    if (text.size > 0)
+        memcpy(to, text.bytes, text.size);
+    to[text.size] = '\0';
+    return true;
+}
+
+static const char *check_cron(const struct elapse__queue_fields *fields)
+{
+    static char words[256];
+    char cron[ELAPSE__QUEUE_CRON_BYTES_MAX + 1], zone[ELAPSE__QUEUE_ZONE_BYTES_MAX + 1];
+    struct elapse_cron parsed;
+    struct elapse_cron_fault cron_fault;
+    const struct elapse_time_zone *found;
+    if (!copy_string(cron, sizeof cron, fields->cron))
+        return "cron: the expression is too long";
+    if (!copy_string(zone, sizeof zone, fields->zone))
+        return "zone: the name is too long";
+    if (elapse_cron_parse(&parsed, cron, &cron_fault) != ELAPSE_OK) {
+        (void)snprintf(words, sizeof words, "cron: %s", cron_fault.text);
+        return words;
+    }
+    if (zone[0] != '\0' && strcmp(zone, "utc") != 0 &&
+        elapse_time_zone_find(zone, &found) != ELAPSE_OK)
+        return "zone: there is no such time zone";
+    return NULL;
+}
+
+/* Returns what is wrong with the job, or NULL. */
+static const char *check_job(const struct elapse__upkeep_data *data,
+                             const struct elapse__upkeep_job *job)
+{
+    const struct elapse__queue_fields *fields = &job->fields;
+    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue_view view;
+    uint64_t segment = UINT64_C(1) << data->joint.journal->segment_bits;
+    if (job->body.size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
+        job->body.size + ELAPSE__QUEUE_FIELDS_MAX + 1024 > segment)
+        return "body: it is too long";
+    if (fields->tube.size < 1 || fields->tube.size > ELAPSE__QUEUE_TUBE_BYTES_MAX)
+        return "tube: a name has 1 to 200 bytes";
+    if (fields->key.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "key: it has at most 250 bytes";
+    if (fields->tag.size > ELAPSE__QUEUE_KEY_BYTES_MAX)
+        return "tag: it has at most 250 bytes";
+    const char *fault =
+        fields->recurring && fields->kind == ELAPSE__QUEUE_CRON ? check_cron(fields) : NULL;
+    if (fault == NULL && fields->key.size > 0 &&
+        elapse__queue_look_up_key(jobs, data->joint.now(), fields->tube, fields->key, &view) !=
+            ELAPSE__QUEUE_GONE)
+        fault = "key: a job of this tube has it already";
+    return fault;
+}
+
+enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
+                                             struct elapse__upkeep_job *job,
+                                             struct elapse__upkeep_fault *fault)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    struct elapse__queue_fields *fields = &job->fields;
+    uint64_t last_id = elapse__queue_last_id(data->joint.jobs);
+    const char *wrong = check_job(data, job);
+    if (wrong != NULL)
+        return refuse(fault, wrong);
+    if (fields->id <= last_id)
+        fields->id = last_id + 1;
+    if (fields->id > ELAPSE__QUEUE_ID_MAX)
+        return refuse(fault, "id: it is too great");
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_PUT,
+        .fields_size = elapse__queue_fields_encode(fields, ELAPSE__RECORD_PUT, bytes),
+        .fields = bytes,
+        .body_size = (uint32_t)job->body.size,
+        .body = job->body.size == 0 ? NULL : job->body.bytes,
+    };
+    int error = elapse__data_load(data, &record);
+    if (error == 0)
+        return ELAPSE__UPKEEP_ADDED;
+    if (error == EBADMSG)
+        return refuse(fault, "a number is out of its range");
+    (void)elapse__upkeep_fail(fault, data->directory, strerror(error));
+    return ELAPSE__UPKEEP_FAILED;
+}

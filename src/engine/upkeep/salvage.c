@@ -1,0 +1,113 @@
+#include "salvage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+
+/* The least bytes that a record takes: so many records at most lay in lost bytes. */
+enum { RECORD_BYTES_MIN = 24, LIFE_BYTES = 4 };
+
+static void forget_lost(struct elapse__salvage *salvage, uint64_t id)
+{
+    for (size_t i = 0; i < salvage->lost_count; i++) {
+        if (salvage->lost[i].id == id) {
+            salvage->lost[i] = salvage->lost[--salvage->lost_count];
+            return;
+        }
+    }
+}
+
+static void learn_life(struct elapse__salvage *salvage, uint32_t life)
+{
+    if (life > salvage->greatest_life)
+        salvage->greatest_life = life;
+}
+
+static void learn(struct elapse__salvage *salvage, const struct elapse__record *record,
+                  const struct elapse__queue_fields *fields)
+{
+    if (fields->id > salvage->greatest_id)
+        salvage->greatest_id = fields->id;
+    learn_life(salvage, fields->lease.life);
+    if (record->type == ELAPSE__RECORD_PUT || record->type == ELAPSE__RECORD_DELETE)
+        forget_lost(salvage, fields->id);
+}
+
+static int load(struct elapse__salvage *salvage, const struct elapse__record *record)
+{
+    int error = salvage->data == NULL ? 0 : elapse__data_load(salvage->data, record);
+    return error == EBADMSG ? 0 : error;
+}
+
+int elapse__salvage_record(struct elapse__salvage *salvage, const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    if (record->type == ELAPSE__RECORD_EPOCH) {
+        const unsigned char *bytes = record->fields;
+        if (record->fields_size == LIFE_BYTES)
+            learn_life(salvage, (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 |
+                                    (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24);
+        return load(salvage, record);
+    }
+    if (!elapse__queue_fields_decode(&fields, record))
+        return 0;
+    learn(salvage, record, &fields);
+    return load(salvage, record);
+}
+
+static void copy_text(char *to, size_t room, struct elapse__queue_text text)
+{
+    size_t size = text.size < room ? text.size : room - 1;
+    if (size > 0)
+        memcpy(to, text.bytes, size);
+    to[size] = '\0';
+}
+
+/* An older record of the same job would bring back a body that was replaced: it is deleted. */
+static int load_delete(struct elapse__salvage *salvage, uint64_t id)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    struct elapse__queue_fields fields = {.id = id};
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_DELETE,
+        .fields_size = elapse__queue_fields_encode(&fields, ELAPSE__RECORD_DELETE, bytes),
+        .fields = bytes,
+    };
+    return load(salvage, &record);
+}
+
+int elapse__salvage_damaged(struct elapse__salvage *salvage, const struct elapse__record *record)
+{
+    struct elapse__queue_fields fields;
+    if (record->type != ELAPSE__RECORD_PUT || !elapse__queue_fields_decode(&fields, record))
+        return 0;
+    learn(salvage, record, &fields);
+    if (salvage->lost_count == salvage->lost_capacity) {
+        size_t capacity = salvage->lost_capacity == 0 ? 16 : 2 * salvage->lost_capacity;
+        struct elapse__lost_job *lost = realloc(salvage->lost, capacity * sizeof *lost);
+        if (lost == NULL)
+            return ENOMEM;
+        salvage->lost = lost;
+        salvage->lost_capacity = capacity;
+    }
+    struct elapse__lost_job *job = &salvage->lost[salvage->lost_count++];
+    job->id = fields.id;
+    copy_text(job->tube, sizeof job->tube, fields.tube);
+    copy_text(job->key, sizeof job->key, fields.key);
+    return load_delete(salvage, fields.id);
+}
+
+int elapse__salvage_life(struct elapse__salvage *salvage, uint64_t lost_bytes)
+{
+    uint64_t life = salvage->greatest_life + lost_bytes / RECORD_BYTES_MIN;
+    unsigned char bytes[LIFE_BYTES];
+    struct elapse__record record = {
+        .type = ELAPSE__RECORD_EPOCH, .fields_size = LIFE_BYTES, .fields = bytes};
+    if (life >= UINT32_MAX)
+        life = UINT32_MAX - 1;
+    for (unsigned i = 0; i < LIFE_BYTES; i++)
+        bytes[i] = (unsigned char)(life >> 8 * i);
+    return load(salvage, &record);
+}

@@ -1,0 +1,100 @@
+/*
+ * Upkeep of a directory that has a durable queue: what the program's commands check, export, import
+ * and backup do, without their command lines.
+ *
+ *      check    journal/examine.h    reads all records, and finds the damage
+ *      repair   the same             and each whole record is loaded into a new directory
+ *      export   as open, without a life: nothing is handed out, no record is written
+ *      import   each job is loaded as one record, a group of its own
+ *      backup   journal/backup.h     takes no lock
+ *
+ * Check, repair, export and import take the lock of the directory, and refuse one that another
+ * process has. Texts are English sentences without a full stop.
+ */
+#ifndef ELAPSE__UPKEEP_UPKEEP_H
+#define ELAPSE__UPKEEP_UPKEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../queue/fields.h"
+
+struct elapse__upkeep_fault {
+    char text[768];
+};
+
+/* Called for each line of a report, as soon as it is known. */
+typedef void elapse__upkeep_tell(void *context, const char *text);
+
+/* ---- check and repair ---- */
+
+struct elapse__upkeep_report {
+    uint64_t damages;
+    uint64_t lost_jobs; /* whose bodies are damaged */
+    uint64_t lost_bytes;
+    uint64_t jobs; /* that are whole */
+    uint64_t records;
+};
+
+/*
+ * Examines a queue. Tells of each damage, by file and offset, and of each job whose body is lost.
+ * `repaired` NULL, or the name of a directory that does not exist: everything that is whole is
+ * written there, if there is damage. The examined directory stays as it is. Returns false if it
+ * could not be done.
+ */
+bool elapse__upkeep_check(const char *directory, const char *repaired, elapse__upkeep_tell *tell,
+                          void *context, struct elapse__upkeep_report *report,
+                          struct elapse__upkeep_fault *fault);
+
+/* ---- export and import ---- */
+
+struct elapse__upkeep_data;
+
+/* Opens a queue to read its jobs, or to add some. `create`: makes it if there is none, with
+ * segments of this size. Returns NULL if it could not be done. */
+struct elapse__upkeep_data *elapse__upkeep_open(const char *directory, bool create,
+                                                uint32_t segment_bytes,
+                                                struct elapse__upkeep_fault *fault);
+
+/* Makes all that was added durable, if something was, and closes the queue. NULL is ignored. */
+bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkeep_fault *fault);
+
+/* A job, as it is now. */
+struct elapse__upkeep_job {
+    struct elapse__queue_fields fields;
+    struct elapse__queue_text body;
+    bool is_damaged; /* the record cannot be read; `fields` has the id alone */
+};
+
+/* Calls each(context, job) for every job, by increasing ids, until it returns false. A job that is
+ * reserved is shown as ready: its lease means nothing elsewhere. Nothing can be added any more. */
+bool elapse__upkeep_each(struct elapse__upkeep_data *data,
+                         bool (*each)(void *context, const struct elapse__upkeep_job *job),
+                         void *context, struct elapse__upkeep_fault *fault);
+
+enum elapse__upkeep_added {
+    ELAPSE__UPKEEP_ADDED,
+    ELAPSE__UPKEEP_REFUSED, /* the job is at fault; nothing has changed */
+    ELAPSE__UPKEEP_FAILED,  /* the disk or the memory is */
+};
+
+/* Adds a job. Its id is kept if it is greater than all that the queue has given; otherwise, or if
+ * it is 0, the job gets a new one, which is stored. */
+enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
+                                             struct elapse__upkeep_job *job,
+                                             struct elapse__upkeep_fault *fault);
+
+/* ---- backup ---- */
+
+struct elapse__upkeep_backup {
+    uint64_t segments;
+    uint64_t linked;
+    uint64_t copied_bytes;
+};
+
+bool elapse__upkeep_backup(const char *directory, const char *target,
+                           struct elapse__upkeep_backup *backup,
+                           struct elapse__upkeep_fault *fault);
+
+#endif

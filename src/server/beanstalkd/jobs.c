@@ -1,0 +1,322 @@
+#include "session.h"
+
+#include <stdlib.h>
+
+#include "../../base/assert.h"
+
+static uint64_t ms_of(uint32_t seconds)
+{
+    return (uint64_t)seconds * 1000;
+}
+
+/* ---- put ---- */
+
+static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                          const void *arguments)
+{
+    return elapse__queue_put(jobs, now, arguments);
+}
+
+static enum elapse__step refuse_put(struct elapse__connection *connection,
+                                    enum elapse__server_refusal refusal)
+{
+    switch (refusal) {
+    case ELAPSE__PUT_DRAINING:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_DRAINING);
+    case ELAPSE__PUT_TOO_BIG:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_JOB_TOO_BIG);
+    default: /* try again later */
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    }
+}
+
+enum elapse__step elapse__beanstalkd_put(struct elapse__connection *connection,
+                                         const struct elapse__beanstalkd_command *command)
+{
+    const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    const struct elapse__queue_put put = {
+        .tube = elapse__server_tube_name(session->used),
+        .body = {command->body, command->body_size},
+        .when = ELAPSE__QUEUE_IN,
+        .delay_ms = ms_of(command->delay_s),
+        .priority = command->priority,
+        .ttr_ms = ms_of(command->ttr_s > 0 ? command->ttr_s : 1),
+    };
+    struct elapse__queue_answer answer;
+    char *line;
+
+    enum elapse__server_refusal refusal =
+        elapse__session_may_put(connection, put.tube, put.body.size);
+    if (refusal != ELAPSE__MAY_PUT)
+        return refuse_put(connection, refusal);
+    if (!elapse__session_run(connection, do_put, &put, &answer))
+        return ELAPSE__STEP_LATER;
+    switch (answer.result) {
+    case ELAPSE__QUEUE_SCHEDULED:
+        line = elapse__reply_begin(connection, ELAPSE__BEANSTALKD_REPLY_BYTES_MAX);
+        if (line != NULL)
+            elapse__reply_end(connection, elapse__beanstalkd_inserted(line, answer.id));
+        return ELAPSE__STEP_RAN;
+    case ELAPSE__QUEUE_ARGUMENT:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+    default: /* no memory, as many jobs as there may be, the disk is full: try again later */
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    }
+}
+
+/* ---- commands on one job ---- */
+
+/* Replies to a command that acts on one job. */
+static enum elapse__step say_of_job(struct elapse__connection *connection,
+                                    enum elapse__queue_result result,
+                                    enum elapse__beanstalkd_reply good)
+{
+    switch (result) {
+    case ELAPSE__QUEUE_OK:
+        return elapse__beanstalkd_say(connection, good);
+    case ELAPSE__QUEUE_CANCELLED: /* the job is gone for everybody but its worker */
+    case ELAPSE__QUEUE_RUNNING:   /* another one has it */
+    case ELAPSE__QUEUE_GONE:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    case ELAPSE__QUEUE_NO_MEMORY:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    default:
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+    }
+}
+
+struct job_arguments {
+    const struct elapse__beanstalkd_command *command;
+    struct elapse__queue_connection *leases;
+};
+
+static struct elapse__queue_holder holder_of(const struct job_arguments *arguments)
+{
+    return (struct elapse__queue_holder){.id = arguments->command->id,
+                                         .connection = arguments->leases};
+}
+
+static enum elapse__step run_on_job(struct elapse__connection *connection,
+                                    const struct elapse__beanstalkd_command *command,
+                                    elapse__joint_command *function,
+                                    enum elapse__beanstalkd_reply good)
+{
+    const struct job_arguments arguments = {command, elapse__session_leases(connection)};
+    struct elapse__queue_answer answer;
+
+    if (elapse__session_is_named(connection))
+        return ELAPSE__STEP_BEHIND;
+    if (!elapse__session_run(connection, function, &arguments, &answer))
+        return ELAPSE__STEP_LATER;
+    return say_of_job(connection, answer.result, good);
+}
+
+static struct elapse__queue_answer do_delete(struct elapse__queue *jobs,
+                                             struct elapse__queue_now now, const void *arguments)
+{
+    const struct job_arguments *job = arguments;
+    return elapse__queue_delete(jobs, now, job->command->id, job->leases);
+}
+
+enum elapse__step elapse__beanstalkd_delete(struct elapse__connection *connection,
+                                            const struct elapse__beanstalkd_command *command)
+{
+    return run_on_job(connection, command, do_delete, ELAPSE__BEANSTALKD_SAYS_DELETED);
+}
+
+static struct elapse__queue_answer do_release(struct elapse__queue *jobs,
+                                              struct elapse__queue_now now, const void *arguments)
+{
+    const struct job_arguments *job = arguments;
+    return elapse__queue_release(jobs, now, holder_of(job), job->command->priority,
+                                 ms_of(job->command->delay_s));
+}
+
+enum elapse__step elapse__beanstalkd_release(struct elapse__connection *connection,
+                                             const struct elapse__beanstalkd_command *command)
+{
+    return run_on_job(connection, command, do_release, ELAPSE__BEANSTALKD_SAYS_RELEASED);
+}
+
+static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    const struct job_arguments *job = arguments;
+    return elapse__queue_bury(jobs, now, holder_of(job), &job->command->priority);
+}
+
+enum elapse__step elapse__beanstalkd_bury(struct elapse__connection *connection,
+                                          const struct elapse__beanstalkd_command *command)
+{
+    return run_on_job(connection, command, do_bury, ELAPSE__BEANSTALKD_SAYS_BURIED);
+}
+
+static struct elapse__queue_answer do_touch(struct elapse__queue *jobs,
+                                            struct elapse__queue_now now, const void *arguments)
+{
+    return elapse__queue_extend(jobs, now, holder_of(arguments));
+}
+
+enum elapse__step elapse__beanstalkd_touch(struct elapse__connection *connection,
+                                           const struct elapse__beanstalkd_command *command)
+{
+    return run_on_job(connection, command, do_touch, ELAPSE__BEANSTALKD_SAYS_TOUCHED);
+}
+
+static struct elapse__queue_answer do_kick_job(struct elapse__queue *jobs,
+                                               struct elapse__queue_now now, const void *arguments)
+{
+    const struct job_arguments *job = arguments;
+    return elapse__queue_kick_id(jobs, now, job->command->id);
+}
+
+enum elapse__step elapse__beanstalkd_kick_job(struct elapse__connection *connection,
+                                              const struct elapse__beanstalkd_command *command)
+{
+    return run_on_job(connection, command, do_kick_job, ELAPSE__BEANSTALKD_SAYS_KICKED);
+}
+
+/* ---- kick ---- */
+
+static struct elapse__queue_answer do_kick(struct elapse__queue *jobs, struct elapse__queue_now now,
+                                           const void *arguments)
+{
+    struct elapse__queue_kick *const *kick = arguments;
+    enum elapse__queue_result result = elapse__queue_kick(jobs, now, *kick);
+    return (struct elapse__queue_answer){.result = result, .position = (*kick)->position};
+}
+
+enum elapse__step elapse__beanstalkd_kick(struct elapse__connection *connection,
+                                          const struct elapse__beanstalkd_command *command)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    struct elapse__queue_answer answer;
+    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+
+    if (session->kick == NULL) {
+        session->kick = calloc(1, sizeof *session->kick);
+        if (session->kick == NULL)
+            return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        session->kick->wanted = command->bound;
+        session->kick->tube = elapse__server_tube_name(session->used);
+    }
+    if (!elapse__session_run(connection, do_kick, &session->kick, &answer))
+        return ELAPSE__STEP_LATER;
+    if (answer.result == ELAPSE__QUEUE_KEPT)
+        return ELAPSE__STEP_MORE;
+    uint64_t kicked = session->kick->kicked;
+    free(session->kick);
+    session->kick = NULL;
+    if (answer.result != ELAPSE__QUEUE_OK && kicked == 0)
+        return say_of_job(connection, answer.result, ELAPSE__BEANSTALKD_SAYS_KICKED);
+    elapse__reply_bytes(connection, line, elapse__beanstalkd_kicked(line, kicked));
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- reserve ---- */
+
+static uint64_t wait_ms_of(const struct elapse__beanstalkd_command *command)
+{
+    if (command->for_ever || command->timeout_s >= ELAPSE__SERVER_FOREVER / 1000)
+        return ELAPSE__SERVER_FOREVER;
+    return command->timeout_s * 1000;
+}
+
+enum elapse__step elapse__beanstalkd_reserve(struct elapse__connection *connection,
+                                             const struct elapse__beanstalkd_command *command)
+{
+    const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    const struct elapse__session_reserve request = {
+        .tubes = session->watched,
+        .tube_count = session->watched_count,
+        .count = 1,
+        .wait_ms = wait_ms_of(command),
+        .tell_deadline = true,
+        .context = BEANSTALKD_RESERVED,
+    };
+    return elapse__session_reserve(connection, &request) ? ELAPSE__STEP_RAN : ELAPSE__STEP_LATER;
+}
+
+enum elapse__step elapse__beanstalkd_reserve_job(struct elapse__connection *connection,
+                                                 const struct elapse__beanstalkd_command *command)
+{
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+
+    if (!elapse__session_reserve_id(connection, command->id, BEANSTALKD_RESERVED, &result))
+        return ELAPSE__STEP_LATER;
+    if (result == ELAPSE__QUEUE_OK)
+        return ELAPSE__STEP_RAN;
+    return say_of_job(connection, result, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+}
+
+/* ---- peek ---- */
+
+/* Goes on to read the body of a job that was found. */
+static enum elapse__step look_at(struct elapse__connection *connection,
+                                 enum elapse__queue_result result,
+                                 const struct elapse__queue_view *view)
+{
+    if (result != ELAPSE__QUEUE_OK)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    if (!elapse__session_look(connection, view, BEANSTALKD_FOUND))
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__beanstalkd_peek(struct elapse__connection *connection,
+                                          const struct elapse__beanstalkd_command *command)
+{
+    struct elapse__queue_view view;
+    enum elapse__queue_result result = elapse__queue_look_up_id(
+        elapse__session_queue(connection), elapse__session_now(connection), command->id, &view);
+    return look_at(connection, result, &view);
+}
+
+static struct elapse__queue_text used_tube(const struct elapse__connection *connection)
+{
+    return elapse__server_tube_name(elapse__beanstalkd_session(connection)->used);
+}
+
+enum elapse__step elapse__beanstalkd_peek_ready(struct elapse__connection *connection,
+                                                const struct elapse__beanstalkd_command *command)
+{
+    struct elapse__queue_view view;
+    (void)command;
+    enum elapse__queue_result result =
+        elapse__queue_peek_ready(elapse__session_queue(connection), elapse__session_now(connection),
+                                 used_tube(connection), &view);
+    return look_at(connection, result, &view);
+}
+
+enum elapse__step elapse__beanstalkd_peek_buried(struct elapse__connection *connection,
+                                                 const struct elapse__beanstalkd_command *command)
+{
+    struct elapse__queue_view view;
+    (void)command;
+    enum elapse__queue_result result =
+        elapse__queue_peek_buried(elapse__session_queue(connection),
+                                  elapse__session_now(connection), used_tube(connection), &view);
+    return look_at(connection, result, &view);
+}
+
+/* The jobs that one slice of peek-delayed looks at. */
+enum { PEEK_SLICE = 4096 };
+
+enum elapse__step elapse__beanstalkd_peek_delayed(struct elapse__connection *connection,
+                                                  const struct elapse__beanstalkd_command *command)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    struct elapse__queue *queue = elapse__session_queue(connection);
+    struct elapse__queue_now now = elapse__session_now(connection);
+    struct elapse__queue_view view;
+
+    (void)command;
+    if (!session->goes_on)
+        session->soonest = (struct elapse__queue_soonest){.tube = used_tube(connection)};
+    if (!elapse__queue_peek_delayed(queue, now, &session->soonest, PEEK_SLICE))
+        return ELAPSE__STEP_MORE;
+    if (session->soonest.id == 0)
+        return look_at(connection, ELAPSE__QUEUE_GONE, NULL);
+    return look_at(connection, elapse__queue_look_up_id(queue, now, session->soonest.id, &view),
+                   &view);
+}

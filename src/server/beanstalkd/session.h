@@ -1,0 +1,94 @@
+/*
+ * A connection that speaks beanstalkd's protocol, and the commands, by file:
+ *
+ *      beanstalkd_session.c   bytes -> one command -> its function; hand-outs and looks -> bytes
+ *      beanstalkd_jobs.c      put delete release bury touch kick reserve peek
+ *      beanstalkd_tubes.c     use watch ignore pause-tube list-...
+ *      beanstalkd_stats.c     stats stats-job stats-tube
+ *
+ * A function of a command replies, or returns LATER or MORE and is called again with the same
+ * command. What it has done so far of a long one is in the session.
+ */
+#ifndef ELAPSE__SERVER_BEANSTALKD_SESSION_H
+#define ELAPSE__SERVER_BEANSTALKD_SESSION_H
+
+#include "../../protocol/beanstalkd.h"
+#include "../core/session.h"
+
+/* What the replies of reserve and of looks need to know; the context of the request. */
+enum beanstalkd_context {
+    BEANSTALKD_RESERVED, /* reserve, reserve-with-timeout, reserve-job */
+    BEANSTALKD_FOUND,    /* peek, peek-... */
+    BEANSTALKD_STATS_JOB,
+};
+
+/* Private to these files. */
+struct beanstalkd_session {
+    struct elapse__beanstalkd_parser parser;
+    struct elapse__server_tube *used;     /* with a reference, as those watched */
+    struct elapse__server_tube **watched; /* in the order of list-tubes-watched */
+    uint32_t watched_count;
+    uint32_t watched_room;
+
+    /* A command under way, of which a part was done. */
+    bool goes_on;
+    uint32_t cursor;                      /* list-tubes */
+    struct elapse__queue_kick *kick;      /* kick; NULL: none */
+    struct elapse__queue_soonest soonest; /* peek-delayed */
+};
+
+/* As many tubes as one reserve takes. */
+enum { BEANSTALKD_WATCHED_MAX = ELAPSE__QUEUE_RESERVE_MAX };
+
+typedef enum elapse__step beanstalkd_function(struct elapse__connection *connection,
+                                              const struct elapse__beanstalkd_command *command);
+
+static inline struct beanstalkd_session *
+elapse__beanstalkd_session(const struct elapse__connection *connection)
+{
+    return elapse__session(connection);
+}
+
+/* Replies one of the fixed lines. Returns RAN. */
+static inline enum elapse__step elapse__beanstalkd_say(struct elapse__connection *connection,
+                                                       enum elapse__beanstalkd_reply reply)
+{
+    struct elapse__beanstalkd_text text = elapse__beanstalkd_reply(reply);
+    elapse__reply_bytes(connection, text.bytes, text.size);
+    return ELAPSE__STEP_RAN;
+}
+
+beanstalkd_function elapse__beanstalkd_put;
+beanstalkd_function elapse__beanstalkd_delete;
+beanstalkd_function elapse__beanstalkd_release;
+beanstalkd_function elapse__beanstalkd_bury;
+beanstalkd_function elapse__beanstalkd_touch;
+beanstalkd_function elapse__beanstalkd_kick;
+beanstalkd_function elapse__beanstalkd_kick_job;
+beanstalkd_function elapse__beanstalkd_reserve;
+beanstalkd_function elapse__beanstalkd_reserve_job;
+beanstalkd_function elapse__beanstalkd_peek;
+beanstalkd_function elapse__beanstalkd_peek_ready;
+beanstalkd_function elapse__beanstalkd_peek_delayed;
+beanstalkd_function elapse__beanstalkd_peek_buried;
+
+beanstalkd_function elapse__beanstalkd_use;
+beanstalkd_function elapse__beanstalkd_watch;
+beanstalkd_function elapse__beanstalkd_ignore;
+beanstalkd_function elapse__beanstalkd_pause_tube;
+beanstalkd_function elapse__beanstalkd_list_tubes;
+beanstalkd_function elapse__beanstalkd_list_tube_used;
+beanstalkd_function elapse__beanstalkd_list_tubes_watched;
+/* The session's first tube, "default", is used and watched. Returns false if there is no memory. */
+bool elapse__beanstalkd_tubes_begin(struct elapse__connection *connection);
+void elapse__beanstalkd_tubes_end(struct elapse__connection *connection);
+
+beanstalkd_function elapse__beanstalkd_stats;
+beanstalkd_function elapse__beanstalkd_stats_job;
+beanstalkd_function elapse__beanstalkd_stats_tube;
+/* Formats the reply of stats-job. */
+void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
+                                      const struct elapse__queue_view *view,
+                                      const struct elapse__joint_job *texts);
+
+#endif

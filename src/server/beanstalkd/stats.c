@@ -1,0 +1,196 @@
+#include "session.h"
+
+#include "../../engine/journal/core.h"
+
+static void reply_yaml(struct elapse__connection *connection, const char *yaml, size_t size)
+{
+    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+
+    elapse__reply_bytes(connection, line, elapse__beanstalkd_ok(line, size));
+    elapse__reply_bytes(connection, yaml, size);
+    elapse__reply_text(connection, "\r\n");
+}
+
+/* ---- a job ---- */
+
+/* The time of the put is in the job's record, so that is read. */
+enum elapse__step elapse__beanstalkd_stats_job(struct elapse__connection *connection,
+                                               const struct elapse__beanstalkd_command *command)
+{
+    struct elapse__queue_view view;
+
+    if (elapse__queue_look_up_id(elapse__session_queue(connection), elapse__session_now(connection),
+                                 command->id, &view) != ELAPSE__QUEUE_OK)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    if (!elapse__session_look(connection, &view, BEANSTALKD_STATS_JOB))
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    return ELAPSE__STEP_RAN;
+}
+
+static const char *name_of_state(enum elapse__queue_state state)
+{
+    switch (state) {
+    case ELAPSE__QUEUE_DELAYED:
+        return "delayed";
+    case ELAPSE__QUEUE_READY:
+        return "ready";
+    case ELAPSE__QUEUE_BURIED:
+        return "buried";
+    default:
+        return "reserved";
+    }
+}
+
+/* Whole seconds of a difference; 0 if it is negative. */
+static uint64_t seconds_between(int64_t from_ms, int64_t to_ms)
+{
+    return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) / 1000 : 0;
+}
+
+void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
+                                      const struct elapse__queue_view *view,
+                                      const struct elapse__joint_job *texts)
+{
+    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
+    const struct elapse__journal *journal = elapse__session_options(connection)->joint->journal;
+    const struct elapse__beanstalkd_job_statistics statistics = {
+        .id = view->id,
+        .tube = texts->tube.bytes,
+        .tube_size = texts->tube.size,
+        .state = name_of_state(view->state),
+        .priority = view->priority,
+        .age_s = seconds_between(texts->put_ms, elapse__session_now(connection).wall_ms),
+        .delay_s = seconds_between(texts->put_ms, texts->due_ms),
+        .ttr_s = view->ttr_ms / 1000,
+        .time_left_s = view->left_ms / 1000,
+        .file = elapse__segment_of(journal, view->position),
+        .reserves = view->reserves,
+        .timeouts = view->timeouts,
+        .releases = view->releases,
+        .buries = view->buries,
+        .kicks = view->kicks,
+    };
+    reply_yaml(connection, yaml, elapse__beanstalkd_job_yaml(yaml, &statistics));
+}
+
+/* ---- a tube ---- */
+
+enum elapse__step elapse__beanstalkd_stats_tube(struct elapse__connection *connection,
+                                                const struct elapse__beanstalkd_command *command)
+{
+    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
+    const struct elapse__queue_text name = {command->tube, command->tube_size};
+    struct elapse__queue_statistics jobs;
+
+    if (elapse__queue_tube_statistics(elapse__session_queue(connection),
+                                      elapse__session_now(connection), name,
+                                      &jobs) != ELAPSE__QUEUE_OK)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    const struct elapse__server_tube_figures figures =
+        elapse__server_tube_figures(elapse__session_server(connection), name);
+    const struct elapse__beanstalkd_tube_statistics statistics = {
+        .name = name.bytes,
+        .name_size = name.size,
+        .urgent = jobs.urgent,
+        .ready = jobs.ready,
+        .reserved = jobs.reserved,
+        .delayed = jobs.delayed,
+        .buried = jobs.buried,
+        .total_jobs = jobs.total_jobs,
+        .using_count = figures.using,
+        .watching = figures.watching,
+        .waiting = figures.waiting,
+        .deletes = jobs.deletes,
+        .pauses = jobs.pauses,
+        .pause_s = jobs.pause_ms / 1000,
+        .pause_left_s = jobs.pause_left_ms / 1000,
+    };
+    reply_yaml(connection, yaml, elapse__beanstalkd_tube_yaml(yaml, &statistics));
+    return ELAPSE__STEP_RAN;
+}
+
+/* ---- the server ---- */
+
+/* The counters of the core, by the verbs of this protocol. */
+static void copy_counters(uint64_t *commands, const uint64_t *counted)
+{
+    static const enum elapse__server_verb verbs[ELAPSE__BEANSTALKD_VERBS] = {
+        [ELAPSE__BEANSTALKD_PUT] = ELAPSE__VERB_PUT,
+        [ELAPSE__BEANSTALKD_PEEK] = ELAPSE__VERB_PEEK,
+        [ELAPSE__BEANSTALKD_PEEK_READY] = ELAPSE__VERB_PEEK_READY,
+        [ELAPSE__BEANSTALKD_PEEK_DELAYED] = ELAPSE__VERB_PEEK_DELAYED,
+        [ELAPSE__BEANSTALKD_PEEK_BURIED] = ELAPSE__VERB_PEEK_BURIED,
+        [ELAPSE__BEANSTALKD_RESERVE] = ELAPSE__VERB_RESERVE,
+        [ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT] = ELAPSE__VERB_RESERVE_WITH_TIMEOUT,
+        [ELAPSE__BEANSTALKD_DELETE] = ELAPSE__VERB_DELETE,
+        [ELAPSE__BEANSTALKD_RELEASE] = ELAPSE__VERB_RELEASE,
+        [ELAPSE__BEANSTALKD_USE] = ELAPSE__VERB_USE,
+        [ELAPSE__BEANSTALKD_WATCH] = ELAPSE__VERB_WATCH,
+        [ELAPSE__BEANSTALKD_IGNORE] = ELAPSE__VERB_IGNORE,
+        [ELAPSE__BEANSTALKD_BURY] = ELAPSE__VERB_BURY,
+        [ELAPSE__BEANSTALKD_KICK] = ELAPSE__VERB_KICK,
+        [ELAPSE__BEANSTALKD_TOUCH] = ELAPSE__VERB_TOUCH,
+        [ELAPSE__BEANSTALKD_STATS] = ELAPSE__VERB_STATS,
+        [ELAPSE__BEANSTALKD_STATS_JOB] = ELAPSE__VERB_STATS_JOB,
+        [ELAPSE__BEANSTALKD_STATS_TUBE] = ELAPSE__VERB_STATS_TUBE,
+        [ELAPSE__BEANSTALKD_LIST_TUBES] = ELAPSE__VERB_LIST_TUBES,
+        [ELAPSE__BEANSTALKD_LIST_TUBE_USED] = ELAPSE__VERB_LIST_TUBE_USED,
+        [ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED] = ELAPSE__VERB_LIST_TUBES_WATCHED,
+        [ELAPSE__BEANSTALKD_PAUSE_TUBE] = ELAPSE__VERB_PAUSE_TUBE,
+    };
+    for (size_t i = 0; i < ELAPSE__BEANSTALKD_VERBS; i++)
+        commands[i] = counted[verbs[i]];
+}
+
+static const char *text_of(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+enum elapse__step elapse__beanstalkd_stats(struct elapse__connection *connection,
+                                           const struct elapse__beanstalkd_command *command)
+{
+    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
+    uint64_t commands[ELAPSE__BEANSTALKD_VERBS];
+    struct elapse__server_statistics all;
+    const struct elapse__server_options *options = elapse__session_options(connection);
+
+    (void)command;
+    elapse__server_statistics(elapse__session_server(connection), elapse__session_now(connection),
+                              &all);
+    copy_counters(commands, all.commands);
+    const struct elapse__beanstalkd_server_statistics statistics = {
+        .urgent = all.jobs.urgent,
+        .ready = all.jobs.ready,
+        .reserved = all.jobs.reserved,
+        .delayed = all.jobs.delayed,
+        .buried = all.jobs.buried,
+        .commands = commands,
+        .job_timeouts = all.jobs.timeouts,
+        .total_jobs = all.jobs.total_jobs,
+        .max_job_size = options->body_bytes_max,
+        .tubes = elapse__queue_tube_count(elapse__session_queue(connection)),
+        .connections = all.connections,
+        .producers = all.producers,
+        .workers = all.workers,
+        .waiting = all.waiting,
+        .total_connections = all.total_connections,
+        .pid = options->process_id,
+        .version = text_of(options->version),
+        .user_us = all.user_us,
+        .system_us = all.system_us,
+        .uptime_s = all.uptime_ms / 1000,
+        .binlog_oldest = all.journal.tail,
+        .binlog_current = all.journal.head,
+        .binlog_migrated = options->joint->copies,
+        .binlog_written = options->joint->records,
+        .binlog_max_size = options->binlog_bytes_max,
+        .draining = all.draining,
+        .id = text_of(options->instance),
+        .hostname = text_of(options->host),
+        .os = text_of(options->os),
+        .platform = text_of(options->platform),
+    };
+    reply_yaml(connection, yaml, elapse__beanstalkd_server_yaml(yaml, &statistics));
+    return ELAPSE__STEP_RAN;
+}

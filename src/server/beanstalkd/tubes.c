@@ -1,0 +1,279 @@
+#include "session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+
+static struct elapse__queue_text name_of(const struct elapse__beanstalkd_command *command)
+{
+    return (struct elapse__queue_text){command->tube, command->tube_size};
+}
+
+static struct elapse__server_tube *get_tube(struct elapse__connection *connection,
+                                            struct elapse__queue_text name)
+{
+    enum elapse__queue_result result = ELAPSE__QUEUE_OK;
+    return elapse__server_tube_get(elapse__session_server(connection), name, &result);
+}
+
+static void give_tube(struct elapse__connection *connection, struct elapse__server_tube *tube)
+{
+    elapse__server_tube_give(elapse__session_server(connection), tube);
+}
+
+/* ---- use ---- */
+
+static bool use_tube(struct elapse__connection *connection, struct elapse__queue_text name)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    struct elapse__server_tube *tube = get_tube(connection, name);
+
+    if (tube == NULL)
+        return false;
+    if (session->used != NULL) {
+        elapse__server_tube_use(session->used, -1);
+        give_tube(connection, session->used);
+    }
+    elapse__server_tube_use(tube, 1);
+    session->used = tube;
+    return true;
+}
+
+static enum elapse__step say_used(struct elapse__connection *connection)
+{
+    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    struct elapse__queue_text name =
+        elapse__server_tube_name(elapse__beanstalkd_session(connection)->used);
+
+    elapse__reply_bytes(connection, line, elapse__beanstalkd_using(line, name.bytes, name.size));
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__beanstalkd_use(struct elapse__connection *connection,
+                                         const struct elapse__beanstalkd_command *command)
+{
+    if (!use_tube(connection, name_of(command)))
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    return say_used(connection);
+}
+
+enum elapse__step
+elapse__beanstalkd_list_tube_used(struct elapse__connection *connection,
+                                  const struct elapse__beanstalkd_command *command)
+{
+    (void)command;
+    return say_used(connection);
+}
+
+/* ---- watch and ignore ---- */
+
+/* Returns the place of a tube in the list of those watched; their number: it is not there. */
+static uint32_t find_watched(const struct beanstalkd_session *session,
+                             struct elapse__queue_text name)
+{
+    uint32_t place = 0;
+    for (; place < session->watched_count; place++) {
+        struct elapse__queue_text watched = elapse__server_tube_name(session->watched[place]);
+        if (watched.size == name.size && memcmp(watched.bytes, name.bytes, name.size) == 0)
+            break;
+    }
+    return place;
+}
+
+static bool grow_watched(struct beanstalkd_session *session)
+{
+    if (session->watched_count >= BEANSTALKD_WATCHED_MAX)
+        return false;
+    if (session->watched_count < session->watched_room)
+        return true;
+    uint32_t room = session->watched_room == 0 ? 2 : session->watched_room * 2;
+    struct elapse__server_tube **grown =
+        realloc(session->watched, room * sizeof(struct elapse__server_tube *));
+    if (grown == NULL)
+        return false;
+    session->watched = grown;
+    session->watched_room = room;
+    return true;
+}
+
+static bool watch_tube(struct elapse__connection *connection, struct elapse__queue_text name)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    if (find_watched(session, name) < session->watched_count)
+        return true;
+    if (!grow_watched(session))
+        return false;
+    struct elapse__server_tube *tube = get_tube(connection, name);
+    if (tube == NULL)
+        return false;
+    elapse__server_tube_watch(tube, 1);
+    session->watched[session->watched_count++] = tube;
+    ELAPSE__ASSERT_THAT(session->watched_count, <=, BEANSTALKD_WATCHED_MAX);
+    return true;
+}
+
+static enum elapse__step say_watching(struct elapse__connection *connection)
+{
+    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    uint32_t count = elapse__beanstalkd_session(connection)->watched_count;
+
+    elapse__reply_bytes(connection, line, elapse__beanstalkd_watching(line, count));
+    return ELAPSE__STEP_RAN;
+}
+
+enum elapse__step elapse__beanstalkd_watch(struct elapse__connection *connection,
+                                           const struct elapse__beanstalkd_command *command)
+{
+    if (!watch_tube(connection, name_of(command)))
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+    return say_watching(connection);
+}
+
+enum elapse__step elapse__beanstalkd_ignore(struct elapse__connection *connection,
+                                            const struct elapse__beanstalkd_command *command)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    uint32_t place = find_watched(session, name_of(command));
+
+    if (place == session->watched_count)
+        return say_watching(connection);
+    if (session->watched_count == 1)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_IGNORED);
+    struct elapse__server_tube *tube = session->watched[place];
+    session->watched[place] = session->watched[--session->watched_count];
+    elapse__server_tube_watch(tube, -1);
+    give_tube(connection, tube);
+    return say_watching(connection);
+}
+
+/* ---- life ---- */
+
+bool elapse__beanstalkd_tubes_begin(struct elapse__connection *connection)
+{
+    static const struct elapse__queue_text name = {"default", sizeof "default" - 1};
+
+    return use_tube(connection, name) && watch_tube(connection, name);
+}
+
+void elapse__beanstalkd_tubes_end(struct elapse__connection *connection)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    while (session->watched_count > 0) {
+        struct elapse__server_tube *tube = session->watched[--session->watched_count];
+        elapse__server_tube_watch(tube, -1);
+        give_tube(connection, tube);
+    }
+    free(session->watched);
+    session->watched = NULL;
+    session->watched_room = 0;
+    if (session->used != NULL) {
+        elapse__server_tube_use(session->used, -1);
+        give_tube(connection, session->used);
+        session->used = NULL;
+    }
+}
+
+/* ---- pause-tube ---- */
+
+enum elapse__step elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
+                                                const struct elapse__beanstalkd_command *command)
+{
+    enum elapse__queue_result result =
+        elapse__queue_pause(elapse__session_queue(connection), elapse__session_now(connection),
+                            name_of(command), (uint64_t)command->delay_s * 1000);
+
+    if (result == ELAPSE__QUEUE_OK)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_PAUSED);
+    if (result == ELAPSE__QUEUE_GONE)
+        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+}
+
+/* ---- lists ---- */
+
+/* The size of a list is known at its end, and stands in its first line. So the list is written
+ * behind room for the longest first line, and moved. */
+enum { FIRST_LINE_BYTES = sizeof "OK 18446744073709551615\r\n" - 1 };
+
+static bool begin_list(struct elapse__connection *connection)
+{
+    char *text =
+        elapse__reply_begin(connection, FIRST_LINE_BYTES + ELAPSE__BEANSTALKD_LIST_BEGIN_BYTES);
+    if (text == NULL)
+        return false;
+    memset(text, ' ', FIRST_LINE_BYTES);
+    size_t size = elapse__beanstalkd_list_begin(text + FIRST_LINE_BYTES);
+    elapse__reply_end(connection, FIRST_LINE_BYTES + size);
+    return true;
+}
+
+static bool list_item(struct elapse__connection *connection, struct elapse__queue_text name)
+{
+    char *text = elapse__reply_begin(connection, elapse__beanstalkd_item_size(name.size));
+    if (text == NULL)
+        return false;
+    elapse__reply_end(connection, elapse__beanstalkd_list_item(text, name.bytes, name.size));
+    return true;
+}
+
+static void end_list(struct elapse__connection *connection)
+{
+    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    size_t list = elapse__reply_size(connection) - FIRST_LINE_BYTES;
+    char *text = elapse__reply_at(connection);
+
+    size_t size = elapse__beanstalkd_ok(line, list);
+    ELAPSE__ASSERT_THAT(size, <=, FIRST_LINE_BYTES);
+    memcpy(text, line, size);
+    memmove(text + size, text + FIRST_LINE_BYTES, list);
+    elapse__reply_cut(connection, size + list);
+    elapse__reply_text(connection, "\r\n");
+}
+
+/* Without memory the connection ends, and nothing more is replied. */
+enum elapse__step
+elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
+                                      const struct elapse__beanstalkd_command *command)
+{
+    const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+
+    (void)command;
+    if (!begin_list(connection))
+        return ELAPSE__STEP_END;
+    for (uint32_t i = 0; i < session->watched_count; i++)
+        if (!list_item(connection, elapse__server_tube_name(session->watched[i])))
+            return ELAPSE__STEP_END;
+    end_list(connection);
+    return ELAPSE__STEP_RAN;
+}
+
+/* The tubes that one slice of list-tubes writes, and the places that it looks at for them. */
+enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
+
+enum elapse__step elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
+                                                const struct elapse__beanstalkd_command *command)
+{
+    struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
+    const struct elapse__queue *queue = elapse__session_queue(connection);
+
+    (void)command;
+    if (!session->goes_on) {
+        session->cursor = 0;
+        if (!begin_list(connection))
+            return ELAPSE__STEP_END;
+    }
+    uint32_t places = LIST_PLACES;
+    for (uint32_t i = 0; i < LIST_SLICE && places > 0; i++) {
+        struct elapse__queue_text name = elapse__queue_tubes(queue, &session->cursor, &places);
+        if (session->cursor == 0) {
+            end_list(connection);
+            return ELAPSE__STEP_RAN;
+        }
+        if (name.size > 0 && !list_item(connection, name))
+            return ELAPSE__STEP_END;
+    }
+    return ELAPSE__STEP_MORE;
+}

@@ -1,0 +1,291 @@
+/*
+ * The core of the server: connections as bytes in and bytes out. It is pure: no socket, thread,
+ * clock or file. The shell (src/server/loop) has the sockets, and calls it under the store's lock.
+ *
+ *      bytes --> received --> input --> protocol --run--> joint (queue + journal)
+ *                                          |
+ *                             replies, in order, behind their gates
+ *                                          |
+ *      bytes <-- output <-- durable ones <-- held replies and hand-outs
+ *
+ * Life of a command. Each column is a reason to wait; none holds up another connection:
+ *
+ *      in the input --> runs --> its reply is held --> may leave --> sent
+ *        ^  ^  ^         |          gate: durable       output
+ *        |  |  |         +-- goes on in the next turn (a long pass, or many commands)
+ *        |  |  +------------ again later: the journal is full
+ *        |  +--------------- behind a reserve that waits for a job
+ *        +------------------ the client does not read what it was sent
+ *
+ * Life of a hand-out (session.h has the verbs):
+ *
+ *      WAITING --a job is ready--> HANDED --durable, first in line--> READING --> formatted, its
+ *         |  ^                       |                                   |        lease begins
+ *         |  +-----------------------+-----------------------------------+
+ *         |                the job was cancelled meanwhile, or is damaged
+ *         +--> its time is over: "nothing"
+ *
+ * Promises: no byte leaves before its causes are durable (Q4 of docs/promises.md). Replies leave in
+ * the order of the commands. A hand-out whose reply was not wholly sent when the connection closed
+ * is undone, or ends with its connection, as the protocol says. All calls of a round together, up
+ * to the end of its turn, work no longer than about a millisecond: later turns do the rest.
+ *
+ * The shell's loop:
+ *
+ *      lock the store; read both clocks: `now`
+ *      for each socket with bytes:     elapse__connection_received, at most ..._room bytes
+ *      for each closed socket:         elapse__connection_closed
+ *      for each reading that is done:  elapse__server_reading_done
+ *      more = elapse__server_turn
+ *      while (elapse__server_attention):  write ..._output, say ..._sent; look at ..._room and
+ *                                         ..._wants_end
+ *      while (elapse__server_reading):    pass it to the reader thread
+ *      unlock; wait for sockets, the store's news, or elapse__server_next_ms; not if `more`
+ *
+ * The following holds for every function: one thread at a time, and the store's lock is held. `now`
+ * was read under that lock, so that it does not go back between calls.
+ */
+#ifndef ELAPSE__SERVER_CORE_H
+#define ELAPSE__SERVER_CORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../base/histogram.h"
+#include "../../engine/engine.h"
+
+struct elapse__server;
+struct elapse__connection;
+struct elapse__protocol; /* session.h */
+
+/* ---- options ---- */
+
+enum {
+    ELAPSE__SERVER_BODY_BYTES = 65535,    /* the default of body_bytes_max */
+    ELAPSE__SERVER_CONNECTIONS = 100000,  /* of connections_max */
+    ELAPSE__SERVER_INPUT_BYTES = 1 << 18, /* of input_bytes_max */
+    ELAPSE__SERVER_OUTPUT_BYTES = 1 << 20 /* of output_bytes_max */
+};
+
+struct elapse__server_options {
+    struct elapse__joint *joint; /* its life has begun */
+
+    /* Which protocols are spoken; NULL: not this one. A connection whose first byte is '*' speaks
+     * `resp`, any other one `beanstalkd`. */
+    const struct elapse__protocol *beanstalkd;
+    const struct elapse__protocol *resp;
+
+    /* Passwords of AUTH; none: everybody may do everything. The texts stay valid. With any, a
+     * connection speaks beanstalkd's protocol only if its facts allow it. */
+    const struct elapse__queue_text *passwords;
+    size_t password_count;
+
+    /* Limits; 0 is the default, or no limit where none is named above. */
+    uint32_t body_bytes_max;  /* of a job; not above the queue's own */
+    uint32_t connections_max; /* one more is refused by elapse__connection_new */
+    uint32_t input_bytes_max; /* that wait to be run, beside one command with a body */
+    /* Held or unread: no further command of the connection runs. Replies that have no bytes yet
+     * count by their memory. */
+    uint32_t output_bytes_max;
+    uint32_t idle_ms;          /* a connection without bytes, leases or a waiting reserve ends */
+    uint64_t tube_jobs_max;    /* PUT is refused in a tube that has so many; shadows do not count */
+    uint64_t tube_bytes_max;   /* the same by the bytes of the bodies */
+    uint64_t memory_bytes_max; /* PUT is refused while elapse__server_set_memory says so many */
+
+    /* What statistics tell. The texts stay valid. */
+    const char *version; /* NULL: "" */
+    const char *host;
+    const char *os;
+    const char *platform;
+    const char *instance; /* a random name of this process */
+    uint64_t process_id;
+    uint64_t binlog_bytes_max; /* of a segment */
+};
+
+/* ---- life ---- */
+
+/* Makes a server. Returns NULL if there is no memory. Cost: some 130 KiB. */
+struct elapse__server *elapse__server_new(const struct elapse__server_options *options,
+                                          struct elapse__queue_now now);
+
+/* Releases it, and closes the connections that are left, of which the shell has no more use: the
+ * process ends. Requires that no reading is with the shell. */
+void elapse__server_free(struct elapse__server *server);
+
+/* Refuses puts from now on: beanstalkd's drain mode. It cannot be undone. */
+void elapse__server_drain(struct elapse__server *server);
+
+/* Runs no further command, and takes no further byte. Reserves that wait go on waiting. */
+void elapse__server_stop(struct elapse__server *server);
+
+/* After stop: returns whether every reply that can leave was sent, so that connections may be
+ * closed. */
+bool elapse__server_is_quiet(const struct elapse__server *server);
+
+/* Says how much memory the process has, now and then; for memory_bytes_max. */
+void elapse__server_set_memory(struct elapse__server *server, uint64_t bytes);
+
+/* Says how much processor time the process has used, now and then; for statistics. */
+void elapse__server_set_usage(struct elapse__server *server, uint64_t user_us, uint64_t system_us);
+
+/* Returns whether `password` is one that may do everything; true if there are no passwords. Takes
+ * the same time for each. */
+bool elapse__server_knows_password(const struct elapse__server *server,
+                                   struct elapse__queue_text password);
+
+/* The same for any passwords. */
+bool elapse__password_is_among(const struct elapse__queue_text *passwords, size_t count,
+                               struct elapse__queue_text password);
+
+/* Replaces the passwords of the options. The texts stay valid until the next call. Requires that
+ * there were some, and are some: connections that have not given one stay without rights. */
+void elapse__server_set_passwords(struct elapse__server *server,
+                                  const struct elapse__queue_text *passwords, size_t count);
+
+/* ---- connections ---- */
+
+struct elapse__connection_facts {
+    bool may_use_beanstalkd; /* it came by loopback or a unix socket; matters with passwords only */
+    bool speaks_resp3;       /* it is the link of a node, which has greeted the shell */
+    void *shell;             /* the shell's own object; elapse__connection_shell returns it */
+};
+
+/* Returns a connection; NULL: there are connections_max of them, or there is no memory. */
+struct elapse__connection *elapse__connection_new(struct elapse__server *server,
+                                                  struct elapse__queue_now now,
+                                                  const struct elapse__connection_facts *facts);
+
+void *elapse__connection_shell(const struct elapse__connection *connection);
+
+/* Returns how many bytes `received` takes now; 0: read nothing until the connection comes by
+ * elapse__server_attention. */
+size_t elapse__connection_room(const struct elapse__connection *connection);
+
+/* Bytes came: runs the commands in them, up to a slice. Copies what it cannot run yet. Requires
+ * that `size` is at most the room. */
+void elapse__connection_received(struct elapse__connection *connection,
+                                 struct elapse__queue_now now, const void *bytes, size_t size);
+
+/* The client will send nothing more, but it may read: commands that are there are run, and the
+ * connection ends when their replies were sent. A reserve that waits is dropped. */
+void elapse__connection_received_all(struct elapse__connection *connection,
+                                     struct elapse__queue_now now);
+
+/* Returns how many bytes may leave now, and where they are, until the next call of any function. */
+size_t elapse__connection_output(const struct elapse__connection *connection,
+                                 const uint8_t **bytes);
+
+/* The first `size` bytes of the output were sent: the socket took them. */
+void elapse__connection_sent(struct elapse__connection *connection, struct elapse__queue_now now,
+                             size_t size);
+
+/* Returns whether the shell should close the socket: everything was sent, and nothing more will
+ * come. It then calls elapse__connection_closed. */
+bool elapse__connection_wants_end(const struct elapse__connection *connection);
+
+/* The socket is closed. The connection is gone for the shell; turns undo its hand-outs. */
+void elapse__connection_closed(struct elapse__connection *connection, struct elapse__queue_now now);
+
+/* ---- turns ---- */
+
+/* Does what the time asks for, and what has become possible: due jobs, reserves that wait, replies
+ * that became durable, commands that wait to run, closed connections. Returns whether there is more
+ * to do now. False is also the answer while the journal is full: its news come first. */
+bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now now);
+
+/* Returns when a turn is next needed, by the boot-time clock, unless something happens before;
+ * UINT64_MAX: never. Due jobs are not in it: elapse__queue_next_due. */
+uint64_t elapse__server_next_ms(const struct elapse__server *server);
+
+/* Returns a connection whose output, room or end may have changed since it was returned last; NULL:
+ * none is left. */
+struct elapse__connection *elapse__server_attention(struct elapse__server *server);
+
+/* A body that is not in the page cache. The shell performs it without the lock,
+ *      elapse__journal_read_perform(joint->journal, true, &reading->reading, 1)
+ * and then gives it back. */
+struct elapse__server_reading {
+    struct elapse__link link; /* private */
+    struct elapse__journal_reading reading;
+    struct elapse__server_reply *reply; /* private */
+};
+
+/* Returns the next reading to perform, NULL if there is none. */
+struct elapse__server_reading *elapse__server_reading(struct elapse__server *server);
+
+void elapse__server_reading_done(struct elapse__server *server, struct elapse__queue_now now,
+                                 struct elapse__server_reading *reading);
+
+/* ---- statistics ---- */
+
+/* The commands that are counted, of both protocols. */
+enum elapse__server_verb {
+    ELAPSE__VERB_PUT,
+    ELAPSE__VERB_PEEK,
+    ELAPSE__VERB_PEEK_READY,
+    ELAPSE__VERB_PEEK_DELAYED,
+    ELAPSE__VERB_PEEK_BURIED,
+    ELAPSE__VERB_RESERVE,
+    ELAPSE__VERB_RESERVE_WITH_TIMEOUT,
+    ELAPSE__VERB_RESERVE_JOB,
+    ELAPSE__VERB_DELETE,
+    ELAPSE__VERB_RELEASE,
+    ELAPSE__VERB_USE,
+    ELAPSE__VERB_WATCH,
+    ELAPSE__VERB_IGNORE,
+    ELAPSE__VERB_BURY,
+    ELAPSE__VERB_KICK,
+    ELAPSE__VERB_KICK_JOB,
+    ELAPSE__VERB_TOUCH,
+    ELAPSE__VERB_STATS,
+    ELAPSE__VERB_STATS_JOB,
+    ELAPSE__VERB_STATS_TUBE,
+    ELAPSE__VERB_LIST_TUBES,
+    ELAPSE__VERB_LIST_TUBE_USED,
+    ELAPSE__VERB_LIST_TUBES_WATCHED,
+    ELAPSE__VERB_PAUSE_TUBE,
+    ELAPSE__VERB_QUIT,
+    ELAPSE__VERB_CANCEL, /* from here on RESP alone */
+    ELAPSE__VERB_CANCEL_ID,
+    ELAPSE__VERB_RESCHEDULE,
+    ELAPSE__VERB_RESCHEDULE_ID,
+    ELAPSE__VERB_ACK,
+    ELAPSE__VERB_NACK,
+    ELAPSE__VERB_EXTEND,
+    ELAPSE__VERB_KICK_ID,
+    ELAPSE__VERB_LOOK_UP,
+    ELAPSE__VERB_LOOK_UP_ID,
+    ELAPSE__VERB_LIST,
+    ELAPSE__VERB_CANCEL_ALL,
+    ELAPSE__VERB_OTHER,
+    ELAPSE__VERBS,
+};
+
+struct elapse__server_statistics {
+    uint64_t connections; /* open now */
+    uint64_t producers;   /* of them: have put a job */
+    uint64_t workers;     /* have asked for one */
+    uint64_t waiting;     /* wait for one */
+    uint64_t total_connections;
+    uint64_t uptime_ms;
+    uint64_t commands[ELAPSE__VERBS];
+    uint64_t refused; /* connections above the limit */
+    uint64_t undone;  /* hand-outs whose reply could not be sent */
+    bool draining;
+    uint64_t user_us, system_us; /* as elapse__server_set_usage said */
+    struct elapse__queue_statistics jobs;
+    struct elapse__journal_figures journal;
+};
+
+void elapse__server_statistics(const struct elapse__server *server, struct elapse__queue_now now,
+                               struct elapse__server_statistics *statistics);
+
+/* How late jobs were handed out: milliseconds from their due time to their reply. */
+const struct elapse__histogram *elapse__server_lateness(const struct elapse__server *server);
+
+/* Tests the invariants of the core; for tests. Returns 0, or the number of the first one found
+ * broken, as numbered in src/server/core/check.c. Cost: O(connections). */
+unsigned elapse__server_check(const struct elapse__server *server);
+
+#endif

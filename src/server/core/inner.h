@@ -1,0 +1,343 @@
+/*
+ * What the files of the core share. core.h and session.h say what it does.
+ *
+ *      connection
+ *        |-- input     bytes that wait to be run
+ *        |-- held      bytes of replies whose gates are not durable, oldest first
+ *        |-- marks     a ring: which part of `held` has which gate, and where replies stand between
+ *        |               whose bytes do not exist yet (hand-outs, looks)
+ *        +-- out       bytes that may leave
+ *
+ *      held  | aaaa bbb ccccccc dd |         marks  (4, gate a) (7, gate b) [reply] (16, gate d)
+ *
+ * Rings of the server that a connection may be in:
+ *
+ *      open, closing   exactly one of them
+ *      work            it has something to do in the next turn
+ *      stalled         its command waits for the journal
+ *      gated           its first mark waits to become durable
+ *      attention       the shell should look at it
+ *
+ * Budget: work has units: one for a command and one for each KiB of it, several for a hand-out. A
+ * round, which ends with a turn, has so many of them for all connections together: half of it is
+ * the turn's for certain, and no entry point has more than a quantum. What exceeds it stays in the
+ * ring `work`, where each connection has a quantum in its turn. In a turn each stage has its share,
+ * so that neither commands nor hand-outs starve.
+ */
+#ifndef ELAPSE__SERVER_INNER_H
+#define ELAPSE__SERVER_INNER_H
+
+#include <elapse/wheel.h>
+
+#include "../../base/assert.h"
+#include "../../base/ring.h"
+#include "buffer.h"
+#include "session.h"
+
+enum {
+    ELAPSE__BUDGET = 1000,                 /* units of a round: about a millisecond */
+    ELAPSE__TURN_BUDGET = 500,             /* of them, those that a turn has at least */
+    ELAPSE__QUANTUM = 250,                 /* of one connection in a call, or in a turn */
+    ELAPSE__UNIT_BYTES = 1024,             /* of a command, for one unit more */
+    ELAPSE__COST_HAND_OUT = 2,             /* units: of taking a job, and of reading it */
+    ELAPSE__INLINE_READ_BYTES = 256 << 10, /* of a body that is read in the call */
+    ELAPSE__DEADLINE_SOON_MS = 1000,
+    ELAPSE__LEASES_EXAMINED = 4096,
+    ELAPSE__NEED_SPARE = 1 << 20, /* of a command, beside its body */
+    ELAPSE__OWN_WAITERS = 2,      /* of a reply, without memory beside it */
+    ELAPSE__FREE_REPLIES = 1024   /* kept for the next ones */
+};
+
+/* A timer of the server's wheel. */
+struct elapse__alarm {
+    struct elapse_timer timer;       /* first */
+    struct elapse__connection *idle; /* that of an idle connection; NULL: that of a reply */
+};
+
+/* ---- replies whose bytes do not exist yet (reserve.c) ---- */
+
+/* One tube that a reserve waits for. */
+struct elapse__waiter {
+    struct elapse__link link; /* in the tube's ring; NULL: not waiting */
+    struct elapse__server_tube *tube;
+    struct elapse__server_reply *reply;
+};
+
+enum elapse__hand_state {
+    ELAPSE__HAND_TAKEN, /* leased; nothing was read */
+    ELAPSE__HAND_BEGUN, /* the journal keeps its segment */
+    ELAPSE__HAND_WITH_SHELL,
+    ELAPSE__HAND_READ,
+    ELAPSE__HAND_GONE, /* the job cannot be handed out after all */
+};
+
+struct elapse__hand {
+    struct elapse__server_reading reading; /* first */
+    struct elapse__server_job job;
+    enum elapse__hand_state state;
+};
+
+enum elapse__reply_state {
+    ELAPSE__REPLY_WAITING, /* for a job */
+    ELAPSE__REPLY_READY,   /* has hands; its gate is set */
+    ELAPSE__REPLY_READING, /* its hands are being read */
+    ELAPSE__REPLY_NOTHING, /* has none; its gate is set */
+};
+
+enum elapse__reply_kind {
+    ELAPSE__REPLY_RESERVE,
+    ELAPSE__REPLY_RESERVE_ID,
+    ELAPSE__REPLY_LOOK,
+};
+
+struct elapse__server_reply {
+    struct elapse__alarm alarm; /* first: when a wait ends, or a deadline is soon */
+    struct elapse__connection *connection;
+    enum elapse__reply_kind kind;
+    enum elapse__reply_state state;
+    enum elapse__server_nothing why;
+    bool tell_deadline;
+    uint64_t context;
+    uint64_t gate;
+    uint64_t until_ms; /* boot-time clock */
+    uint32_t wanted;
+    uint32_t waiter_count;
+    uint32_t hand_count;
+    uint32_t hand_room;
+    uint32_t unread; /* readings that are with the shell */
+    struct elapse__waiter *waiters;
+    struct elapse__hand *hands;
+    struct elapse__queue_view view; /* LOOK; its tube is not kept */
+    struct elapse__server_reply *next_free;
+    struct elapse__waiter own_waiters[ELAPSE__OWN_WAITERS];
+    struct elapse__hand own_hand;
+};
+
+/* ---- tubes (tubes.c) ---- */
+
+struct elapse__server_tube {
+    struct elapse__queue_watch watch; /* first */
+    struct elapse__link waiters;      /* those that wait, the first to be served first */
+    uint32_t references;
+    struct elapse__server_tube_figures figures;
+};
+
+/* ---- connections ---- */
+
+struct elapse__mark {
+    uint64_t end;                       /* of its bytes, counted from the connection's begin */
+    uint64_t gate;                      /* of bytes */
+    struct elapse__server_reply *reply; /* NULL: bytes */
+};
+
+/* A hand-out whose reply is on its way to the client. */
+struct elapse__leaving {
+    uint64_t end; /* of the reply, in all bytes that `out` has had */
+    struct elapse__queue_holder holder;
+};
+
+/* A queue of small items in a ring of memory. */
+struct elapse__marks {
+    struct elapse__mark *items;
+    uint32_t first, count, room; /* room is a power of two, or 0 */
+};
+
+struct elapse__leavings {
+    struct elapse__leaving *items;
+    uint32_t first, count, room;
+};
+
+struct elapse__connection {
+    struct elapse__link link; /* first; in `open` or `closing` */
+    struct elapse__link attention;
+    struct elapse__link work; /* in `work` or `stalled` */
+    struct elapse__link gated;
+    struct elapse__alarm idle;
+    struct elapse__server *server;
+    const struct elapse__protocol *protocol; /* NULL: not known yet */
+    struct elapse__connection_facts facts;
+    struct elapse__queue_connection leases;
+    struct elapse__buffer input, held, out;
+    struct elapse__buffer *writing; /* where replies are appended: `held`, or `out` */
+    struct elapse__marks marks;
+    struct elapse__leavings leavings;
+    uint64_t held_end;  /* bytes that `held` has had, up to the last mark */
+    uint64_t held_gone; /* of them, those that have left it */
+    uint64_t out_end;   /* bytes that `out` has had */
+    uint64_t sent;      /* of them, those that were sent */
+    uint64_t examined;  /* what was durable when the marks were looked at */
+    uint64_t heard_ms;  /* when bytes came or went */
+    uint64_t number;
+    size_t reply_begin; /* in `held`: where the reply of the running command begins */
+    size_t need;        /* bytes that the next command needs at least */
+    uint64_t skip;      /* bytes to drop */
+    uint32_t waiting;   /* replies that wait for a job: no command runs */
+    uint32_t named;     /* replies of reserve_id that have no bytes yet */
+    size_t reply_bytes; /* of memory, of the replies that have no bytes yet */
+    bool has_begun;     /* the session */
+    bool input_ended;   /* the client sends nothing more */
+    bool behind;        /* the next command waits until `named` is 0 */
+    bool ending;        /* no command is taken any more */
+    bool dead;          /* the shell closes it now */
+    bool closed;        /* the shell has closed it */
+    bool had_room;      /* what the shell was shown last */
+    bool is_producer;
+    bool is_worker;
+    max_align_t session[];
+};
+
+/* ---- the server ---- */
+
+struct elapse__server {
+    struct elapse__server_options options;
+    struct elapse__joint *joint;
+    struct elapse__queue_now now;
+    uint64_t started_ms;
+    uint64_t durable; /* everything before this position */
+    uint64_t memory_bytes;
+    uint32_t budget; /* units left in this call */
+    uint32_t round;  /* units left in this round */
+    bool refused;    /* the journal took no lease in this turn: its news come first */
+    bool draining;
+    bool stopped;
+    struct elapse__link open, closing, work, stalled, gated, attention, readings;
+    struct elapse__server_reply *free_replies;
+    uint32_t free_reply_count;
+    struct elapse__server_statistics figures; /* without jobs and journal */
+    struct elapse__histogram lateness;        /* of hand-outs, in milliseconds */
+    struct elapse_wheel wheel;                /* milliseconds of the boot-time clock */
+};
+
+/* ---- links that may be in no ring: then `next` is NULL ---- */
+
+static inline bool elapse__linked(const struct elapse__link *link)
+{
+    return link->next != NULL;
+}
+
+static inline void elapse__unlink(struct elapse__link *link)
+{
+    if (!elapse__linked(link))
+        return;
+    (void)elapse__ring_remove(link);
+    link->next = NULL;
+}
+
+/* Puts a link at the end of a ring, unless it is in one. */
+static inline void elapse__link_once(struct elapse__link *ring, struct elapse__link *link)
+{
+    if (!elapse__linked(link))
+        elapse__ring_append(ring, link);
+}
+
+#define ELAPSE__OWNER(pointer, type, member) \
+    ((type *)(void *)((unsigned char *)(pointer)-offsetof(type, member)))
+
+/* ---- entering and leaving (server.c) ---- */
+
+/* Each function of core.h that does something begins and ends with these. */
+void elapse__server_enter(struct elapse__server *server, struct elapse__queue_now now);
+void elapse__server_leave(struct elapse__server *server);
+
+static inline bool elapse__server_spend(struct elapse__server *server, uint32_t units)
+{
+    server->budget = server->budget > units ? server->budget - units : 0;
+    server->round = server->round > units ? server->round - units : 0;
+    return server->budget > 0;
+}
+
+static inline bool elapse__server_journal_is_full(const struct elapse__server *server)
+{
+    return elapse__journal_is_full(server->joint->journal);
+}
+
+/* ---- one connection (connection.c, run.c, marks.c) ---- */
+
+/* Runs commands and lets replies leave, as far as the budget goes; puts the connection into the
+ * rings it belongs to. */
+void elapse__connection_work(struct elapse__connection *connection);
+
+/* The same without commands: those that may run now come by `work`. */
+void elapse__connection_release(struct elapse__connection *connection);
+
+/* Puts the connection into the rings it belongs to. */
+void elapse__connection_arrange(struct elapse__connection *connection);
+
+/* It ends without another byte: no memory, or the protocol was violated. */
+void elapse__connection_fail(struct elapse__connection *connection);
+
+/* Runs commands in `bytes`. Returns how many bytes are done with. */
+size_t elapse__connection_run(struct elapse__connection *connection, const uint8_t *bytes,
+                              size_t size);
+
+/* Whether the next command waits for replies before it. */
+static inline bool elapse__connection_is_behind(const struct elapse__connection *connection)
+{
+    return connection->behind && connection->named > 0;
+}
+
+/* Whether a command may run now, whatever the input. */
+bool elapse__connection_may_run(const struct elapse__connection *connection);
+
+/* Whether there is input that may be run now. */
+bool elapse__connection_can_run(const struct elapse__connection *connection);
+
+/* Whether the replies of the connection that were not sent are too many. */
+bool elapse__connection_is_choked(const struct elapse__connection *connection);
+
+/* The reply of a command has been appended to `held`: gives it its gate. */
+void elapse__marks_close_reply(struct elapse__connection *connection);
+/* Puts a reply without bytes behind it. Returns false if there is no memory. */
+bool elapse__marks_add_reply(struct elapse__connection *connection,
+                             struct elapse__server_reply *reply);
+/* Takes it away again. */
+void elapse__marks_drop_last(struct elapse__connection *connection);
+struct elapse__mark *elapse__marks_at(const struct elapse__connection *connection, uint32_t place);
+/* Moves what may leave to `out`. */
+void elapse__marks_release(struct elapse__connection *connection);
+/* Whether the first mark waits for the journal alone. */
+bool elapse__marks_wait_for_journal(const struct elapse__connection *connection);
+
+bool elapse__leavings_add(struct elapse__connection *connection,
+                          const struct elapse__queue_handed *handed);
+/* Forgets those that were wholly sent. */
+void elapse__leavings_sent(struct elapse__connection *connection);
+
+/* One slice of what a closed connection leaves behind. Returns true when it is done, and released.
+ */
+bool elapse__connection_bury(struct elapse__connection *connection);
+void elapse__connection_free(struct elapse__connection *connection);
+
+/* ---- replies (reserve.c, hand_over.c) ---- */
+
+/* Does what can be done for the first reply of a connection. Returns true if it was formatted and
+ * released. */
+bool elapse__reply_advance(struct elapse__server_reply *reply);
+
+struct elapse__server_reply *elapse__reply_take(struct elapse__connection *connection,
+                                                enum elapse__reply_kind kind, uint64_t context);
+/* All its jobs are gone: takes others, or waits again. */
+void elapse__reply_try_again(struct elapse__server_reply *reply);
+/* The process ends: releases a reply, and leaves its jobs as they are. */
+void elapse__reply_drop(struct elapse__server_reply *reply);
+/* Releases a reply whose hands are gone, and that is in no tube's ring. */
+void elapse__reply_give(struct elapse__server_reply *reply);
+/* Its connection has closed: undoes up to a slice. Returns true when it was released. */
+bool elapse__reply_undo(struct elapse__server_reply *reply);
+/* Has no job: `nothing` will say why. */
+void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__server_nothing why);
+/* Tries to take jobs for a reserve that has none. Returns true if it has hands now, or is NOTHING;
+ * `*again` is set if the journal takes nothing now. */
+bool elapse__reply_try(struct elapse__server_reply *reply, bool *again);
+/* Begins to wait, at the end of the tubes' rings or, if it came before the others, in front. */
+void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front);
+void elapse__reply_stop_waiting(struct elapse__server_reply *reply);
+/* The timer of a reply has come. */
+void elapse__reply_time(struct elapse__server_reply *reply);
+/* A lease of the connection has begun: those that wait may have to tell a deadline. */
+void elapse__reply_look_at_deadlines(struct elapse__connection *connection);
+
+/* Hands out jobs to the reserves that wait for tubes with news. */
+void elapse__server_serve(struct elapse__server *server);
+
+#endif

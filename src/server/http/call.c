@@ -1,0 +1,174 @@
+/*
+ * A request that becomes a command: its life.
+ *
+ *      begun --> the core runs it --> answered --the client has all of it--> sent, and over
+ *        |              |                |
+ *        +--------------+----------------+--> the client has gone: what the command handed out is
+ *                                             undone
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "guard.h"
+#include "translate.h"
+
+struct call {
+    struct elapse__http_wait wait; /* first */
+    struct elapse__pipe pipe;
+    enum elapse__http_operation operation;
+    struct elapse__buffer command;
+    struct elapse__http_scan hello; /* the reply to HELLO comes first */
+    struct elapse__http_scan reply; /* behind it */
+    size_t reply_bytes;             /* of both, once it was answered; 0 before */
+};
+
+static struct call *call_of_pipe(struct elapse__pipe *pipe)
+{
+    return (struct call *)(void *)((unsigned char *)pipe - offsetof(struct call, pipe));
+}
+
+/* Ends it; `sent` bytes of the reply have reached the client. */
+static void finish(struct call *call, size_t sent)
+{
+    elapse__pipe_end(&call->pipe, sent);
+    elapse__http_wait_end(&call->wait);
+    elapse__buffer_free(&call->command);
+    free(call);
+}
+
+static void on_sent(struct evhttp_request *request, void *argument)
+{
+    struct call *call = argument;
+
+    (void)request;
+    finish(call, call->reply_bytes);
+}
+
+static void on_lost(struct elapse__http_wait *wait)
+{
+    finish((struct call *)(void *)wait, 0);
+}
+
+/* ---- the reply ---- */
+
+static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size)
+{
+    struct call *call = call_of_pipe(pipe);
+    struct elapse__json json = {.failed = false};
+
+    if (call->reply_bytes > 0)
+        return 0;
+    /* That of HELLO is an error if the passwords have just changed. */
+    if (!elapse__http_scan(&call->hello, bytes, size))
+        return 0;
+    size_t hello = call->hello.size;
+    if (!elapse__http_scan(&call->reply, bytes + hello, size - hello))
+        return 0;
+    call->reply_bytes = hello + call->reply.size;
+    int status = elapse__http_answer(call->operation, bytes + hello, call->reply.size, &json);
+    evhttp_request_set_on_complete_cb(call->wait.request, on_sent, call);
+    elapse__http_send_json(call->wait.request, status, &json);
+    return 0;
+}
+
+/* The core, or the server, has come to its end. */
+static void on_ended(struct elapse__pipe *pipe)
+{
+    struct call *call = call_of_pipe(pipe);
+
+    if (call->reply_bytes > 0)
+        return;
+    call->reply_bytes = 1;
+    evhttp_request_set_on_complete_cb(call->wait.request, on_sent, call);
+    elapse__http_send_error(call->wait.request, 503, "ENDED",
+                            "the server ends, or takes no further request");
+}
+
+/* ---- life ---- */
+
+static struct call *new_call(struct elapse__http *http, struct evhttp_request *request)
+{
+    struct call *call = calloc(1, sizeof *call);
+
+    if (call == NULL)
+        return NULL;
+    call->hello.left = call->reply.left = 1;
+    call->wait.lost = on_lost;
+    call->pipe.output = on_output;
+    call->pipe.ended = on_ended;
+    if (elapse__http_wait_begin(&call->wait, http, &http->calls, request))
+        return call;
+    free(call);
+    return NULL;
+}
+
+/* Begins a call with this command, which it releases. */
+static void start(struct elapse__http *http, struct evhttp_request *request,
+                  enum elapse__http_operation operation, struct elapse__buffer *command)
+{
+    struct call *call = new_call(http, request);
+    struct elapse__peer *peer = NULL;
+
+    if (call != NULL) {
+        call->operation = operation;
+        call->command = *command;
+        call->pipe.input = elapse__buffer_first(command);
+        call->pipe.input_bytes = elapse__buffer_size(command);
+        peer = elapse__peer_new_pipe(&http->loop->peers, &call->pipe);
+        if (peer != NULL) {
+            /* It may end at once, and then it is answered. */
+            elapse__loop_welcome(http->loop, peer);
+            return;
+        }
+        finish(call, 0);
+    } else {
+        elapse__buffer_free(command);
+    }
+    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+}
+
+void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *request,
+                             const struct elapse__http_route *route)
+{
+    const struct elapse__serve_options *options = http->loop->options;
+    struct evbuffer *input = evhttp_request_get_input_buffer(request);
+    const char *authorization =
+        evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
+    struct elapse__buffer command = {.bytes = NULL};
+    struct elapse__http_fault fault;
+    struct elapse__http_request asked = {
+        .route = *route,
+        .query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request)),
+        .body = (const char *)evbuffer_pullup(input, -1),
+        .body_bytes = evbuffer_get_length(input),
+        .body_bytes_max = options->body_bytes_max == 0 ? ELAPSE__SERVER_BODY_BYTES
+                                                       : (uint32_t)options->body_bytes_max,
+    };
+
+    const char *password = options->auth == NULL ? NULL : elapse__http_bearer(authorization);
+    if (!elapse__http_add_hello(&command, password)) {
+        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+    } else if (!elapse__http_translate(&asked, &command, &fault)) {
+        elapse__http_send_error(request, fault.status, fault.code, fault.message);
+    } else {
+        start(http, request, route->operation, &command);
+        return;
+    }
+    elapse__buffer_free(&command);
+}
+
+void elapse__http_calls_close(struct elapse__http *http)
+{
+    struct elapse__link *next;
+
+    for (struct elapse__link *i = http->calls.next; i != &http->calls; i = next) {
+        struct call *call = (struct call *)(void *)i;
+        next = i->next;
+        ELAPSE__ASSERT(call->pipe.peer == NULL);
+        evhttp_request_set_on_complete_cb(call->wait.request, NULL, NULL);
+        finish(call, 0);
+    }
+}

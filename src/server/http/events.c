@@ -1,0 +1,161 @@
+/*
+ * /events: the state of the server, once a second, to each client that asked for it.
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+
+#include "status.h"
+
+enum {
+    QUIET_S = 15, /* then a comment tells that the server is there */
+    LONG_FORECAST_S = 60,
+};
+
+struct event_client {
+    struct elapse__http_wait wait; /* first */
+    /* Each client has its own, so that events for many of them do not all come at one moment. */
+    struct event *second;
+    unsigned quiet_s; /* since something was sent */
+    unsigned long_s;  /* since the long forecast was sent */
+    bool has_begun;   /* something was sent */
+};
+
+static void release(struct event_client *client)
+{
+    struct elapse__http *http = client->wait.http;
+
+    http->event_client_count--;
+    elapse__http_figures_set_watched(http->figures, http->event_client_count > 0);
+    event_free(client->second);
+    elapse__http_wait_end(&client->wait);
+    free(client);
+}
+
+static void on_lost(struct elapse__http_wait *wait)
+{
+    release((struct event_client *)(void *)wait);
+}
+
+/* ---- sending ---- */
+
+static struct elapse__json make_event(struct elapse__http *http, bool is_long)
+{
+    struct elapse__json json = {.failed = false};
+    struct elapse__http_status status;
+
+    elapse__http_figures_look(http->figures, is_long, &status);
+    elapse__json_raw(&json, "event: status\ndata: ");
+    elapse__http_write_status(&json, &status);
+    elapse__json_raw(&json, "\n\n");
+    return json;
+}
+
+static void send_to(struct event_client *client, const void *bytes, size_t size)
+{
+    struct evbuffer *chunk = evbuffer_new();
+
+    if (chunk == NULL)
+        return;
+    if (evbuffer_add(chunk, bytes, size) == 0)
+        evhttp_send_reply_chunk(client->wait.request, chunk);
+    evbuffer_free(chunk);
+    client->quiet_s = 0;
+    client->has_begun = true;
+}
+
+static bool is_behind(const struct event_client *client)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(client->wait.request);
+    struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
+
+    return evbuffer_get_length(bufferevent_get_output(stream)) > 0;
+}
+
+/* Sends the state to one client, unless it has not taken the event before. */
+static void send_event(struct elapse__http *http, struct event_client *client)
+{
+    bool is_long = client->long_s == 0;
+
+    /* The headers of the reply may be on their way: then the first event goes with them. */
+    if (client->has_begun && is_behind(client)) {
+        client->quiet_s++;
+        return;
+    }
+    struct elapse__json json = make_event(http, is_long);
+    if (!json.failed)
+        send_to(client, elapse__buffer_first(&json.text), elapse__buffer_size(&json.text));
+    else if (++client->quiet_s >= QUIET_S)
+        send_to(client, ":\n\n", 3);
+    client->long_s = (client->long_s + 1) % LONG_FORECAST_S;
+    elapse__json_free(&json);
+}
+
+static void on_second(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct event_client *client = argument;
+
+    (void)descriptor;
+    (void)what;
+    send_event(client->wait.http, client);
+}
+
+/* ---- life ---- */
+
+/* Returns a client that hears of the seconds; NULL: there is no memory. */
+static struct event_client *new_client(struct elapse__http *http)
+{
+    const struct timeval second = {.tv_sec = 1};
+    struct event_client *client = calloc(1, sizeof *client);
+
+    if (client == NULL)
+        return NULL;
+    client->wait.lost = on_lost;
+    client->second = event_new(http->loop->peers.base, -1, EV_PERSIST, on_second, client);
+    if (client->second != NULL && event_add(client->second, &second) == 0)
+        return client;
+    if (client->second != NULL)
+        event_free(client->second);
+    free(client);
+    return NULL;
+}
+
+void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request *request)
+{
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD) {
+        elapse__http_add_headers(request, "text/event-stream");
+        evhttp_send_reply(request, 200, NULL, NULL);
+        return;
+    }
+    if (http->event_client_count >= ELAPSE__HTTP_EVENT_CLIENTS) {
+        elapse__http_send_error(request, 503, "FULL", "too many clients read events");
+        return;
+    }
+    struct event_client *client = new_client(http);
+    if (client == NULL ||
+        !elapse__http_wait_begin(&client->wait, http, &http->event_clients, request)) {
+        if (client != NULL)
+            event_free(client->second);
+        free(client);
+        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        return;
+    }
+    http->event_client_count++;
+    elapse__http_figures_set_watched(http->figures, true);
+    elapse__http_add_headers(request, "text/event-stream");
+    evhttp_send_reply_start(request, 200, NULL);
+    send_event(http, client);
+}
+
+void elapse__http_events_close(struct elapse__http *http)
+{
+    struct elapse__link *next;
+
+    for (struct elapse__link *i = http->event_clients.next; i != &http->event_clients; i = next) {
+        struct event_client *client = (struct event_client *)(void *)i;
+        next = i->next;
+        struct evhttp_request *request = client->wait.request;
+        release(client);
+        evhttp_send_reply_end(request);
+    }
+}

@@ -1,0 +1,417 @@
+#include "figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../os/program.h"
+#include "window.h"
+#include "cores.h"
+
+enum {
+    SLICE_TUBES = 200,
+    SLICE_PLACES = 1 << 14, /* of tubes, most of which may be free */
+    QUIET_TUBES = 1000,     /* more than so many are looked at only while somebody watches */
+    ACTIVITIES = 1 << 16,
+};
+
+/* What has happened since the start. */
+struct totals {
+    uint64_t put, cancelled, handed_out, acknowledged, due, syncs;
+};
+
+struct elapse__http_figures {
+    struct elapse__loop *loop;
+    struct event *second;
+    struct event *slice;
+    bool is_watched;
+    bool is_passing; /* a pass over the tubes is under way */
+    struct elapse__http_window lateness;
+    struct elapse__http_window syncs;
+    struct totals before;
+    uint64_t before_ns;
+    struct elapse__http_rates rates;
+    double sync_rate;
+    uint64_t tubes; /* that there are */
+    uint32_t cursor;
+    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
+    struct elapse__http_cluster cluster;
+    uint64_t began_ns, begun_before_ns;                        /* this pass, and the one before */
+    struct elapse__http_tube found[ELAPSE__HTTP_STATUS_TUBES]; /* by the pass under way */
+    struct elapse__http_tube shown[ELAPSE__HTTP_STATUS_TUBES]; /* by the last one */
+    unsigned order[ELAPSE__HTTP_STATUS_TUBES]; /* of `found`: places there, the busiest first */
+    size_t found_count, shown_count;
+    /* By the hash of a tube's name: what had happened there at the last look. Where two names meet,
+     * one of them may be shown in place of a busier one. */
+    uint64_t activities[ACTIVITIES];
+};
+
+/* ---- rates ---- */
+
+static double rate(uint64_t now, uint64_t before, double seconds)
+{
+    return now < before || seconds <= 0 ? 0 : (double)(now - before) / seconds;
+}
+
+/* What all cores have counted. */
+struct gathered {
+    struct totals totals;
+    struct elapse__histogram lateness, syncs;
+    uint64_t tubes;
+};
+
+static void gather(struct elapse__loop *loop, void *argument)
+{
+    struct gathered *all = argument;
+    const struct elapse__queue *queue = loop->store->joint.jobs;
+    struct elapse__queue_statistics jobs = elapse__queue_statistics(queue);
+
+    all->totals.put += jobs.total_jobs;
+    all->totals.cancelled += jobs.cancelled;
+    all->totals.handed_out += elapse__server_lateness(loop->server)->count;
+    all->totals.acknowledged += jobs.deletes;
+    all->totals.due += elapse__queue_readied(queue);
+    all->totals.syncs += loop->store->syncs.count;
+    elapse__http_add_histogram(&all->lateness, elapse__server_lateness(loop->server));
+    elapse__http_add_histogram(&all->syncs, &loop->store->syncs);
+    all->tubes += elapse__queue_tube_count(queue);
+}
+
+static void sample(struct elapse__http_figures *figures)
+{
+    const struct totals *before = &figures->before;
+    struct gathered all = {.tubes = 0};
+    uint64_t now_ns = elapse__os_monotonic_ns();
+    double seconds = (double)(now_ns - figures->before_ns) / 1e9;
+
+    elapse__http_each_core(figures->loop, gather, &all);
+    elapse__http_window_add(&figures->lateness, &all.lateness);
+    elapse__http_window_add(&figures->syncs, &all.syncs);
+    figures->rates = (struct elapse__http_rates){
+        .put = rate(all.totals.put, before->put, seconds),
+        .cancelled = rate(all.totals.cancelled, before->cancelled, seconds),
+        .handed_out = rate(all.totals.handed_out, before->handed_out, seconds),
+        .acknowledged = rate(all.totals.acknowledged, before->acknowledged, seconds),
+        .due = rate(all.totals.due, before->due, seconds),
+    };
+    figures->sync_rate = rate(all.totals.syncs, before->syncs, seconds);
+    figures->tubes = all.tubes;
+    figures->before = all.totals;
+    figures->before_ns = now_ns;
+}
+
+/* ---- tubes ---- */
+
+static uint64_t activity_of(const struct elapse__queue_statistics *counts)
+{
+    return counts->total_jobs + counts->deletes + counts->cancelled + counts->timeouts;
+}
+
+static uint64_t *place_of(struct elapse__http_figures *figures, struct elapse__queue_text name)
+{
+    const unsigned char *bytes = name.bytes;
+    uint32_t hash = 2166136261U; /* FNV-1a */
+
+    for (size_t i = 0; i < name.size; i++)
+        hash = (hash ^ bytes[i]) * 16777619U;
+    return &figures->activities[(hash ^ hash >> 16) % ACTIVITIES];
+}
+
+/* Orders tubes by what has happened there, and then by what there is to do. */
+static bool is_busier(const struct elapse__http_tube *one, const struct elapse__http_tube *other)
+{
+    uint64_t waiting = one->counts.ready + one->counts.reserved;
+    uint64_t others = other->counts.ready + other->counts.reserved;
+
+    if (one->change != other->change)
+        return one->change > other->change;
+    if (waiting != others)
+        return waiting > others;
+    return one->counts.delayed > other->counts.delayed;
+}
+
+/* Keeps the tube, in its order, if it is among the busiest so far; the least busy makes room. */
+static void keep(struct elapse__http_figures *figures, const struct elapse__http_tube *tube)
+{
+    struct elapse__http_tube *found = figures->found;
+    unsigned *order = figures->order;
+    size_t place = figures->found_count;
+    unsigned kept = (unsigned)place;
+
+    if (place == ELAPSE__HTTP_STATUS_TUBES) {
+        kept = order[--place];
+        if (!is_busier(tube, &found[kept]))
+            return;
+    } else {
+        figures->found_count++;
+    }
+    for (; place > 0 && is_busier(tube, &found[order[place - 1]]); place--)
+        order[place] = order[place - 1];
+    order[place] = kept;
+    found[kept] = *tube;
+}
+
+static void look_at_counts(struct elapse__http_figures *figures, struct elapse__queue_text name,
+                           const struct elapse__queue_statistics *counts)
+{
+    struct elapse__http_tube tube = {.name_size = name.size, .counts = *counts};
+    uint64_t *activity = place_of(figures, name);
+
+    memcpy(tube.name, name.bytes, name.size);
+    tube.oldest_overdue_ms = tube.counts.overdue_ms;
+    uint64_t present = activity_of(&tube.counts);
+    tube.change = present > *activity ? present - *activity : 0;
+    *activity = present;
+    keep(figures, &tube);
+}
+
+static const struct elapse__http_tube *find_shown(const struct elapse__http_figures *figures,
+                                                  const struct elapse__http_tube *tube)
+{
+    for (size_t i = 0; i < figures->shown_count; i++) {
+        const struct elapse__http_tube *shown = &figures->shown[i];
+        if (shown->name_size == tube->name_size &&
+            memcmp(shown->name, tube->name, tube->name_size) == 0)
+            return shown;
+    }
+    return NULL;
+}
+
+/* What the pass does for the tubes that it shows. */
+static void complete(struct elapse__http_figures *figures, struct elapse__http_tube *tube)
+{
+    const struct elapse__http_tube *before = find_shown(figures, tube);
+    double seconds = (double)(figures->began_ns - figures->begun_before_ns) / 1e9;
+
+    if (before != NULL)
+        tube->rates = (struct elapse__http_rates){
+            .put = rate(tube->counts.total_jobs, before->counts.total_jobs, seconds),
+            .cancelled = rate(tube->counts.cancelled, before->counts.cancelled, seconds),
+            .acknowledged = rate(tube->counts.deletes, before->counts.deletes, seconds),
+        };
+}
+
+static void end_pass(struct elapse__http_figures *figures)
+{
+    for (size_t i = 0; i < figures->found_count; i++)
+        complete(figures, &figures->found[i]);
+    for (size_t i = 0; i < figures->found_count; i++)
+        figures->shown[i] = figures->found[figures->order[i]];
+    figures->shown_count = figures->found_count;
+    figures->begun_before_ns = figures->began_ns;
+    figures->is_passing = false;
+}
+
+/* Looks at some tubes. */
+static void look_at_slice(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+    const struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+    struct elapse__queue_statistics counts;
+    uint32_t places = SLICE_PLACES;
+
+    for (unsigned i = 0; i < SLICE_TUBES && places > 0; i++) {
+        struct elapse__queue_text name =
+            elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor, &places);
+        if (name.size > 0 &&
+            elapse__queue_tube_statistics(jobs, now, name, &counts) == ELAPSE__QUEUE_OK)
+            look_at_counts(figures, name, &counts);
+        else if (figures->cursor == 0)
+            break;
+    }
+    if (figures->cursor == 0)
+        end_pass(figures);
+}
+
+/* The same on a node of a cluster, where a tube may be in many partitions. */
+static void look_at_names(struct elapse__http_figures *figures)
+{
+    struct elapse__http_names *names = figures->names;
+    struct elapse__queue_statistics counts;
+
+    if (!elapse__http_next_names(figures->loop, names)) {
+        end_pass(figures);
+        return;
+    }
+    for (size_t i = 0; i < names->count; i++) {
+        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
+        if (elapse__http_count_tube(figures->loop, names, i, &counts))
+            look_at_counts(figures, name, &counts);
+    }
+}
+
+static void on_slice(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+    const struct timeval soon = {.tv_usec = 0};
+
+    (void)descriptor;
+    (void)what;
+    if (figures->names != NULL)
+        look_at_names(figures);
+    else
+        elapse__loop_with_core(figures->loop, look_at_slice, figures);
+    if (figures->is_passing && event_add(figures->slice, &soon) != 0)
+        figures->is_passing = false;
+}
+
+static void begin_pass(struct elapse__http_figures *figures)
+{
+    if (figures->is_passing || (figures->tubes > QUIET_TUBES && !figures->is_watched))
+        return;
+    figures->is_passing = true;
+    figures->cursor = 0;
+    figures->found_count = 0;
+    figures->began_ns = elapse__os_monotonic_ns();
+    on_slice(-1, 0, figures);
+}
+
+static void on_second(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct elapse__http_figures *figures = argument;
+
+    (void)descriptor;
+    (void)what;
+    sample(figures);
+    begin_pass(figures);
+}
+
+/* ---- the present state ---- */
+
+static void take(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_status *status = argument;
+    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+
+    status->now_ms = now.wall_ms;
+    elapse__server_statistics(loop->server, now, &status->server);
+    status->tubes_total = elapse__queue_tube_count(jobs);
+    status->oldest_overdue_ms = elapse__queue_overdue_ms(jobs, now);
+    status->wheel_ms = elapse__queue_draw(jobs, status->levels);
+    elapse__queue_foresee(jobs, now, status->has_long_forecast, &status->forecast);
+}
+
+/* Adds a partition to what was taken of those before. The wheel is that of the last one. */
+static void take_more(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__http_status *status = argument;
+    struct elapse__http_status one = {.has_long_forecast = status->has_long_forecast};
+
+    take(loop, &one);
+    status->tubes_total += one.tubes_total;
+    if (one.oldest_overdue_ms > status->oldest_overdue_ms)
+        status->oldest_overdue_ms = one.oldest_overdue_ms;
+    status->wheel_ms = one.wheel_ms;
+    memcpy(status->levels, one.levels, sizeof status->levels);
+    elapse__http_add_server(&status->server, &one.server);
+    elapse__http_add_forecast(&status->forecast, &one.forecast);
+}
+
+/* What the page shows of a node that owns nothing, and of its clients, who are the router's. */
+static void take_node(struct elapse__http_figures *figures, struct elapse__http_status *status)
+{
+    status->now_ms = elapse__store_now().wall_ms;
+    status->server.journal.tail = 1; /* of no file, unless there are more */
+    elapse__http_each_core(figures->loop, take_more, status);
+    if (elapse__http_cluster_look(figures->loop, &figures->cluster)) {
+        status->cluster = &figures->cluster;
+        elapse__http_use_router(&status->server, &figures->cluster.router);
+    }
+}
+
+bool elapse__http_has_disk(const struct elapse__loop *loop)
+{
+    return loop->options->durability != ELAPSE__SERVE_MEMORY;
+}
+
+static void describe(const struct elapse__http_figures *figures, struct elapse__http_status *status)
+{
+    static const char *const names[] = {
+        [ELAPSE__SERVE_SYNC] = "sync",
+        [ELAPSE__SERVE_INTERVAL] = "interval",
+        [ELAPSE__SERVE_MEMORY] = "memory",
+    };
+    const struct elapse__serve_options *options = figures->loop->options;
+
+    status->version = elapse_version();
+    status->durability = names[options->durability];
+    status->memory_bytes = elapse__os_memory_bytes();
+    status->has_disk = elapse__http_has_disk(figures->loop) &&
+                       elapse__os_disk_free(options->directory, &status->disk_free_bytes) == 0;
+}
+
+void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_long,
+                               struct elapse__http_status *status)
+{
+    *status = (struct elapse__http_status){.has_long_forecast = is_long};
+    describe(figures, status);
+    status->rates = figures->rates;
+    status->syncs = figures->sync_rate;
+    status->lateness = &figures->lateness;
+    status->sync_times = &figures->syncs;
+    status->tubes = figures->shown;
+    status->tube_count = figures->shown_count;
+    if (figures->names != NULL)
+        take_node(figures, status);
+    else
+        elapse__loop_with_core(figures->loop, take, status);
+}
+
+void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool is_watched)
+{
+    bool was_watched = figures->is_watched;
+
+    figures->is_watched = is_watched;
+    if (is_watched && !was_watched)
+        begin_pass(figures);
+}
+
+/* ---- life ---- */
+
+static void begin(struct elapse__http_figures *figures)
+{
+    struct gathered all = {.tubes = 0};
+
+    elapse__http_each_core(figures->loop, gather, &all);
+    figures->tubes = all.tubes;
+    figures->before = all.totals;
+    figures->before_ns = elapse__os_monotonic_ns();
+    elapse__http_window_add(&figures->syncs, &all.syncs);
+}
+
+struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop)
+{
+    const struct timeval second = {.tv_sec = 1};
+    struct elapse__http_figures *figures = calloc(1, sizeof *figures);
+
+    if (figures == NULL)
+        return NULL;
+    figures->loop = loop;
+    figures->second = event_new(loop->peers.base, -1, EV_PERSIST, on_second, figures);
+    figures->slice = event_new(loop->peers.base, -1, 0, on_slice, figures);
+    if (loop->cluster != NULL)
+        figures->names = calloc(1, sizeof *figures->names);
+    if (figures->second == NULL || figures->slice == NULL ||
+        (loop->cluster != NULL && figures->names == NULL) ||
+        event_add(figures->second, &second) != 0) {
+        elapse__http_figures_close(figures);
+        return NULL;
+    }
+    begin(figures);
+    return figures;
+}
+
+void elapse__http_figures_close(struct elapse__http_figures *figures)
+{
+    if (figures == NULL)
+        return;
+    if (figures->second != NULL)
+        event_free(figures->second);
+    if (figures->slice != NULL)
+        event_free(figures->slice);
+    free(figures->names);
+    free(figures);
+}

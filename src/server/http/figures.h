@@ -1,0 +1,29 @@
+/*
+ * What the page shows, collected once a second: rates, what the last minute was like, and the
+ * busiest tubes. Tubes are looked at in slices, so that no look holds the loop up.
+ */
+#ifndef ELAPSE__LOOP_HTTP_FIGURES_H
+#define ELAPSE__LOOP_HTTP_FIGURES_H
+
+#include "status.h"
+#include "../loop/loop.h"
+
+struct elapse__http_figures;
+
+/* Begins to collect. Returns NULL if there is no memory. */
+struct elapse__http_figures *elapse__http_figures_open(struct elapse__loop *loop);
+
+/* NULL is ignored. */
+void elapse__http_figures_close(struct elapse__http_figures *figures);
+
+/* Somebody looks: the tubes are looked at each second, however many there are. */
+void elapse__http_figures_set_watched(struct elapse__http_figures *figures, bool is_watched);
+
+/* Stores the present state; the tubes stay where they are until the next event of the loop. */
+void elapse__http_figures_look(struct elapse__http_figures *figures, bool is_long,
+                               struct elapse__http_status *status);
+
+/* Returns whether the queue is on a disk. */
+bool elapse__http_has_disk(const struct elapse__loop *loop);
+
+#endif

@@ -1,0 +1,494 @@
+#include "http.h"
+#include "inner.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/bufferevent_ssl.h>
+
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "guard.h"
+
+enum { PAUSE_MS = 100 };
+
+/* ---- replies ---- */
+
+void elapse__http_add_header(struct evhttp_request *request, const char *name, const char *value)
+{
+    /* It fails only if there is no memory, or if the value has the end of a line in it. */
+    (void)evhttp_add_header(evhttp_request_get_output_headers(request), name, value);
+}
+
+void elapse__http_add_headers(struct evhttp_request *request, const char *type)
+{
+    elapse__http_add_header(request, "Content-Type", type);
+    elapse__http_add_header(request, "Cache-Control", "no-store");
+    elapse__http_add_header(request, "X-Content-Type-Options", "nosniff");
+}
+
+static void add_length(struct evhttp_request *request, size_t size)
+{
+    char digits[24];
+
+    (void)snprintf(digits, sizeof digits, "%zu", size);
+    elapse__http_add_header(request, "Content-Length", digits);
+}
+
+void elapse__http_send(struct evhttp_request *request, int status, const char *type,
+                       const void *bytes, size_t size)
+{
+    elapse__http_add_headers(request, type);
+    /* libevent would send the bytes, and not say how many there are. */
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_HEAD)
+        add_length(request, size);
+    else if (evbuffer_add(evhttp_request_get_output_buffer(request), bytes, size) != 0)
+        status = 507;
+    evhttp_send_reply(request, status, NULL, NULL);
+}
+
+void elapse__http_send_json(struct evhttp_request *request, int status, struct elapse__json *json)
+{
+    if (json->failed)
+        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+    else
+        elapse__http_send(request, status, "application/json", elapse__buffer_first(&json->text),
+                          elapse__buffer_size(&json->text));
+    elapse__json_free(json);
+}
+
+void elapse__http_send_error(struct evhttp_request *request, int status, const char *code,
+                             const char *message)
+{
+    struct elapse__json json = {.failed = false};
+
+    elapse__json_open(&json, '{');
+    elapse__json_name(&json, "error");
+    elapse__json_open(&json, '{');
+    elapse__json_name(&json, "code");
+    elapse__json_text(&json, code);
+    elapse__json_name(&json, "message");
+    elapse__json_text(&json, message);
+    elapse__json_close(&json, '}');
+    elapse__json_close(&json, '}');
+    if (json.failed)
+        evhttp_send_reply(request, 507, NULL, NULL);
+    else
+        elapse__http_send_json(request, status, &json);
+}
+
+/* ---- requests that wait ---- */
+
+static void lose(struct elapse__http_wait *wait)
+{
+    wait->request = NULL;
+    wait->lost(wait);
+}
+
+/* libevent ends the connection: writing has failed, or took too long. */
+static void on_closed(struct evhttp_connection *connection, void *argument)
+{
+    struct elapse__http_wait *wait = argument;
+    struct evhttp_request *request = wait->request;
+
+    (void)connection;
+    /* libevent leaves such a request to this server. */
+    bool is_own = evhttp_request_get_connection(request) == NULL;
+    lose(wait);
+    if (is_own)
+        evhttp_request_free(request);
+}
+
+/* The client has closed its side. libevent reads nothing while a request is being answered, so it
+ * would not find out. */
+static void on_gone(evutil_socket_t socket, short what, void *argument)
+{
+    struct elapse__http_wait *wait = argument;
+    struct evhttp_connection *connection = evhttp_request_get_connection(wait->request);
+
+    (void)socket;
+    (void)what;
+    evhttp_connection_set_closecb(connection, NULL, NULL);
+    lose(wait);
+    evhttp_connection_free(connection);
+}
+
+bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
+                             struct elapse__link *ring, struct evhttp_request *request)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+    struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
+    const struct timeval write_limit = {.tv_sec = ELAPSE__HTTP_WRITE_S};
+
+    wait->gone =
+        event_new(http->loop->peers.base, bufferevent_getfd(stream), EV_CLOSED, on_gone, wait);
+    if (wait->gone == NULL || event_add(wait->gone, NULL) != 0) {
+        if (wait->gone != NULL)
+            event_free(wait->gone);
+        wait->gone = NULL;
+        return false;
+    }
+    wait->http = http;
+    wait->request = request;
+    elapse__ring_append(ring, &wait->link);
+    evhttp_connection_set_closecb(connection, on_closed, wait);
+    /* It may take long until there is an answer. */
+    (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
+    return true;
+}
+
+void elapse__http_wait_end(struct elapse__http_wait *wait)
+{
+    const struct timeval limit = {.tv_sec = ELAPSE__HTTP_IDLE_S};
+    struct evhttp_connection *connection =
+        wait->request == NULL ? NULL : evhttp_request_get_connection(wait->request);
+
+    if (connection != NULL) {
+        evhttp_connection_set_closecb(connection, NULL, NULL);
+        (void)bufferevent_set_timeouts(evhttp_connection_get_bufferevent(connection), &limit,
+                                       &limit);
+    }
+    event_free(wait->gone);
+    (void)elapse__ring_remove(&wait->link);
+}
+
+/* ---- what needs no command ---- */
+
+static void send_page(struct elapse__http *http, struct evhttp_request *request)
+{
+    elapse__http_add_header(request, "Content-Security-Policy", http->policy);
+    elapse__http_add_header(request, "Referrer-Policy", "no-referrer");
+    elapse__http_add_header(request, "X-Frame-Options", "DENY");
+    elapse__http_send(request, 200, "text/html; charset=utf-8", elapse__page, elapse__page_bytes);
+}
+
+static void answer(struct elapse__http *http, struct evhttp_request *request,
+                   const struct elapse__http_route *route)
+{
+    switch (route->operation) {
+    case ELAPSE__HTTP_PAGE:
+        send_page(http, request);
+        break;
+    case ELAPSE__HTTP_HEALTH:
+        elapse__http_send(request, 200, "text/plain; charset=utf-8", "ok\n", 3);
+        break;
+    case ELAPSE__HTTP_EVENTS:
+        elapse__http_events_begin(http, request);
+        break;
+    case ELAPSE__HTTP_METRICS:
+        elapse__http_metrics_begin(http, request);
+        break;
+    case ELAPSE__HTTP_FORECAST:
+        elapse__http_send_forecast(http, request);
+        break;
+    case ELAPSE__HTTP_OPENAPI:
+        elapse__http_send(request, 200, "application/json", elapse__openapi, elapse__openapi_bytes);
+        break;
+    default:
+        elapse__http_call_begin(http, request, route);
+        break;
+    }
+}
+
+/* ---- who may ask ---- */
+
+static enum elapse__http_method method_of(struct evhttp_request *request)
+{
+    switch (evhttp_request_get_command(request)) {
+    case EVHTTP_REQ_GET:
+        return ELAPSE__HTTP_GET;
+    case EVHTTP_REQ_HEAD:
+        return ELAPSE__HTTP_HEAD;
+    case EVHTTP_REQ_POST:
+        return ELAPSE__HTTP_POST;
+    default:
+        return ELAPSE__HTTP_OTHER;
+    }
+}
+
+struct password {
+    const char *text;
+    bool is_known;
+};
+
+static void look_at_password(struct elapse__loop *loop, void *argument)
+{
+    struct password *password = argument;
+    struct elapse__queue_text text = {.bytes = (const unsigned char *)password->text,
+                                      .size = password->text == NULL ? 0 : strlen(password->text)};
+
+    password->is_known = elapse__server_knows_password(loop->server, text);
+}
+
+static bool may_ask(struct elapse__http *http, const char *authorization)
+{
+    struct password password = {.text = elapse__http_bearer(authorization)};
+    const struct elapse__loop_cluster *cluster = http->loop->cluster;
+
+    if (cluster != NULL)
+        return cluster->knows_password(cluster->context, password.text,
+                                       password.text == NULL ? 0 : strlen(password.text));
+    elapse__loop_with_core(http->loop, look_at_password, &password);
+    return password.is_known;
+}
+
+/* Refuses what no page of a stranger may send. Returns whether the request goes on. */
+static bool guard(struct elapse__http *http, struct evhttp_request *request)
+{
+    const struct elapse__serve_options *options = http->loop->options;
+    struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+    const char *host = evhttp_find_header(headers, "Host");
+
+    if (!elapse__http_host_is_own(host, options->http_hosts, options->http_host_count)) {
+        elapse__http_send_error(request, 421, "UNKNOWN_HOST",
+                                "this server does not know itself by this name: see --http-host");
+        return false;
+    }
+    if (!elapse__http_origin_is_own(evhttp_find_header(headers, "Origin"), host)) {
+        elapse__http_send_error(request, 403, "FOREIGN_ORIGIN",
+                                "the request comes from a page of another server");
+        return false;
+    }
+    return true;
+}
+
+/* Returns whether the request may do what its path says. */
+static bool admit(struct elapse__http *http, struct evhttp_request *request,
+                  const struct elapse__http_route *route)
+{
+    struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
+
+    if (!route->is_open && !may_ask(http, evhttp_find_header(headers, "Authorization"))) {
+        elapse__http_add_header(request, "WWW-Authenticate", "Bearer");
+        elapse__http_send_error(request, 401, "UNAUTHORIZED",
+                                "a header 'Authorization: Bearer PASSWORD' is needed");
+        return false;
+    }
+    if (route->status == 404) {
+        elapse__http_send_error(request, 404, "NO_SUCH_PATH", "there is nothing at this path");
+        return false;
+    }
+    if (route->status == 405) {
+        elapse__http_add_header(request, "Allow", route->allow);
+        elapse__http_send_error(request, 405, "METHOD", "this path has other methods");
+        return false;
+    }
+    if (evhttp_request_get_command(request) == EVHTTP_REQ_POST &&
+        !elapse__http_is_json(evhttp_find_header(headers, "Content-Type"))) {
+        elapse__http_send_error(request, 415, "NOT_JSON",
+                                "a header 'Content-Type: application/json' is needed");
+        return false;
+    }
+    return true;
+}
+
+static void on_request(struct evhttp_request *request, void *argument)
+{
+    struct elapse__http *http = argument;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+    const char *path = uri == NULL ? NULL : evhttp_uri_get_path(uri);
+    struct elapse__http_route route =
+        elapse__http_find_route(method_of(request), path == NULL ? "" : path);
+
+    if (guard(http, request) && admit(http, request, &route))
+        answer(http, request, &route);
+}
+
+/* Without memory for a session of TLS, libevent makes a plain stream of its own, and would answer
+ * what comes as if it were secret. */
+static void on_secure_request(struct evhttp_request *request, void *argument)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(request);
+
+    if (bufferevent_openssl_get_ssl(evhttp_connection_get_bufferevent(connection)) != NULL) {
+        on_request(request, argument);
+        return;
+    }
+    elapse__http_add_header(request, "Connection", "close");
+    elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory for TLS");
+}
+
+/* ---- listening ---- */
+
+static void set_listening(struct elapse__http *http, bool wanted)
+{
+    for (size_t i = 0; i < http->bound_count; i++) {
+        struct evconnlistener *listener = evhttp_bound_socket_get_listener(http->bound[i]);
+        (void)(wanted ? evconnlistener_enable(listener) : evconnlistener_disable(listener));
+    }
+}
+
+static bool wait_to_listen(struct elapse__http *http)
+{
+    const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
+
+    return event_add(http->listen_again, &pause) == 0;
+}
+
+static void on_listen_again(evutil_socket_t descriptor, short what, void *argument)
+{
+    (void)descriptor;
+    (void)what;
+    if (elapse__http_has_room(argument) || !wait_to_listen(argument))
+        set_listening(argument, true);
+}
+
+/* Connections wait in the queue of the system meanwhile. */
+static void pause_listening(struct elapse__http *http, const char *why)
+{
+    elapse__log(&http->loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_ACCEPT,
+                "no connection of HTTP can be taken now: %s", why);
+    if (wait_to_listen(http))
+        set_listening(http, false);
+}
+
+static void on_listen_error(struct evconnlistener *listener, void *argument)
+{
+    (void)listener;
+    pause_listening(argument, elapse__os_error_text(errno));
+}
+
+/* Returns how big a request may be, behind its headers. */
+static size_t request_bytes_max(const struct elapse__http *http)
+{
+    uint64_t body_bytes_max = http->loop->options->body_bytes_max;
+
+    if (body_bytes_max == 0)
+        body_bytes_max = ELAPSE__SERVER_BODY_BYTES;
+    return (size_t)body_bytes_max * ELAPSE__HTTP_BODY_FACTOR + ELAPSE__HTTP_BODY_SPARE;
+}
+
+/* libevent reads while it sends a reply, and leaves what comes in the buffer of the stream, which
+ * ends here. It leaves a whole body there, too, until all of it has come. */
+static struct bufferevent *limit_input(struct elapse__http *http, struct bufferevent *stream)
+{
+    if (stream != NULL)
+        bufferevent_setwatermark(stream, EV_READ, 0,
+                                 request_bytes_max(http) + ELAPSE__HTTP_HEADERS_BYTES);
+    return stream;
+}
+
+/* libevent has accepted a connection. It accepts no other one behind the last that there may be. */
+static void count_one_more(struct elapse__http *http)
+{
+    http->loop->peers.http++;
+    if (!elapse__http_has_room(http))
+        pause_listening(http, "there are too many connections");
+}
+
+static struct bufferevent *make_stream(struct event_base *base, void *argument)
+{
+    struct elapse__http *http = argument;
+
+    count_one_more(http);
+    return limit_input(http, bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE));
+}
+
+static struct bufferevent *make_secure_stream(struct event_base *base, void *argument)
+{
+    struct elapse__http *http = argument;
+    struct ssl_st *session = elapse__tls_session_new(http->loop->keys);
+
+    count_one_more(http);
+    if (session == NULL)
+        return NULL;
+    return limit_input(http,
+                       bufferevent_openssl_socket_new(base, -1, session, BUFFEREVENT_SSL_ACCEPTING,
+                                                      BEV_OPT_CLOSE_ON_FREE));
+}
+
+static struct evhttp *make_server(struct elapse__http *http, bool tls)
+{
+    struct evhttp *server = evhttp_new(http->loop->peers.base);
+
+    if (server == NULL)
+        return NULL;
+    evhttp_set_allowed_methods(server, EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD |
+                                           EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE | EVHTTP_REQ_OPTIONS |
+                                           EVHTTP_REQ_PATCH);
+    evhttp_set_max_headers_size(server, ELAPSE__HTTP_HEADERS_BYTES);
+    evhttp_set_max_body_size(server, (ev_ssize_t)request_bytes_max(http));
+    evhttp_set_timeout(server, ELAPSE__HTTP_IDLE_S);
+    evhttp_set_default_content_type(server, NULL);
+    (void)evhttp_set_flags(server, EVHTTP_SERVER_LINGERING_CLOSE);
+    evhttp_set_bevcb(server, tls ? make_secure_stream : make_stream, http);
+    evhttp_set_gencb(server, tls ? on_secure_request : on_request, http);
+    return server;
+}
+
+struct elapse__http *elapse__http_open(struct elapse__loop *loop)
+{
+    struct elapse__http *http = calloc(1, sizeof *http);
+
+    if (http == NULL)
+        return NULL;
+    http->loop = loop;
+    elapse__ring_init(&http->calls);
+    elapse__ring_init(&http->scrapes);
+    elapse__ring_init(&http->event_clients);
+    http->figures = elapse__http_figures_open(loop);
+    http->plain = make_server(http, false);
+    http->listen_again = event_new(loop->peers.base, -1, 0, on_listen_again, http);
+    if (loop->keys != NULL)
+        http->secure = make_server(http, true);
+    if (http->figures != NULL && http->plain != NULL &&
+        (loop->keys == NULL || http->secure != NULL) && http->listen_again != NULL &&
+        elapse__page_policy((const char *)elapse__page, http->policy))
+        return http;
+    elapse__http_close(http);
+    return NULL;
+}
+
+bool elapse__http_listen(struct elapse__http *http, int socket, bool tls)
+{
+    struct evconnlistener *listener =
+        evconnlistener_new(http->loop->peers.base, NULL, NULL, LEV_OPT_CLOSE_ON_EXEC, 0, socket);
+    struct evhttp_bound_socket *bound = NULL;
+
+    ELAPSE__ASSERT_THAT(http->bound_count, <, ELAPSE__LISTENERS_MAX);
+    if (http->bound_count == 0)
+        elapse__http_count_own_files(http);
+    if (listener != NULL)
+        bound = evhttp_bind_listener(tls ? http->secure : http->plain, listener);
+    if (bound == NULL) {
+        if (listener != NULL)
+            evconnlistener_free(listener);
+        return false;
+    }
+    evconnlistener_set_error_cb(listener, on_listen_error);
+    http->is_secure[http->bound_count] = tls;
+    http->bound[http->bound_count++] = bound;
+    return true;
+}
+
+void elapse__http_listen_no_more(struct elapse__http *http)
+{
+    for (size_t i = 0; i < http->bound_count; i++)
+        evhttp_del_accept_socket(http->is_secure[i] ? http->secure : http->plain, http->bound[i]);
+    http->bound_count = 0;
+}
+
+void elapse__http_close(struct elapse__http *http)
+{
+    if (http == NULL)
+        return;
+    elapse__http_listen_no_more(http);
+    elapse__http_events_close(http);
+    elapse__http_calls_close(http);
+    elapse__http_metrics_close(http);
+    elapse__http_figures_close(http->figures);
+    if (http->plain != NULL)
+        evhttp_free(http->plain);
+    if (http->secure != NULL)
+        evhttp_free(http->secure);
+    if (http->listen_again != NULL)
+        event_free(http->listen_again);
+    free(http);
+}
+
+bool elapse__http_is_idle(const struct elapse__http *http)
+{
+    return http == NULL || elapse__ring_empty(&http->calls);
+}

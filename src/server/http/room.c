@@ -1,0 +1,76 @@
+/*
+ * How many connections of HTTP there are. libevent keeps them and does not say when one ends. So
+ * those that begin are added up, which is never too few; when the sum says that there is no room,
+ * the descriptors of this process are counted, and what nothing else has is a connection of HTTP.
+ */
+#include "../../base/assert.h"
+#include "../../os/program.h"
+#include "http.h"
+#include "inner.h"
+
+/* A count takes a millisecond for each some thousand descriptors. While one after another finds no
+ * room, there is so long between two. */
+#define COUNT_PAUSE_NS UINT64_C(1000000000)
+
+/* Stores how many descriptors are open. Without /proc: at least so many. */
+static bool count_files(uint64_t *count)
+{
+    int lowest = 0;
+
+    if (elapse__os_open_files(count) == 0)
+        return true;
+    if (elapse__os_duplicate(ELAPSE__OS_ERRORS, &lowest) != 0)
+        return false; /* there is none left */
+    (void)elapse__os_close(lowest);
+    *count = (uint64_t)lowest;
+    return true;
+}
+
+static uint64_t files_of_others(const struct elapse__http *http)
+{
+    const struct elapse__peers *peers = &http->loop->peers;
+
+    return peers->count + peers->inner + peers->segments + http->own_files;
+}
+
+void elapse__http_count_own_files(struct elapse__http *http)
+{
+    uint64_t open = 0;
+
+    http->own_files = 0;
+    if (count_files(&open) && open > files_of_others(http))
+        http->own_files = open - files_of_others(http);
+}
+
+/* One connection may always be there. Others take half of the room at most, so that a crowd of them
+ * does not keep the clients of other protocols out. */
+static bool is_full(const struct elapse__peers *peers)
+{
+    uint64_t others = peers->segments + elapse__peers_spare_files(peers) + peers->inner;
+    uint64_t room = peers->files > others ? peers->files - others : 0;
+
+    return peers->http > 0 && (peers->http >= ELAPSE__HTTP_CONNECTIONS || peers->http >= room / 2 ||
+                               peers->http + peers->count >= room);
+}
+
+void elapse__http_count(struct elapse__http *http)
+{
+    struct elapse__peers *peers = &http->loop->peers;
+    uint64_t now_ns = elapse__os_monotonic_ns();
+    uint64_t open = 0;
+
+    if (peers->http == 0 || now_ns < http->count_again_ns || !count_files(&open))
+        return;
+    uint64_t others = files_of_others(http);
+    uint64_t found = open > others ? open - others : 0;
+    peers->http = found < peers->http ? found : peers->http;
+    if (is_full(peers) || peers->count >= elapse__peers_most(peers))
+        http->count_again_ns = now_ns + COUNT_PAUSE_NS;
+}
+
+bool elapse__http_has_room(struct elapse__http *http)
+{
+    if (is_full(&http->loop->peers))
+        elapse__http_count(http);
+    return !is_full(&http->loop->peers);
+}

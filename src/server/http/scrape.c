@@ -1,0 +1,216 @@
+/*
+ * /metrics and /api/v1/forecast. The metrics of tubes are written in slices, and all others at the
+ * end.
+ */
+#include "inner.h"
+
+#include <stdlib.h>
+
+#include <elapse/version.h>
+
+#include "../../os/program.h"
+#include "metrics.h"
+#include "cores.h"
+
+enum {
+    SLICE_TUBES = 100,
+    SLICE_PLACES = 1 << 14,   /* of tubes, most of which may be free */
+    METRIC_TUBES_MAX = 10000, /* that have metrics of their own: more would choke Prometheus */
+};
+
+struct scrape {
+    struct elapse__http_wait wait; /* first */
+    struct event *next;
+    struct elapse__json text;
+    uint32_t cursor;
+    uint64_t tubes;
+    bool is_over;                     /* all tubes are written */
+    struct elapse__http_names *names; /* of a node of a cluster; otherwise NULL */
+};
+
+static void release(struct scrape *scrape)
+{
+    event_free(scrape->next);
+    elapse__http_wait_end(&scrape->wait);
+    elapse__json_free(&scrape->text);
+    free(scrape->names);
+    free(scrape);
+}
+
+static void on_lost(struct elapse__http_wait *wait)
+{
+    release((struct scrape *)(void *)wait);
+}
+
+/* ---- writing ---- */
+
+static void write_tubes(struct elapse__loop *loop, void *argument)
+{
+    struct scrape *scrape = argument;
+    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+    struct elapse__queue_statistics counts;
+
+    uint32_t places = SLICE_PLACES;
+
+    for (unsigned i = 0; i < SLICE_TUBES && places > 0 && !scrape->is_over; i++) {
+        struct elapse__queue_text name = elapse__queue_tubes(jobs, &scrape->cursor, &places);
+        scrape->is_over = scrape->cursor == 0 || scrape->tubes == METRIC_TUBES_MAX;
+        if (scrape->is_over || name.size == 0 ||
+            elapse__queue_tube_statistics(jobs, now, name, &counts) != ELAPSE__QUEUE_OK)
+            continue;
+        elapse__http_write_jobs(&scrape->text, name, &counts);
+        scrape->tubes++;
+    }
+}
+
+/* The same on a node of a cluster, where a tube may be in many partitions. */
+static void write_names(struct elapse__loop *loop, struct scrape *scrape)
+{
+    struct elapse__http_names *names = scrape->names;
+    struct elapse__queue_statistics counts;
+
+    scrape->is_over = !elapse__http_next_names(loop, names) || scrape->tubes >= METRIC_TUBES_MAX;
+    for (size_t i = 0; i < names->count && !scrape->is_over; i++) {
+        struct elapse__queue_text name = {.bytes = names->bytes[i], .size = names->sizes[i]};
+        if (!elapse__http_count_tube(loop, names, i, &counts))
+            continue;
+        elapse__http_write_jobs(&scrape->text, name, &counts);
+        scrape->tubes++;
+    }
+}
+
+/* Copied under the lock, to be written without it. */
+struct copy {
+    struct elapse__server_statistics server;
+    struct elapse__histogram lateness, syncs, writes;
+    struct elapse__http_metrics metrics;
+};
+
+static void copy_figures(struct elapse__loop *loop, void *argument)
+{
+    struct copy *copy = argument;
+    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue_now now = elapse__store_now();
+    struct elapse__server_statistics server;
+    uint64_t overdue_ms = elapse__queue_overdue_ms(jobs, now);
+
+    elapse__server_statistics(loop->server, now, &server);
+    elapse__http_add_server(&copy->server, &server);
+    elapse__http_add_histogram(&copy->lateness, elapse__server_lateness(loop->server));
+    elapse__http_add_histogram(&copy->syncs, &loop->store->syncs);
+    elapse__http_add_histogram(&copy->writes, &loop->store->writes);
+    if (overdue_ms > copy->metrics.oldest_overdue_ms)
+        copy->metrics.oldest_overdue_ms = overdue_ms;
+    copy->metrics.tubes += elapse__queue_tube_count(jobs);
+}
+
+static void write_rest(struct elapse__loop *loop, struct scrape *scrape)
+{
+    struct copy copy = {.metrics = {.version = elapse_version()}};
+    struct elapse__http_metrics *metrics = &copy.metrics;
+    struct elapse__http_cluster cluster;
+
+    bool is_node = elapse__http_cluster_look(loop, &cluster);
+    if (is_node)
+        copy.server.journal.tail = 1; /* of no file, unless there are more */
+    elapse__http_each_core(loop, copy_figures, &copy);
+    if (is_node)
+        elapse__http_use_router(&copy.server, &cluster.router);
+    metrics->server = &copy.server;
+    metrics->lateness = &copy.lateness;
+    metrics->syncs = &copy.syncs;
+    metrics->writes = &copy.writes;
+    metrics->memory_bytes = elapse__os_memory_bytes();
+    metrics->tubes_left_out = metrics->tubes > scrape->tubes ? metrics->tubes - scrape->tubes : 0;
+    metrics->has_disk =
+        elapse__http_has_disk(loop) &&
+        elapse__os_disk_free(loop->options->directory, &metrics->disk_free_bytes) == 0;
+    elapse__http_write_metrics(&scrape->text, metrics);
+    if (is_node)
+        elapse__http_write_cluster_metrics(&scrape->text, &cluster);
+}
+
+static void send_text(struct scrape *scrape)
+{
+    struct evhttp_request *request = scrape->wait.request;
+    struct elapse__json text = scrape->text;
+
+    scrape->text = (struct elapse__json){.failed = false};
+    release(scrape);
+    if (text.failed)
+        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+    else
+        elapse__http_send(request, 200, "text/plain; version=0.0.4; charset=utf-8",
+                          elapse__buffer_first(&text.text), elapse__buffer_size(&text.text));
+    elapse__json_free(&text);
+}
+
+static void on_next(evutil_socket_t descriptor, short what, void *argument)
+{
+    struct scrape *scrape = argument;
+    struct elapse__loop *loop = scrape->wait.http->loop;
+    const struct timeval soon = {.tv_usec = 0};
+
+    (void)descriptor;
+    (void)what;
+    if (scrape->names != NULL)
+        write_names(loop, scrape);
+    else
+        elapse__loop_with_core(loop, write_tubes, scrape);
+    if (!scrape->is_over && event_add(scrape->next, &soon) == 0)
+        return;
+    write_rest(loop, scrape);
+    send_text(scrape);
+}
+
+void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request *request)
+{
+    struct scrape *scrape = calloc(1, sizeof *scrape);
+
+    if (scrape != NULL) {
+        scrape->wait.lost = on_lost;
+        scrape->next = event_new(http->loop->peers.base, -1, 0, on_next, scrape);
+        if (http->loop->cluster != NULL)
+            scrape->names = calloc(1, sizeof *scrape->names);
+    }
+    if (scrape == NULL || scrape->next == NULL ||
+        (http->loop->cluster != NULL && scrape->names == NULL) ||
+        !elapse__http_wait_begin(&scrape->wait, http, &http->scrapes, request)) {
+        if (scrape != NULL && scrape->next != NULL)
+            event_free(scrape->next);
+        if (scrape != NULL)
+            free(scrape->names);
+        free(scrape);
+        elapse__http_send_error(request, 507, "OUT_OF_MEMORY", "there is no memory");
+        return;
+    }
+    elapse__http_begin_jobs(&scrape->text);
+    on_next(-1, 0, scrape);
+}
+
+void elapse__http_metrics_close(struct elapse__http *http)
+{
+    struct elapse__link *next;
+
+    for (struct elapse__link *i = http->scrapes.next; i != &http->scrapes; i = next) {
+        next = i->next;
+        release((struct scrape *)(void *)i);
+    }
+}
+
+/* ---- the forecast ---- */
+
+void elapse__http_send_forecast(struct elapse__http *http, struct evhttp_request *request)
+{
+    struct elapse__json json = {.failed = false};
+    struct elapse__http_status status;
+
+    elapse__http_figures_look(http->figures, true, &status);
+    elapse__json_open(&json, '{');
+    elapse__json_name(&json, "now_ms");
+    elapse__json_signed(&json, status.now_ms);
+    elapse__http_write_forecast(&json, &status.forecast, true);
+    elapse__json_close(&json, '}');
+    elapse__http_send_json(request, 200, &json);
+}

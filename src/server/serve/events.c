@@ -1,0 +1,202 @@
+/*
+ * What happens while the server serves: signals, and what recurs.
+ */
+#include "service.h"
+
+#include "../core/session.h"
+#include "../loop/tls.h"
+
+#define NS_PER_MS     UINT64_C(1000000)
+#define USAGE_CHECK_S 1
+
+/* ---- signals ---- */
+
+static void refuse_puts(struct elapse__loop *loop, void *argument)
+{
+    (void)argument;
+    elapse__server_drain(loop->server);
+}
+
+/* What the core uses is replaced under the lock, and released after that. */
+static void use_tokens(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__tokens *tokens = argument;
+    struct elapse__tokens before = loop->tokens;
+
+    if (loop->server != NULL)
+        elapse__server_set_passwords(loop->server, tokens->texts, tokens->count);
+    loop->tokens = *tokens;
+    *tokens = before;
+}
+
+static void reload_tokens(struct elapse__loop *loop)
+{
+    struct elapse__tokens tokens;
+    char fault[ELAPSE__TOKENS_FAULT_BYTES];
+
+    if (!elapse__tokens_read(loop->options->auth, &tokens, fault)) {
+        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
+                    "the passwords stay as they are: %s", fault);
+        return;
+    }
+    elapse__loop_with_core(loop, use_tokens, &tokens);
+    elapse__tokens_free(&tokens);
+    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "%zu passwords",
+                loop->tokens.count);
+}
+
+static void reload_keys(struct elapse__loop *loop)
+{
+    char fault[ELAPSE__TLS_FAULT_BYTES];
+    struct elapse__tls_keys *keys =
+        elapse__tls_keys_read(loop->options->tls_certificate, loop->options->tls_key, fault);
+
+    if (keys == NULL) {
+        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
+                    "the certificate stays as it is: %s", fault);
+        return;
+    }
+    elapse__tls_keys_free(loop->keys);
+    loop->keys = keys;
+    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "the certificate");
+}
+
+static void with_cores(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument))
+{
+    if (service->with_cores != NULL)
+        service->with_cores(service, call, NULL);
+    else
+        elapse__loop_with_core(&service->loop, call, NULL);
+}
+
+static void take_signal(struct elapse__service *service, enum elapse__os_signal signal)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    switch (signal) {
+    case ELAPSE__OS_HANG_UP:
+        elapse__os_notify("RELOADING=1");
+        if (loop->options->auth != NULL)
+            reload_tokens(loop);
+        if (loop->options->tls_certificate != NULL)
+            reload_keys(loop);
+        elapse__os_notify("READY=1");
+        break;
+    case ELAPSE__OS_USER:
+        service->drains = true;
+        with_cores(service, refuse_puts);
+        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
+                    "no jobs are taken any more");
+        break;
+    default:
+        loop->peers.is_stopping = true;
+        break;
+    }
+}
+
+static void on_signal(evutil_socket_t file, short what, void *argument)
+{
+    struct elapse__service *service = argument;
+    enum elapse__os_signal signal;
+
+    (void)file;
+    (void)what;
+    while ((signal = elapse__os_signals_take(&service->signals)) != ELAPSE__OS_NO_SIGNAL)
+        take_signal(service, signal);
+}
+
+/* ---- what recurs ---- */
+
+static void on_watchdog(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    (void)argument;
+    elapse__os_notify("WATCHDOG=1");
+}
+
+void elapse__service_count_files(struct elapse__loop *loop, void *argument)
+{
+    struct elapse__journal_figures figures;
+
+    (void)argument;
+    elapse__journal_figures(loop->store->joint.journal, &figures);
+    /* The files of a queue in memory have no descriptors. */
+    loop->peers.segments =
+        loop->options->durability == ELAPSE__SERVE_MEMORY ? 0 : figures.head - figures.tail + 1;
+}
+
+/* The files of a queue in memory are memory too, which is not counted as that of the process. */
+static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
+{
+    struct elapse__journal_figures figures;
+
+    if (loop->options->durability != ELAPSE__SERVE_MEMORY)
+        return 0;
+    elapse__journal_figures(loop->store->joint.journal, &figures);
+    return figures.log_bytes + figures.spare_bytes;
+}
+
+static void say_usage(struct elapse__loop *loop, void *argument)
+{
+    uint64_t user_us;
+    uint64_t system_us;
+
+    elapse__os_processor_time(&user_us, &system_us);
+    elapse__server_set_usage(loop->server, user_us, system_us);
+    elapse__server_set_memory(loop->server,
+                              elapse__os_memory_bytes() + bytes_of_memory_files(loop));
+    elapse__service_count_files(loop, argument);
+}
+
+static void on_usage_check(evutil_socket_t file, short what, void *argument)
+{
+    struct elapse__service *service = argument;
+
+    (void)file;
+    (void)what;
+    with_cores(service, say_usage);
+}
+
+/* Calls `call` again and again, until the event is freed. */
+static struct event *recur(struct elapse__service *service, uint64_t interval_ns,
+                           event_callback_fn call)
+{
+    struct timeval interval = {
+        .tv_sec = (time_t)(interval_ns / 1000000000),
+        .tv_usec = (suseconds_t)(interval_ns / 1000 % 1000000),
+    };
+    struct event *event = event_new(service->loop.peers.base, -1, EV_PERSIST, call, service);
+
+    if (event != NULL)
+        (void)event_add(event, &interval);
+    return event;
+}
+
+/* The loop looks at the time. */
+static void on_tick(evutil_socket_t file, short what, void *argument)
+{
+    (void)file;
+    (void)what;
+    (void)argument;
+}
+
+void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns)
+{
+    service->tick = recur(service, interval_ns, on_tick);
+}
+
+bool elapse__service_start_events(struct elapse__service *service)
+{
+    uint64_t watchdog_ns = elapse__os_watchdog_ns();
+
+    service->on_signal = event_new(service->loop.peers.base, service->signals.file,
+                                   EV_READ | EV_PERSIST, on_signal, service);
+    if (service->on_signal == NULL || event_add(service->on_signal, NULL) != 0)
+        return false;
+    if (watchdog_ns > 0)
+        service->watchdog = recur(service, watchdog_ns / 2, on_watchdog);
+    service->usage_check = recur(service, USAGE_CHECK_S * 1000 * NS_PER_MS, on_usage_check);
+    return service->usage_check != NULL;
+}

@@ -1,0 +1,434 @@
+/*
+ * The life of the server.
+ *
+ *      read files, listen --> become the user --> open the store --> start the core
+ *      --> serve until SIGTERM or SIGINT --> stop
+ *
+ * To stop: no connection and no byte is taken any more; what ran becomes durable, and its replies
+ * are sent, for a while; leases that end with their connection end; everything is made durable.
+ */
+#include "serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elapse/version.h>
+
+#include "../../base/assert.h"
+#include "../core/session.h"
+#include "../http/http.h"
+#include "listeners.h"
+#include "service.h"
+
+#define NS_PER_MS      UINT64_C(1000000)
+#define FLUSH_NS       (500 * NS_PER_MS) /* for replies, when the server stops */
+#define END_NS         (700 * NS_PER_MS) /* then for the ends of connections */
+#define TICK_NS        (10 * NS_PER_MS)
+#define CLOCK_CHECK_NS (100 * NS_PER_MS)
+#define DAY_MS         INT64_C(86400000)
+
+#define TAKEN_SIGNALS                                                              \
+    (ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
+     ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_USER))
+
+static struct elapse__log *log_of(struct elapse__service *service)
+{
+    return &service->loop.peers.log;
+}
+
+/* ---- the wall clock at the start ---- */
+
+bool elapse__service_is_asked_to_end(struct elapse__service *service)
+{
+    struct elapse__os_watch watch = {.file = service->signals.file, .for_data = true};
+    enum elapse__os_signal signal;
+
+    (void)elapse__os_wait(&watch, 1, CLOCK_CHECK_NS);
+    while ((signal = elapse__os_signals_take(&service->signals)) != ELAPSE__OS_NO_SIGNAL)
+        if (signal == ELAPSE__OS_TERMINATE || signal == ELAPSE__OS_INTERRUPT)
+            return true;
+    return false;
+}
+
+/* A wall clock before the last time that this queue wrote is wrong: a delay would be waited for
+ * twice. A clock far behind it may be wrong too, but nobody can tell. */
+static bool may_begin(void *context, int64_t header_wall_ms)
+{
+    struct elapse__service *service = context;
+    int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
+
+    if (header_wall_ms > 0 && now_ms - header_wall_ms > DAY_MS)
+        elapse__log(log_of(service), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLOCK,
+                    "the wall clock is %" PRId64 " hours after the last start or file of this "
+                    "queue; if it is wrong, jobs become due too early",
+                    (now_ms - header_wall_ms) / (DAY_MS / 24));
+    while (now_ms < header_wall_ms) {
+        if (!service->has_waited_for_clock)
+            elapse__log(log_of(service), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLOCK,
+                        "the wall clock is %" PRId64 " seconds before the last time that this "
+                        "queue wrote; waiting until it is right",
+                        (header_wall_ms - now_ms) / 1000 + 1);
+        service->has_waited_for_clock = true;
+        elapse__os_notify("STATUS=waiting until the wall clock is right");
+        if (elapse__service_is_asked_to_end(service))
+            return false;
+        now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
+    }
+    return true;
+}
+
+/* ---- start ---- */
+
+bool elapse__service_read_files(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+    const struct elapse__serve_options *options = loop->options;
+    char fault[ELAPSE__TLS_FAULT_BYTES];
+
+    if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) {
+        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+        return false;
+    }
+    if (options->tls_certificate == NULL)
+        return true;
+    loop->keys = elapse__tls_keys_read(options->tls_certificate, options->tls_key, fault);
+    if (loop->keys == NULL)
+        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+    return loop->keys != NULL;
+}
+
+bool elapse__service_become_user(struct elapse__service *service)
+{
+    const char *user = service->loop.options->user;
+    int error = user == NULL ? 0 : elapse__os_become_user(user);
+
+    if (error != 0)
+        elapse__log(log_of(service), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "user %s: %s", user,
+                    elapse__os_error_text(error));
+    return error == 0;
+}
+
+bool elapse__service_wants_http(const struct elapse__loop *loop)
+{
+    for (size_t i = 0; i < loop->listener_count; i++)
+        if (loop->listeners[i]->is_http)
+            return true;
+    return false;
+}
+
+struct elapse_queue_options
+elapse__service_queue_options(const struct elapse__serve_options *options)
+{
+    struct elapse_queue_options queue;
+
+    elapse_queue_options_init(&queue);
+    if (options->durability == ELAPSE__SERVE_INTERVAL) {
+        queue.durability = ELAPSE_DURABILITY_INTERVAL;
+        queue.interval_ms = (uint32_t)options->interval_ms;
+    } else if (options->durability == ELAPSE__SERVE_MEMORY) {
+        queue.durability = ELAPSE_DURABILITY_MEMORY;
+    }
+    queue.segment_bytes = UINT32_C(1) << options->segment_bits;
+    if (options->body_bytes_max > 0)
+        queue.body_bytes_max = (uint32_t)options->body_bytes_max;
+    if (options->jobs_max > 0)
+        queue.jobs_max = (uint32_t)options->jobs_max;
+    if (options->tubes_max > 0)
+        queue.tubes_max = (uint32_t)options->tubes_max;
+    return queue;
+}
+
+static enum elapse_error open_store(struct elapse__service *service)
+{
+    const struct elapse__serve_options *options = service->loop.options;
+    const struct elapse__store_wishes wishes = {
+        .context = service,
+        .may_begin = may_begin,
+        .foresees = elapse__service_wants_http(&service->loop),
+    };
+    const struct elapse_queue_options queue = elapse__service_queue_options(options);
+    struct elapse_queue_fault fault;
+    enum elapse_error error =
+        elapse__store_open(options->directory, &queue, &wishes, &service->loop.store, &fault);
+    if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
+        elapse__log(log_of(service), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE, "%s", fault.text);
+    return error;
+}
+
+void elapse__service_know_machine(struct elapse__service *service)
+{
+    uint64_t number = 0;
+
+    (void)elapse__os->random_bytes(&number, sizeof number);
+    (void)snprintf(service->instance, sizeof service->instance, "%016" PRIx64, number);
+    elapse__os_host_name(service->host, sizeof service->host);
+    elapse__os_kernel(service->kernel, sizeof service->kernel);
+    elapse__os_platform(service->platform, sizeof service->platform);
+}
+
+bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop)
+{
+    const struct elapse__serve_options *options = loop->options;
+    struct elapse__server_options core = {
+        .joint = &loop->store->joint,
+        .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
+        .resp = &elapse__resp,
+        .passwords = loop->tokens.texts,
+        .password_count = loop->tokens.count,
+        .body_bytes_max = (uint32_t)options->body_bytes_max,
+        .connections_max = (uint32_t)options->connections_max,
+        .output_bytes_max = (uint32_t)options->output_bytes_max,
+        .idle_ms = (uint32_t)(options->idle_ns / NS_PER_MS),
+        .tube_jobs_max = options->tube_jobs_max,
+        .tube_bytes_max = options->tube_bytes_max,
+        .memory_bytes_max = options->memory_bytes_max,
+        .version = elapse_version(),
+        .host = service->host,
+        .os = service->kernel,
+        .platform = service->platform,
+        .instance = service->instance,
+        .process_id = elapse__os_process_id(),
+        .binlog_bytes_max = UINT64_C(1) << options->segment_bits,
+    };
+    elapse__store_arrive(loop->store);
+    loop->server = elapse__server_new(&core, elapse__store_now());
+    if (loop->server != NULL && service->drains)
+        elapse__server_drain(loop->server);
+    elapse__store_depart(loop->store);
+    return loop->server != NULL;
+}
+
+/* Starts everything behind the store. */
+static bool start(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
+    elapse__service_know_machine(service);
+    if (!elapse__service_make_core(service, loop))
+        return false;
+    elapse__loop_with_core(loop, elapse__service_count_files, NULL);
+    if (elapse__service_wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
+        return false;
+    loop->reader = elapse__body_reader_start(loop->store->joint.journal);
+    if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)
+        return false;
+    return elapse__loop_open(loop) && elapse__service_start_events(service) &&
+           elapse__listeners_start(loop);
+}
+
+/* ---- serve and stop ---- */
+
+/* Waits for events, and does turns, until `*ends`, or until a time by the monotonic clock. */
+static void serve_until(struct elapse__loop *loop, bool (*ends)(struct elapse__loop *loop),
+                        uint64_t until_ns)
+{
+    bool more = true;
+
+    /* A server that stops also does the rest of its last turn: closed connections. */
+    while (!loop->is_broken && (!ends(loop) || (more && until_ns != UINT64_MAX)) &&
+           elapse__os_monotonic_ns() < until_ns) {
+        (void)event_base_loop(loop->peers.base, EVLOOP_ONCE | (more ? EVLOOP_NONBLOCK : 0));
+        more = elapse__loop_turn(loop);
+    }
+}
+
+static bool is_asked_to_stop(struct elapse__loop *loop)
+{
+    return loop->peers.is_stopping;
+}
+
+static void look_if_quiet(struct elapse__loop *loop, void *argument)
+{
+    *(bool *)argument = elapse__server_is_quiet(loop->server);
+}
+
+static bool is_quiet(struct elapse__loop *loop)
+{
+    bool quiet = false;
+
+    elapse__loop_with_core(loop, look_if_quiet, &quiet);
+    return quiet;
+}
+
+static bool has_no_peer(struct elapse__loop *loop)
+{
+    return elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ALL]) &&
+           elapse__body_reader_count(loop->reader) == 0 && elapse__http_is_idle(loop->http);
+}
+
+static void stop_core(struct elapse__loop *loop, void *argument)
+{
+    (void)argument;
+    elapse__server_stop(loop->server);
+}
+
+static void stop_serving(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+    uint64_t now_ns = elapse__os_monotonic_ns();
+
+    elapse__service_tick(service, TICK_NS);
+    elapse__os_notify("STOPPING=1");
+    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
+                "no connection is taken any more");
+    elapse__listeners_close(loop);
+    elapse__loop_with_core(loop, stop_core, NULL);
+    serve_until(loop, is_quiet, now_ns + FLUSH_NS);
+    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ALL];
+    for (struct elapse__link *i = ring->next; i != ring; i = i->next)
+        elapse__peer_enter(((struct elapse__peer_place *)(void *)i)->peer, ELAPSE__PEER_ENDING);
+    serve_until(loop, has_no_peer, now_ns + END_NS);
+}
+
+/* ---- the end ---- */
+
+static void free_event(struct event *event)
+{
+    if (event != NULL)
+        event_free(event);
+}
+
+void elapse__service_close(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    free_event(service->on_signal);
+    free_event(service->watchdog);
+    free_event(service->usage_check);
+    free_event(service->tick);
+    if (loop->peers.base != NULL)
+        event_base_free(loop->peers.base);
+    elapse__tls_keys_free(loop->keys);
+    elapse__tokens_free(&loop->tokens);
+    elapse__os_signals_close(&service->signals);
+}
+
+/* It ends the leases that are left, and the store's threads still work. */
+static void free_core(struct elapse__loop *loop, void *argument)
+{
+    (void)argument;
+    elapse__server_free(loop->server);
+    loop->server = NULL;
+}
+
+/* Releases everything. Returns false if not everything became durable. */
+static bool release(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    elapse__listeners_close(loop);
+    if (loop->server != NULL) {
+        if (loop->reader != NULL)
+            elapse__body_reader_stop(loop->reader);
+        elapse__loop_close(loop);
+        elapse__http_close(loop->http);
+        elapse__loop_with_core(loop, free_core, NULL);
+        if (loop->alarm.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
+            elapse__os->alarm_close(&loop->alarm);
+    }
+    bool is_durable = elapse_queue_close(loop->store) == ELAPSE_OK;
+    elapse__service_close(service);
+    return is_durable;
+}
+
+/* The disk did not take what it was given. Nothing is acknowledged any more, and the process ends:
+ * the next start reads what the disk has. */
+static enum elapse__serve_end end_broken(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    elapse__store_arrive(loop->store);
+    int error = elapse__journal_error(loop->store->joint.journal);
+    elapse__store_depart(loop->store);
+    elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE,
+                "%s: writing or syncing failed: %s; the server ends, because nobody knows what the "
+                "disk has",
+                loop->options->directory, elapse__os_error_text(error));
+    (void)release(service);
+    return ELAPSE__SERVE_FAILED;
+}
+
+static enum elapse__serve_end run(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_READY,
+                "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
+    elapse__os_notify("READY=1");
+    serve_until(loop, is_asked_to_stop, UINT64_MAX);
+    if (!loop->is_broken)
+        stop_serving(service);
+    if (loop->is_broken)
+        return end_broken(service);
+    struct elapse__log log = loop->peers.log;
+    if (!release(service)) {
+        elapse__log(&log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE,
+                    "not everything became durable: writing or syncing failed");
+        return ELAPSE__SERVE_FAILED;
+    }
+    elapse__log(&log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "everything is durable");
+    return ELAPSE__SERVE_STOPPED;
+}
+
+static enum elapse__serve_end serve(struct elapse__service *service)
+{
+    struct elapse__loop *loop = &service->loop;
+
+    if (!elapse__service_read_files(service) || !elapse__listeners_open(loop) ||
+        !elapse__service_become_user(service)) {
+        (void)release(service);
+        return ELAPSE__SERVE_REFUSED;
+    }
+    enum elapse_error error = open_store(service);
+    if (error != ELAPSE_OK) {
+        (void)release(service);
+        return error == ELAPSE_ERROR_CLOSED   ? ELAPSE__SERVE_STOPPED
+               : error == ELAPSE_ERROR_IN_USE ? ELAPSE__SERVE_REFUSED
+                                              : ELAPSE__SERVE_FAILED;
+    }
+    loop->peers.base = event_base_new();
+    if (loop->peers.base == NULL || !start(service)) {
+        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING,
+                    "the system refuses memory, threads or descriptors");
+        (void)release(service);
+        return ELAPSE__SERVE_FAILED;
+    }
+    return run(service);
+}
+
+bool elapse__service_open(struct elapse__service *service,
+                          const struct elapse__serve_options *options)
+{
+    struct elapse__peers *peers = &service->loop.peers;
+
+    service->loop.options = options;
+    for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
+        elapse__ring_init(&peers->rings[i]);
+    peers->log = (struct elapse__log){
+        .json = options->log_json,
+        .most = options->verbose ? ELAPSE__LOG_DEBUG : ELAPSE__LOG_NOTICE,
+    };
+    (void)elapse__os_broken_pipe_ends(false);
+    peers->files = elapse__os_raise_file_limit();
+    int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
+    if (error != 0)
+        elapse__log(&peers->log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
+                    elapse__os_error_text(error));
+    return error == 0;
+}
+
+enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options)
+{
+    struct elapse__service *service = calloc(1, sizeof *service);
+    enum elapse__serve_end end = ELAPSE__SERVE_FAILED;
+
+    if (service == NULL)
+        return ELAPSE__SERVE_FAILED;
+    if (elapse__service_open(service, options))
+        end = serve(service);
+    free(service);
+    return end;
+}

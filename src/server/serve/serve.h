@@ -1,0 +1,34 @@
+/*
+ * The shell of the server: sockets, TLS, signals and the store around the core of src/server. The
+ * program's `elapse serve` fills in the options and calls it.
+ *
+ *      serve.c      the life: open, listen, serve, stop; serve_events.c: signals, and what recurs
+ *      settings.c   the options, and addresses as text
+ *      listeners.c  sockets that take connections
+ *      peer.c       one connection: its socket or its TLS session, and what it waits for
+ *      loop.c       turns: read from sockets, call the core under the store's lock, write
+ *      body_reader.c  a thread for bodies that are not in the page cache
+ *      tls.c        OpenSSL
+ *      tokens.c     the file of passwords
+ *      log.c        lines on standard error
+ *
+ * Threads. The loop is the thread that called. The reader and the three threads of the store are
+ * beside it. The loop holds the store's lock while it calls the core, and never while it reads,
+ * writes or waits.
+ */
+#ifndef ELAPSE__LOOP_SERVE_H
+#define ELAPSE__LOOP_SERVE_H
+
+#include "../loop/settings.h"
+
+/* How it ended. */
+enum elapse__serve_end {
+    ELAPSE__SERVE_STOPPED, /* by a signal, with everything durable */
+    ELAPSE__SERVE_FAILED,  /* the machine failed: the log says how */
+    ELAPSE__SERVE_REFUSED, /* the options ask for what cannot be: the log says why */
+};
+
+/* Serves until a signal ends it. Requires that no other thread runs. */
+enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * What the two files of the server's life share: serve.c begins and ends it, and serve_events.c has
+ * what happens meanwhile.
+ */
+#ifndef ELAPSE__LOOP_SERVICE_H
+#define ELAPSE__LOOP_SERVICE_H
+
+#include "../../os/program.h"
+#include "../loop/loop.h"
+
+/* The server, and what belongs to its life alone. */
+struct elapse__service {
+    struct elapse__loop loop;
+    struct elapse__os_signals signals;
+    struct event *on_signal;
+    struct event *watchdog;
+    struct event *usage_check;
+    struct event *tick; /* while it stops */
+    char instance[17];
+    char host[ELAPSE__SERVE_HOST_BYTES];
+    char kernel[65];
+    char platform[65];
+    bool has_waited_for_clock;
+    bool drains; /* cores refuse puts */
+
+    /* Calls with each core, and its store's lock. NULL: there is one, that of the loop. */
+    void (*with_cores)(struct elapse__service *service,
+                       void (*call)(struct elapse__loop *loop, void *argument), void *argument);
+};
+
+/* Returns whether HTTP is spoken anywhere. Requires that the listeners are open. */
+bool elapse__service_wants_http(const struct elapse__loop *loop);
+
+/* Reads the files that the options name. Returns false after a line in the log. */
+bool elapse__service_read_files(struct elapse__service *service);
+
+/* Becomes the user of the options. Returns false after a line in the log. */
+bool elapse__service_become_user(struct elapse__service *service);
+
+/* Returns what the options say about the store. */
+struct elapse_queue_options
+elapse__service_queue_options(const struct elapse__serve_options *options);
+
+/* Makes the core of a loop, whose store is open. The texts that it tells are the service's. Returns
+ * false if there is no memory. */
+bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop);
+
+/* Finds out what cores tell of this process and its machine. */
+void elapse__service_know_machine(struct elapse__service *service);
+
+/* Waits up to 100 ms for a signal. Returns whether one asks to end. */
+bool elapse__service_is_asked_to_end(struct elapse__service *service);
+
+/* Opens what a service needs first: its log, and signals. Returns false after a line in the log. */
+bool elapse__service_open(struct elapse__service *service,
+                          const struct elapse__serve_options *options);
+
+/* Frees the events of the service, its base, and its files. */
+void elapse__service_close(struct elapse__service *service);
+
+/* Has signals obeyed, and the service manager and the core told regularly of the process. Returns
+ * false if the system refuses. */
+bool elapse__service_start_events(struct elapse__service *service);
+
+/* Wakes the loop at this interval, in nanoseconds, until `service->tick` is freed. */
+void elapse__service_tick(struct elapse__service *service, uint64_t interval_ns);
+
+/* Counts the files of the journal. Requires the store's lock. `argument` is not used. */
+void elapse__service_count_files(struct elapse__loop *loop, void *argument);
+
+#endif

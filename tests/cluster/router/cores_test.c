@@ -1,0 +1,490 @@
+/*
+ * A node over real partitions: the core of the server, its queue and its journal, on a simulated
+ * disk. With one partition, each reply is the one that a server without a node gives.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../../src/cluster/router/router.h"
+#include "../../../src/protocol/resp_value.h"
+#include "../../../src/server/core/buffer.h"
+#include "../../../src/server/core/core.h"
+#include "../../../src/server/core/session.h"
+#include "random.h"
+#include "sim_disk.h"
+
+enum { CORES_MAX = 4, LINKS_MAX = 2 * CORES_MAX, HEARD_MAX = 1 << 20 };
+
+static struct core {
+    struct elapse__joint joint;
+    struct elapse__server *server;
+} cores[CORES_MAX];
+
+/* A link and the connection at its other end. */
+static struct joined {
+    struct elapse__node_link *link;
+    struct elapse__connection *connection;
+} joined[LINKS_MAX];
+
+static uint32_t core_count; /* the first ones are partitions */
+static struct elapse__node *node;
+static struct elapse__queue_now now;
+static char heard[2][HEARD_MAX];
+
+/* ---- cores ---- */
+
+static struct elapse__queue_now present(void)
+{
+    return now;
+}
+
+static void begin_core(uint32_t place, uint32_t partition, uint32_t partitions)
+{
+    const struct elapse__queue_options jobs = {
+        .secret = {1, 2}, .seed = 3, .partitions = partitions, .partition = partition};
+    char path[16];
+    struct elapse__journal_refusal refusal;
+    struct core *core = &cores[place];
+
+    (void)snprintf(path, sizeof path, "part-%u", place);
+    const struct elapse__journal_options journal = {
+        .files = &sim_disk_files, .path = path, .segment_bits = 20};
+    memset(core, 0, sizeof *core);
+    assert_true(elapse__joint_make_jobs(&core->joint, present, &jobs));
+    assert_true(elapse__joint_open_journal(&core->joint, &journal, &refusal));
+    assert_int_equal(elapse__joint_begin_life(&core->joint), ELAPSE_OK);
+    const struct elapse__server_options options = {.joint = &core->joint, .resp = &elapse__resp};
+    core->server = elapse__server_new(&options, now);
+    assert_non_null(core->server);
+}
+
+static void work_core(struct core *core)
+{
+    struct elapse__server_reading *reading;
+    bool more = true;
+
+    while (more) {
+        while (elapse__server_turn(core->server, now))
+            ;
+        more = elapse__journal_work(core->joint.journal);
+        while ((reading = elapse__server_reading(core->server)) != NULL) {
+            elapse__journal_read_perform(core->joint.journal, true, &reading->reading, 1);
+            elapse__server_reading_done(core->server, now, reading);
+            more = true;
+        }
+        while (elapse__server_attention(core->server) != NULL)
+            ;
+    }
+    while (elapse__server_turn(core->server, now))
+        ;
+}
+
+static struct elapse__connection *connect_to(uint32_t place)
+{
+    const struct elapse__connection_facts facts = {.may_use_beanstalkd = true};
+    struct elapse__connection *connection =
+        elapse__connection_new(cores[place].server, now, &facts);
+    assert_non_null(connection);
+    return connection;
+}
+
+/* ---- the node between them ---- */
+
+static void open_links(void)
+{
+    struct elapse__node_link *link;
+
+    while ((link = elapse__node_link_wanted(node, now.boot_ms)) != NULL) {
+        int i = 0;
+        while (joined[i].link != NULL)
+            i++;
+        joined[i].link = link;
+        joined[i].connection = connect_to(elapse__node_link_partition(link));
+        elapse__node_link_opened(link, now.boot_ms);
+    }
+}
+
+/* Returns whether anything has moved. */
+static bool move_bytes(struct joined *wire)
+{
+    const uint8_t *bytes;
+    size_t size = elapse__node_link_output(wire->link, &bytes);
+    size_t room = elapse__connection_room(wire->connection);
+    bool has_moved = false;
+
+    size = size < room ? size : room;
+    if (size > 0) {
+        elapse__connection_received(wire->connection, now, bytes, size);
+        elapse__node_link_sent(wire->link, now.boot_ms, size);
+        has_moved = true;
+    }
+    size = elapse__connection_output(wire->connection, &bytes);
+    room = elapse__node_link_room(wire->link);
+    size = size < room ? size : room;
+    if (size > 0) {
+        elapse__node_link_received(wire->link, now.boot_ms, bytes, size);
+        elapse__connection_sent(wire->connection, now, size);
+        has_moved = true;
+    }
+    assert_false(elapse__node_link_wants_end(wire->link));
+    return has_moved;
+}
+
+static void come_to_rest(void)
+{
+    bool moves = true;
+
+    while (moves) {
+        moves = elapse__node_turn(node, now.boot_ms);
+        open_links();
+        for (uint32_t i = 0; i < core_count; i++)
+            work_core(&cores[i]);
+        for (int i = 0; i < LINKS_MAX; i++)
+            moves = (joined[i].link != NULL && move_bytes(&joined[i])) || moves;
+        assert_int_equal(elapse__node_check(node), 0);
+    }
+}
+
+static void pass(uint64_t ms)
+{
+    now.boot_ms += ms;
+    now.wall_ms += (int64_t)ms;
+    come_to_rest();
+}
+
+static void begin(uint32_t partitions)
+{
+    const struct elapse__node_options options = {.partitions = partitions, .queue = "q"};
+
+    now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
+    sim_disk_begin(1);
+    memset(joined, 0, sizeof joined);
+    node = elapse__node_new(&options, now.boot_ms);
+    assert_non_null(node);
+    core_count = partitions + 1;
+    for (uint32_t i = 0; i < partitions; i++) {
+        begin_core(i, i, partitions);
+        elapse__node_owner(node, now.boot_ms, i, ELAPSE__NODE_HERE, 1);
+    }
+    begin_core(partitions, 0, 1);
+    come_to_rest();
+}
+
+static int end(void **state)
+{
+    (void)state;
+    elapse__node_free(node);
+    for (uint32_t i = 0; i < core_count; i++) {
+        elapse__server_free(cores[i].server);
+        elapse__joint_free(&cores[i].joint);
+    }
+    sim_disk_end();
+    return 0;
+}
+
+/* ---- commands ---- */
+
+/* Writes words between blanks as a command. */
+static size_t encode(const char *line, char *bytes)
+{
+    size_t words = 1;
+    size_t at = 0;
+
+    for (const char *c = line; *c != '\0'; c++)
+        words += *c == ' ';
+    at += (size_t)sprintf(bytes, "*%zu\r\n", words);
+    while (*line != '\0') {
+        size_t size = strcspn(line, " ");
+        at += (size_t)sprintf(bytes + at, "$%zu\r\n%.*s\r\n", size, (int)size, line);
+        line += size + (line[size] == ' ');
+    }
+    return at;
+}
+
+static const char *ask(struct elapse__node_client *client, const char *line)
+{
+    static char bytes[1 << 16];
+    const uint8_t *reply;
+    size_t at = 0, size;
+
+    size = encode(line, bytes);
+    elapse__node_client_received(client, now.boot_ms, bytes, size);
+    come_to_rest();
+    while ((size = elapse__node_client_output(client, &reply)) > 0) {
+        assert_true(at + size < HEARD_MAX);
+        memcpy(heard[0] + at, reply, size);
+        at += size;
+        elapse__node_client_sent(client, now.boot_ms, size);
+        come_to_rest();
+    }
+    heard[0][at] = '\0';
+    return heard[0];
+}
+
+static const char *ask_plainly(struct elapse__connection *connection, const char *line)
+{
+    static char bytes[1 << 16];
+    const uint8_t *reply;
+    size_t at = 0, size = encode(line, bytes);
+
+    elapse__connection_received(connection, now, bytes, size);
+    come_to_rest();
+    while ((size = elapse__connection_output(connection, &reply)) > 0) {
+        assert_true(at + size < HEARD_MAX);
+        memcpy(heard[1] + at, reply, size);
+        at += size;
+        elapse__connection_sent(connection, now, size);
+        come_to_rest();
+    }
+    heard[1][at] = '\0';
+    return heard[1];
+}
+
+/* Each %k is a key, %i an id, %l a lease, %n a small number. */
+static const char *const templates[] = {
+    "PUT t body KEY %k IN %ns",
+    "PUT t body",
+    "PUT u b PRIORITY %n TTR 5s",
+    "PUT t b KEY %k IFKEY KEEP",
+    "PUT t b KEY %k IFKEY FAIL TAG g",
+    "PUT t b KEY %k IFKEY DEBOUNCE MAX 9s IN 1s",
+    "PUT t b TOKEN %k",
+    "PUT t b KEY",
+    "PUT t b EVERY 5s KEY %k",
+    "put t b IN 3",
+    "CANCEL t %k %k %k",
+    "CANCELID %i %i",
+    "CANCELID %i x",
+    "CANCELALL t TAG g",
+    "CANCELALL u STATE %k",
+    "RESCHEDULE t %k IN %ns",
+    "RESCHEDULEID %i IN %ns",
+    "RESCHEDULEID %i",
+    "RESERVE t",
+    "RESERVE t u COUNT %n",
+    "RESERVE u WAIT x",
+    "ACK %i %l",
+    "ACK %i %l %i %l",
+    "ACK %i",
+    "NACK %i %l",
+    "NACK %i %l IN 1s",
+    "EXTEND %i %l",
+    "BURY %i %l",
+    "KICK t %n",
+    "KICK t x",
+    "KICKID %i",
+    "LOOKUP t %k",
+    "LOOKUPID %i",
+    "LOOKUPID 0",
+    "LIST t COUNT %n",
+    "LIST t COUNT 2 CURSOR %n",
+    "LIST t STATE ready",
+    "TUBES",
+    "TUBES CURSOR %n COUNT 1",
+    "STATS t",
+    "STATS nowhere",
+    "PAUSE t 1s",
+    "PAUSE nowhere 1s",
+    "PING",
+    "ECHO hello",
+    "SELECT 0",
+    "CONFIG GET x",
+    "COMMAND COUNT",
+    "COMMAND INFO put",
+    "SET a b",
+    "RESET",
+};
+
+static void make_line(struct random_source *random, char *line)
+{
+    const char *from = templates[random_below(random, sizeof templates / sizeof *templates)];
+
+    for (; *from != '\0'; from++) {
+        unsigned long long number = random_below(random, from[0] == '%' && from[1] == 'i' ? 60 : 9);
+        if (*from != '%') {
+            *line++ = *from;
+            continue;
+        }
+        from++;
+        line += sprintf(line,
+                        *from == 'k'   ? "k%llu"
+                        : *from == 'l' ? "1-%llu"
+                                       : "%llu",
+                        *from == 'l' ? (unsigned long long)random_below(random, 60) : number);
+    }
+    *line = '\0';
+}
+
+static void one_partition_answers_as_a_server(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct random_source random = {.state = seed};
+        begin(1);
+        struct elapse__node_client *client = elapse__node_client_new(node, now.boot_ms, true, NULL);
+        struct elapse__connection *plain = connect_to(1);
+        for (int i = 0; i < 600; i++) {
+            char line[200];
+            make_line(&random, line);
+            const char *reply = ask(client, line);
+            if (strcmp(reply, ask_plainly(plain, line)) != 0)
+                fail_msg("seed %u, %s:\n%s\n%s", (unsigned)seed, line, heard[0], heard[1]);
+            if (random_below(&random, 8) == 0) {
+                now.boot_ms += random_below(&random, 3000);
+                now.wall_ms = 1700000000000 - 5000 + (int64_t)now.boot_ms;
+                come_to_rest();
+            }
+            if (i == 300)
+                assert_int_equal(strncmp(ask(client, "HELLO 3"), ask_plainly(plain, "HELLO 3"), 20),
+                                 0);
+        }
+        (void)end(state);
+    }
+    begin(1);
+}
+
+/* ---- three partitions ---- */
+
+static struct elapse__node_client *meet(void)
+{
+    return elapse__node_client_new(node, now.boot_ms, true, NULL);
+}
+
+/* Returns how often a text is in another. */
+static unsigned occurrences(const char *text, const char *part)
+{
+    unsigned count = 0;
+
+    for (; (text = strstr(text, part)) != NULL; text++)
+        count++;
+    return count;
+}
+
+static void jobs_are_worked_on_wherever_they_are(void **state)
+{
+    char line[4000] = "ACK";
+    bool seen[200] = {false};
+    (void)state;
+
+    begin(3);
+    struct elapse__node_client *client = meet();
+    for (int i = 0; i < 60; i++) {
+        char put[64];
+        (void)snprintf(put, sizeof put, "PUT t body%d KEY k%d", i, i);
+        assert_int_equal(occurrences(ask(client, put), "+scheduled"), 1);
+    }
+    assert_non_null(strstr(ask(client, "STATS t"), "$5\r\nready\r\n:60\r\n"));
+    for (int left = 60; left > 0;) {
+        const unsigned char *reply = (const unsigned char *)ask(client, "RESERVE t COUNT 7");
+        size_t at = 0, size = strlen((const char *)reply);
+        struct elapse__resp_item head = elapse__resp_next(reply, size, &at);
+        assert_in_range(head.integer, 1, 7);
+        for (int64_t i = 0; i < head.integer; i++, left--) {
+            size_t next = at;
+            (void)elapse__resp_next(reply, size, &next);
+            struct elapse__resp_item id = elapse__resp_next(reply, size, &next);
+            struct elapse__resp_item lease = elapse__resp_next(reply, size, &next);
+            elapse__resp_skip(reply, size, &at);
+            assert_true(id.integer < 200 && !seen[id.integer]);
+            seen[id.integer] = true;
+            (void)sprintf(line + strlen(line), " %lld %.*s", (long long)id.integer, (int)lease.size,
+                          (const char *)lease.bytes);
+        }
+    }
+    assert_string_equal(ask(client, "RESERVE t"), "*0\r\n");
+    assert_int_equal(occurrences(ask(client, line), "+ok\r\n"), 60);
+    assert_non_null(strstr(ask(client, "STATS"), "$10\r\ntotal_done\r\n:60\r\n"));
+}
+
+static void a_walk_lists_each_job_once(void **state)
+{
+    unsigned listed = 0;
+    char line[64] = "LIST t COUNT 4";
+    (void)state;
+
+    begin(3);
+    struct elapse__node_client *client = meet();
+    for (int i = 0; i < 40; i++) {
+        char put[64];
+        (void)snprintf(put, sizeof put, "PUT t b KEY k%d IN 1h", i);
+        (void)ask(client, put);
+    }
+    for (unsigned pages = 0; pages < 40; pages++) {
+        const char *reply = ask(client, line);
+        listed += occurrences(reply, "$2\r\nid\r\n");
+        unsigned long long cursor = strtoull(reply + 5, NULL, 10);
+        if (cursor == 0)
+            break;
+        (void)snprintf(line, sizeof line, "LIST t COUNT 4 CURSOR %llu", cursor);
+    }
+    assert_int_equal(listed, 40);
+    assert_string_equal(ask(client, "CANCELALL t"),
+                        "*4\r\n$7\r\nremoved\r\n:40\r\n$7\r\nrunning\r\n:0\r\n");
+}
+
+static void a_job_that_is_given_back_is_as_before(void **state)
+{
+    const uint8_t *bytes;
+    (void)state;
+
+    begin(3);
+    struct elapse__node_client *client = meet();
+    struct elapse__node_client *gone = meet();
+    (void)ask(client, "PUT t body KEY k RETRY 1");
+    static char bytes_of[200];
+    elapse__node_client_received(gone, now.boot_ms, bytes_of, encode("RESERVE t", bytes_of));
+    come_to_rest();
+    assert_true(elapse__node_client_output(gone, &bytes) > 10);
+    elapse__node_client_closed(gone, now.boot_ms);
+    come_to_rest();
+    const char *reply = ask(client, "RESERVE t");
+    assert_non_null(strstr(reply, "$4\r\nbody\r\n"));
+    const char *id = strstr(reply, "*8\r\n:") + 5;
+    const char *lease = strstr(id, "$3\r\n") + 4;
+    char line[64];
+    (void)snprintf(line, sizeof line, "NACK %d %.3s", atoi(id), lease);
+    /* Its one retry was not used up by the client that went. */
+    assert_string_equal(ask(client, line), "+ok\r\n");
+    assert_non_null(strstr(ask(client, "STATS t"), "$10\r\ntotal_dead\r\n:1\r\n"));
+}
+
+static void a_wait_ends_when_a_job_comes(void **state)
+{
+    static char line[200];
+    const uint8_t *bytes;
+    (void)state;
+
+    begin(3);
+    struct elapse__node_client *client = meet();
+    struct elapse__node_client *worker = meet();
+    elapse__node_client_received(worker, now.boot_ms, line, encode("RESERVE t WAIT 10s", line));
+    come_to_rest();
+    (void)ask(client, "PUT t body KEY k IN 2s");
+    for (int i = 0; i < 199; i++) {
+        pass(10);
+        assert_int_equal(elapse__node_client_output(worker, &bytes), 0);
+    }
+    for (int i = 0; i < 13; i++)
+        pass(10);
+    assert_true(elapse__node_client_output(worker, &bytes) > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(one_partition_answers_as_a_server, end),
+        cmocka_unit_test_teardown(jobs_are_worked_on_wherever_they_are, end),
+        cmocka_unit_test_teardown(a_walk_lists_each_job_once, end),
+        cmocka_unit_test_teardown(a_job_that_is_given_back_is_as_before, end),
+        cmocka_unit_test_teardown(a_wait_ends_when_a_job_comes, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

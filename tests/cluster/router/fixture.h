@@ -1,0 +1,63 @@
+/*
+ * A node whose clients and links are in the hands of a test: texts in, texts out.
+ */
+#ifndef ELAPSE_TESTS_NODE_FIXTURE_H
+#define ELAPSE_TESTS_NODE_FIXTURE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../../src/cluster/router/router.h"
+
+enum { LINKS_MAX = 16, TEXT_MAX = 1 << 20 };
+
+struct fixture {
+    struct elapse__node_options options;
+    struct elapse__node *node;
+    uint64_t now;
+    struct elapse__node_link *links[LINKS_MAX]; /* that were opened, in their order */
+    uint32_t link_count;
+    char *text; /* what output_of returned last */
+};
+
+/* Two partitions: 0 is here, 1 is there. Both have open links, which were greeted: links[0] and
+ * links[1]. */
+int set_up(void **state);
+int tear_down(void **state);
+
+/* Begins anew, with other options, and the links that follow. */
+void begin(struct fixture *f);
+
+/* A turn, and the invariants. Opens the links that are wanted; they are not greeted. */
+void turn(struct fixture *f);
+/* Lets time pass first. */
+void pass(struct fixture *f, uint64_t ms);
+
+struct elapse__node_client *client(struct fixture *f);
+
+/* A client sends a line of words as a command; several lines are several commands. */
+void say(struct fixture *f, struct elapse__node_client *from, const char *lines);
+/* Bytes as they are. */
+void say_bytes(struct fixture *f, struct elapse__node_client *from, const char *bytes);
+
+/* What a client has got since the last call, all of it sent. */
+const char *got(struct fixture *f, struct elapse__node_client *from);
+void expect(struct fixture *f, struct elapse__node_client *from, const char *bytes);
+
+/* What a link has to send, all of it sent; commands as lines of words. */
+const char *sent(struct fixture *f, struct elapse__node_link *link);
+void expect_sent(struct fixture *f, struct elapse__node_link *link, const char *lines);
+/* The other end answers. */
+void answer(struct fixture *f, struct elapse__node_link *link, const char *bytes);
+/* Greets the node: it has another owner now, or a new link. */
+void greet(struct fixture *f, struct elapse__node_link *link);
+/* The link is cut. */
+void cut(struct fixture *f, struct elapse__node_link *link);
+/* The last link that was opened. */
+struct elapse__node_link *last(struct fixture *f);
+
+#endif

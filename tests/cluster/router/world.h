@@ -1,0 +1,173 @@
+/*
+ * A node between simulated clients and simulated partitions: one process, one seed, no real time.
+ *
+ *      clients (clients.c) --bytes--> node --bytes--> wires --bytes--> partitions (model.c)
+ *
+ * Each step of a run moves some bytes somewhere, lets time pass, or does harm: a wire is cut, with
+ * what is on it lost or delivered late; a partition gets another owner, or none; a client goes.
+ * Bytes on one wire stay in order; wires are as fast or slow as the dice say. Each command is one
+ * of a kind: its ids, keys and bodies have its number, so that whatever is done is distinct from
+ * everything else. Checked:
+ *
+ *   - each client reads one reply for each of its commands, in their order, and it fits the command
+ *     (N1 of src/cluster/router/router.h); at the end, when all harm is over, none is missing
+ *   - no command is done twice; what was answered is done, -TRYAGAIN is not (N2, N3)
+ *   - in each partition, a client's commands are done in their order, those answered -UNKNOWN left
+ *     out (N4)
+ *   - jobs that clients did not get are given back (N5), in runs without cuts and other owners
+ *   - no reserve waits for a job that is ready, once all is quiet
+ *   - the invariants of the node, after each step
+ */
+#ifndef ELAPSE_TESTS_NODE_WORLD_H
+#define ELAPSE_TESTS_NODE_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../../../src/cluster/router/router.h"
+#include "../../../src/protocol/resp_parse.h"
+#include "../../../src/protocol/resp_value.h"
+#include "../../../src/server/core/buffer.h"
+
+enum {
+    PARTITIONS_MAX = 4,
+    CLIENTS_MAX = 8,
+    COMMANDS_MAX = 160, /* of one client */
+    ITEMS_MAX = 6,
+    WIRES_MAX = 64,
+    JOBS_MAX = 2048,
+};
+
+/* What each step does comes from here. */
+extern uint64_t (*choose)(uint64_t limit);
+
+/* Says what is wrong, and ends the run. */
+_Noreturn void violated(const char *what, uint64_t one, uint64_t other);
+extern bool world_trace;
+
+/* ---- commands ---- */
+
+enum verb {
+    VERB_PUT,
+    VERB_PUT_KEY,
+    VERB_PUT_TOKEN,
+    VERB_CANCELID,
+    VERB_CANCEL,
+    VERB_ACK,
+    VERB_KICKID,
+    VERB_RESCHEDULE,
+    VERB_LOOKUPID,
+    VERB_LOOKUP,
+    VERB_LIST,
+    VERB_STATS,
+    VERB_PAUSE,
+    VERB_CANCELALL,
+    VERB_KICK,
+    VERB_RESERVE,
+    VERB_PING,
+    VERB_HELLO,
+    VERB_WRONG,
+    VERBS,
+};
+
+enum outcome { OUTCOME_NONE, OUTCOME_DONE, OUTCOME_TRY_AGAIN, OUTCOME_UNKNOWN };
+
+struct command {
+    enum verb verb;
+    uint32_t items;
+    uint64_t argument; /* KICK, LIST, RESERVE: its number */
+    bool resp3;
+    bool answered;
+    bool came_late; /* done after a later one of the same client */
+    uint8_t done[ITEMS_MAX < PARTITIONS_MAX ? PARTITIONS_MAX : ITEMS_MAX]; /* times */
+    enum outcome outcomes[ITEMS_MAX];
+};
+
+/* Each command has a number of its own. */
+static inline uint64_t number_of(uint32_t client, uint32_t place)
+{
+    return (uint64_t)client * COMMANDS_MAX + place + 1;
+}
+
+struct client {
+    struct elapse__node_client *node_side; /* NULL: gone */
+    struct elapse__buffer to_send, read;
+    struct elapse__resp_scanner scanner;
+    struct command commands[COMMANDS_MAX];
+    uint32_t count, wanted; /* commands made, and to make */
+    uint32_t answered;
+    bool resp3;
+    bool has_gone;
+};
+
+/* ---- partitions ---- */
+
+enum job_state { JOB_READY, JOB_RESERVED, JOB_GONE };
+
+struct job {
+    uint64_t id, number, lease;
+    enum job_state state;
+    uint32_t tube;
+    bool was_received; /* a client has read the hand-out */
+};
+
+struct partition {
+    uint64_t epoch;
+    uint64_t next_id, next_lease;
+    struct job jobs[JOBS_MAX];
+    uint32_t job_count;
+    uint32_t last_done[CLIENTS_MAX]; /* place + 1 of the client's last command */
+};
+
+/* The remote end of a link. */
+struct wire {
+    bool in_use;
+    struct elapse__node_link
+        *node_side; /* NULL: the node has given it up; what is on it may arrive */
+    uint32_t partition;
+    uint64_t epoch; /* the owner at the other end */
+    struct elapse__buffer to_partition, input, to_node;
+    struct elapse__resp_parser parser;
+    bool is_open;
+};
+
+struct world {
+    struct elapse__node *node;
+    uint32_t partitions, clients;
+    uint64_t now;
+    bool does_harm;
+    uint32_t harm_in; /* one step of so many that may do harm */
+    bool is_work;     /* many jobs and reserves */
+    bool has_harmed;  /* a link was lost, or an owner changed */
+    struct client client[CLIENTS_MAX];
+    struct partition partition[PARTITIONS_MAX];
+    struct wire wire[WIRES_MAX];
+};
+extern struct world world;
+
+/* One run. */
+void world_run(void);
+
+/* What all runs had, so that it can be seen what they try. */
+extern struct elapse__node_figures world_totals;
+
+/* ---- model.c ---- */
+
+/* Does the command that a wire has brought, and appends the answer. */
+void model_do(struct wire *wire, const struct elapse__resp_argument *arguments, uint32_t count);
+
+/* ---- clients.c ---- */
+
+/* Appends the client's next command to what it sends. */
+void client_make(struct client *client);
+/* Takes what it has read apart. */
+void client_take(struct client *client);
+/* Looks at all commands after the end. */
+void clients_check(void);
+
+/* The arguments of commands. */
+uint64_t id_of(uint64_t number, uint32_t item, uint32_t partition);
+struct command *command_of(uint64_t number);
+
+#endif

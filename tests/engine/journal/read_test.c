@@ -1,0 +1,174 @@
+/*
+ * Bodies that lie close together are read in one window. If the disk cannot read a sector of it, or
+ * gives less than was asked for, each record is read alone: only the one that has the bad sector
+ * is lost.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/engine/journal/journal.h"
+#include "numbered_owner.h"
+#include "sim_disk.h"
+
+enum { SEGMENT_BITS = 21, JOBS = 7, BODY_BYTES = 300, SEGMENT_MASK = (1 << SEGMENT_BITS) - 1 };
+
+static struct owner owner;
+static struct elapse__files files; /* of the simulated disk, with a bad place */
+
+static uint64_t bad_offset; /* this byte cannot be read; 0: all can */
+static bool gives_less;     /* what lies before it is read, and that is no error */
+static size_t least;        /* only readings of so many bytes are spoilt */
+static unsigned readings_spoilt, readings_made;
+
+static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t *done)
+{
+    readings_made++;
+    bool is_bad =
+        bad_offset != 0 && bad_offset >= offset && bad_offset - offset < count && count >= least;
+    if (!is_bad)
+        return sim_disk_files.read_at(file, offset, bytes, count, done);
+    readings_spoilt++;
+    if (!gives_less)
+        return EIO;
+    return sim_disk_files.read_at(file, offset, bytes, (size_t)(bad_offset - offset), done);
+}
+
+static void open_journal(void)
+{
+    struct elapse__journal_refusal refusal;
+    assert_true(owner_open(&owner, &files, SEGMENT_BITS, 0, &refusal));
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    sim_disk_begin(1);
+    files = sim_disk_files;
+    files.read_at = read_at;
+    bad_offset = 0;
+    owner_begin(&owner);
+    open_journal();
+    for (unsigned i = 0; i < JOBS; i++)
+        assert_int_equal(owner_put_durably(&owner, BODY_BYTES), 0);
+    gives_less = false;
+    least = 0;
+    readings_spoilt = readings_made = 0;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    elapse__journal_free(owner.journal);
+    sim_disk_end();
+    return 0;
+}
+
+static uint64_t offset_of(unsigned job)
+{
+    return owner.jobs[job].position & SEGMENT_MASK;
+}
+
+/* Reads all jobs together. The one with the number `lost` ends with the error EIO or EBADMSG, all
+ * others are as they are when they are read alone from a sound disk. 0: none is lost. */
+static void read_together(unsigned lost)
+{
+    struct elapse__journal_reading readings[JOBS];
+    uint64_t bad = bad_offset;
+    for (unsigned i = 0; i < JOBS; i++)
+        elapse__journal_read_begin(owner.journal, owner.jobs[i + 1].position, BODY_BYTES,
+                                   &readings[i]);
+    elapse__journal_read_perform(owner.journal, true, readings, JOBS);
+    bad_offset = 0;
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct elapse__record record, alone;
+        void *memory, *memory_alone;
+        int error = elapse__journal_read_end(owner.journal, &readings[i], &record, &memory);
+        if (i + 1 == lost) {
+            assert_true(error == EIO || error == EBADMSG);
+            assert_null(memory);
+            continue;
+        }
+        assert_int_equal(error, 0);
+        assert_int_equal(elapse__journal_read(owner.journal, owner.jobs[i + 1].position, true,
+                                              &alone, &memory_alone),
+                         0);
+        assert_int_equal(record.body_size, BODY_BYTES);
+        assert_memory_equal(record.body, alone.body, BODY_BYTES);
+        free(memory);
+        free(memory_alone);
+    }
+    bad_offset = bad;
+}
+
+static void one_window_serves_all(void **state)
+{
+    (void)state;
+    struct elapse__journal_reading readings[JOBS];
+    for (unsigned i = 0; i < JOBS; i++)
+        elapse__journal_read_begin(owner.journal, owner.jobs[i + 1].position, BODY_BYTES,
+                                   &readings[i]);
+    elapse__journal_read_perform(owner.journal, true, readings, JOBS);
+    assert_int_equal(readings_made, 1);
+    for (unsigned i = 0; i < JOBS; i++) {
+        struct elapse__record record;
+        void *memory;
+        assert_int_equal(elapse__journal_read_end(owner.journal, &readings[i], &record, &memory),
+                         0);
+        free(memory);
+    }
+    read_together(0);
+}
+
+static void a_bad_sector_takes_one_body_alone(void **state)
+{
+    (void)state;
+    for (unsigned job = 1; job <= JOBS; job++) {
+        readings_spoilt = 0;
+        bad_offset = offset_of(job) + 100;
+        read_together(job);
+        assert_true(readings_spoilt >= 2); /* the window, and the job's own reading */
+    }
+}
+
+static void a_window_that_ends_early_is_read_on(void **state)
+{
+    (void)state;
+    gives_less = true;
+    for (unsigned job = 1; job <= JOBS; job++) {
+        bad_offset = offset_of(job) + 100;
+        read_together(job);
+        assert_true(readings_spoilt > 0);
+    }
+}
+
+/* The disk refuses the long reading, and reads each record by itself. */
+static void a_window_that_cannot_be_read_loses_nothing(void **state)
+{
+    (void)state;
+    least = 2 * BODY_BYTES;
+    for (unsigned job = 1; job <= JOBS; job++) {
+        readings_spoilt = 0;
+        bad_offset = offset_of(job) + 100;
+        read_together(0);
+        assert_true(readings_spoilt > 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_window_serves_all, begin, end),
+        cmocka_unit_test_setup_teardown(a_bad_sector_takes_one_body_alone, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_that_ends_early_is_read_on, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_that_cannot_be_read_loses_nothing, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/*
+ * The joint without a store: records of other journals, and the memory of the queue.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/os/memory_files.h"
+#include "../../../src/queue/fields.h"
+#include "../../../src/engine/engine.h"
+
+/* An allocator that counts, and that refuses calls. */
+struct counting {
+    size_t bytes;
+    unsigned calls;
+    unsigned refused; /* the number of the first call that fails, from 1; 0: none does */
+};
+
+static void *count_allocate(size_t alignment, size_t bytes, void *context)
+{
+    struct counting *counting = context;
+    counting->calls++;
+    if (counting->refused != 0 && counting->calls >= counting->refused)
+        return NULL;
+    counting->bytes += bytes;
+    return aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+
+static void count_release(void *memory, size_t bytes, void *context)
+{
+    struct counting *counting = context;
+    counting->bytes -= bytes;
+    free(memory);
+}
+
+static char path[ELAPSE__MEMORY_PATH_BYTES];
+static struct elapse__joint joint;
+
+static struct elapse__queue_now now(void)
+{
+    return (struct elapse__queue_now){.boot_ms = 1000, .wall_ms = 1000};
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    elapse__memory_path(path);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    elapse__joint_free(&joint);
+    elapse__memory_forget(path);
+    return 0;
+}
+
+static void open_joint(uint32_t tubes_max, const struct elapse_allocator *memory)
+{
+    const struct elapse__queue_options options = {.tubes_max = tubes_max, .memory = memory};
+    const struct elapse__journal_options journal = {
+        .files = &elapse__files_in_memory, .path = path, .segment_bits = 16};
+    struct elapse__journal_refusal refusal;
+    assert_true(elapse__joint_make_jobs(&joint, now, &options));
+    joint.loading = true;
+    assert_true(elapse__joint_open_journal(&joint, &journal, &refusal));
+}
+
+/* Loads a job of the tube with this name. */
+static int load(uint64_t id, const char *tube)
+{
+    unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
+    const struct elapse__queue_fields fields = {
+        .id = id,
+        .state = ELAPSE__QUEUE_DELAYED,
+        .due_ms = 5000,
+        .put_ms = 4000,
+        .ttr_ms = 1000,
+        .tube = {.bytes = tube, .size = strlen(tube)},
+    };
+    const struct elapse__record record = {
+        .type = ELAPSE__RECORD_PUT,
+        .fields_size = elapse__queue_fields_encode(&fields, ELAPSE__RECORD_PUT, bytes),
+        .fields = bytes,
+    };
+    int error = EAGAIN;
+    while (error == EAGAIN) {
+        error = elapse__joint_load(&joint, &record);
+        if (error == EAGAIN)
+            assert_true(elapse__journal_work(joint.journal));
+    }
+    return error;
+}
+
+/* Closes the queue when all is durable, and opens it with room for all. */
+static void reopen(void)
+{
+    elapse__journal_stop(joint.journal);
+    while (elapse__journal_work(joint.journal)) {
+    }
+    assert_int_equal(elapse__journal_error(joint.journal), 0);
+    assert_true(elapse__joint_may_reply(&joint, joint.last_position));
+    elapse__joint_free(&joint);
+    open_joint(0, NULL);
+}
+
+static void test_a_load_that_a_limit_refuses(void **state)
+{
+    (void)state;
+    open_joint(1, NULL);
+    assert_int_equal(load(1, "one"), 0);
+    uint64_t end = joint.last_position;
+    assert_int_equal(load(2, "two"), EBADMSG);
+    assert_int_equal(joint.last_position, end);
+    assert_int_equal(load(3, "one"), 0);
+    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
+    reopen();
+    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
+    assert_int_equal(elapse__queue_last_id(joint.jobs), 3);
+}
+
+static void test_a_load_without_memory(void **state)
+{
+    (void)state;
+    struct counting counting = {.bytes = 0};
+    const struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    open_joint(0, &memory);
+    assert_int_equal(load(1, "one"), 0);
+    counting.refused = 1;
+    assert_int_equal(load(2, "two"), ENOMEM);
+    counting.refused = 0;
+    assert_int_equal(load(3, "two"), 0);
+    reopen();
+    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
+}
+
+/* The allocator is the caller's also after all jobs were forgotten, and without the struct that the
+ * options had. */
+static void test_the_allocator_stays(void **state)
+{
+    (void)state;
+    struct counting counting = {.bytes = 0};
+    struct elapse_allocator memory = {count_allocate, count_release, &counting};
+    open_joint(0, &memory);
+    memory = (struct elapse_allocator){.allocate = NULL};
+    assert_int_equal(load(1, "one"), 0);
+    size_t before = counting.bytes;
+    assert_true(before > 0);
+    unsigned calls = counting.calls;
+    assert_int_equal(elapse__joint_forget(&joint), 0);
+    assert_true(counting.calls > calls);
+    assert_true(counting.bytes > 0 && counting.bytes < before);
+    counting.refused = 1;
+    assert_int_equal(elapse__joint_forget(&joint), ENOMEM);
+    assert_int_equal(counting.bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_load_that_a_limit_refuses, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_load_without_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_allocator_stays, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/*
+ * Nodes of a cluster on one simulated disk, and a log in memory. Everything follows from one seed:
+ * no thread, clock or database.
+ *
+ *      clients --> the owner's joint --submit--> log (a list of groups) --follow--> other joints
+ *
+ * The log may confirm a group, keep it without an answer, or lose it; the last group may be seen by
+ * followers and go back after all. Nodes are killed at any step, lose their power all together, and
+ * are fenced. The world knows of each job what its client knows: put or ended for sure, or one of
+ * both.
+ */
+#ifndef ELAPSE_TESTS_REPLICA_WORLD_H
+#define ELAPSE_TESTS_REPLICA_WORLD_H
+
+#include "../../../../src/engine/store/log.h"
+#include "sim_disk.h"
+
+enum {
+    NODES = 3,
+    GROUPS_MAX = 1 << 14,
+    JOBS_MAX = 1 << 14,
+    PENDING_MAX = 256,
+    SEGMENT_BITS = 14,
+    BODY_MAX = 3000,
+};
+
+struct log_group {
+    uint8_t *bytes;
+    size_t size;
+    uint64_t hash, previous_hash;
+};
+
+enum certainty {
+    NO_JOB,
+    PERHAPS, /* its put was not answered, or its end */
+    ALIVE,
+    ENDED,
+};
+
+struct known_job {
+    enum certainty certainty;
+    uint32_t serial; /* its body follows from it */
+    uint64_t id;
+    uint32_t replaced; /* number of the job that this one replaces, in the same group; 0: none */
+    bool was_alive;    /* for sure, once */
+    bool ends;         /* PERHAPS: its end is not answered; otherwise its put */
+};
+
+/* A reply that waits for its gate. */
+struct pending {
+    uint64_t gate;
+    uint32_t put, end; /* numbers of jobs; 0: none */
+    bool hands_out;
+    struct elapse__queue_handed handed;
+};
+
+struct node {
+    struct elapse__joint joint;
+    bool is_open;
+    bool owns;
+    struct elapse__operation operations[ELAPSE__JOURNAL_LANES];
+    int steps[ELAPSE__JOURNAL_LANES];
+    char path[8];
+};
+
+struct world {
+    struct node nodes[NODES];
+    int owner; /* -1: nobody */
+
+    struct log_group groups[GROUPS_MAX];
+    uint64_t end;    /* the last group that is in the log for good */
+    uint64_t tail;   /* of the log */
+    bool in_flight;  /* groups[end + 1] was submitted, and has no answer */
+    bool is_visible; /* it is in the log, though nobody knows for sure */
+    bool takes_none; /* the next submission is refused */
+
+    uint64_t confirmed_records; /* of the owner, since it owns */
+    uint64_t records_before;    /* that its joint had appended by then */
+
+    struct known_job jobs[JOBS_MAX]; /* from 1 on */
+    uint32_t job_count;
+    struct pending pending[PENDING_MAX];
+    unsigned pending_count;
+    uint32_t greatest_life; /* of a hand-out */
+
+    int64_t wall_ms;
+    uint64_t capacity;
+    char violation[200];
+    bool is_calm;
+    bool syncs_fail; /* now and then */
+    uint64_t totals[16];
+};
+
+enum total {
+    COMMANDS,
+    SUBMITTED,
+    TAKE_OVERS,
+    CRASHES,
+    REBUILDS,
+    WENT_BACK,
+    ASIDE,
+    OPENS,
+    TRIMS,
+    SEGMENTS
+};
+
+extern struct world world;
+
+void world_begin(uint64_t seed);
+void world_end(void);
+uint64_t below(uint64_t limit);
+bool violate(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* nodes.c: a process begins, does a step of a lane, ends. */
+bool node_open(struct node *node);
+bool node_step(struct node *node, enum elapse__journal_lane lane);
+void node_kill(struct node *node);
+void node_tick(struct node *node);
+bool node_follow(struct node *node); /* one group; false: nothing to follow, or no room */
+void node_go_on(struct node *node);  /* steps until nothing is left to do */
+struct elapse__queue_now world_now(void);
+
+/* take_over.c: the owner is fenced, another node owns. */
+void owner_lost(bool alive);
+bool take_over(struct node *node);
+void log_answer(void);
+
+/* clients.c */
+void client_command(struct elapse__joint *joint);
+void client_replies(struct elapse__joint *joint);
+void client_forget_replies(void);
+size_t body_of(uint32_t serial, unsigned char *bytes);
+void check_owner(struct node *node);
+void check_tail(uint64_t tail);
+
+#endif
