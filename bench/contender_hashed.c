@@ -17,7 +17,7 @@ enum { SLOTS = 512 };
 typedef struct elapse_timer node_type;
 
 static struct elapse_hashed hashed;
-static uint64_t storage[SLOTS * sizeof(struct elapse__link) / sizeof(uint64_t) + SLOTS / 64];
+static uint64_t storage[SLOTS * sizeof(struct elapse__ring_node) / sizeof(uint64_t) + SLOTS / 64];
 
 static inline void structure_reset(struct workspace *workspace)
 {

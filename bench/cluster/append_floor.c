@@ -27,13 +27,13 @@ static const char queue_name[] = "floor";
 
 static struct {
     const char *host;
-    uint32_t parts;
+    uint32_t partitions;
     size_t group_bytes;
     double seconds;
 } given;
 
 struct owner {
-    uint32_t part;
+    uint32_t partition;
     PGconn *connection;
     pthread_t thread;
     uint64_t epoch, group, hash;
@@ -75,13 +75,13 @@ static PGresult *receive(const struct owner *owner)
 {
     PGresult *rows = PQgetResult(owner->connection);
     if (PQresultStatus(rows) != PGRES_TUPLES_OK)
-        fail("partition %" PRIu32 ": %s", owner->part, PQerrorMessage(owner->connection));
+        fail("partition %" PRIu32 ": %s", owner->partition, PQerrorMessage(owner->connection));
     PGresult *next;
     while ((next = PQgetResult(owner->connection)) != NULL)
         PQclear(next); /* none: the end of the statement */
     PGresult *sync = PQgetResult(owner->connection);
     if (PQresultStatus(sync) != PGRES_PIPELINE_SYNC)
-        fail("partition %" PRIu32 ": %s", owner->part, PQerrorMessage(owner->connection));
+        fail("partition %" PRIu32 ": %s", owner->partition, PQerrorMessage(owner->connection));
     PQclear(sync);
     return rows;
 }
@@ -90,7 +90,7 @@ static PGresult *receive(const struct owner *owner)
  * selected again. Requires that it gives a row. Returns the rows; the caller clears them. */
 static PGresult *run(const struct owner *owner, const struct elapse__statement *statement)
 {
-    const struct elapse__sql_place place = {queue_name, owner->part, "floor", "", LEASE_MS};
+    const struct elapse__sql_place place = {queue_name, owner->partition, "floor", "", LEASE_MS};
     struct elapse__sql sql;
     bool is_fenced_write = elapse__sql_is_fenced_write(statement->kind);
 
@@ -106,7 +106,7 @@ static PGresult *run(const struct owner *owner, const struct elapse__statement *
     if (is_fenced_write)
         PQclear(receive(owner));
     if (PQntuples(rows) != 1)
-        fail("partition %" PRIu32 ": another one owns it", owner->part);
+        fail("partition %" PRIu32 ": another one owns it", owner->partition);
     elapse__sql_free(&sql);
     return rows;
 }
@@ -172,7 +172,7 @@ static void *own(void *argument)
     owner->times_us = malloc(TIMES_MAX * sizeof *owner->times_us);
     if (bytes == NULL || owner->times_us == NULL)
         fail("no memory");
-    uint64_t random = owner->part + 1;
+    uint64_t random = owner->partition + 1;
     for (size_t i = 0; i < given.group_bytes; i++) {
         random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
         bytes[i] = (char)(random >> 56);
@@ -201,7 +201,7 @@ static void print(const struct owner *owners)
 {
     size_t count = 0;
     double rate = 0;
-    for (uint32_t i = 0; i < given.parts; i++) {
+    for (uint32_t i = 0; i < given.partitions; i++) {
         count += owners[i].count;
         rate += (double)owners[i].count / owners[i].seconds;
     }
@@ -209,7 +209,7 @@ static void print(const struct owner *owners)
     if (all == NULL || count == 0)
         fail("no group was appended");
     size_t at = 0;
-    for (uint32_t i = 0; i < given.parts; i++) {
+    for (uint32_t i = 0; i < given.partitions; i++) {
         memcpy(all + at, owners[i].times_us, owners[i].count * sizeof *all);
         at += owners[i].count;
     }
@@ -234,28 +234,28 @@ int main(int argc, char **argv)
     if (argc != 5)
         fail("usage: elapse-bench-cluster-floor CONNINFO PARTITIONS GROUP_BYTES SECONDS");
     given.host = argv[1];
-    given.parts = (uint32_t)whole_number(argv[2], PARTS_MAX);
+    given.partitions = (uint32_t)whole_number(argv[2], PARTS_MAX);
     given.group_bytes = whole_number(argv[3], GROUP_BYTES_MAX);
     given.seconds = strtod(argv[4], NULL);
     if (!(given.seconds > 0))
         fail("not a time: %s", argv[4]);
 
-    struct elapse__schema_queue queue = {.parts = given.parts, .lease_ms = LEASE_MS};
+    struct elapse__schema_queue queue = {.partitions = given.partitions, .lease_ms = LEASE_MS};
     struct elapse__schema_why why;
     if (!elapse__schema_create(given.host, queue_name, &queue, &why))
         fail("%s", why.text);
     struct owner owners[PARTS_MAX] = {{0}};
-    for (uint32_t i = 0; i < given.parts; i++) {
-        owners[i].part = i;
+    for (uint32_t i = 0; i < given.partitions; i++) {
+        owners[i].partition = i;
         connect_owner(&owners[i]);
     }
-    for (uint32_t i = 0; i < given.parts; i++)
+    for (uint32_t i = 0; i < given.partitions; i++)
         if (pthread_create(&owners[i].thread, NULL, own, &owners[i]) != 0)
             fail("no thread");
-    for (uint32_t i = 0; i < given.parts; i++)
+    for (uint32_t i = 0; i < given.partitions; i++)
         (void)pthread_join(owners[i].thread, NULL);
     print(owners);
-    for (uint32_t i = 0; i < given.parts; i++) {
+    for (uint32_t i = 0; i < given.partitions; i++) {
         PQfinish(owners[i].connection);
         free(owners[i].times_us);
     }

@@ -60,9 +60,9 @@ struct elapse_dials {
     uint64_t moves;                       /* timers moved to another slot since init */
     struct elapse__dials_level *finest;   /* each level points to the next coarser one */
     struct elapse__dials_level *coarsest; /* the coarsest */
-    struct elapse__link parked;           /* timers out of reach */
-    struct elapse__link aside;            /* parked timers that a visit has yet to look at */
-    struct elapse__link never;            /* timers armed for ELAPSE_NEVER */
+    struct elapse__ring_node parked;      /* timers out of reach */
+    struct elapse__ring_node aside;       /* parked timers that a visit has yet to look at */
+    struct elapse__ring_node never;       /* timers armed for ELAPSE_NEVER */
     uint64_t parked_least;                /* no deadline in `parked` is earlier */
     struct elapse_allocator growth;       /* its functions are NULL if the dials do not grow */
     uint32_t levels;                      /* how many there are */

@@ -49,8 +49,8 @@ extern "C" {
 
 /* Private: the due timers that wait to be sorted by one digit of their turns, and those below. */
 struct elapse__hashed_digit {
-    uint64_t occupied;                                   /* bit b: bucket b has timers */
-    struct elapse__link buckets[ELAPSE__HASHED_BUCKETS]; /* a ring if it has timers */
+    uint64_t occupied;                                        /* bit b: bucket b has timers */
+    struct elapse__ring_node buckets[ELAPSE__HASHED_BUCKETS]; /* a ring if it has timers */
 };
 
 /*
@@ -59,27 +59,27 @@ struct elapse__hashed_digit {
  * nothing to destroy but the caller's storage. All fields are private.
  */
 struct elapse_hashed {
-    uint64_t clock;               /* the last time that the caller gave */
-    uint64_t pointer;             /* the tick whose visit is complete, or under way */
-    uint64_t jump_origin;         /* the pointer before the jump under way; pointer: no jump */
-    uint64_t turns;               /* turns that the visit to the slot under visit stands for */
-    size_t slots;                 /* how many slots there are */
-    size_t pointer_slot;          /* the pointer's slot */
-    size_t unvisited;             /* the jump has yet to visit the first so many slots */
-    size_t visiting;              /* the slot under visit, while `aside` has timers */
-    size_t count;                 /* pending timers */
-    uint64_t moves;               /* timers looked at since init */
-    uint64_t visits;              /* of these, timers that were not due */
-    uint64_t ticking_visits;      /* what `visits` would be if every tick were visited */
-    struct elapse__link due;      /* timers that may be popped, oldest first */
-    struct elapse__link aside;    /* timers of the slot under visit, not looked at yet */
-    struct elapse__link never;    /* timers armed for ELAPSE_NEVER, which no visit needs to see */
-    uint64_t origin_turn;         /* the turn of `jump_origin`, when the last jump began */
-    uint64_t due_turn;            /* the turn of the timers in `due`, counted from that one */
-    uint64_t digits_occupied;     /* bit d: digits[d] has timers */
-    struct elapse__link dividing; /* due timers of a bucket that is being divided */
-    struct elapse__link *rings;   /* one for each slot, in the caller's storage */
-    uint64_t *occupied;           /* bit s % 64 of word s / 64: ring s has timers; in storage */
+    uint64_t clock;                 /* the last time that the caller gave */
+    uint64_t pointer;               /* the tick whose visit is complete, or under way */
+    uint64_t jump_origin;           /* the pointer before the jump under way; pointer: no jump */
+    uint64_t turns;                 /* turns that the visit to the slot under visit stands for */
+    size_t slots;                   /* how many slots there are */
+    size_t pointer_slot;            /* the pointer's slot */
+    size_t unvisited;               /* the jump has yet to visit the first so many slots */
+    size_t visiting;                /* the slot under visit, while `aside` has timers */
+    size_t count;                   /* pending timers */
+    uint64_t moves;                 /* timers looked at since init */
+    uint64_t visits;                /* of these, timers that were not due */
+    uint64_t ticking_visits;        /* what `visits` would be if every tick were visited */
+    struct elapse__ring_node due;   /* timers that may be popped, oldest first */
+    struct elapse__ring_node aside; /* timers of the slot under visit, not looked at yet */
+    struct elapse__ring_node never; /* timers armed for ELAPSE_NEVER, which no visit needs to see */
+    uint64_t origin_turn;           /* the turn of `jump_origin`, when the last jump began */
+    uint64_t due_turn;              /* the turn of the timers in `due`, counted from that one */
+    uint64_t digits_occupied;       /* bit d: digits[d] has timers */
+    struct elapse__ring_node dividing; /* due timers of a bucket that is being divided */
+    struct elapse__ring_node *rings;   /* one for each slot, in the caller's storage */
+    uint64_t *occupied; /* bit s % 64 of word s / 64: ring s has timers; in storage */
     struct elapse__hashed_digit digits[ELAPSE__HASHED_DIGITS]; /* other due timers, by turn */
 };
 

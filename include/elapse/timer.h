@@ -54,9 +54,9 @@ extern "C" {
 #define ELAPSE_TIME_MAX (ELAPSE_NEVER - 1)
 
 /* Two neighbours in a list. Private. */
-struct elapse__link {
-    struct elapse__link *next;
-    struct elapse__link *previous;
+struct elapse__ring_node {
+    struct elapse__ring_node *next;
+    struct elapse__ring_node *previous;
 };
 
 /*
@@ -65,8 +65,8 @@ struct elapse__link {
  */
 struct elapse_timer {
     union {
-        struct elapse__link link; /* every structure but the heap: neighbours in a list */
-        uint64_t sequence;        /* heap: the number of the arming, counted from 0 */
+        struct elapse__ring_node ring_node; /* every structure but the heap: neighbours in a list */
+        uint64_t sequence;                  /* heap: the number of the arming, counted from 0 */
     } keep;
     uint64_t deadline; /* ticks; meaningful while pending */
     uint64_t place;    /* where the structure keeps it; 0: idle */
@@ -80,8 +80,8 @@ struct elapse_timer {
  */
 ELAPSE_API inline void elapse_timer_init(struct elapse_timer *timer)
 {
-    timer->keep.link.next = NULL;
-    timer->keep.link.previous = NULL;
+    timer->keep.ring_node.next = NULL;
+    timer->keep.ring_node.previous = NULL;
     timer->deadline = 0;
     timer->place = 0;
 }

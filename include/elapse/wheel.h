@@ -103,7 +103,7 @@ extern "C" {
  * deadlines; and how many timers have entered it since it was last empty, less those that were
  * cascaded. Private. */
 struct elapse__wheel_slot {
-    struct elapse__link timers;
+    struct elapse__ring_node timers;
     uint64_t least;
     uint64_t entered;
 };
@@ -234,8 +234,8 @@ ELAPSE_API void elapse_wheel_close_slot(struct elapse_wheel *wheel, uint64_t pla
  */
 ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elapse_timer *timer)
 {
-    struct elapse__link *next = timer->keep.link.next;
-    struct elapse__link *previous = timer->keep.link.previous;
+    struct elapse__ring_node *next = timer->keep.ring_node.next;
+    struct elapse__ring_node *previous = timer->keep.ring_node.previous;
     uint64_t place = timer->place;
 
     if (place == 0)
@@ -258,8 +258,8 @@ ELAPSE_API inline bool elapse_wheel_stop(struct elapse_wheel *wheel, struct elap
 ELAPSE_API inline void elapse_wheel_prefetch_stop(const struct elapse_timer *timer)
 {
 #if defined(__GNUC__)
-    __builtin_prefetch(timer->keep.link.next, 1);
-    __builtin_prefetch(timer->keep.link.previous, 1);
+    __builtin_prefetch(timer->keep.ring_node.next, 1);
+    __builtin_prefetch(timer->keep.ring_node.previous, 1);
 #else
     (void)timer;
 #endif

@@ -1,6 +1,6 @@
 /*
- * Rings of timers: doubly linked lists, closed by a link that belongs to no timer.
- * An empty ring is its closing link alone, which points to itself both ways.
+ * Rings: doubly linked lists of nodes, closed by a node that belongs to no member.
+ * An empty ring is its closing node alone, which points to itself both ways.
  *
  *        +--> closing <--> oldest <--> ... <--> newest <--+
  *        +------------------------------------------------+
@@ -12,7 +12,7 @@
 
 #include "assert.h"
 
-static inline void elapse__ring_init(struct elapse__link *ring)
+static inline void elapse__ring_init(struct elapse__ring_node *ring)
 {
     ring->next = ring;
     ring->previous = ring;
@@ -20,62 +20,96 @@ static inline void elapse__ring_init(struct elapse__link *ring)
     ELAPSE__ASSERT(ring->previous->next == ring);
 }
 
-static inline bool elapse__ring_empty(const struct elapse__link *ring)
+static inline bool elapse__ring_empty(const struct elapse__ring_node *ring)
 {
     return ring->next == ring;
 }
 
-/* Puts `link` between two neighbours. */
-static inline void elapse__ring_insert(struct elapse__link *link, struct elapse__link *previous,
-                                       struct elapse__link *next)
+/* Puts `ring_node` between two neighbours. */
+static inline void elapse__ring_insert(struct elapse__ring_node *ring_node,
+                                       struct elapse__ring_node *previous,
+                                       struct elapse__ring_node *next)
 {
     ELAPSE__ASSERT(previous->next == next);
     ELAPSE__ASSERT(next->previous == previous);
-    ELAPSE__ASSERT(link != previous);
-    ELAPSE__ASSERT(link != next);
-    /* Compilers do not join the stores to `link` in this order. Joined, they take
+    ELAPSE__ASSERT(ring_node != previous);
+    ELAPSE__ASSERT(ring_node != next);
+    /* Compilers do not join the stores to `ring_node` in this order. Joined, they take
      * longer than two. */
-    link->previous = previous;
-    previous->next = link;
-    link->next = next;
-    next->previous = link;
+    ring_node->previous = previous;
+    previous->next = ring_node;
+    ring_node->next = next;
+    next->previous = ring_node;
 }
 
-/* Inserts `link` as the newest. */
-static inline void elapse__ring_append(struct elapse__link *ring, struct elapse__link *link)
+/* Inserts `ring_node` as the newest. */
+static inline void elapse__ring_append(struct elapse__ring_node *ring,
+                                       struct elapse__ring_node *ring_node)
 {
-    elapse__ring_insert(link, ring->previous, ring);
-    ELAPSE__ASSERT(ring->previous == link);
+    elapse__ring_insert(ring_node, ring->previous, ring);
+    ELAPSE__ASSERT(ring->previous == ring_node);
 }
 
-/* Inserts `link` as the oldest. */
-static inline void elapse__ring_prepend(struct elapse__link *ring, struct elapse__link *link)
+/* Inserts `ring_node` as the oldest. */
+static inline void elapse__ring_prepend(struct elapse__ring_node *ring,
+                                        struct elapse__ring_node *ring_node)
 {
-    elapse__ring_insert(link, ring, ring->next);
-    ELAPSE__ASSERT(ring->next == link);
+    elapse__ring_insert(ring_node, ring, ring->next);
+    ELAPSE__ASSERT(ring->next == ring_node);
 }
 
-/* Removes `link`, which is not the closing link. Returns true when the ring is now
- * empty: its closing link was both neighbours of `link`. */
-static inline bool elapse__ring_remove(struct elapse__link *link)
+/* Removes `ring_node`, which is not the closing node. Returns true when the ring is now
+ * empty: its closing node was both neighbours of `ring_node`. */
+static inline bool elapse__ring_remove(struct elapse__ring_node *ring_node)
 {
-    ELAPSE__ASSERT(link->next->previous == link);
-    ELAPSE__ASSERT(link->previous->next == link);
-    ELAPSE__ASSERT(link->next != link);
-    link->previous->next = link->next;
-    link->next->previous = link->previous;
-    return link->previous == link->next;
+    ELAPSE__ASSERT(ring_node->next->previous == ring_node);
+    ELAPSE__ASSERT(ring_node->previous->next == ring_node);
+    ELAPSE__ASSERT(ring_node->next != ring_node);
+    ring_node->previous->next = ring_node->next;
+    ring_node->next->previous = ring_node->previous;
+    return ring_node->previous == ring_node->next;
 }
 
-/* The timer of a link that is not the closing one. */
-static inline struct elapse_timer *elapse__ring_timer(const struct elapse__link *link)
+/* ---- nodes that are in at most one ring: `next` is NULL while they are in none ---- */
+
+static inline bool elapse__ring_has_node(const struct elapse__ring_node *ring_node)
 {
-    ELAPSE__ASSERT(link != NULL);
-    return (struct elapse_timer *)(uintptr_t)link;
+    return ring_node->next != NULL;
+}
+
+/* Removes `ring_node` from the ring that it is in, if it is in one. */
+static inline void elapse__ring_leave(struct elapse__ring_node *ring_node)
+{
+    if (!elapse__ring_has_node(ring_node))
+        return;
+    (void)elapse__ring_remove(ring_node);
+    ring_node->next = NULL;
+}
+
+/* Inserts `ring_node` as the newest, unless it is in a ring. */
+static inline void elapse__ring_join_once(struct elapse__ring_node *ring,
+                                          struct elapse__ring_node *ring_node)
+{
+    if (!elapse__ring_has_node(ring_node))
+        elapse__ring_append(ring, ring_node);
+}
+
+/* Returns the struct of type `type` whose member `member` is at `pointer`. */
+#define ELAPSE__CONTAINER_OF(pointer, type, member) \
+    ((type *)((uintptr_t)(pointer)-offsetof(type, member)))
+
+/* ---- rings of timers ---- */
+
+/* Returns the timer of a node that is not the closing one. */
+static inline struct elapse_timer *elapse__ring_timer(const struct elapse__ring_node *ring_node)
+{
+    ELAPSE__ASSERT(ring_node != NULL);
+    return (struct elapse_timer *)(uintptr_t)ring_node;
 }
 
 /* Moves all timers of one ring, which is not empty, into another, which is. */
-static inline void elapse__ring_take_all(struct elapse__link *to, struct elapse__link *from)
+static inline void elapse__ring_take_all(struct elapse__ring_node *to,
+                                         struct elapse__ring_node *from)
 {
     ELAPSE__ASSERT(to != from);
     ELAPSE__ASSERT(elapse__ring_empty(to));
@@ -86,9 +120,10 @@ static inline void elapse__ring_take_all(struct elapse__link *to, struct elapse_
     elapse__ring_init(from);
 }
 
-/* Cuts all links behind `last` off: `last`, which may be the closing link, becomes the
- * newest. The links that are cut off have been inserted elsewhere already. */
-static inline void elapse__ring_close_behind(struct elapse__link *ring, struct elapse__link *last)
+/* Cuts all nodes behind `last` off: `last`, which may be the closing node, becomes the
+ * newest. The nodes that are cut off have been inserted elsewhere already. */
+static inline void elapse__ring_close_behind(struct elapse__ring_node *ring,
+                                             struct elapse__ring_node *last)
 {
     ELAPSE__ASSERT(last == ring || last->previous->next == last);
     ring->previous = last;
@@ -101,18 +136,18 @@ static inline void elapse__ring_close_behind(struct elapse__link *ring, struct e
 
 /* Calls `visit` with each timer of the ring, the oldest first, until it returns false.
  * Returns false then, and true at the end of the ring. The visit may stop the timer. */
-static inline bool elapse__ring_visit(const struct elapse__link *ring, elapse_visit_function *visit,
-                                      void *context)
+static inline bool elapse__ring_visit(const struct elapse__ring_node *ring,
+                                      elapse_visit_function *visit, void *context)
 {
-    struct elapse__link *link = ring->next;
-    while (link != ring) {
-        ELAPSE__ASSERT(link->next->previous == link);
-        ELAPSE__ASSERT(link->previous->next == link);
+    struct elapse__ring_node *ring_node = ring->next;
+    while (ring_node != ring) {
+        ELAPSE__ASSERT(ring_node->next->previous == ring_node);
+        ELAPSE__ASSERT(ring_node->previous->next == ring_node);
         /* The visit may release the memory of the timer. */
-        struct elapse__link *next = link->next;
-        if (!visit(elapse__ring_timer(link), context))
+        struct elapse__ring_node *next = ring_node->next;
+        if (!visit(elapse__ring_timer(ring_node), context))
             return false;
-        link = next;
+        ring_node = next;
     }
     return true;
 }
@@ -125,13 +160,14 @@ struct elapse__ring_summary {
 };
 
 /* Adds the timers of a ring to `summary`, which begins as {.least = ELAPSE_NEVER}. */
-static inline void elapse__ring_summarise(const struct elapse__link *ring,
+static inline void elapse__ring_summarise(const struct elapse__ring_node *ring,
                                           struct elapse__ring_summary *summary)
 {
-    for (const struct elapse__link *link = ring->next; link != ring; link = link->next) {
-        ELAPSE__ASSERT(link->next->previous == link);
-        ELAPSE__ASSERT(link->previous->next == link);
-        uint64_t deadline = elapse__ring_timer(link)->deadline;
+    for (const struct elapse__ring_node *ring_node = ring->next; ring_node != ring;
+         ring_node = ring_node->next) {
+        ELAPSE__ASSERT(ring_node->next->previous == ring_node);
+        ELAPSE__ASSERT(ring_node->previous->next == ring_node);
+        uint64_t deadline = elapse__ring_timer(ring_node)->deadline;
         if (deadline < summary->least)
             summary->least = deadline;
         if (deadline > summary->greatest)
@@ -156,20 +192,20 @@ typedef unsigned elapse__check_function(const struct elapse_timer *timer, const 
  * its closing link. Returns the number of the first invariant found broken, or 0.
  * It asserts nothing: it is called to find damage.
  */
-static inline unsigned elapse__ring_check(const struct elapse__link *ring, size_t limit,
+static inline unsigned elapse__ring_check(const struct elapse__ring_node *ring, size_t limit,
                                           size_t *count, elapse__check_function *check,
                                           const void *context)
 {
-    const struct elapse__link *link = ring;
+    const struct elapse__ring_node *ring_node = ring;
     for (;;) {
-        if (link->next == NULL || link->next->previous != link)
+        if (ring_node->next == NULL || ring_node->next->previous != ring_node)
             return ELAPSE__BROKEN_RING;
-        link = link->next;
-        if (link == ring)
+        ring_node = ring_node->next;
+        if (ring_node == ring)
             return 0;
         if (++*count > limit)
             return ELAPSE__BROKEN_COUNT;
-        unsigned broken = check(elapse__ring_timer(link), context);
+        unsigned broken = check(elapse__ring_timer(ring_node), context);
         if (broken != 0)
             return broken;
     }

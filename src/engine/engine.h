@@ -1,8 +1,9 @@
 /*
- * How the queue and the journal are joined: without threads, clocks and waits, so that the store
- * and the simulation use the same.
+ * The engine: the queue and the journal, joined. This header is the door through which the server
+ * and the cluster come to both. The engine has no threads, no clock and no waits, so the store and
+ * the simulations use the same code. The store (store/store.h) gives it threads and files.
  *
- *      commands --> queue --records--> joint (sink) --> journal --> disk
+ *      commands --> queue --records--> engine (sink) --> journal --> disk
  *                     ^                  |                 |
  *                     +---- replay ------+---- owner <-----+
  *
@@ -14,23 +15,23 @@
  *
  * Requires, for every function: one thread at a time.
  */
-#ifndef ELAPSE__STORE_JOINT_H
-#define ELAPSE__STORE_JOINT_H
+#ifndef ELAPSE__ENGINE_H
+#define ELAPSE__ENGINE_H
 
 #include <elapse/error.h>
 
-#include "journal/journal.h"
 #include "../queue/queue.h"
+#include "journal/journal.h"
 
 /* Returns the present by both clocks, rounded down. */
-typedef struct elapse__queue_now elapse__joint_now_function(void);
+typedef struct elapse__queue_now elapse__engine_now_function(void);
 
-struct elapse__joint {
-    struct elapse__record_sink sink; /* first: the queue's sink is a joint */
+struct elapse__engine {
+    struct elapse__record_sink sink; /* first: the queue's sink is an engine */
     struct elapse__queue *jobs;
     struct elapse__journal *journal;
     struct elapse__record_sink *below; /* the journal's sink */
-    elapse__joint_now_function *now;
+    elapse__engine_now_function *now;
     const struct elapse__queue_now *batch; /* NULL; or the present of a caller that does much at
                                               once, and turns the queue itself */
     int refused;                /* why the journal refused the last group that was begun; or 0 */
@@ -45,7 +46,7 @@ struct elapse__joint {
     int clean_error;                     /* why the last record could not be copied; or 0 */
     uint32_t life;
     uint32_t interval_ms; /* of the journal, once the life has begun */
-    bool loading;         /* records come by elapse__joint_load; nothing is cleaned */
+    bool loading;         /* records come by elapse__engine_load; nothing is cleaned */
     int64_t log_wall_ms;  /* with a log: the newest time that a group of it tells */
     struct elapse__queue_options options; /* of the queue; without its memory */
     struct elapse_allocator memory;       /* of the queue, if the caller gave one */
@@ -53,68 +54,71 @@ struct elapse__joint {
 };
 
 /* Makes the queue; `options` without a sink. Returns false if there is no memory. */
-bool elapse__joint_make_jobs(struct elapse__joint *joint, elapse__joint_now_function *now,
-                             const struct elapse__queue_options *options);
+bool elapse__engine_make_jobs(struct elapse__engine *engine, elapse__engine_now_function *now,
+                              const struct elapse__queue_options *options);
 
 /* Opens the journal, and replays it into the queue; `options` without an owner. */
-bool elapse__joint_open_journal(struct elapse__joint *joint,
-                                const struct elapse__journal_options *options,
-                                struct elapse__journal_refusal *refusal);
+bool elapse__engine_open_journal(struct elapse__engine *engine,
+                                 const struct elapse__journal_options *options,
+                                 struct elapse__journal_refusal *refusal);
 
 /* Makes the number of this life durable, and opens the queue. Performs the journal's operations
  * until then. */
-enum elapse_error elapse__joint_begin_life(struct elapse__joint *joint);
+enum elapse_error elapse__engine_begin_life(struct elapse__engine *engine);
 
 /* Appends a record, and replays it: for programs that fill a queue with the records of another one,
  * before it has a life. Returns 0; EBADMSG: it is no record of this queue, or there are as many
  * tubes or tokens as there may be; ENOMEM; or the error of the journal's begin. Nothing has changed
  * then. Requires `loading`. */
-int elapse__joint_load(struct elapse__joint *joint, const struct elapse__record *record);
+int elapse__engine_load(struct elapse__engine *engine, const struct elapse__record *record);
 
 /* Releases both. Requires that no operation of the journal is under way. */
-void elapse__joint_free(struct elapse__joint *joint);
+void elapse__engine_free(struct elapse__engine *engine);
 
 /* Returns whether a reply with this gate may leave. */
-bool elapse__joint_may_reply(const struct elapse__joint *joint, uint64_t gate);
+bool elapse__engine_may_reply(const struct elapse__engine *engine, uint64_t gate);
+
+/* Returns the number of the segment in which this position lies, for statistics. */
+uint64_t elapse__engine_segment_of(const struct elapse__engine *engine, uint64_t position);
 
 /* A command of the queue with its arguments. */
-typedef struct elapse__queue_answer elapse__joint_command(struct elapse__queue *jobs,
-                                                          struct elapse__queue_now now,
-                                                          const void *arguments);
+typedef struct elapse__queue_answer elapse__engine_command(struct elapse__queue *jobs,
+                                                           struct elapse__queue_now now,
+                                                           const void *arguments);
 
 /* Runs a command. Returns false if the journal cannot take it now: run it again when operations
  * have completed. The answer's position is the gate of its reply, whatever the answer. */
-bool elapse__joint_run(struct elapse__joint *joint, elapse__joint_command *command,
-                       const void *arguments, struct elapse__queue_answer *answer);
+bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *command,
+                        const void *arguments, struct elapse__queue_answer *answer);
 
 /* ---- hand-outs ---- */
 
-/* Takes the first job that is due; its lease begins in elapse__joint_hand_over. Returns whether
+/* Takes the first job that is due; its lease begins in elapse__engine_hand_over. Returns whether
  * there is one; `*result` is an error, or OK (also if the journal has no room for the lease now).
  * `*gate` is that of the reply: of the lease's own record it is independent. */
-bool elapse__joint_take(struct elapse__joint *joint, const struct elapse__queue_reserve *reserve,
-                        struct elapse__queue_handed *handed, enum elapse__queue_result *result,
-                        uint64_t *gate);
+bool elapse__engine_take(struct elapse__engine *engine, const struct elapse__queue_reserve *reserve,
+                         struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                         uint64_t *gate);
 
 /* The same for one job by its id, whatever its due time. `*result` may also be GONE or RUNNING. */
-bool elapse__joint_take_id(struct elapse__joint *joint, uint64_t id,
-                           struct elapse__queue_connection *connection,
-                           struct elapse__queue_handed *handed, enum elapse__queue_result *result,
-                           uint64_t *gate);
+bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
+                            struct elapse__queue_connection *connection,
+                            struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                            uint64_t *gate);
 
 /* Does the same for up to `reserve->count` jobs. Stores in `*count` how many there are. Each of
  * them is handed over, or taken back. */
-bool elapse__joint_take_many(struct elapse__joint *joint,
-                             const struct elapse__queue_reserve *reserve,
-                             struct elapse__queue_handed *handed, uint32_t *count,
-                             enum elapse__queue_result *result, uint64_t *gate);
+bool elapse__engine_take_many(struct elapse__engine *engine,
+                              const struct elapse__queue_reserve *reserve,
+                              struct elapse__queue_handed *handed, uint32_t *count,
+                              enum elapse__queue_result *result, uint64_t *gate);
 
 /* Returns whether the last command or hand-out wrote nothing because the journal has no room now:
  * try it again when operations have completed. */
-bool elapse__joint_lacks_room(const struct elapse__joint *joint);
+bool elapse__engine_lacks_room(const struct elapse__engine *engine);
 
 /* The texts of a job as they were read from the journal. */
-struct elapse__joint_job {
+struct elapse__engine_job {
     struct elapse__queue_text tube, key, tag, body;
     int64_t put_ms; /* when the job was put, wall clock */
     int64_t due_ms; /* when it was due, as this record has it */
@@ -124,50 +128,76 @@ struct elapse__joint_job {
 /* Reads the job and begins its lease; its reply leaves now. Requires that the gate is durable.
  * Returns 0; ENOENT: the job cannot be handed out after all, because it was cancelled meanwhile, or
  * is damaged and has been buried; or another error number: it is as if it had not been taken. */
-int elapse__joint_hand_over(struct elapse__joint *joint, const struct elapse__queue_handed *handed,
-                            struct elapse__joint_job *job);
+int elapse__engine_hand_over(struct elapse__engine *engine,
+                             const struct elapse__queue_handed *handed,
+                             struct elapse__engine_job *job);
 
 /* The same in two steps, for a caller that performs the reading in between, without a lock. The
  * first returns 0 or ENOENT; then there is nothing to perform, and no second step. */
-int elapse__joint_hand_over_begin(struct elapse__joint *joint,
-                                  const struct elapse__queue_handed *handed,
-                                  struct elapse__journal_reading *reading);
-int elapse__joint_hand_over_end(struct elapse__joint *joint,
-                                const struct elapse__queue_handed *handed,
-                                struct elapse__journal_reading *reading,
-                                struct elapse__joint_job *job);
+int elapse__engine_hand_over_begin(struct elapse__engine *engine,
+                                   const struct elapse__queue_handed *handed,
+                                   struct elapse__journal_reading *reading);
+int elapse__engine_hand_over_end(struct elapse__engine *engine,
+                                 const struct elapse__queue_handed *handed,
+                                 struct elapse__journal_reading *reading,
+                                 struct elapse__engine_job *job);
 
 /* Reads a job, whatever its state. Returns 0; ENOENT: there is none; EBADMSG: it is damaged; or
  * another error number. */
-int elapse__joint_peek(struct elapse__joint *joint, uint64_t id, struct elapse__joint_job *job);
+int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elapse__engine_job *job);
 
 /* Ends a reading of a job, and takes its texts. Returns 0; EBADMSG or ENOENT: it is damaged; or
  * another error number. */
-int elapse__joint_texts(struct elapse__joint *joint, struct elapse__journal_reading *reading,
-                        struct elapse__joint_job *job);
+int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_reading *reading,
+                         struct elapse__engine_job *job);
 
 /* The reply cannot leave: the job is as if it had not been taken. */
-void elapse__joint_take_back(struct elapse__joint *joint,
-                             const struct elapse__queue_handed *handed);
+void elapse__engine_take_back(struct elapse__engine *engine,
+                              const struct elapse__queue_handed *handed);
 
-/* ---- for joint_log.c, which takes records of other journals ---- */
+/* A group of the log. */
+struct elapse__engine_group {
+    uint64_t number;
+    uint64_t hash, previous_hash;
+    const void *bytes;
+    size_t size;
+};
 
-enum { ELAPSE__JOINT_EPOCH_BYTES = 4 };
+/* ---- with a replicated log (store/log.h) ---- */
 
-/* Takes a record of the log. `context` is the joint. */
-int elapse__joint_replay(void *context, uint64_t position, const struct elapse__record *record,
-                         struct elapse__record_sink *sink);
+/* Applies the next group of the log. Returns 0; EAGAIN or ENOSPC: there is no room now; EMSGSIZE:
+ * no segment here can hold it; EBADMSG: it is no group of this format, or has a record of another
+ * partition. Nothing has changed then.
+ * After any other error the journal has failed. Requires that the journal follows. */
+int elapse__engine_follow(struct elapse__engine *engine, const struct elapse__engine_group *group);
 
-/* Makes an empty queue by the joint's options. Requires that there is none. Returns false if there
+/* Forgets all jobs. Returns 0; EAGAIN or ENOSPC: nothing has changed; after any other error the
+ * journal has failed. Requires that the journal follows. */
+int elapse__engine_rebuild(struct elapse__engine *engine);
+
+/* Begins a life: this node owns the log, and has applied all of it. Returns 0; EAGAIN or ENOSPC:
+ * nothing has changed; EBADMSG: the log contradicts itself. After any other error the journal has
+ * failed. */
+int elapse__engine_own(struct elapse__engine *engine);
+
+/* ---- for follow.c, which takes records of other journals ---- */
+
+enum { ELAPSE__ENGINE_EPOCH_BYTES = 4 };
+
+/* Takes a record of the log. `context` is the engine. */
+int elapse__engine_replay(void *context, uint64_t position, const struct elapse__record *record,
+                          struct elapse__record_sink *sink);
+
+/* Makes an empty queue by the engine's options. Requires that there is none. Returns false if there
  * is no memory. */
-bool elapse__joint_new_jobs(struct elapse__joint *joint);
+bool elapse__engine_new_jobs(struct elapse__engine *engine);
 
-/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the joint. */
-int elapse__joint_forget(void *context);
+/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the engine. */
+int elapse__engine_forget(void *context);
 
 /* Writes the number of the life. Returns 0 or the error of the sink. */
-int elapse__joint_write_epoch(struct elapse__joint *joint, enum elapse__record_purpose purpose);
+int elapse__engine_write_epoch(struct elapse__engine *engine, enum elapse__record_purpose purpose);
 
-enum elapse_error elapse__joint_error(enum elapse__queue_result result);
+enum elapse_error elapse__engine_error(enum elapse__queue_result result);
 
 #endif

@@ -2,7 +2,7 @@
  * The protocol of beanstalkd 1.12: bytes in, commands out; replies, and statistics as YAML, out.
  *
  *      put 0 5 60 4\r\nbody\r\n   --parse-->  PUT, priority 0, delay 5 s, ttr 60 s, "body"
- *      INSERTED 1\r\n             <--write--  elapse__beanstalkd_inserted
+ *      INSERTED 1\r\n             <--write--  elapse__wire_beanstalkd_inserted
  *
  * Reading. The caller keeps the bytes in one piece, from the beginning of the command on. A parser
  * remembers how far it has read. It allocates and copies nothing, and a body that is too big is
@@ -36,48 +36,48 @@
 #include <stdint.h>
 
 enum {
-    ELAPSE__BEANSTALKD_LINE_BYTES_MAX = 224, /* with \r\n */
-    ELAPSE__BEANSTALKD_TUBE_BYTES_MAX = 200,
-    ELAPSE__BEANSTALKD_URGENT = 1024, /* a priority below is urgent */
+    ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX = 224, /* with \r\n */
+    ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX = 200,
+    ELAPSE__WIRE_BEANSTALKD_URGENT = 1024, /* a priority below is urgent */
 };
 
 /* The first ones are errors: what to answer. */
-enum elapse__beanstalkd_verb {
-    ELAPSE__BEANSTALKD_BAD_FORMAT,
-    ELAPSE__BEANSTALKD_UNKNOWN,
-    ELAPSE__BEANSTALKD_EXPECTED_CRLF, /* put: the body did not end where its line said */
-    ELAPSE__BEANSTALKD_TOO_BIG,       /* put: the body was skipped */
-    ELAPSE__BEANSTALKD_PUT,
-    ELAPSE__BEANSTALKD_PEEK,
-    ELAPSE__BEANSTALKD_PEEK_READY,
-    ELAPSE__BEANSTALKD_PEEK_DELAYED,
-    ELAPSE__BEANSTALKD_PEEK_BURIED,
-    ELAPSE__BEANSTALKD_RESERVE,
-    ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT,
-    ELAPSE__BEANSTALKD_RESERVE_JOB,
-    ELAPSE__BEANSTALKD_DELETE,
-    ELAPSE__BEANSTALKD_RELEASE,
-    ELAPSE__BEANSTALKD_USE,
-    ELAPSE__BEANSTALKD_WATCH,
-    ELAPSE__BEANSTALKD_IGNORE,
-    ELAPSE__BEANSTALKD_BURY,
-    ELAPSE__BEANSTALKD_KICK,
-    ELAPSE__BEANSTALKD_KICK_JOB,
-    ELAPSE__BEANSTALKD_TOUCH,
-    ELAPSE__BEANSTALKD_STATS,
-    ELAPSE__BEANSTALKD_STATS_JOB,
-    ELAPSE__BEANSTALKD_STATS_TUBE,
-    ELAPSE__BEANSTALKD_LIST_TUBES,
-    ELAPSE__BEANSTALKD_LIST_TUBE_USED,
-    ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED,
-    ELAPSE__BEANSTALKD_PAUSE_TUBE,
-    ELAPSE__BEANSTALKD_QUIT,
-    ELAPSE__BEANSTALKD_VERBS, /* how many */
+enum elapse__wire_beanstalkd_verb {
+    ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT,
+    ELAPSE__WIRE_BEANSTALKD_UNKNOWN,
+    ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF, /* put: the body did not end where its line said */
+    ELAPSE__WIRE_BEANSTALKD_TOO_BIG,       /* put: the body was skipped */
+    ELAPSE__WIRE_BEANSTALKD_PUT,
+    ELAPSE__WIRE_BEANSTALKD_PEEK,
+    ELAPSE__WIRE_BEANSTALKD_PEEK_READY,
+    ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED,
+    ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED,
+    ELAPSE__WIRE_BEANSTALKD_RESERVE,
+    ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT,
+    ELAPSE__WIRE_BEANSTALKD_RESERVE_JOB,
+    ELAPSE__WIRE_BEANSTALKD_DELETE,
+    ELAPSE__WIRE_BEANSTALKD_RELEASE,
+    ELAPSE__WIRE_BEANSTALKD_USE,
+    ELAPSE__WIRE_BEANSTALKD_WATCH,
+    ELAPSE__WIRE_BEANSTALKD_IGNORE,
+    ELAPSE__WIRE_BEANSTALKD_BURY,
+    ELAPSE__WIRE_BEANSTALKD_KICK,
+    ELAPSE__WIRE_BEANSTALKD_KICK_JOB,
+    ELAPSE__WIRE_BEANSTALKD_TOUCH,
+    ELAPSE__WIRE_BEANSTALKD_STATS,
+    ELAPSE__WIRE_BEANSTALKD_STATS_JOB,
+    ELAPSE__WIRE_BEANSTALKD_STATS_TUBE,
+    ELAPSE__WIRE_BEANSTALKD_LIST_TUBES,
+    ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED,
+    ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED,
+    ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE,
+    ELAPSE__WIRE_BEANSTALKD_QUIT,
+    ELAPSE__WIRE_BEANSTALKD_VERBS, /* how many */
 };
 
 /* What a command says; the fields that its verb does not have are zero. */
-struct elapse__beanstalkd_command {
-    enum elapse__beanstalkd_verb verb;
+struct elapse__wire_beanstalkd_command {
+    enum elapse__wire_beanstalkd_verb verb;
     uint32_t priority;
     uint32_t delay_s; /* also of pause-tube */
     uint32_t ttr_s;   /* as the client gave it; 0 counts as 1 */
@@ -92,7 +92,7 @@ struct elapse__beanstalkd_command {
 };
 
 /* Private, except that a parser of zeros with `body_bytes_max` is a new one. */
-struct elapse__beanstalkd_parser {
+struct elapse__wire_beanstalkd_parser {
     uint32_t body_bytes_max; /* a larger body is TOO_BIG */
     bool skips_line;         /* what comes belongs to a line that is too long */
     bool skips_body;         /* what comes belongs to a body that is too big */
@@ -100,77 +100,78 @@ struct elapse__beanstalkd_parser {
     size_t searched;         /* bytes in which no line ends */
 };
 
-struct elapse__beanstalkd_parsed {
+struct elapse__wire_beanstalkd_parsed {
     bool whole;      /* the command is filled in */
     size_t consumed; /* so many bytes are done with, also if the command is not whole */
     /* Not whole: a call makes no progress before there are so many bytes, those consumed not
-     * counted. At most elapse__beanstalkd_bytes_max. */
+     * counted. At most elapse__wire_beanstalkd_bytes_max. */
     size_t wanted;
 };
 
 /* Returns the most bytes that a command has, and so the most that a caller has to keep. */
-size_t elapse__beanstalkd_bytes_max(const struct elapse__beanstalkd_parser *parser);
+size_t elapse__wire_beanstalkd_bytes_max(const struct elapse__wire_beanstalkd_parser *parser);
 
 /* Reads on. `bytes` begin where the last call said that the next begins; they may have moved. */
-struct elapse__beanstalkd_parsed
-elapse__beanstalkd_parse(struct elapse__beanstalkd_parser *parser, const unsigned char *bytes,
-                         size_t size, struct elapse__beanstalkd_command *command);
+struct elapse__wire_beanstalkd_parsed
+elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes,
+                         size_t size, struct elapse__wire_beanstalkd_command *command);
 
 /* ---- replies ---- */
 
 /* A reply without a body, as it goes out; static. */
-struct elapse__beanstalkd_text {
+struct elapse__wire_beanstalkd_text {
     const char *bytes;
     size_t size;
 };
 
-enum elapse__beanstalkd_reply {
-    ELAPSE__BEANSTALKD_SAYS_BAD_FORMAT,
-    ELAPSE__BEANSTALKD_SAYS_UNKNOWN_COMMAND,
-    ELAPSE__BEANSTALKD_SAYS_EXPECTED_CRLF,
-    ELAPSE__BEANSTALKD_SAYS_JOB_TOO_BIG,
-    ELAPSE__BEANSTALKD_SAYS_DRAINING,
-    ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY,
-    ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR,
-    ELAPSE__BEANSTALKD_SAYS_NOT_FOUND,
-    ELAPSE__BEANSTALKD_SAYS_NOT_IGNORED,
-    ELAPSE__BEANSTALKD_SAYS_DEADLINE_SOON,
-    ELAPSE__BEANSTALKD_SAYS_TIMED_OUT,
-    ELAPSE__BEANSTALKD_SAYS_DELETED,
-    ELAPSE__BEANSTALKD_SAYS_RELEASED,
-    ELAPSE__BEANSTALKD_SAYS_BURIED,
-    ELAPSE__BEANSTALKD_SAYS_TOUCHED,
-    ELAPSE__BEANSTALKD_SAYS_KICKED,
-    ELAPSE__BEANSTALKD_SAYS_PAUSED,
-    ELAPSE__BEANSTALKD_REPLIES, /* how many */
+enum elapse__wire_beanstalkd_reply {
+    ELAPSE__WIRE_BEANSTALKD_SAYS_BAD_FORMAT,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_UNKNOWN_COMMAND,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_EXPECTED_CRLF,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_DRAINING,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_IGNORED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_DEADLINE_SOON,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_TIMED_OUT,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_DELETED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_RELEASED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_BURIED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED,
+    ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED,
+    ELAPSE__WIRE_BEANSTALKD_REPLIES, /* how many */
 };
-struct elapse__beanstalkd_text elapse__beanstalkd_reply(enum elapse__beanstalkd_reply reply);
+struct elapse__wire_beanstalkd_text
+elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply);
 
 /* The functions below write into `text` and return how many bytes; no NUL behind them. Room for
  * every line: */
-enum { ELAPSE__BEANSTALKD_REPLY_BYTES_MAX = 224 };
-size_t elapse__beanstalkd_inserted(char *text, uint64_t id);
-size_t elapse__beanstalkd_using(char *text, const char *tube, size_t tube_size);
-size_t elapse__beanstalkd_watching(char *text, uint64_t count);
-size_t elapse__beanstalkd_kicked(char *text, uint64_t count);
+enum { ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX = 224 };
+size_t elapse__wire_beanstalkd_inserted(char *text, uint64_t id);
+size_t elapse__wire_beanstalkd_using(char *text, const char *tube, size_t tube_size);
+size_t elapse__wire_beanstalkd_watching(char *text, uint64_t count);
+size_t elapse__wire_beanstalkd_kicked(char *text, uint64_t count);
 /* The line before a body; "\r\n" follows the body. */
-size_t elapse__beanstalkd_reserved(char *text, uint64_t id, uint64_t body_size);
-size_t elapse__beanstalkd_found(char *text, uint64_t id, uint64_t body_size);
-size_t elapse__beanstalkd_ok(char *text, uint64_t body_size);
+size_t elapse__wire_beanstalkd_reserved(char *text, uint64_t id, uint64_t body_size);
+size_t elapse__wire_beanstalkd_found(char *text, uint64_t id, uint64_t body_size);
+size_t elapse__wire_beanstalkd_ok(char *text, uint64_t body_size);
 
 /* ---- YAML ---- */
 
-/* A list begins with elapse__beanstalkd_list_begin, and has one item a tube. */
-enum { ELAPSE__BEANSTALKD_ITEM_BYTES_MAX = 204, ELAPSE__BEANSTALKD_LIST_BEGIN_BYTES = 4 };
-size_t elapse__beanstalkd_list_begin(char *text);
-size_t elapse__beanstalkd_list_item(char *text, const char *tube, size_t tube_size);
+/* A list begins with elapse__wire_beanstalkd_list_begin, and has one item a tube. */
+enum { ELAPSE__WIRE_BEANSTALKD_ITEM_BYTES_MAX = 204, ELAPSE__WIRE_BEANSTALKD_LIST_BEGIN_BYTES = 4 };
+size_t elapse__wire_beanstalkd_list_begin(char *text);
+size_t elapse__wire_beanstalkd_list_item(char *text, const char *tube, size_t tube_size);
 /* How many bytes the item of a name of this size has. */
-static inline size_t elapse__beanstalkd_item_size(size_t tube_size)
+static inline size_t elapse__wire_beanstalkd_item_size(size_t tube_size)
 {
     return tube_size + sizeof "- \n" - 1;
 }
 
-struct elapse__beanstalkd_job_statistics {
+struct elapse__wire_beanstalkd_job_statistics {
     uint64_t id;
     const char *tube;
     size_t tube_size;
@@ -181,7 +182,7 @@ struct elapse__beanstalkd_job_statistics {
     uint64_t reserves, timeouts, releases, buries, kicks;
 };
 
-struct elapse__beanstalkd_tube_statistics {
+struct elapse__wire_beanstalkd_tube_statistics {
     const char *name;
     size_t name_size;
     uint64_t urgent, ready, reserved, delayed, buried, total_jobs;
@@ -190,9 +191,9 @@ struct elapse__beanstalkd_tube_statistics {
     uint64_t pause_s, pause_left_s;
 };
 
-struct elapse__beanstalkd_server_statistics {
+struct elapse__wire_beanstalkd_server_statistics {
     uint64_t urgent, ready, reserved, delayed, buried;
-    const uint64_t *commands; /* by verb: ELAPSE__BEANSTALKD_VERBS of them */
+    const uint64_t *commands; /* by verb: ELAPSE__WIRE_BEANSTALKD_VERBS of them */
     uint64_t job_timeouts, total_jobs, max_job_size, tubes;
     uint64_t connections, producers, workers, waiting, total_connections;
     uint64_t pid;
@@ -205,13 +206,17 @@ struct elapse__beanstalkd_server_statistics {
 };
 
 /* Texts longer than this are cut; so the statistics fit into the room below. */
-enum { ELAPSE__BEANSTALKD_FACT_BYTES_MAX = 256, ELAPSE__BEANSTALKD_YAML_BYTES_MAX = 4096 };
-size_t elapse__beanstalkd_job_yaml(char *text,
-                                   const struct elapse__beanstalkd_job_statistics *statistics);
-size_t elapse__beanstalkd_tube_yaml(char *text,
-                                    const struct elapse__beanstalkd_tube_statistics *statistics);
+enum {
+    ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX = 256,
+    ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX = 4096
+};
 size_t
-elapse__beanstalkd_server_yaml(char *text,
-                               const struct elapse__beanstalkd_server_statistics *statistics);
+elapse__wire_beanstalkd_job_yaml(char *text,
+                                 const struct elapse__wire_beanstalkd_job_statistics *statistics);
+size_t
+elapse__wire_beanstalkd_tube_yaml(char *text,
+                                  const struct elapse__wire_beanstalkd_tube_statistics *statistics);
+size_t elapse__wire_beanstalkd_server_yaml(
+    char *text, const struct elapse__wire_beanstalkd_server_statistics *statistics);
 
 #endif

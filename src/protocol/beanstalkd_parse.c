@@ -22,7 +22,7 @@ enum shape {
 struct word {
     const char *text;
     uint8_t size;
-    enum elapse__beanstalkd_verb verb;
+    enum elapse__wire_beanstalkd_verb verb;
     enum shape shape;
 };
 
@@ -30,31 +30,31 @@ struct word {
 
 /* The first one with which a line begins is its verb. The blank is a part where there is one. */
 static const struct word words[] = {
-    {WORD("put "), ELAPSE__BEANSTALKD_PUT, SHAPE_PUT},
-    {WORD("reserve-with-timeout "), ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
-    {WORD("reserve-job "), ELAPSE__BEANSTALKD_RESERVE_JOB, SHAPE_ID},
-    {WORD("reserve"), ELAPSE__BEANSTALKD_RESERVE, SHAPE_FOR_EVER},
-    {WORD("delete "), ELAPSE__BEANSTALKD_DELETE, SHAPE_ID},
-    {WORD("release "), ELAPSE__BEANSTALKD_RELEASE, SHAPE_ID_PRIORITY_DELAY},
-    {WORD("bury "), ELAPSE__BEANSTALKD_BURY, SHAPE_ID_PRIORITY},
-    {WORD("touch "), ELAPSE__BEANSTALKD_TOUCH, SHAPE_ID},
-    {WORD("use "), ELAPSE__BEANSTALKD_USE, SHAPE_TUBE},
-    {WORD("watch "), ELAPSE__BEANSTALKD_WATCH, SHAPE_TUBE},
-    {WORD("ignore "), ELAPSE__BEANSTALKD_IGNORE, SHAPE_TUBE},
-    {WORD("kick "), ELAPSE__BEANSTALKD_KICK, SHAPE_BOUND},
-    {WORD("kick-job "), ELAPSE__BEANSTALKD_KICK_JOB, SHAPE_ID},
-    {WORD("peek "), ELAPSE__BEANSTALKD_PEEK, SHAPE_ID},
-    {WORD("peek-ready"), ELAPSE__BEANSTALKD_PEEK_READY, SHAPE_NOTHING},
-    {WORD("peek-delayed"), ELAPSE__BEANSTALKD_PEEK_DELAYED, SHAPE_NOTHING},
-    {WORD("peek-buried"), ELAPSE__BEANSTALKD_PEEK_BURIED, SHAPE_NOTHING},
-    {WORD("stats-job "), ELAPSE__BEANSTALKD_STATS_JOB, SHAPE_ID},
-    {WORD("stats-tube "), ELAPSE__BEANSTALKD_STATS_TUBE, SHAPE_TUBE},
-    {WORD("stats"), ELAPSE__BEANSTALKD_STATS, SHAPE_NOTHING},
-    {WORD("list-tubes-watched"), ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED, SHAPE_NOTHING},
-    {WORD("list-tube-used"), ELAPSE__BEANSTALKD_LIST_TUBE_USED, SHAPE_NOTHING},
-    {WORD("list-tubes"), ELAPSE__BEANSTALKD_LIST_TUBES, SHAPE_NOTHING},
-    {WORD("pause-tube"), ELAPSE__BEANSTALKD_PAUSE_TUBE, SHAPE_TUBE_DELAY},
-    {WORD("quit"), ELAPSE__BEANSTALKD_QUIT, SHAPE_ANYTHING},
+    {WORD("put "), ELAPSE__WIRE_BEANSTALKD_PUT, SHAPE_PUT},
+    {WORD("reserve-with-timeout "), ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT, SHAPE_TIMEOUT},
+    {WORD("reserve-job "), ELAPSE__WIRE_BEANSTALKD_RESERVE_JOB, SHAPE_ID},
+    {WORD("reserve"), ELAPSE__WIRE_BEANSTALKD_RESERVE, SHAPE_FOR_EVER},
+    {WORD("delete "), ELAPSE__WIRE_BEANSTALKD_DELETE, SHAPE_ID},
+    {WORD("release "), ELAPSE__WIRE_BEANSTALKD_RELEASE, SHAPE_ID_PRIORITY_DELAY},
+    {WORD("bury "), ELAPSE__WIRE_BEANSTALKD_BURY, SHAPE_ID_PRIORITY},
+    {WORD("touch "), ELAPSE__WIRE_BEANSTALKD_TOUCH, SHAPE_ID},
+    {WORD("use "), ELAPSE__WIRE_BEANSTALKD_USE, SHAPE_TUBE},
+    {WORD("watch "), ELAPSE__WIRE_BEANSTALKD_WATCH, SHAPE_TUBE},
+    {WORD("ignore "), ELAPSE__WIRE_BEANSTALKD_IGNORE, SHAPE_TUBE},
+    {WORD("kick "), ELAPSE__WIRE_BEANSTALKD_KICK, SHAPE_BOUND},
+    {WORD("kick-job "), ELAPSE__WIRE_BEANSTALKD_KICK_JOB, SHAPE_ID},
+    {WORD("peek "), ELAPSE__WIRE_BEANSTALKD_PEEK, SHAPE_ID},
+    {WORD("peek-ready"), ELAPSE__WIRE_BEANSTALKD_PEEK_READY, SHAPE_NOTHING},
+    {WORD("peek-delayed"), ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED, SHAPE_NOTHING},
+    {WORD("peek-buried"), ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED, SHAPE_NOTHING},
+    {WORD("stats-job "), ELAPSE__WIRE_BEANSTALKD_STATS_JOB, SHAPE_ID},
+    {WORD("stats-tube "), ELAPSE__WIRE_BEANSTALKD_STATS_TUBE, SHAPE_TUBE},
+    {WORD("stats"), ELAPSE__WIRE_BEANSTALKD_STATS, SHAPE_NOTHING},
+    {WORD("list-tubes-watched"), ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED, SHAPE_NOTHING},
+    {WORD("list-tube-used"), ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED, SHAPE_NOTHING},
+    {WORD("list-tubes"), ELAPSE__WIRE_BEANSTALKD_LIST_TUBES, SHAPE_NOTHING},
+    {WORD("pause-tube"), ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE, SHAPE_TUBE_DELAY},
+    {WORD("quit"), ELAPSE__WIRE_BEANSTALKD_QUIT, SHAPE_ANYTHING},
 };
 
 /* What has not been read yet of a line. */
@@ -140,7 +140,7 @@ static bool read_bound(struct rest *rest, uint64_t *bound)
     return true;
 }
 
-static bool read_timeout(struct rest *rest, struct elapse__beanstalkd_command *command)
+static bool read_timeout(struct rest *rest, struct elapse__wire_beanstalkd_command *command)
 {
     bool found = false;
     bool negative = false;
@@ -159,13 +159,13 @@ static bool is_of_name(char letter)
            is_digit(letter) || (letter != '\0' && strchr("-+/;.$_()", letter) != NULL);
 }
 
-static bool read_tube(struct rest *rest, struct elapse__beanstalkd_command *command)
+static bool read_tube(struct rest *rest, struct elapse__wire_beanstalkd_command *command)
 {
     const char *begin = rest->next;
     while (rest->next < rest->end && is_of_name(*rest->next))
         rest->next++;
     size_t size = (size_t)(rest->next - begin);
-    if (size < 1 || size > ELAPSE__BEANSTALKD_TUBE_BYTES_MAX || *begin == '-')
+    if (size < 1 || size > ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX || *begin == '-')
         return false;
     command->tube = begin;
     command->tube_size = (uint32_t)size;
@@ -174,7 +174,7 @@ static bool read_tube(struct rest *rest, struct elapse__beanstalkd_command *comm
 
 /* Reads the arguments. Returns false if they are not well-formed. */
 static bool read_arguments(struct rest *rest, enum shape shape,
-                           struct elapse__beanstalkd_command *command)
+                           struct elapse__wire_beanstalkd_command *command)
 {
     switch (shape) {
     case SHAPE_ANYTHING:
@@ -220,9 +220,10 @@ static bool read_arguments(struct rest *rest, enum shape shape,
 }
 
 /* Reads a line, without its end. */
-static void read_line(const char *line, size_t size, struct elapse__beanstalkd_command *command)
+static void read_line(const char *line, size_t size,
+                      struct elapse__wire_beanstalkd_command *command)
 {
-    const struct elapse__beanstalkd_command bad = {.verb = ELAPSE__BEANSTALKD_BAD_FORMAT};
+    const struct elapse__wire_beanstalkd_command bad = {.verb = ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT};
 
     *command = bad;
     if (memchr(line, '\0', size) != NULL)
@@ -238,7 +239,7 @@ static void read_line(const char *line, size_t size, struct elapse__beanstalkd_c
             *command = bad;
         return;
     }
-    command->verb = ELAPSE__BEANSTALKD_UNKNOWN;
+    command->verb = ELAPSE__WIRE_BEANSTALKD_UNKNOWN;
 }
 
 /* Returns where the first line ends, with its \r\n; 0: not within `size` bytes, of which the first
@@ -257,28 +258,29 @@ static size_t find_end(const unsigned char *bytes, size_t from, size_t size)
     return 0;
 }
 
-static struct elapse__beanstalkd_parsed not_whole(size_t consumed, size_t wanted)
+static struct elapse__wire_beanstalkd_parsed not_whole(size_t consumed, size_t wanted)
 {
-    return (struct elapse__beanstalkd_parsed){.consumed = consumed, .wanted = wanted};
+    return (struct elapse__wire_beanstalkd_parsed){.consumed = consumed, .wanted = wanted};
 }
 
-static struct elapse__beanstalkd_parsed whole(struct elapse__beanstalkd_parser *parser,
-                                              size_t consumed)
+static struct elapse__wire_beanstalkd_parsed whole(struct elapse__wire_beanstalkd_parser *parser,
+                                                   size_t consumed)
 {
     parser->searched = 0;
     parser->skips_line = false;
     parser->skips_body = false;
-    return (struct elapse__beanstalkd_parsed){.whole = true, .consumed = consumed};
+    return (struct elapse__wire_beanstalkd_parsed){.whole = true, .consumed = consumed};
 }
 
-static struct elapse__beanstalkd_parsed skip_line(struct elapse__beanstalkd_parser *parser,
-                                                  const unsigned char *bytes, size_t size,
-                                                  struct elapse__beanstalkd_command *command)
+static struct elapse__wire_beanstalkd_parsed
+skip_line(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes, size_t size,
+          struct elapse__wire_beanstalkd_command *command)
 {
     size_t end = find_end(bytes, 0, size);
     parser->skips_line = true;
     if (end > 0) {
-        *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_BAD_FORMAT};
+        *command =
+            (struct elapse__wire_beanstalkd_command){.verb = ELAPSE__WIRE_BEANSTALKD_BAD_FORMAT};
         return whole(parser, end);
     }
     /* A \r at the end may belong to a \n that comes. */
@@ -286,9 +288,9 @@ static struct elapse__beanstalkd_parsed skip_line(struct elapse__beanstalkd_pars
     return not_whole(keep ? size - 1 : size, keep ? 2 : 1);
 }
 
-static struct elapse__beanstalkd_parsed skip_body(struct elapse__beanstalkd_parser *parser,
-                                                  size_t size, size_t before,
-                                                  struct elapse__beanstalkd_command *command)
+static struct elapse__wire_beanstalkd_parsed
+skip_body(struct elapse__wire_beanstalkd_parser *parser, size_t size, size_t before,
+          struct elapse__wire_beanstalkd_command *command)
 {
     uint64_t here = size - before;
     if (here < parser->skip) {
@@ -296,34 +298,35 @@ static struct elapse__beanstalkd_parsed skip_body(struct elapse__beanstalkd_pars
         parser->skip -= here;
         return not_whole(size, 1);
     }
-    *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_TOO_BIG};
+    *command = (struct elapse__wire_beanstalkd_command){.verb = ELAPSE__WIRE_BEANSTALKD_TOO_BIG};
     return whole(parser, before + (size_t)parser->skip);
 }
 
-size_t elapse__beanstalkd_bytes_max(const struct elapse__beanstalkd_parser *parser)
+size_t elapse__wire_beanstalkd_bytes_max(const struct elapse__wire_beanstalkd_parser *parser)
 {
-    return (size_t)ELAPSE__BEANSTALKD_LINE_BYTES_MAX + parser->body_bytes_max + 2;
+    return (size_t)ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX + parser->body_bytes_max + 2;
 }
 
-struct elapse__beanstalkd_parsed
-elapse__beanstalkd_parse(struct elapse__beanstalkd_parser *parser, const unsigned char *bytes,
-                         size_t size, struct elapse__beanstalkd_command *command)
+struct elapse__wire_beanstalkd_parsed
+elapse__beanstalkd_parse(struct elapse__wire_beanstalkd_parser *parser, const unsigned char *bytes,
+                         size_t size, struct elapse__wire_beanstalkd_command *command)
 {
     if (parser->skips_line)
         return skip_line(parser, bytes, size, command);
     if (parser->skips_body)
         return skip_body(parser, size, 0, command);
-    size_t most =
-        size < ELAPSE__BEANSTALKD_LINE_BYTES_MAX ? size : ELAPSE__BEANSTALKD_LINE_BYTES_MAX;
+    size_t most = size < ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX
+                      ? size
+                      : ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX;
     size_t line = find_end(bytes, parser->searched, most);
-    if (line == 0 && most == ELAPSE__BEANSTALKD_LINE_BYTES_MAX)
+    if (line == 0 && most == ELAPSE__WIRE_BEANSTALKD_LINE_BYTES_MAX)
         return skip_line(parser, bytes, size, command);
     if (line == 0) {
         parser->searched = most;
         return not_whole(0, size + 1);
     }
     read_line((const char *)bytes, line - 2, command);
-    if (command->verb != ELAPSE__BEANSTALKD_PUT)
+    if (command->verb != ELAPSE__WIRE_BEANSTALKD_PUT)
         return whole(parser, line);
     if (command->body_size > parser->body_bytes_max) {
         parser->skip = (uint64_t)command->body_size + 2;
@@ -331,12 +334,13 @@ elapse__beanstalkd_parse(struct elapse__beanstalkd_parser *parser, const unsigne
     }
     /* The line is read again when the body is there: its end is found at once. */
     size_t end = line + command->body_size + 2;
-    ELAPSE__ASSERT_THAT(end, <=, elapse__beanstalkd_bytes_max(parser));
+    ELAPSE__ASSERT_THAT(end, <=, elapse__wire_beanstalkd_bytes_max(parser));
     parser->searched = line - 2;
     if (size < end)
         return not_whole(0, end);
     if (bytes[end - 2] != '\r' || bytes[end - 1] != '\n')
-        *command = (struct elapse__beanstalkd_command){.verb = ELAPSE__BEANSTALKD_EXPECTED_CRLF};
+        *command =
+            (struct elapse__wire_beanstalkd_command){.verb = ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF};
     else
         command->body = bytes + line;
     return whole(parser, end);

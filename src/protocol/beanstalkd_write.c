@@ -5,33 +5,34 @@
 #include "../base/assert.h"
 #include "decimal.h"
 
-struct elapse__beanstalkd_text elapse__beanstalkd_reply(enum elapse__beanstalkd_reply reply)
+struct elapse__wire_beanstalkd_text
+elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply)
 {
 #define REPLY(text)                         \
     {                                       \
         text "\r\n", sizeof text "\r\n" - 1 \
     }
-    static const struct elapse__beanstalkd_text replies[ELAPSE__BEANSTALKD_REPLIES] = {
-        [ELAPSE__BEANSTALKD_SAYS_BAD_FORMAT] = REPLY("BAD_FORMAT"),
-        [ELAPSE__BEANSTALKD_SAYS_UNKNOWN_COMMAND] = REPLY("UNKNOWN_COMMAND"),
-        [ELAPSE__BEANSTALKD_SAYS_EXPECTED_CRLF] = REPLY("EXPECTED_CRLF"),
-        [ELAPSE__BEANSTALKD_SAYS_JOB_TOO_BIG] = REPLY("JOB_TOO_BIG"),
-        [ELAPSE__BEANSTALKD_SAYS_DRAINING] = REPLY("DRAINING"),
-        [ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY] = REPLY("OUT_OF_MEMORY"),
-        [ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR] = REPLY("INTERNAL_ERROR"),
-        [ELAPSE__BEANSTALKD_SAYS_NOT_FOUND] = REPLY("NOT_FOUND"),
-        [ELAPSE__BEANSTALKD_SAYS_NOT_IGNORED] = REPLY("NOT_IGNORED"),
-        [ELAPSE__BEANSTALKD_SAYS_DEADLINE_SOON] = REPLY("DEADLINE_SOON"),
-        [ELAPSE__BEANSTALKD_SAYS_TIMED_OUT] = REPLY("TIMED_OUT"),
-        [ELAPSE__BEANSTALKD_SAYS_DELETED] = REPLY("DELETED"),
-        [ELAPSE__BEANSTALKD_SAYS_RELEASED] = REPLY("RELEASED"),
-        [ELAPSE__BEANSTALKD_SAYS_BURIED] = REPLY("BURIED"),
-        [ELAPSE__BEANSTALKD_SAYS_TOUCHED] = REPLY("TOUCHED"),
-        [ELAPSE__BEANSTALKD_SAYS_KICKED] = REPLY("KICKED"),
-        [ELAPSE__BEANSTALKD_SAYS_PAUSED] = REPLY("PAUSED"),
+    static const struct elapse__wire_beanstalkd_text replies[ELAPSE__WIRE_BEANSTALKD_REPLIES] = {
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_BAD_FORMAT] = REPLY("BAD_FORMAT"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_UNKNOWN_COMMAND] = REPLY("UNKNOWN_COMMAND"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_EXPECTED_CRLF] = REPLY("EXPECTED_CRLF"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG] = REPLY("JOB_TOO_BIG"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_DRAINING] = REPLY("DRAINING"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY] = REPLY("OUT_OF_MEMORY"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR] = REPLY("INTERNAL_ERROR"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND] = REPLY("NOT_FOUND"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_IGNORED] = REPLY("NOT_IGNORED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_DEADLINE_SOON] = REPLY("DEADLINE_SOON"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_TIMED_OUT] = REPLY("TIMED_OUT"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_DELETED] = REPLY("DELETED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_RELEASED] = REPLY("RELEASED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_BURIED] = REPLY("BURIED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED] = REPLY("TOUCHED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED] = REPLY("KICKED"),
+        [ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED] = REPLY("PAUSED"),
     };
 #undef REPLY
-    ELAPSE__ASSERT_THAT(reply, <, ELAPSE__BEANSTALKD_REPLIES);
+    ELAPSE__ASSERT_THAT(reply, <, ELAPSE__WIRE_BEANSTALKD_REPLIES);
     return replies[reply];
 }
 
@@ -61,62 +62,62 @@ static size_t number_line(char *text, const char *word, uint64_t first, const ui
     if (second != NULL)
         at = put_number(put_text(at, " "), *second);
     at = put_text(at, "\r\n");
-    ELAPSE__ASSERT_THAT(at - text, <=, ELAPSE__BEANSTALKD_REPLY_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(at - text, <=, ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX);
     return (size_t)(at - text);
 }
 
 /* ---- replies ---- */
 
-size_t elapse__beanstalkd_inserted(char *text, uint64_t id)
+size_t elapse__wire_beanstalkd_inserted(char *text, uint64_t id)
 {
     return number_line(text, "INSERTED ", id, NULL);
 }
 
-size_t elapse__beanstalkd_using(char *text, const char *tube, size_t tube_size)
+size_t elapse__wire_beanstalkd_using(char *text, const char *tube, size_t tube_size)
 {
-    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__BEANSTALKD_TUBE_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX);
     char *at = put_bytes(put_text(text, "USING "), tube, tube_size);
     return (size_t)(put_text(at, "\r\n") - text);
 }
 
-size_t elapse__beanstalkd_watching(char *text, uint64_t count)
+size_t elapse__wire_beanstalkd_watching(char *text, uint64_t count)
 {
     return number_line(text, "WATCHING ", count, NULL);
 }
 
-size_t elapse__beanstalkd_kicked(char *text, uint64_t count)
+size_t elapse__wire_beanstalkd_kicked(char *text, uint64_t count)
 {
     return number_line(text, "KICKED ", count, NULL);
 }
 
-size_t elapse__beanstalkd_reserved(char *text, uint64_t id, uint64_t body_size)
+size_t elapse__wire_beanstalkd_reserved(char *text, uint64_t id, uint64_t body_size)
 {
     return number_line(text, "RESERVED ", id, &body_size);
 }
 
-size_t elapse__beanstalkd_found(char *text, uint64_t id, uint64_t body_size)
+size_t elapse__wire_beanstalkd_found(char *text, uint64_t id, uint64_t body_size)
 {
     return number_line(text, "FOUND ", id, &body_size);
 }
 
-size_t elapse__beanstalkd_ok(char *text, uint64_t body_size)
+size_t elapse__wire_beanstalkd_ok(char *text, uint64_t body_size)
 {
     return number_line(text, "OK ", body_size, NULL);
 }
 
 /* ---- YAML ---- */
 
-size_t elapse__beanstalkd_list_begin(char *text)
+size_t elapse__wire_beanstalkd_list_begin(char *text)
 {
     return (size_t)(put_text(text, "---\n") - text);
 }
 
-size_t elapse__beanstalkd_list_item(char *text, const char *tube, size_t tube_size)
+size_t elapse__wire_beanstalkd_list_item(char *text, const char *tube, size_t tube_size)
 {
-    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__BEANSTALKD_TUBE_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX);
     char *at = put_bytes(put_text(text, "- "), tube, tube_size);
     at = put_text(at, "\n");
-    ELAPSE__ASSERT(at == text + elapse__beanstalkd_item_size(tube_size));
+    ELAPSE__ASSERT(at == text + elapse__wire_beanstalkd_item_size(tube_size));
     return (size_t)(at - text);
 }
 
@@ -130,8 +131,8 @@ static char *put_field(char *at, const char *name, uint64_t number)
 static char *put_fact(char *at, const char *name, const char *fact, const char *quote)
 {
     size_t size = strlen(fact);
-    if (size > ELAPSE__BEANSTALKD_FACT_BYTES_MAX)
-        size = ELAPSE__BEANSTALKD_FACT_BYTES_MAX;
+    if (size > ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX)
+        size = ELAPSE__WIRE_BEANSTALKD_FACT_BYTES_MAX;
     at = put_text(put_text(put_text(at, name), ": "), quote);
     at = put_bytes(at, fact, size);
     return put_text(put_text(at, quote), "\n");
@@ -139,7 +140,7 @@ static char *put_fact(char *at, const char *name, const char *fact, const char *
 
 static char *put_tube(char *at, const char *name, const char *tube, size_t tube_size)
 {
-    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__BEANSTALKD_TUBE_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(tube_size, <=, ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX);
     at = put_text(put_text(at, name), ": ");
     return put_text(put_bytes(at, tube, tube_size), "\n");
 }
@@ -160,12 +161,13 @@ static char *put_seconds(char *at, const char *name, uint64_t us)
 
 static size_t end_yaml(const char *text, const char *at)
 {
-    ELAPSE__ASSERT_THAT(at - text, <=, ELAPSE__BEANSTALKD_YAML_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(at - text, <=, ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX);
     return (size_t)(at - text);
 }
 
-size_t elapse__beanstalkd_job_yaml(char *text,
-                                   const struct elapse__beanstalkd_job_statistics *statistics)
+size_t
+elapse__wire_beanstalkd_job_yaml(char *text,
+                                 const struct elapse__wire_beanstalkd_job_statistics *statistics)
 {
     char *at = put_text(text, "---\n");
     at = put_field(at, "id", statistics->id);
@@ -185,8 +187,9 @@ size_t elapse__beanstalkd_job_yaml(char *text,
     return end_yaml(text, at);
 }
 
-size_t elapse__beanstalkd_tube_yaml(char *text,
-                                    const struct elapse__beanstalkd_tube_statistics *statistics)
+size_t
+elapse__wire_beanstalkd_tube_yaml(char *text,
+                                  const struct elapse__wire_beanstalkd_tube_statistics *statistics)
 {
     char *at = put_text(text, "---\n");
     at = put_tube(at, "name", statistics->name, statistics->name_size);
@@ -211,38 +214,38 @@ static char *put_counters(char *at, const uint64_t *commands)
 {
     static const struct {
         const char *name;
-        enum elapse__beanstalkd_verb verb;
+        enum elapse__wire_beanstalkd_verb verb;
     } counters[] = {
-        {"cmd-put", ELAPSE__BEANSTALKD_PUT},
-        {"cmd-peek", ELAPSE__BEANSTALKD_PEEK},
-        {"cmd-peek-ready", ELAPSE__BEANSTALKD_PEEK_READY},
-        {"cmd-peek-delayed", ELAPSE__BEANSTALKD_PEEK_DELAYED},
-        {"cmd-peek-buried", ELAPSE__BEANSTALKD_PEEK_BURIED},
-        {"cmd-reserve", ELAPSE__BEANSTALKD_RESERVE},
-        {"cmd-reserve-with-timeout", ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT},
-        {"cmd-delete", ELAPSE__BEANSTALKD_DELETE},
-        {"cmd-release", ELAPSE__BEANSTALKD_RELEASE},
-        {"cmd-use", ELAPSE__BEANSTALKD_USE},
-        {"cmd-watch", ELAPSE__BEANSTALKD_WATCH},
-        {"cmd-ignore", ELAPSE__BEANSTALKD_IGNORE},
-        {"cmd-bury", ELAPSE__BEANSTALKD_BURY},
-        {"cmd-kick", ELAPSE__BEANSTALKD_KICK},
-        {"cmd-touch", ELAPSE__BEANSTALKD_TOUCH},
-        {"cmd-stats", ELAPSE__BEANSTALKD_STATS},
-        {"cmd-stats-job", ELAPSE__BEANSTALKD_STATS_JOB},
-        {"cmd-stats-tube", ELAPSE__BEANSTALKD_STATS_TUBE},
-        {"cmd-list-tubes", ELAPSE__BEANSTALKD_LIST_TUBES},
-        {"cmd-list-tube-used", ELAPSE__BEANSTALKD_LIST_TUBE_USED},
-        {"cmd-list-tubes-watched", ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED},
-        {"cmd-pause-tube", ELAPSE__BEANSTALKD_PAUSE_TUBE},
+        {"cmd-put", ELAPSE__WIRE_BEANSTALKD_PUT},
+        {"cmd-peek", ELAPSE__WIRE_BEANSTALKD_PEEK},
+        {"cmd-peek-ready", ELAPSE__WIRE_BEANSTALKD_PEEK_READY},
+        {"cmd-peek-delayed", ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED},
+        {"cmd-peek-buried", ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED},
+        {"cmd-reserve", ELAPSE__WIRE_BEANSTALKD_RESERVE},
+        {"cmd-reserve-with-timeout", ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT},
+        {"cmd-delete", ELAPSE__WIRE_BEANSTALKD_DELETE},
+        {"cmd-release", ELAPSE__WIRE_BEANSTALKD_RELEASE},
+        {"cmd-use", ELAPSE__WIRE_BEANSTALKD_USE},
+        {"cmd-watch", ELAPSE__WIRE_BEANSTALKD_WATCH},
+        {"cmd-ignore", ELAPSE__WIRE_BEANSTALKD_IGNORE},
+        {"cmd-bury", ELAPSE__WIRE_BEANSTALKD_BURY},
+        {"cmd-kick", ELAPSE__WIRE_BEANSTALKD_KICK},
+        {"cmd-touch", ELAPSE__WIRE_BEANSTALKD_TOUCH},
+        {"cmd-stats", ELAPSE__WIRE_BEANSTALKD_STATS},
+        {"cmd-stats-job", ELAPSE__WIRE_BEANSTALKD_STATS_JOB},
+        {"cmd-stats-tube", ELAPSE__WIRE_BEANSTALKD_STATS_TUBE},
+        {"cmd-list-tubes", ELAPSE__WIRE_BEANSTALKD_LIST_TUBES},
+        {"cmd-list-tube-used", ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED},
+        {"cmd-list-tubes-watched", ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED},
+        {"cmd-pause-tube", ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE},
     };
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
         at = put_field(at, counters[i].name, commands[counters[i].verb]);
     return at;
 }
 
-size_t elapse__beanstalkd_server_yaml(char *text,
-                                      const struct elapse__beanstalkd_server_statistics *statistics)
+size_t elapse__wire_beanstalkd_server_yaml(
+    char *text, const struct elapse__wire_beanstalkd_server_statistics *statistics)
 {
     char *at = put_text(text, "---\n");
     at = put_field(at, "current-jobs-urgent", statistics->urgent);

@@ -18,9 +18,9 @@ enum header {
     HEADER_WRONG,
 };
 
-size_t elapse__resp_bytes_max(const struct elapse__resp_parser *parser)
+size_t elapse__wire_resp_bytes_max(const struct elapse__wire_resp_parser *parser)
 {
-    return (size_t)parser->argument_bytes_max + ELAPSE__RESP_OTHER_BYTES_MAX;
+    return (size_t)parser->argument_bytes_max + ELAPSE__WIRE_RESP_OTHER_BYTES_MAX;
 }
 
 /* Reads a number and the end of its line, from `*at` on, behind the mark. Moves `*at` only if the
@@ -49,7 +49,7 @@ static enum header read_number(const unsigned char *bytes, size_t size, size_t *
 }
 
 /* Reads the header of the command. */
-static enum header read_count(struct elapse__resp_parser *parser, const unsigned char *bytes,
+static enum header read_count(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                               size_t size)
 {
     size_t at = 1;
@@ -63,17 +63,17 @@ static enum header read_count(struct elapse__resp_parser *parser, const unsigned
     enum header header = read_number(bytes, size, &at, &count);
     if (header != HEADER_WHOLE)
         return header;
-    if (count == 0 || count > ELAPSE__RESP_REFUSED_ARGUMENTS_MAX)
+    if (count == 0 || count > ELAPSE__WIRE_RESP_REFUSED_ARGUMENTS_MAX)
         return HEADER_WRONG;
-    if (count > ELAPSE__RESP_ARGUMENTS_MAX)
-        parser->refused = ELAPSE__RESP_TOO_MANY;
+    if (count > ELAPSE__WIRE_RESP_ARGUMENTS_MAX)
+        parser->refused = ELAPSE__WIRE_RESP_TOO_MANY;
     parser->count = count;
     parser->at = at;
     return HEADER_WHOLE;
 }
 
 /* Reads the header of the next argument. */
-static enum header read_size(struct elapse__resp_parser *parser, const unsigned char *bytes,
+static enum header read_size(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
                              size_t size)
 {
     size_t at = parser->at;
@@ -86,11 +86,11 @@ static enum header read_size(struct elapse__resp_parser *parser, const unsigned 
     enum header header = read_number(bytes, size, &at, &bulk);
     if (header != HEADER_WHOLE)
         return header;
-    if (bulk > ELAPSE__RESP_REFUSED_BYTES_MAX)
+    if (bulk > ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX)
         return HEADER_WRONG;
-    if (parser->refused == ELAPSE__RESP_MORE &&
-        (bulk > parser->argument_bytes_max || at + bulk + 2 > elapse__resp_bytes_max(parser)))
-        parser->refused = ELAPSE__RESP_TOO_LONG;
+    if (parser->refused == ELAPSE__WIRE_RESP_MORE &&
+        (bulk > parser->argument_bytes_max || at + bulk + 2 > elapse__wire_resp_bytes_max(parser)))
+        parser->refused = ELAPSE__WIRE_RESP_TOO_LONG;
     parser->bulk = bulk;
     parser->in_bulk = true;
     parser->at = at;
@@ -99,7 +99,7 @@ static enum header read_size(struct elapse__resp_parser *parser, const unsigned 
 
 /* Steps over the bytes of an argument, as far as they are there, if the command is refused. Its
  * last two are left: they have to be the end of a line. */
-static void skip(struct elapse__resp_parser *parser, size_t size)
+static void skip(struct elapse__wire_resp_parser *parser, size_t size)
 {
     size_t there = size - parser->at;
     uint32_t some = there < parser->bulk ? (uint32_t)there : parser->bulk;
@@ -110,10 +110,10 @@ static void skip(struct elapse__resp_parser *parser, size_t size)
 
 /* Returns whether the argument has come, and then stores it. Sets `*wrong` if it does not end as it
  * has to. */
-static bool read_bulk(struct elapse__resp_parser *parser, const unsigned char *bytes, size_t size,
-                      struct elapse__resp_argument *arguments, bool *wrong)
+static bool read_bulk(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
+                      size_t size, struct elapse__wire_resp_argument *arguments, bool *wrong)
 {
-    if (parser->refused != ELAPSE__RESP_MORE)
+    if (parser->refused != ELAPSE__WIRE_RESP_MORE)
         skip(parser, size);
     if (size - parser->at < (size_t)parser->bulk + 2)
         return false;
@@ -122,32 +122,32 @@ static bool read_bulk(struct elapse__resp_parser *parser, const unsigned char *b
         *wrong = true;
         return false;
     }
-    if (parser->refused == ELAPSE__RESP_MORE)
+    if (parser->refused == ELAPSE__WIRE_RESP_MORE)
         arguments[parser->whole] =
-            (struct elapse__resp_argument){.bytes = bytes + parser->at, .size = parser->bulk};
+            (struct elapse__wire_resp_argument){.bytes = bytes + parser->at, .size = parser->bulk};
     parser->at += (size_t)parser->bulk + 2;
     parser->whole++;
     parser->in_bulk = false;
     return true;
 }
 
-static void begin_anew(struct elapse__resp_parser *parser)
+static void begin_anew(struct elapse__wire_resp_parser *parser)
 {
-    *parser = (struct elapse__resp_parser){.argument_bytes_max = parser->argument_bytes_max};
+    *parser = (struct elapse__wire_resp_parser){.argument_bytes_max = parser->argument_bytes_max};
 }
 
-static struct elapse__resp_parsed broken(const char *error)
+static struct elapse__wire_resp_parsed broken(const char *error)
 {
-    return (struct elapse__resp_parsed){.outcome = ELAPSE__RESP_BROKEN, .error = error};
+    return (struct elapse__wire_resp_parsed){.outcome = ELAPSE__WIRE_RESP_BROKEN, .error = error};
 }
 
 /* The bytes end before the command does. */
-static struct elapse__resp_parsed more(struct elapse__resp_parser *parser, size_t size)
+static struct elapse__wire_resp_parsed more(struct elapse__wire_resp_parser *parser, size_t size)
 {
-    struct elapse__resp_parsed parsed = {.outcome = ELAPSE__RESP_MORE};
+    struct elapse__wire_resp_parsed parsed = {.outcome = ELAPSE__WIRE_RESP_MORE};
 
     parsed.wanted = parser->in_bulk ? parser->at + parser->bulk + 2 : size + 1;
-    if (parser->refused != ELAPSE__RESP_MORE) {
+    if (parser->refused != ELAPSE__WIRE_RESP_MORE) {
         parsed.consumed = parser->at;
         if (!parser->in_bulk)
             parsed.wanted -= parser->at;
@@ -156,30 +156,30 @@ static struct elapse__resp_parsed more(struct elapse__resp_parser *parser, size_
         parser->at = 0;
     }
     ELAPSE__ASSERT_THAT(parsed.wanted, >, size - parsed.consumed);
-    ELAPSE__ASSERT_THAT(parsed.wanted, <=, elapse__resp_bytes_max(parser));
+    ELAPSE__ASSERT_THAT(parsed.wanted, <=, elapse__wire_resp_bytes_max(parser));
     return parsed;
 }
 
 /* The line where a command should begin is empty, as far as it is there. */
-static struct elapse__resp_parsed read_empty_line(struct elapse__resp_parser *parser,
-                                                  const unsigned char *bytes, size_t size)
+static struct elapse__wire_resp_parsed read_empty_line(struct elapse__wire_resp_parser *parser,
+                                                       const unsigned char *bytes, size_t size)
 {
     ELAPSE__ASSERT(bytes[0] == '\r');
     if (size == 1)
         return more(parser, size);
     if (bytes[1] != '\n')
         return broken("expected '*'");
-    return (struct elapse__resp_parsed){.outcome = ELAPSE__RESP_EMPTY, .consumed = 2};
+    return (struct elapse__wire_resp_parsed){.outcome = ELAPSE__WIRE_RESP_EMPTY, .consumed = 2};
 }
 
-struct elapse__resp_parsed elapse__resp_parse(struct elapse__resp_parser *parser,
-                                              const unsigned char *bytes, size_t size,
-                                              struct elapse__resp_argument *arguments)
+struct elapse__wire_resp_parsed
+elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
+                        size_t size, struct elapse__wire_resp_argument *arguments)
 {
     bool in_pieces = parser->count != 0;
     bool wrong = false;
 
-    ELAPSE__ASSERT_THAT(parser->argument_bytes_max, <=, ELAPSE__RESP_REFUSED_BYTES_MAX);
+    ELAPSE__ASSERT_THAT(parser->argument_bytes_max, <=, ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX);
     ELAPSE__ASSERT_THAT(parser->at, <=, size);
     if (parser->count == 0 && size > 0 && bytes[0] == '\r')
         return read_empty_line(parser, bytes, size);
@@ -203,14 +203,15 @@ struct elapse__resp_parsed elapse__resp_parse(struct elapse__resp_parser *parser
                          : more(parser, size);
     }
 
-    struct elapse__resp_parsed parsed = {
-        .outcome = parser->refused == ELAPSE__RESP_MORE ? ELAPSE__RESP_COMMAND : parser->refused,
+    struct elapse__wire_resp_parsed parsed = {
+        .outcome =
+            parser->refused == ELAPSE__WIRE_RESP_MORE ? ELAPSE__WIRE_RESP_COMMAND : parser->refused,
         .count = parser->count,
         .consumed = parser->at,
     };
     begin_anew(parser);
-    if (in_pieces && parsed.outcome == ELAPSE__RESP_COMMAND)
-        parsed = elapse__resp_parse(parser, bytes, parsed.consumed, arguments);
-    ELAPSE__ASSERT(parsed.outcome != ELAPSE__RESP_MORE);
+    if (in_pieces && parsed.outcome == ELAPSE__WIRE_RESP_COMMAND)
+        parsed = elapse__wire_resp_parse(parser, bytes, parsed.consumed, arguments);
+    ELAPSE__ASSERT(parsed.outcome != ELAPSE__WIRE_RESP_MORE);
     return parsed;
 }

@@ -17,8 +17,8 @@
  * Commands that are not arrays (what Redis calls inline commands) are broken: another protocol has
  * them on the same port. An empty line between commands is none; redis-cli --pipe sends one.
  */
-#ifndef ELAPSE__RESP_PARSE_H
-#define ELAPSE__RESP_PARSE_H
+#ifndef ELAPSE__WIRE_RESP_PARSE_H
+#define ELAPSE__WIRE_RESP_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,62 +26,63 @@
 
 enum {
     /* Of a command, its name included: an ACK of the jobs of the largest RESERVE has 2,001. */
-    ELAPSE__RESP_ARGUMENTS_MAX = 2048,
+    ELAPSE__WIRE_RESP_ARGUMENTS_MAX = 2048,
     /* Beyond the longest argument, a command may have so many bytes for all others together: that
      * is room for 2,048 keys and their headers. */
-    ELAPSE__RESP_OTHER_BYTES_MAX = 600 << 10,
+    ELAPSE__WIRE_RESP_OTHER_BYTES_MAX = 600 << 10,
     /* What exceeds these is broken, not refused. */
-    ELAPSE__RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,
-    ELAPSE__RESP_REFUSED_BYTES_MAX = 512 << 20,
+    ELAPSE__WIRE_RESP_REFUSED_ARGUMENTS_MAX = 1 << 20,
+    ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX = 512 << 20,
 };
 
-struct elapse__resp_argument {
+struct elapse__wire_resp_argument {
     const unsigned char *bytes; /* in the caller's bytes; never NULL */
     uint32_t size;
 };
 
-enum elapse__resp_outcome {
-    ELAPSE__RESP_MORE,     /* the command is not whole yet */
-    ELAPSE__RESP_COMMAND,  /* `count` arguments */
-    ELAPSE__RESP_EMPTY,    /* an empty line in place of a command: it means nothing */
-    ELAPSE__RESP_TOO_MANY, /* refused: more than ELAPSE__RESP_ARGUMENTS_MAX */
-    ELAPSE__RESP_TOO_LONG, /* refused: an argument, or all together, have too many bytes */
-    ELAPSE__RESP_BROKEN,   /* `error` says why */
+enum elapse__wire_resp_outcome {
+    ELAPSE__WIRE_RESP_MORE,     /* the command is not whole yet */
+    ELAPSE__WIRE_RESP_COMMAND,  /* `count` arguments */
+    ELAPSE__WIRE_RESP_EMPTY,    /* an empty line in place of a command: it means nothing */
+    ELAPSE__WIRE_RESP_TOO_MANY, /* refused: more than ELAPSE__WIRE_RESP_ARGUMENTS_MAX */
+    ELAPSE__WIRE_RESP_TOO_LONG, /* refused: an argument, or all together, have too many bytes */
+    ELAPSE__WIRE_RESP_BROKEN,   /* `error` says why */
 };
 
-struct elapse__resp_parsed {
-    enum elapse__resp_outcome outcome;
+struct elapse__wire_resp_parsed {
+    enum elapse__wire_resp_outcome outcome;
     uint32_t count;
     /* So many bytes are done with: of the whole command or line; of a refused one, also with MORE.
      * The next call begins behind them. */
     size_t consumed;
     /* MORE: a call makes no progress before there are so many bytes, those consumed not counted.
-     * At most what elapse__resp_bytes_max returns. */
+     * At most what elapse__wire_resp_bytes_max returns. */
     size_t wanted;
     const char *error; /* BROKEN: a phrase; static */
 };
 
 /* Private, except that a parser of zeros with `argument_bytes_max` is a new one. */
-struct elapse__resp_parser {
-    uint32_t argument_bytes_max; /* the longest argument; up to ELAPSE__RESP_REFUSED_BYTES_MAX */
-    uint32_t count;              /* arguments of the command; 0: its header has not come */
-    uint32_t whole;              /* arguments that have come */
-    uint32_t bulk;               /* bytes of the argument that comes */
-    bool in_bulk;                /* its header has come */
-    enum elapse__resp_outcome refused; /* MORE: not refused */
-    size_t at;                         /* bytes read */
+struct elapse__wire_resp_parser {
+    uint32_t
+        argument_bytes_max; /* the longest argument; up to ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX */
+    uint32_t count;         /* arguments of the command; 0: its header has not come */
+    uint32_t whole;         /* arguments that have come */
+    uint32_t bulk;          /* bytes of the argument that comes */
+    bool in_bulk;           /* its header has come */
+    enum elapse__wire_resp_outcome refused; /* MORE: not refused */
+    size_t at;                              /* bytes read */
 };
 
 /* Returns the most bytes that a command has, and so the most that a caller has to keep. */
-size_t elapse__resp_bytes_max(const struct elapse__resp_parser *parser);
+size_t elapse__wire_resp_bytes_max(const struct elapse__wire_resp_parser *parser);
 
 /*
  * Reads on. `bytes` begin where the command begins, which is where the last call said; they may
- * have moved. `arguments` has room for ELAPSE__RESP_ARGUMENTS_MAX, and is filled when the outcome
- * is COMMAND. After BROKEN the parser must not be called again.
+ * have moved. `arguments` has room for ELAPSE__WIRE_RESP_ARGUMENTS_MAX, and is filled when the
+ * outcome is COMMAND. After BROKEN the parser must not be called again.
  */
-struct elapse__resp_parsed elapse__resp_parse(struct elapse__resp_parser *parser,
-                                              const unsigned char *bytes, size_t size,
-                                              struct elapse__resp_argument *arguments);
+struct elapse__wire_resp_parsed
+elapse__wire_resp_parse(struct elapse__wire_resp_parser *parser, const unsigned char *bytes,
+                        size_t size, struct elapse__wire_resp_argument *arguments);
 
 #endif

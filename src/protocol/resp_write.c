@@ -8,7 +8,7 @@
 #include "../base/assert.h"
 #include "decimal.h"
 
-static void append(struct elapse__resp_writer *writer, const void *bytes, size_t size)
+static void append(struct elapse__wire_resp_writer *writer, const void *bytes, size_t size)
 {
     ELAPSE__ASSERT_THAT(writer->size, <=, writer->capacity);
     if (size > writer->capacity - writer->size) {
@@ -20,16 +20,16 @@ static void append(struct elapse__resp_writer *writer, const void *bytes, size_t
     writer->size += size;
 }
 
-static void append_line_end(struct elapse__resp_writer *writer)
+static void append_line_end(struct elapse__wire_resp_writer *writer)
 {
     append(writer, "\r\n", 2);
 }
 
 /* Appends a mark, a number and the end of the line. */
-static void append_number(struct elapse__resp_writer *writer, char mark, bool negative,
+static void append_number(struct elapse__wire_resp_writer *writer, char mark, bool negative,
                           uint64_t magnitude)
 {
-    char text[ELAPSE__RESP_FRAME_MAX];
+    char text[ELAPSE__WIRE_RESP_FRAME_MAX];
     size_t size = 0;
 
     text[size++] = mark;
@@ -42,14 +42,14 @@ static void append_number(struct elapse__resp_writer *writer, char mark, bool ne
     append(writer, text, size);
 }
 
-void elapse__resp_write_word(struct elapse__resp_writer *writer, const char *word)
+void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const char *word)
 {
     append(writer, "+", 1);
     append(writer, word, strlen(word));
     append_line_end(writer);
 }
 
-void elapse__resp_write_error(struct elapse__resp_writer *writer, const char *text)
+void elapse__wire_resp_write_error(struct elapse__wire_resp_writer *writer, const char *text)
 {
     append(writer, "-", 1);
     for (; *text != '\0'; text++) {
@@ -59,35 +59,36 @@ void elapse__resp_write_error(struct elapse__resp_writer *writer, const char *te
     append_line_end(writer);
 }
 
-void elapse__resp_write_integer(struct elapse__resp_writer *writer, int64_t value)
+void elapse__wire_resp_write_integer(struct elapse__wire_resp_writer *writer, int64_t value)
 {
     uint64_t magnitude = value < 0 ? UINT64_C(0) - (uint64_t)value : (uint64_t)value;
     append_number(writer, ':', value < 0, magnitude);
 }
 
-void elapse__resp_write_bytes_begin(struct elapse__resp_writer *writer, size_t size)
+void elapse__wire_resp_write_bytes_begin(struct elapse__wire_resp_writer *writer, size_t size)
 {
     append_number(writer, '$', false, size);
 }
 
-void elapse__resp_write_bytes_end(struct elapse__resp_writer *writer)
+void elapse__wire_resp_write_bytes_end(struct elapse__wire_resp_writer *writer)
 {
     append_line_end(writer);
 }
 
-void elapse__resp_write_bytes(struct elapse__resp_writer *writer, const void *bytes, size_t size)
+void elapse__wire_resp_write_bytes(struct elapse__wire_resp_writer *writer, const void *bytes,
+                                   size_t size)
 {
-    elapse__resp_write_bytes_begin(writer, size);
+    elapse__wire_resp_write_bytes_begin(writer, size);
     append(writer, bytes, size);
-    elapse__resp_write_bytes_end(writer);
+    elapse__wire_resp_write_bytes_end(writer);
 }
 
-void elapse__resp_write_text(struct elapse__resp_writer *writer, const char *text)
+void elapse__wire_resp_write_text(struct elapse__wire_resp_writer *writer, const char *text)
 {
-    elapse__resp_write_bytes(writer, text, strlen(text));
+    elapse__wire_resp_write_bytes(writer, text, strlen(text));
 }
 
-void elapse__resp_write_null(struct elapse__resp_writer *writer)
+void elapse__wire_resp_write_null(struct elapse__wire_resp_writer *writer)
 {
     if (writer->resp3)
         append(writer, "_\r\n", 3);
@@ -95,7 +96,7 @@ void elapse__resp_write_null(struct elapse__resp_writer *writer)
         append(writer, "$-1\r\n", 5);
 }
 
-void elapse__resp_write_boolean(struct elapse__resp_writer *writer, bool value)
+void elapse__wire_resp_write_boolean(struct elapse__wire_resp_writer *writer, bool value)
 {
     if (writer->resp3)
         append(writer, value ? "#t\r\n" : "#f\r\n", 4);
@@ -103,12 +104,12 @@ void elapse__resp_write_boolean(struct elapse__resp_writer *writer, bool value)
         append_number(writer, ':', false, value);
 }
 
-void elapse__resp_write_array(struct elapse__resp_writer *writer, size_t count)
+void elapse__wire_resp_write_array(struct elapse__wire_resp_writer *writer, size_t count)
 {
     append_number(writer, '*', false, count);
 }
 
-void elapse__resp_write_map(struct elapse__resp_writer *writer, size_t pairs)
+void elapse__wire_resp_write_map(struct elapse__wire_resp_writer *writer, size_t pairs)
 {
     append_number(writer, writer->resp3 ? '%' : '*', false, writer->resp3 ? pairs : 2 * pairs);
 }

@@ -5,8 +5,8 @@
  * `too_small` says so; the caller never sends such a reply. A reply of which the caller knows the
  * greatest size needs no check.
  */
-#ifndef ELAPSE__RESP_WRITE_H
-#define ELAPSE__RESP_WRITE_H
+#ifndef ELAPSE__WIRE_RESP_WRITE_H
+#define ELAPSE__WIRE_RESP_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,10 +15,10 @@
 enum {
     /* Room for an integer, and for everything of a string, an array or a map that is not its
      * content. */
-    ELAPSE__RESP_FRAME_MAX = 24,
+    ELAPSE__WIRE_RESP_FRAME_MAX = 24,
 };
 
-struct elapse__resp_writer {
+struct elapse__wire_resp_writer {
     unsigned char *bytes;
     size_t size;     /* bytes written */
     size_t capacity; /* of `bytes` */
@@ -27,33 +27,34 @@ struct elapse__resp_writer {
 };
 
 /* A word of the protocol: no control character, and short. */
-void elapse__resp_write_word(struct elapse__resp_writer *writer, const char *word);
+void elapse__wire_resp_write_word(struct elapse__wire_resp_writer *writer, const char *word);
 
 /* An error: its code, a blank, and its text. Characters that are not printable are written as '?',
  * so that words of a client may be repeated in it. */
-void elapse__resp_write_error(struct elapse__resp_writer *writer, const char *text);
+void elapse__wire_resp_write_error(struct elapse__wire_resp_writer *writer, const char *text);
 
-void elapse__resp_write_integer(struct elapse__resp_writer *writer, int64_t value);
+void elapse__wire_resp_write_integer(struct elapse__wire_resp_writer *writer, int64_t value);
 
 /* Any bytes. */
-void elapse__resp_write_bytes(struct elapse__resp_writer *writer, const void *bytes, size_t size);
-void elapse__resp_write_text(struct elapse__resp_writer *writer, const char *text);
+void elapse__wire_resp_write_bytes(struct elapse__wire_resp_writer *writer, const void *bytes,
+                                   size_t size);
+void elapse__wire_resp_write_text(struct elapse__wire_resp_writer *writer, const char *text);
 
 /* Any bytes in two steps, for bytes that come from elsewhere: `begin` writes what stands before
  * them, and `end` what stands behind them. */
-void elapse__resp_write_bytes_begin(struct elapse__resp_writer *writer, size_t size);
-void elapse__resp_write_bytes_end(struct elapse__resp_writer *writer);
+void elapse__wire_resp_write_bytes_begin(struct elapse__wire_resp_writer *writer, size_t size);
+void elapse__wire_resp_write_bytes_end(struct elapse__wire_resp_writer *writer);
 
 /* RESP2 has the string of no bytes at all, RESP3 the null. */
-void elapse__resp_write_null(struct elapse__resp_writer *writer);
+void elapse__wire_resp_write_null(struct elapse__wire_resp_writer *writer);
 
 /* RESP2 has 1 and 0. */
-void elapse__resp_write_boolean(struct elapse__resp_writer *writer, bool value);
+void elapse__wire_resp_write_boolean(struct elapse__wire_resp_writer *writer, bool value);
 
 /* `count` values follow. */
-void elapse__resp_write_array(struct elapse__resp_writer *writer, size_t count);
+void elapse__wire_resp_write_array(struct elapse__wire_resp_writer *writer, size_t count);
 
 /* `pairs` names and values follow, in turn. RESP2 has an array of both. */
-void elapse__resp_write_map(struct elapse__resp_writer *writer, size_t pairs);
+void elapse__wire_resp_write_map(struct elapse__wire_resp_writer *writer, size_t pairs);
 
 #endif

@@ -54,9 +54,9 @@ static unsigned check_ready(const struct elapse__queue *queue,
                             const struct elapse__queue_entry *entry)
 {
     const struct elapse__queue_heap *heap = &elapse__queue_tube_of(queue, entry)->ready;
-    const struct elapse__link *link = &entry->timer.keep.link;
+    const struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
     uint64_t place = entry->timer.place;
-    if (link->next == NULL || link->next->previous != link || place >= heap->count)
+    if (ring_node->next == NULL || ring_node->next->previous != ring_node || place >= heap->count)
         return BROKEN_READY;
     const struct elapse__queue_heap_item *item = elapse__queue_heap_at(heap, (uint32_t)place);
     if (item->id != elapse__queue_id(entry) || item->priority != entry->priority ||
@@ -75,7 +75,7 @@ static unsigned check_state(struct checking *checking, const struct elapse__queu
     bool runs = elapse_timer_pending(&entry->timer);
     switch (elapse__queue_state_of(entry)) {
     case ELAPSE__QUEUE_DELAYED:
-        if (!runs && (!elapse__queue_by_wall(entry) || entry->timer.keep.link.next == NULL ||
+        if (!runs && (!elapse__queue_by_wall(entry) || entry->timer.keep.ring_node.next == NULL ||
                       queue->clocks.stage == ELAPSE__QUEUE_STEADY))
             return BROKEN_DELAYED;
         checking->unplaced += !runs;
@@ -84,8 +84,10 @@ static unsigned check_state(struct checking *checking, const struct elapse__queu
     case ELAPSE__QUEUE_READY:
         return check_ready(queue, entry);
     case ELAPSE__QUEUE_BURIED: {
-        const struct elapse__link *link = &entry->timer.keep.link;
-        return runs || link->next == NULL || link->next->previous != link ? BROKEN_BURIED : 0;
+        const struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
+        return runs || ring_node->next == NULL || ring_node->next->previous != ring_node
+                   ? BROKEN_BURIED
+                   : 0;
     }
     case ELAPSE__QUEUE_RESERVED:
     case ELAPSE__QUEUE_SHADOW:
@@ -156,11 +158,11 @@ static unsigned check_entry(struct checking *checking, const struct elapse__queu
     return broken;
 }
 
-static uint64_t ring_length(const struct elapse__link *ring, uint64_t most)
+static uint64_t ring_length(const struct elapse__ring_node *ring, uint64_t most)
 {
     uint64_t length = 0;
-    for (const struct elapse__link *link = ring->next; link != ring && length <= most;
-         link = link->next)
+    for (const struct elapse__ring_node *ring_node = ring->next;
+         ring_node != ring && length <= most; ring_node = ring_node->next)
         length++;
     return length;
 }

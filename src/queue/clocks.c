@@ -19,7 +19,7 @@ static void add_unplaced(struct elapse__queue_clocks *clocks, struct elapse_time
 {
     ELAPSE__ASSERT(!elapse_timer_pending(timer));
     timer->deadline = tick;
-    elapse__ring_append(&clocks->unplaced, &timer->keep.link);
+    elapse__ring_append(&clocks->unplaced, &timer->keep.ring_node);
     if (tick < clocks->least_unplaced)
         clocks->least_unplaced = tick;
 }
@@ -50,11 +50,11 @@ void elapse__queue_clocks_stop(struct elapse__queue_clocks *clocks,
         return;
     }
     /* A timer that came out of a wheel, or was never in one, is in no ring either. */
-    if (entry->timer.keep.link.next == NULL)
+    if (entry->timer.keep.ring_node.next == NULL)
         return;
     ELAPSE__ASSERT(by_wall);
     ELAPSE__ASSERT_THAT(clocks->stage, !=, ELAPSE__QUEUE_STEADY);
-    (void)elapse__ring_remove(&entry->timer.keep.link);
+    (void)elapse__ring_remove(&entry->timer.keep.ring_node);
 }
 
 struct collecting_timers {
@@ -77,7 +77,7 @@ static void place_entries(struct elapse__queue_clocks *clocks, uint32_t most)
     for (; most > 0 && !elapse__ring_empty(&clocks->unplaced); most--) {
         struct elapse_timer *timer = elapse__ring_timer(clocks->unplaced.next);
         uint64_t tick = timer->deadline;
-        (void)elapse__ring_remove(&timer->keep.link);
+        (void)elapse__ring_remove(&timer->keep.ring_node);
         elapse_timer_init(timer);
         elapse_wheel_start(&clocks->wall, timer, tick);
     }

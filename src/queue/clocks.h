@@ -34,7 +34,7 @@ struct elapse__queue_clocks {
     struct elapse_wheel expiry;
     struct elapse_wheel pauses;
     enum elapse__queue_wall_stage stage;
-    struct elapse__link unplaced;
+    struct elapse__ring_node unplaced;
     uint64_t least_unplaced; /* no deadline of the ring is earlier */
 };
 

@@ -19,8 +19,8 @@
 
 /* The ready jobs of a tube whose due times go by one clock, the oldest first. */
 struct elapse__queue_waits {
-    struct elapse__link jobs;
-    struct elapse__link *last; /* the one that was inserted last, not at the end; or `jobs` */
+    struct elapse__ring_node jobs;
+    struct elapse__ring_node *last; /* the one that was inserted last, not at the end; or `jobs` */
 };
 
 struct elapse__queue_tube {
@@ -32,7 +32,7 @@ struct elapse__queue_tube {
     uint64_t counts[ELAPSE__QUEUE_SHADOW + 1]; /* jobs in each state */
     struct elapse__queue_heap ready;
     struct elapse__queue_waits waits[2]; /* by the boot-time clock, and by the wall clock */
-    struct elapse__link buried;          /* oldest first */
+    struct elapse__ring_node buried;     /* oldest first */
     struct elapse_timer pause;           /* pending: nothing is handed out */
     uint64_t pause_ms;
     uint64_t body_bytes;                    /* of all jobs but shadows */
@@ -82,7 +82,7 @@ struct elapse__queue {
     struct elapse__queue_statistics totals;
     struct elapse__queue_counters *counters; /* of both clocks; NULL: nobody asks */
     struct elapse__queue_clocks clocks;
-    struct elapse__link watch_news; /* watches that elapse__queue_watch_next returns */
+    struct elapse__ring_node watch_news; /* watches that elapse__queue_watch_next returns */
 };
 
 /* ---- now (life.c) ---- */

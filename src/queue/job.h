@@ -95,8 +95,8 @@ enum elapse__queue_reason {
 };
 
 struct elapse__queue_side {
-    struct elapse_timer expiry;     /* READY, never handed out: when EXPIRE drops the job */
-    struct elapse__link lease_link; /* in the ring of `connection` */
+    struct elapse_timer expiry;          /* READY, never handed out: when EXPIRE drops the job */
+    struct elapse__ring_node lease_node; /* in the ring of `connection` */
     const struct elapse__queue_connection *connection;
     struct elapse__queue_recurrence *recurrence; /* NULL: none */
     uint64_t lease;                              /* number; 0: none */

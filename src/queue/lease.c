@@ -271,7 +271,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
     (void)elapse__queue_take_now(queue, now);
     for (; most > 0 && !elapse__ring_empty(&connection->leases); most--) {
         struct elapse__queue_side *side = (void *)((unsigned char *)connection->leases.next -
-                                                   offsetof(struct elapse__queue_side, lease_link));
+                                                   offsetof(struct elapse__queue_side, lease_node));
         struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
         /* A lease that nobody waits for until its ttr ends without a record, too. */
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW) {
@@ -294,11 +294,11 @@ uint64_t elapse__queue_connection_soonest(const struct elapse__queue *queue,
                                           uint32_t most)
 {
     uint64_t soonest = ELAPSE_NEVER;
-    const struct elapse__link *link = connection->leases.next;
-    for (; most > 0 && link != &connection->leases; most--, link = link->next) {
+    const struct elapse__ring_node *ring_node = connection->leases.next;
+    for (; most > 0 && ring_node != &connection->leases; most--, ring_node = ring_node->next) {
         const struct elapse__queue_side *side =
-            (const void *)((const unsigned char *)link -
-                           offsetof(struct elapse__queue_side, lease_link));
+            (const void *)((const unsigned char *)ring_node -
+                           offsetof(struct elapse__queue_side, lease_node));
         const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, side->entry);
         if (side->begun && entry->timer.deadline < soonest)
             soonest = entry->timer.deadline;

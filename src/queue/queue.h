@@ -138,7 +138,7 @@ struct elapse__queue_lease {
 
 /* A connection whose leases end with it (beanstalkd's rule). The caller allocates it. */
 struct elapse__queue_connection {
-    struct elapse__link leases;
+    struct elapse__ring_node leases;
 };
 
 /* ---- life ---- */
@@ -582,7 +582,7 @@ bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queu
 /* Somebody waits for jobs of a tube. The caller allocates it; the fields are private. */
 struct elapse__queue_watch {
     struct elapse__queue_tube *tube;
-    struct elapse__link news; /* in the ring of those that `next` returns; NULL: in none */
+    struct elapse__ring_node news; /* in the ring of those that `next` returns; NULL: in none */
     bool asked;
 };
 

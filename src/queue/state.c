@@ -74,7 +74,7 @@ static void end_lease(struct elapse__queue *queue, struct elapse__queue_entry *e
 {
     (void)elapse_wheel_stop(&queue->clocks.boot, &entry->timer);
     if (side->connection != NULL)
-        (void)elapse__ring_remove(&side->lease_link);
+        (void)elapse__ring_remove(&side->lease_node);
     side->connection = NULL;
     side->lease = 0;
     side->life = 0;
@@ -100,7 +100,7 @@ void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue
             (void)elapse_wheel_stop(&queue->clocks.expiry, &side->expiry);
         break;
     case ELAPSE__QUEUE_BURIED:
-        (void)elapse__ring_remove(&entry->timer.keep.link);
+        (void)elapse__ring_remove(&entry->timer.keep.ring_node);
         if (side != NULL)
             side->reason = ELAPSE__QUEUE_REASON_NONE;
         break;
@@ -187,7 +187,7 @@ void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queu
     entry->timer.deadline = due.tick;
     if (side != NULL)
         side->reason = (uint32_t)reason & 15;
-    elapse__ring_append(&elapse__queue_tube_of(queue, entry)->buried, &entry->timer.keep.link);
+    elapse__ring_append(&elapse__queue_tube_of(queue, entry)->buried, &entry->timer.keep.ring_node);
 }
 
 void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__queue_entry *entry,
@@ -204,8 +204,8 @@ void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__qu
     side->handed_out = 1;
     side->connection = connection;
     if (connection != NULL)
-        elapse__ring_append((struct elapse__link *)(uintptr_t)&connection->leases,
-                            &side->lease_link);
+        elapse__ring_append((struct elapse__ring_node *)(uintptr_t)&connection->leases,
+                            &side->lease_node);
 }
 
 void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,

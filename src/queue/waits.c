@@ -17,9 +17,9 @@
 
 enum { STEPS_MAX = 1000 };
 
-static uint64_t due_of(const struct elapse__link *link)
+static uint64_t due_of(const struct elapse__ring_node *ring_node)
 {
-    return elapse__ring_timer(link)->deadline;
+    return elapse__ring_timer(ring_node)->deadline;
 }
 
 void elapse__queue_waits_init(struct elapse__queue_waits *waits)
@@ -30,11 +30,11 @@ void elapse__queue_waits_init(struct elapse__queue_waits *waits)
 
 /* Returns the job, or the ring, behind which one with this due time belongs. Requires that the ring
  * is not empty. */
-static struct elapse__link *find_place(struct elapse__queue_waits *waits, uint64_t due)
+static struct elapse__ring_node *find_place(struct elapse__queue_waits *waits, uint64_t due)
 {
-    const struct elapse__link *ring = &waits->jobs;
-    struct elapse__link *from_end = waits->jobs.previous;
-    struct elapse__link *from_last = waits->last;
+    const struct elapse__ring_node *ring = &waits->jobs;
+    struct elapse__ring_node *from_end = waits->jobs.previous;
+    struct elapse__ring_node *from_last = waits->last;
     if (due_of(ring->next) > due)
         return &waits->jobs;
     for (unsigned step = 0; step < STEPS_MAX; step++) {
@@ -54,24 +54,24 @@ static struct elapse__link *find_place(struct elapse__queue_waits *waits, uint64
 void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry)
 {
     struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
-    struct elapse__link *link = &entry->timer.keep.link;
-    struct elapse__link *youngest = waits->jobs.previous;
+    struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
+    struct elapse__ring_node *youngest = waits->jobs.previous;
     if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {
-        elapse__ring_append(&waits->jobs, link);
+        elapse__ring_append(&waits->jobs, ring_node);
         return;
     }
-    struct elapse__link *older = find_place(waits, entry->timer.deadline);
-    elapse__ring_insert(link, older, older->next);
-    waits->last = link;
+    struct elapse__ring_node *older = find_place(waits, entry->timer.deadline);
+    elapse__ring_insert(ring_node, older, older->next);
+    waits->last = ring_node;
 }
 
 void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry)
 {
     struct elapse__queue_waits *waits = &tube->waits[elapse__queue_by_wall(entry)];
-    struct elapse__link *link = &entry->timer.keep.link;
-    if (waits->last == link)
-        waits->last = link->previous;
-    (void)elapse__ring_remove(link);
+    struct elapse__ring_node *ring_node = &entry->timer.keep.ring_node;
+    if (waits->last == ring_node)
+        waits->last = ring_node->previous;
+    (void)elapse__ring_remove(ring_node);
 }
 
 uint64_t elapse__queue_longest_wait_ms(const struct elapse__queue_tube *tube,
@@ -81,7 +81,7 @@ uint64_t elapse__queue_longest_wait_ms(const struct elapse__queue_tube *tube,
                                 elapse__queue_wall_tick(now.wall_ms)};
     uint64_t most = 0;
     for (unsigned by_wall = 0; by_wall < 2; by_wall++) {
-        const struct elapse__link *ring = &tube->waits[by_wall].jobs;
+        const struct elapse__ring_node *ring = &tube->waits[by_wall].jobs;
         if (elapse__ring_empty(ring))
             continue;
         uint64_t due = due_of(ring->next);

@@ -9,7 +9,7 @@
 #include "now.h"
 #include "reschedule.h"
 
-struct elapse__shard *elapse__lock_task_of_key(struct elapse_scheduler *scheduler, const void *key,
+struct elapse__shard *elapse__task_lock_by_key(struct elapse_scheduler *scheduler, const void *key,
                                                size_t key_bytes, struct elapse_handle *handle)
 {
     if (key_bytes == 0 || key_bytes > ELAPSE_KEY_BYTES_MAX)
@@ -35,7 +35,7 @@ enum elapse_cancel elapse_task_cancel_key(struct elapse_scheduler *scheduler, co
 {
     struct elapse_handle handle;
     struct elapse__ended_task ended;
-    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
+    struct elapse__shard *shard = elapse__task_lock_by_key(scheduler, key, key_bytes, &handle);
     if (shard == NULL)
         return ELAPSE_CANCEL_GONE;
     elapse__ended_task_init(&ended);
@@ -52,7 +52,7 @@ enum elapse_error elapse_task_reschedule_key_at(struct elapse_scheduler *schedul
     struct elapse_handle handle;
     if (!elapse__deadline_is_meant(scheduler, deadline_ns, false))
         return ELAPSE_ERROR_ARGUMENT;
-    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
+    struct elapse__shard *shard = elapse__task_lock_by_key(scheduler, key, key_bytes, &handle);
     if (shard == NULL)
         return ELAPSE_ERROR_GONE;
     struct elapse__move move = {.deadline_ns = deadline_ns};

@@ -9,7 +9,7 @@
 /* Finds the pending task with the key or, if none is pending, the running one. If there is such a
  * task, returns its shard, whose lock the caller must release, and stores the handle. Otherwise
  * returns NULL, and no lock is held. */
-struct elapse__shard *elapse__lock_task_of_key(struct elapse_scheduler *scheduler, const void *key,
+struct elapse__shard *elapse__task_lock_by_key(struct elapse_scheduler *scheduler, const void *key,
                                                size_t key_bytes, struct elapse_handle *handle);
 
 #endif

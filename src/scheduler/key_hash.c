@@ -2,7 +2,7 @@
 
 #include "../os/os.h"
 
-struct elapse__hash_secret elapse__hash_secret_make(void)
+struct elapse__hash_secret elapse__key_secret_make(void)
 {
     struct elapse__hash_secret secret;
     if (elapse__os->random_bytes(&secret, sizeof secret) == 0)

@@ -8,7 +8,7 @@
 #include "../base/sip_hash.h"
 
 /* Returns a secret that differs from process to process. */
-struct elapse__hash_secret elapse__hash_secret_make(void);
+struct elapse__hash_secret elapse__key_secret_make(void);
 
 /* Returns the hash of a key, which means something in this process only. */
 uint64_t elapse__key_hash(const struct elapse__hash_secret *secret, const void *key,

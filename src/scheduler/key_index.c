@@ -232,10 +232,10 @@ void elapse__key_index_insert(struct elapse__key_index *index, struct elapse__ke
 
 void elapse__key_index_remove(struct elapse__key_index *index, struct elapse__key *key)
 {
-    struct elapse__key **link = &bucket_for(index, key->hash)->first;
+    struct elapse__key **ring_node = &bucket_for(index, key->hash)->first;
     ELAPSE__ASSERT_THAT(index->count, >, 0);
-    for (; *link != key; link = &(*link)->next)
-        ELAPSE__ASSERT(*link != NULL);
-    *link = key->next;
+    for (; *ring_node != key; ring_node = &(*ring_node)->next)
+        ELAPSE__ASSERT(*ring_node != NULL);
+    *ring_node = key->next;
     index->count--;
 }

@@ -196,7 +196,7 @@ enum elapse_error elapse_scheduler_new(const struct elapse_scheduler_options *gi
     if (scheduler == NULL)
         return ELAPSE_ERROR_MEMORY;
     *scheduler = (struct elapse_scheduler){.options = options};
-    scheduler->hash_secret = elapse__hash_secret_make();
+    scheduler->hash_secret = elapse__key_secret_make();
     error = make_everything(scheduler);
     if (error != ELAPSE_OK) {
         elapse__release(&options.allocator, scheduler, sizeof *scheduler);

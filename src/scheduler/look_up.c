@@ -8,7 +8,7 @@
 bool elapse_task_find(struct elapse_scheduler *scheduler, const void *key, size_t key_bytes,
                       struct elapse_handle *handle)
 {
-    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, handle);
+    struct elapse__shard *shard = elapse__task_lock_by_key(scheduler, key, key_bytes, handle);
     if (shard != NULL)
         elapse__shard_unlock(shard);
     return shard != NULL;
@@ -57,6 +57,6 @@ enum elapse_task_state elapse_task_look_up_key(struct elapse_scheduler *schedule
                                                size_t key_bytes, struct elapse_found *found)
 {
     struct elapse_handle handle = {0};
-    struct elapse__shard *shard = elapse__lock_task_of_key(scheduler, key, key_bytes, &handle);
+    struct elapse__shard *shard = elapse__task_lock_by_key(scheduler, key, key_bytes, &handle);
     return conclude(shard, handle, found);
 }

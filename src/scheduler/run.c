@@ -104,7 +104,7 @@ void elapse__run_queued(struct elapse_scheduler *scheduler, struct elapse__queue
     /* A task that was moved while it was queued has an older place as well, which does not count.
      */
     if (task != NULL && task->state == ELAPSE__TASK_QUEUED &&
-        *elapse__queue_number_of(task) == queued.number) {
+        *elapse__work_queue_number_of(task) == queued.number) {
         elapse__due_list_remove(shard, task);
         run(scheduler, shard, task);
     }

@@ -133,9 +133,9 @@ void elapse__shard_cascade_ahead(struct elapse__shard *shard, struct elapse__tic
 uint32_t elapse__shard_queue(struct elapse__shard *shard, struct elapse__task *task)
 {
     ELAPSE__ASSERT_THAT(task->state, ==, ELAPSE__TASK_QUEUED);
-    *elapse__queue_number_of(task) = ++shard->queue_number;
+    *elapse__work_queue_number_of(task) = ++shard->queue_number;
     elapse__due_list_add(shard, task);
-    return *elapse__queue_number_of(task);
+    return *elapse__work_queue_number_of(task);
 }
 
 /* A task that recurs stays pending while it runs: it runs again, unless it is cancelled

@@ -139,7 +139,7 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct elapse__task) == 64,
 
 /* Where the task keeps its number in the work queue, while it is QUEUED: it tells its newest place
  * there. */
-static inline uint32_t *elapse__queue_number_of(struct elapse__task *task)
+static inline uint32_t *elapse__work_queue_number_of(struct elapse__task *task)
 {
 #if UINTPTR_MAX > UINT32_MAX
     return &task->when.due.queue_number;

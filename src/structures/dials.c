@@ -170,7 +170,7 @@ static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *tim
 {
     uint64_t deadline = timer->deadline;
     struct elapse__dials_level *level = dials->finest;
-    struct elapse__link *ring = &dials->never;
+    struct elapse__ring_node *ring = &dials->never;
     uint64_t begin = ELAPSE_NEVER;
 
     ELAPSE__ASSERT(deadline >= dials->pointer);
@@ -193,9 +193,9 @@ static uint64_t place_timer(struct elapse_dials *dials, struct elapse_timer *tim
         begin = elapse__dials_begin(dials->coarsest, deadline);
     }
     if (as_oldest)
-        elapse__ring_prepend(ring, &timer->keep.link);
+        elapse__ring_prepend(ring, &timer->keep.ring_node);
     else
-        elapse__ring_append(ring, &timer->keep.link);
+        elapse__ring_append(ring, &timer->keep.ring_node);
     ELAPSE__ASSERT(timer->place != 0);
     ELAPSE__ASSERT(begin >= dials->pointer);
     ELAPSE__ASSERT(begin <= deadline);
@@ -208,7 +208,7 @@ static void remove_timer(struct elapse_dials *dials, struct elapse_timer *timer)
     ELAPSE__ASSERT(timer->place != 0);
     ELAPSE__ASSERT(dials->count > 0);
     uint32_t number = elapse__dials_place_level(timer->place);
-    if (elapse__ring_remove(&timer->keep.link) && number < ELAPSE__DIALS_PARKED) {
+    if (elapse__ring_remove(&timer->keep.ring_node) && number < ELAPSE__DIALS_PARKED) {
         struct elapse__dials_level *level = dials->finest;
         ELAPSE__ASSERT(number < dials->levels);
         while (level->number != number)
@@ -276,20 +276,20 @@ bool elapse_dials_stop(struct elapse_dials *dials, struct elapse_timer *timer)
  * the newest to the oldest, while `*budget` lasts. Requires that none of them belongs in the
  * same ring. Returns true when the ring is empty.
  */
-static bool cascade_ring(struct elapse_dials *dials, struct elapse__link *ring, size_t *budget)
+static bool cascade_ring(struct elapse_dials *dials, struct elapse__ring_node *ring, size_t *budget)
 {
-    struct elapse__link *link = ring->previous;
+    struct elapse__ring_node *ring_node = ring->previous;
     size_t left = *budget;
-    for (; link != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(link);
+    for (; ring_node != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(ring_node);
         ELAPSE__ASSERT(timer->place != 0);
-        link = link->previous;
+        ring_node = ring_node->previous;
         (void)place_timer(dials, timer, true);
     }
-    elapse__ring_close_behind(ring, link);
+    elapse__ring_close_behind(ring, ring_node);
     dials->moves += *budget - left;
     *budget = left;
-    return link == ring;
+    return ring_node == ring;
 }
 
 /* Moves the parked timers to the ring `aside`, if this is the tick of their visit and the
@@ -310,7 +310,7 @@ static bool cascade_at_pointer(struct elapse_dials *dials, size_t *budget)
     for (struct elapse__dials_level *level = dials->finest->coarser;
          level != NULL && pointer % level->width == 0; level = level->coarser) {
         uint32_t slot = elapse__dials_slot(level, pointer);
-        struct elapse__link *ring = elapse__dials_ring(level, slot);
+        struct elapse__ring_node *ring = elapse__dials_ring(level, slot);
         if (elapse__ring_empty(ring))
             continue;
         ELAPSE__ASSERT(elapse__bitmap_has(elapse__dials_occupied(level), slot));
@@ -334,7 +334,7 @@ static bool find_due(struct elapse_dials *dials, size_t *budget, struct elapse_t
     ELAPSE__ASSERT(dials->pointer <= dials->clock);
     for (;;) {
         if (dials->cascaded) {
-            struct elapse__link *ring = elapse__dials_ring(
+            struct elapse__ring_node *ring = elapse__dials_ring(
                 dials->finest, elapse__dials_slot(dials->finest, dials->pointer));
             if (!elapse__ring_empty(ring)) {
                 *due = elapse__ring_timer(ring->next);
@@ -364,7 +364,7 @@ struct elapse_timer *elapse_dials_pop_due(struct elapse_dials *dials)
         return NULL;
     ELAPSE__ASSERT(due->deadline == dials->pointer);
     ELAPSE__ASSERT(due->deadline <= dials->clock);
-    struct elapse__link *ring = due->keep.link.previous;
+    struct elapse__ring_node *ring = due->keep.ring_node.previous;
     remove_timer(dials, due);
     /* When the slot's last timer is popped, the next wake-up is worked out at once. This
      * usually spares the caller one call that would find nothing due. */

@@ -79,7 +79,7 @@ static unsigned inspect_timer(const struct elapse_timer *timer, const void *cont
 }
 
 /* Returns the number of the broken invariant, or 0. */
-static unsigned inspect_ring(const struct elapse__link *ring, struct inspection *inspection)
+static unsigned inspect_ring(const struct elapse__ring_node *ring, struct inspection *inspection)
 {
     return elapse__ring_check(ring, inspection->dials->count, &inspection->count, inspect_timer,
                               inspection);
@@ -105,7 +105,7 @@ static unsigned inspect_slot(const struct elapse__dials_level *level, uint32_t s
                              struct inspection *inspection)
 {
     const struct elapse_dials *dials = inspection->dials;
-    const struct elapse__link *ring = elapse__dials_ring(level, slot);
+    const struct elapse__ring_node *ring = elapse__dials_ring(level, slot);
     bool occupied = elapse__bitmap_has(elapse__dials_occupied(level), slot);
     if (occupied == elapse__ring_empty(ring))
         return 2;

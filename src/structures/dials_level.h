@@ -57,13 +57,13 @@ static inline uint32_t elapse__dials_place_slot(uint64_t place)
 }
 
 /* The rings of the slots lie behind the level, and the bitmap behind the rings. */
-static inline struct elapse__link *elapse__dials_rings(const struct elapse__dials_level *level)
+static inline struct elapse__ring_node *elapse__dials_rings(const struct elapse__dials_level *level)
 {
-    return (struct elapse__link *)(uintptr_t)(level + 1);
+    return (struct elapse__ring_node *)(uintptr_t)(level + 1);
 }
 
-static inline struct elapse__link *elapse__dials_ring(const struct elapse__dials_level *level,
-                                                      uint32_t slot)
+static inline struct elapse__ring_node *elapse__dials_ring(const struct elapse__dials_level *level,
+                                                           uint32_t slot)
 {
     ELAPSE__ASSERT(slot < level->slots);
     return elapse__dials_rings(level) + slot;

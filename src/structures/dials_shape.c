@@ -34,7 +34,7 @@ static bool shape_is_sound(const struct elapse_shape *shape)
 /* 64 bits suffice, even where a size_t has fewer: 2^32 slots take less than 2^37 bytes. */
 static uint64_t level_bytes(uint32_t slots)
 {
-    return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__link) +
+    return sizeof(struct elapse__dials_level) + (uint64_t)slots * sizeof(struct elapse__ring_node) +
            (uint64_t)elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 

@@ -82,14 +82,15 @@
 /* The types that the storage is aligned for. */
 struct storage_unit {
     uint64_t word;
-    struct elapse__link ring;
+    struct elapse__ring_node ring;
 };
 
 size_t elapse_hashed_storage_bytes(size_t slots)
 {
     if (slots == 0 || slots > ELAPSE_HASHED_SLOTS_MAX)
         return SIZE_MAX;
-    return slots * sizeof(struct elapse__link) + elapse__bitmap_words(slots) * sizeof(uint64_t);
+    return slots * sizeof(struct elapse__ring_node) +
+           elapse__bitmap_words(slots) * sizeof(uint64_t);
 }
 
 enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t hashed_bytes,
@@ -113,7 +114,7 @@ enum elapse_error elapse_hashed_init_sized(struct elapse_hashed *hashed, size_t 
         .jump_origin = clock,
         .slots = slots,
         .pointer_slot = (size_t)(clock % slots),
-        .rings = (struct elapse__link *)(occupied + elapse__bitmap_words(slots)),
+        .rings = (struct elapse__ring_node *)(occupied + elapse__bitmap_words(slots)),
         .occupied = occupied,
     };
     memset(occupied, 0, elapse__bitmap_words(slots) * sizeof *occupied);
@@ -156,13 +157,13 @@ static void append_to_slot(struct elapse_hashed *hashed, struct elapse_timer *ti
     if (slot < hashed->unvisited)
         rounds = (timer->deadline - hashed->jump_origin - 1) / hashed->slots;
     timer->place = rounds + 1;
-    elapse__ring_append(&hashed->rings[slot], &timer->keep.link);
+    elapse__ring_append(&hashed->rings[slot], &timer->keep.ring_node);
     mark_occupied(hashed, slot);
 }
 
 /* The ring of a timer that is due when it is started, whose deadline is the pointer. No deadline
  * that is being sorted is later, so it is the newest there. */
-static struct elapse__link *due_ring(struct elapse_hashed *hashed, uint64_t deadline)
+static struct elapse__ring_node *due_ring(struct elapse_hashed *hashed, uint64_t deadline)
 {
     ELAPSE__ASSERT(deadline == hashed->pointer);
     if (!elapse__hashed_sorting(hashed))
@@ -179,10 +180,10 @@ void elapse_hashed_start(struct elapse_hashed *hashed, struct elapse_timer *time
     hashed->count++;
     if (timer->deadline == ELAPSE_NEVER) {
         timer->place = ELAPSE__HASHED_PLACE_NEVER;
-        elapse__ring_append(&hashed->never, &timer->keep.link);
+        elapse__ring_append(&hashed->never, &timer->keep.ring_node);
     } else if (timer->deadline <= hashed->pointer) {
         timer->place = 1;
-        elapse__ring_append(due_ring(hashed, timer->deadline), &timer->keep.link);
+        elapse__ring_append(due_ring(hashed, timer->deadline), &timer->keep.ring_node);
     } else {
         append_to_slot(hashed, timer);
     }
@@ -202,7 +203,7 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
     ELAPSE__ASSERT(hashed->count > 0);
     timer->place = 0;
     hashed->count--;
-    if (elapse__ring_remove(&timer->keep.link)) {
+    if (elapse__ring_remove(&timer->keep.ring_node)) {
         /* The ring that is now empty is another one if the timer was due, set aside, or armed
          * for ELAPSE_NEVER. */
         size_t slot = (size_t)(timer->deadline % hashed->slots);
@@ -219,8 +220,8 @@ bool elapse_hashed_stop(struct elapse_hashed *hashed, struct elapse_timer *timer
 /* Begins the visit to an occupied slot. It stands for `turns` visits, one a turn. */
 static void take_aside(struct elapse_hashed *hashed, size_t slot, uint64_t turns)
 {
-    struct elapse__link *ring = &hashed->rings[slot];
-    struct elapse__link *aside = &hashed->aside;
+    struct elapse__ring_node *ring = &hashed->rings[slot];
+    struct elapse__ring_node *aside = &hashed->aside;
     ELAPSE__ASSERT(slot < hashed->slots);
     ELAPSE__ASSERT(turns > 0);
     ELAPSE__ASSERT(elapse__bitmap_has(hashed->occupied, slot));
@@ -235,21 +236,21 @@ static void make_due(struct elapse_hashed *hashed, struct elapse_timer *timer, u
                      uint64_t first_turn)
 {
     ELAPSE__ASSERT(timer->deadline <= hashed->pointer);
-    struct elapse__link *ring = &hashed->due;
+    struct elapse__ring_node *ring = &hashed->due;
     if (elapse__hashed_jumping(hashed)) {
         ELAPSE__ASSERT_THAT(first_turn + rounds, ==, elapse__hashed_turn(hashed, timer->deadline));
         ring = elapse__hashed_ring_of_turn(hashed, first_turn + rounds);
     }
     timer->place = 1;
     hashed->ticking_visits += rounds;
-    elapse__ring_prepend(ring, &timer->keep.link);
+    elapse__ring_prepend(ring, &timer->keep.ring_node);
 }
 
 /* Looks at the timers set aside while `*budget` lasts. Returns false if it did not suffice. */
 static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
 {
     ELAPSE__ASSERT(hashed->visiting < hashed->slots);
-    struct elapse__link *ring = &hashed->rings[hashed->visiting];
+    struct elapse__ring_node *ring = &hashed->rings[hashed->visiting];
     uint64_t turns = hashed->turns;
     if (elapse__ring_empty(&hashed->aside))
         return true;
@@ -259,12 +260,12 @@ static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
             return false;
         --*budget;
         hashed->moves++;
-        struct elapse__link *link = hashed->aside.previous;
-        struct elapse_timer *timer = elapse__ring_timer(link);
+        struct elapse__ring_node *ring_node = hashed->aside.previous;
+        struct elapse_timer *timer = elapse__ring_timer(ring_node);
         ELAPSE__ASSERT(timer->place != 0);
         ELAPSE__ASSERT(timer->place != ELAPSE__HASHED_PLACE_NEVER);
         uint64_t rounds = timer->place - 1;
-        (void)elapse__ring_remove(link);
+        (void)elapse__ring_remove(ring_node);
         if (rounds < turns) {
             make_due(hashed, timer, rounds, first_turn);
         } else {
@@ -272,7 +273,7 @@ static bool visit_aside(struct elapse_hashed *hashed, size_t *budget)
             timer->place -= turns;
             hashed->visits++;
             hashed->ticking_visits += turns;
-            elapse__ring_prepend(ring, link);
+            elapse__ring_prepend(ring, ring_node);
             mark_occupied(hashed, hashed->visiting);
         }
     }
@@ -374,7 +375,7 @@ struct elapse_timer *elapse_hashed_pop(struct elapse_hashed *hashed)
     ELAPSE__ASSERT(timer->place == 1);
     ELAPSE__ASSERT(timer->deadline <= hashed->clock);
     ELAPSE__ASSERT(hashed->count > 0);
-    (void)elapse__ring_remove(&timer->keep.link);
+    (void)elapse__ring_remove(&timer->keep.ring_node);
     timer->place = 0;
     hashed->count--;
     return timer;

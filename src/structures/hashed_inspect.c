@@ -31,7 +31,8 @@ static size_t occupied_bucket_from(const struct elapse_hashed *hashed, size_t nu
     return number;
 }
 
-static const struct elapse__link *bucket_ring(const struct elapse_hashed *hashed, size_t number)
+static const struct elapse__ring_node *bucket_ring(const struct elapse_hashed *hashed,
+                                                   size_t number)
 {
     struct elapse__hashed_bucket bucket = bucket_at(number);
     return &hashed->digits[bucket.digit].buckets[bucket.number];
@@ -124,7 +125,7 @@ static bool is_sorted_behind(const struct elapse_hashed *hashed, const struct el
 static unsigned check_due(const struct elapse_timer *timer, const void *context)
 {
     const struct elapse_hashed *hashed = context;
-    const struct elapse__link *older = timer->keep.link.previous;
+    const struct elapse__ring_node *older = timer->keep.ring_node.previous;
     if (!is_due(hashed, timer))
         return 7;
     if (elapse__hashed_sorting(hashed) &&
@@ -198,7 +199,7 @@ static unsigned check_buckets(const struct elapse_hashed *hashed, size_t *count)
         if (number == ALL_BUCKETS)
             break;
         const struct checked_bucket checked = {.hashed = hashed, .bucket = number};
-        const struct elapse__link *ring = bucket_ring(hashed, number);
+        const struct elapse__ring_node *ring = bucket_ring(hashed, number);
         if (elapse__ring_empty(ring))
             return 2;
         broken = elapse__ring_check(ring, hashed->count, count, check_in_bucket, &checked);
@@ -215,7 +216,7 @@ unsigned elapse_hashed_check(const struct elapse_hashed *hashed)
         hashed->occupied[hashed->slots / 64] >> bits_in_last != 0)
         broken = 2;
     for (size_t slot = 0; slot < hashed->slots && broken == 0; slot++) {
-        const struct elapse__link *ring = &hashed->rings[slot];
+        const struct elapse__ring_node *ring = &hashed->rings[slot];
         if (elapse__hashed_occupied(hashed, slot) == elapse__ring_empty(ring))
             return 2;
         const struct checked_hashed_slot checked = {.hashed = hashed, .slot = slot};

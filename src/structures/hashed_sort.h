@@ -97,14 +97,14 @@ static inline void elapse__hashed_mark_bucket_empty(struct elapse_hashed *hashed
 }
 
 /* The ring for a due timer of `turn`, which is to be inserted at once. */
-static inline struct elapse__link *elapse__hashed_ring_of_turn(struct elapse_hashed *hashed,
-                                                               uint64_t turn)
+static inline struct elapse__ring_node *elapse__hashed_ring_of_turn(struct elapse_hashed *hashed,
+                                                                    uint64_t turn)
 {
     if (turn == hashed->due_turn)
         return &hashed->due;
     struct elapse__hashed_bucket bucket = elapse__hashed_bucket_of(hashed, turn);
     struct elapse__hashed_digit *digit = &hashed->digits[bucket.digit];
-    struct elapse__link *ring = &digit->buckets[bucket.number];
+    struct elapse__ring_node *ring = &digit->buckets[bucket.number];
     if (!elapse__hashed_bucket_occupied(hashed, bucket)) {
         elapse__ring_init(ring);
         elapse__bitmap_set(&digit->occupied, bucket.number);
@@ -157,13 +157,13 @@ static inline bool elapse__hashed_divide(struct elapse_hashed *hashed, size_t *b
             return false;
         --*budget;
         hashed->moves++;
-        struct elapse__link *link = hashed->dividing.previous;
-        const struct elapse_timer *timer = elapse__ring_timer(link);
+        struct elapse__ring_node *ring_node = hashed->dividing.previous;
+        const struct elapse_timer *timer = elapse__ring_timer(ring_node);
         ELAPSE__ASSERT(timer->place == 1);
         ELAPSE__ASSERT(timer->deadline <= hashed->pointer);
-        (void)elapse__ring_remove(link);
+        (void)elapse__ring_remove(ring_node);
         uint64_t turn = elapse__hashed_turn(hashed, timer->deadline);
-        elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), link);
+        elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), ring_node);
     }
     return true;
 }

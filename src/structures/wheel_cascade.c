@@ -24,7 +24,7 @@ struct walk {
      * be linked: the newest when the run begins, the oldest when it ends. */
     unsigned run_slot; /* `slot`, which no timer moves to: no run has begun */
     struct elapse__wheel_slot *run;
-    struct elapse__link *oldest;
+    struct elapse__ring_node *oldest;
 };
 
 /* The bits of the levels from 1 up to the one below `level` whose closed slot has timers. */
@@ -87,11 +87,11 @@ static inline void end_run(struct walk *walk)
 static inline void begin_run(struct walk *walk, struct elapse_timer *timer, unsigned slot,
                              struct elapse__wheel_slot *entered)
 {
-    struct elapse__link *second = entered->timers.next;
+    struct elapse__ring_node *second = entered->timers.next;
     ELAPSE__ASSERT(walk->run_slot == walk->slot);
     ELAPSE__ASSERT(slot < walk->lower_slots);
-    timer->keep.link.next = second;
-    second->previous = &timer->keep.link;
+    timer->keep.ring_node.next = second;
+    second->previous = &timer->keep.ring_node;
     walk->run_slot = slot;
     walk->run = entered;
 }
@@ -120,7 +120,7 @@ static inline void move_timer(struct elapse_wheel *wheel, struct elapse_timer *t
     } else if (deadline < entered->least) {
         entered->least = deadline;
     }
-    walk->oldest = &timer->keep.link;
+    walk->oldest = &timer->keep.ring_node;
     uint64_t number = entered->entered++;
     if (slot < ELAPSE__WHEEL_LEVEL_0_SLOTS) {
         timer->place = elapse__place_on_trail(wheel, slot, number, timer);
@@ -148,12 +148,12 @@ static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budg
         .is_long = wheel->slots[slot].entered > ELAPSE__WHEEL_HINT_DISTANCE,
         .run_slot = slot,
     };
-    struct elapse__link *ring = &wheel->slots[slot].timers;
-    struct elapse__link *link = ring->previous;
+    struct elapse__ring_node *ring = &wheel->slots[slot].timers;
+    struct elapse__ring_node *ring_node = ring->previous;
     size_t left = *budget;
 
     ELAPSE__ASSERT(level > 0);
-    ELAPSE__ASSERT(link != ring);
+    ELAPSE__ASSERT(ring_node != ring);
     if (left == 0)
         return false;
     if (walk.is_long && level > 1)
@@ -162,20 +162,20 @@ static bool cascade_slot(struct elapse_wheel *wheel, unsigned slot, size_t *budg
         wheel->begun |= UINT32_C(1) << level;
         elapse__prefetch_trail(wheel, slot);
     }
-    for (; link != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(link);
+    for (; ring_node != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(ring_node);
         ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);
         if (walk.is_long)
             elapse__prefetch(timer->place);
-        link = link->previous;
+        ring_node = ring_node->previous;
         move_timer(wheel, timer, &walk);
     }
     end_run(&walk);
-    elapse__ring_close_behind(ring, link);
+    elapse__ring_close_behind(ring, ring_node);
     wheel->moves += *budget - left;
     wheel->slots[slot].entered -= *budget - left;
     *budget = left;
-    if (link != ring)
+    if (ring_node != ring)
         return false;
     elapse__wheel_mark_empty(wheel, slot);
     return true;
@@ -331,7 +331,7 @@ static void work_ahead(struct elapse_wheel *wheel, size_t *budget)
  */
 static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *wheel)
 {
-    const struct elapse__link *ring = &wheel->slots[wheel->least_slot].timers;
+    const struct elapse__ring_node *ring = &wheel->slots[wheel->least_slot].timers;
     if (wheel->least_slot < ELAPSE__WHEEL_LEVEL_0_SLOTS || ring->next != ring->previous ||
         wheel->least > wheel->clock)
         return NULL;
@@ -345,7 +345,7 @@ static inline struct elapse_timer *alone_in_slot(const struct elapse_wheel *whee
 static void move_postponed(struct elapse_wheel *wheel, struct elapse_timer *timer)
 {
     uint64_t deadline = timer->deadline;
-    if (elapse__ring_remove(&timer->keep.link))
+    if (elapse__ring_remove(&timer->keep.ring_node))
         elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(timer->place));
     unsigned slot = elapse__wheel_slot_for(wheel, deadline);
     elapse__wheel_append(wheel, timer, slot, enter(wheel, slot, deadline), deadline);
@@ -412,7 +412,7 @@ struct elapse_timer *elapse_wheel_pop_due(struct elapse_wheel *wheel)
     ELAPSE__ASSERT(elapse_wheel_count(wheel) > 0);
     /* When the slot's last timer is popped, the next wake-up is worked out at once. This
      * usually spares the caller one call that would find nothing due. */
-    if (elapse__ring_remove(&due->keep.link)) {
+    if (elapse__ring_remove(&due->keep.ring_node)) {
         elapse__wheel_mark_empty(wheel, elapse__wheel_slot_of(due->place));
         elapse__wheel_find_least(wheel);
     }

@@ -123,21 +123,22 @@ static inline void elapse__claim_front_trails(struct elapse_wheel *wheel, unsign
 /* Fills the trail from the timers that the cascade put in front of `ring` before. These
  * timers are in the wheel, so the walk may write to them. */
 static inline void elapse__read_front_trail(struct elapse__wheel_front_trail *trail,
-                                            const struct elapse__link *ring,
-                                            const struct elapse__link *first)
+                                            const struct elapse__ring_node *ring,
+                                            const struct elapse__ring_node *first)
 {
     uint64_t most =
         trail->entered < ELAPSE__WHEEL_HINT_DISTANCE ? trail->entered : ELAPSE__WHEEL_HINT_DISTANCE;
     uint64_t count = 0;
-    for (const struct elapse__link *link = first; link != ring && count < most; link = link->next) {
-        ELAPSE__ASSERT(link->next->previous == link);
-        ELAPSE__ASSERT(link->previous->next == link);
+    for (const struct elapse__ring_node *ring_node = first; ring_node != ring && count < most;
+         ring_node = ring_node->next) {
+        ELAPSE__ASSERT(ring_node->next->previous == ring_node);
+        ELAPSE__ASSERT(ring_node->previous->next == ring_node);
         count++;
     }
     trail->entered = count;
     /* The timer at the front was the last to enter. */
-    for (const struct elapse__link *link = first; count > 0; link = link->next)
-        trail->timers[--count] = elapse__ring_timer(link);
+    for (const struct elapse__ring_node *ring_node = first; count > 0; ring_node = ring_node->next)
+        trail->timers[--count] = elapse__ring_timer(ring_node);
 }
 
 /* Notes that the cascade puts `timer` in front of the ring of `slot`, above level 0. Its link to
@@ -146,14 +147,14 @@ static inline void elapse__leave_front_trail(struct elapse_wheel *wheel, unsigne
                                              struct elapse_timer *timer)
 {
     struct elapse__wheel_front_trail *trail = &wheel->front[elapse__digit_of_slot(slot)];
-    const struct elapse__link *ring = &wheel->slots[slot].timers;
-    ELAPSE__ASSERT(timer->keep.link.next->previous == &timer->keep.link);
+    const struct elapse__ring_node *ring = &wheel->slots[slot].timers;
+    ELAPSE__ASSERT(timer->keep.ring_node.next->previous == &timer->keep.ring_node);
     ELAPSE__ASSERT(wheel->front_slot > slot);
     if (trail->cascade != wheel->cascades) {
         trail->cascade = wheel->cascades;
         trail->entered = 0;
     } else if (trail->stopped != wheel->stopped) {
-        elapse__read_front_trail(trail, ring, timer->keep.link.next);
+        elapse__read_front_trail(trail, ring, timer->keep.ring_node.next);
     }
     trail->stopped = wheel->stopped;
     uint64_t number = trail->entered++;

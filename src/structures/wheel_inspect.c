@@ -148,7 +148,7 @@ unsigned elapse_wheel_check(const struct elapse_wheel *wheel)
 
     size_t count = 0;
     for (unsigned slot = 0; slot < ELAPSE__WHEEL_SLOTS && broken == 0; slot++) {
-        const struct elapse__link *ring = &wheel->slots[slot].timers;
+        const struct elapse__ring_node *ring = &wheel->slots[slot].timers;
         const struct checked_wheel_slot checked = {.wheel = wheel, .slot = slot};
         bool occupied = elapse__bitmap_has(wheel->occupied, slot);
         if (occupied == elapse__ring_empty(ring))

@@ -284,22 +284,22 @@ static inline void elapse__wheel_append(struct elapse_wheel *wheel, struct elaps
                                         unsigned slot, struct elapse__wheel_slot *entered,
                                         uint64_t deadline)
 {
-    struct elapse__link *ring = &entered->timers;
-    struct elapse__link *link = &timer->keep.link;
-    struct elapse__link *newest = ring->previous;
+    struct elapse__ring_node *ring = &entered->timers;
+    struct elapse__ring_node *ring_node = &timer->keep.ring_node;
+    struct elapse__ring_node *newest = ring->previous;
     uint64_t number = entered->entered;
     uint64_t *hint = elapse__trail_hint(wheel, slot, number);
     uint64_t earlier = *hint;
     ELAPSE__ASSERT(elapse__bitmap_has(wheel->occupied, slot));
     ELAPSE__ASSERT(deadline >= entered->least);
     ELAPSE__ASSERT(newest->next == ring);
-    ELAPSE__ASSERT(newest != link);
-    link->next = ring;
+    ELAPSE__ASSERT(newest != ring_node);
+    ring_node->next = ring;
     timer->deadline = deadline;
-    newest->next = link;
-    ring->previous = link;
+    newest->next = ring_node;
+    ring->previous = ring_node;
     entered->entered = number + 1;
-    link->previous = newest;
+    ring_node->previous = newest;
     *hint = elapse__hint(timer);
     timer->place = earlier | (slot + 1);
     ELAPSE__ASSERT(elapse__wheel_slot_of(timer->place) == slot);

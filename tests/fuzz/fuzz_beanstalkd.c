@@ -25,7 +25,7 @@ static void require(bool holds)
 struct found {
     size_t count;
     struct {
-        struct elapse__beanstalkd_command command;
+        struct elapse__wire_beanstalkd_command command;
         size_t end;
     } items[COMMANDS_MAX];
 };
@@ -36,17 +36,17 @@ static void check_within(const void *part, size_t bytes, const uint8_t *text, si
     require(begin >= text && bytes <= length && (size_t)(begin - text) <= length - bytes);
 }
 
-static void check_command(const struct elapse__beanstalkd_command *command, const uint8_t *bytes,
-                          size_t consumed)
+static void check_command(const struct elapse__wire_beanstalkd_command *command,
+                          const uint8_t *bytes, size_t consumed)
 {
-    require(command->verb < ELAPSE__BEANSTALKD_VERBS);
+    require(command->verb < ELAPSE__WIRE_BEANSTALKD_VERBS);
     if (command->tube != NULL) {
         check_within(command->tube, command->tube_size, bytes, consumed);
         require(command->tube_size >= 1);
-        require(command->tube_size <= ELAPSE__BEANSTALKD_TUBE_BYTES_MAX);
+        require(command->tube_size <= ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX);
         require(memchr(command->tube, ' ', command->tube_size) == NULL);
     }
-    require((command->body != NULL) == (command->verb == ELAPSE__BEANSTALKD_PUT));
+    require((command->body != NULL) == (command->verb == ELAPSE__WIRE_BEANSTALKD_PUT));
     if (command->body != NULL) {
         require(command->body_size <= BODY_MAX);
         check_within(command->body, command->body_size + 2, bytes, consumed);
@@ -57,7 +57,7 @@ static void check_command(const struct elapse__beanstalkd_command *command, cons
 /* Feeds `step` bytes more each time; 0: all at once. */
 static void run(const uint8_t *data, size_t size, size_t step, struct found *found)
 {
-    struct elapse__beanstalkd_parser parser = {.body_bytes_max = BODY_MAX};
+    struct elapse__wire_beanstalkd_parser parser = {.body_bytes_max = BODY_MAX};
     size_t used = 0;
     size_t there = 0;
     found->count = 0;
@@ -65,11 +65,11 @@ static void run(const uint8_t *data, size_t size, size_t step, struct found *fou
         there = step == 0 || size - there < step ? size : there + step;
         size_t wanted = 1;
         while (there - used >= wanted && found->count < COMMANDS_MAX) {
-            struct elapse__beanstalkd_command command;
+            struct elapse__wire_beanstalkd_command command;
             uint8_t *bytes = malloc(there - used); /* the sanitizer notices a read behind it */
             require(bytes != NULL);
             memcpy(bytes, data + used, there - used);
-            struct elapse__beanstalkd_parsed parsed =
+            struct elapse__wire_beanstalkd_parsed parsed =
                 elapse__beanstalkd_parse(&parser, bytes, there - used, &command);
             require(parsed.consumed <= there - used);
             if (parsed.whole) {
@@ -82,7 +82,7 @@ static void run(const uint8_t *data, size_t size, size_t step, struct found *fou
                 found->items[found->count++].end = used + parsed.consumed;
             } else {
                 require(parsed.wanted > there - used - parsed.consumed);
-                require(parsed.wanted <= elapse__beanstalkd_bytes_max(&parser));
+                require(parsed.wanted <= elapse__wire_beanstalkd_bytes_max(&parser));
                 wanted = parsed.wanted;
             }
             free(bytes);
@@ -96,8 +96,8 @@ static bool same(const struct found *one, const struct found *other)
     if (one->count != other->count)
         return false;
     for (size_t i = 0; i < one->count; i++) {
-        const struct elapse__beanstalkd_command *a = &one->items[i].command;
-        const struct elapse__beanstalkd_command *b = &other->items[i].command;
+        const struct elapse__wire_beanstalkd_command *a = &one->items[i].command;
+        const struct elapse__wire_beanstalkd_command *b = &other->items[i].command;
         if (one->items[i].end != other->items[i].end || a->verb != b->verb || a->id != b->id ||
             a->priority != b->priority || a->delay_s != b->delay_s || a->ttr_s != b->ttr_s ||
             a->body_size != b->body_size || a->bound != b->bound || a->timeout_s != b->timeout_s ||

@@ -44,16 +44,16 @@ static char *take_line(const uint8_t **data, size_t *size)
 
 static void translate(const struct elapse__http_request *request)
 {
-    static struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
-    struct elapse__resp_parser parser = {.argument_bytes_max = UINT32_C(1) << 20};
+    static struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    struct elapse__wire_resp_parser parser = {.argument_bytes_max = UINT32_C(1) << 20};
     struct elapse__buffer command = {.bytes = NULL};
     struct elapse__http_fault fault = {.status = 0};
 
     if (elapse__http_translate(request, &command, &fault)) {
         size_t bytes = elapse__buffer_size(&command);
-        struct elapse__resp_parsed parsed =
-            elapse__resp_parse(&parser, elapse__buffer_first(&command), bytes, arguments);
-        require(parsed.outcome == ELAPSE__RESP_COMMAND);
+        struct elapse__wire_resp_parsed parsed =
+            elapse__wire_resp_parse(&parser, elapse__buffer_first(&command), bytes, arguments);
+        require(parsed.outcome == ELAPSE__WIRE_RESP_COMMAND);
         require(parsed.consumed == bytes);
     } else {
         require(fault.status >= 400 && fault.status < 600);

@@ -21,7 +21,7 @@ enum { OUTCOMES_MAX = 4096, HEAD_BYTES = 2 };
 struct outcomes {
     unsigned count;
     struct {
-        enum elapse__resp_outcome outcome;
+        enum elapse__wire_resp_outcome outcome;
         uint32_t arguments;
         uint64_t hash; /* of the arguments */
     } list[OUTCOMES_MAX];
@@ -33,13 +33,13 @@ static void require(bool holds)
         abort();
 }
 
-static uint64_t check_arguments(const struct elapse__resp_argument *arguments, uint32_t count,
+static uint64_t check_arguments(const struct elapse__wire_resp_argument *arguments, uint32_t count,
                                 const uint8_t *bytes, size_t size)
 {
     const uint8_t *end = bytes;
     uint64_t hash = 0;
 
-    require(count >= 1 && count <= ELAPSE__RESP_ARGUMENTS_MAX);
+    require(count >= 1 && count <= ELAPSE__WIRE_RESP_ARGUMENTS_MAX);
     for (uint32_t i = 0; i < count; i++) {
         require(arguments[i].bytes > end);
         end = arguments[i].bytes + arguments[i].size;
@@ -55,8 +55,8 @@ static uint64_t check_arguments(const struct elapse__resp_argument *arguments, u
 static void run(uint32_t argument_bytes_max, const uint8_t *data, size_t size, size_t piece,
                 struct outcomes *outcomes)
 {
-    static struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
-    struct elapse__resp_parser parser = {.argument_bytes_max = argument_bytes_max};
+    static struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    struct elapse__wire_resp_parser parser = {.argument_bytes_max = argument_bytes_max};
     size_t begin = 0;
     size_t end = 0;
 
@@ -65,17 +65,17 @@ static void run(uint32_t argument_bytes_max, const uint8_t *data, size_t size, s
         uint8_t *bytes = malloc(end - begin + 1);
         require(bytes != NULL);
         memcpy(bytes, data + begin, end - begin);
-        struct elapse__resp_parsed parsed =
-            elapse__resp_parse(&parser, bytes, end - begin, arguments);
+        struct elapse__wire_resp_parsed parsed =
+            elapse__wire_resp_parse(&parser, bytes, end - begin, arguments);
         require(parsed.consumed <= end - begin);
-        uint64_t hash = parsed.outcome == ELAPSE__RESP_COMMAND
+        uint64_t hash = parsed.outcome == ELAPSE__WIRE_RESP_COMMAND
                             ? check_arguments(arguments, parsed.count, bytes, parsed.consumed)
                             : 0;
         free(bytes);
         begin += parsed.consumed;
-        if (parsed.outcome == ELAPSE__RESP_MORE) {
+        if (parsed.outcome == ELAPSE__WIRE_RESP_MORE) {
             require(parsed.wanted > end - begin);
-            require(parsed.wanted <= elapse__resp_bytes_max(&parser));
+            require(parsed.wanted <= elapse__wire_resp_bytes_max(&parser));
             if (end == size)
                 return;
             end = size - end < piece ? size : end + piece;
@@ -84,7 +84,7 @@ static void run(uint32_t argument_bytes_max, const uint8_t *data, size_t size, s
         outcomes->list[outcomes->count].outcome = parsed.outcome;
         outcomes->list[outcomes->count].arguments = parsed.count;
         outcomes->list[outcomes->count++].hash = hash;
-        if (parsed.outcome == ELAPSE__RESP_BROKEN) {
+        if (parsed.outcome == ELAPSE__WIRE_RESP_BROKEN) {
             require(parsed.error != NULL && parsed.error[0] != '\0');
             return;
         }

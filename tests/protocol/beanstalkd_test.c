@@ -20,9 +20,9 @@ enum { BODY_MAX = 10, TEXT_MAX = 4096, COMMANDS_MAX = 16 };
 
 /* ---- what an input says, as text ---- */
 
-static void show(char *text, const struct elapse__beanstalkd_command *command)
+static void show(char *text, const struct elapse__wire_beanstalkd_command *command)
 {
-    static const char *const names[ELAPSE__BEANSTALKD_VERBS] = {
+    static const char *const names[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
         "BAD",        "UNKNOWN",      "CRLF",         "BIG",     "put",        "peek",
         "peek-ready", "peek-delayed", "peek-buried",  "reserve", "reserve-wt", "reserve-job",
         "delete",     "release",      "use",          "watch",   "ignore",     "bury",
@@ -54,17 +54,17 @@ static void show(char *text, const struct elapse__beanstalkd_command *command)
  * memory of its own size, so that a sanitizer notices a read behind it. */
 static void parse_cut(const char *input, size_t size, size_t cut, char *said)
 {
-    struct elapse__beanstalkd_parser parser = {.body_bytes_max = BODY_MAX};
+    struct elapse__wire_beanstalkd_parser parser = {.body_bytes_max = BODY_MAX};
     size_t used = 0;
     size_t wanted = 1;
     *said = '\0';
     for (size_t there = cut;; there = size) {
         while (used < there && there - used >= wanted) {
-            struct elapse__beanstalkd_command command;
+            struct elapse__wire_beanstalkd_command command;
             unsigned char *bytes = malloc(there - used);
             assert_non_null(bytes);
             memcpy(bytes, input + used, there - used);
-            struct elapse__beanstalkd_parsed parsed =
+            struct elapse__wire_beanstalkd_parsed parsed =
                 elapse__beanstalkd_parse(&parser, bytes, there - used, &command);
             assert_true(parsed.consumed <= there - used);
             used += parsed.consumed;
@@ -77,7 +77,7 @@ static void parse_cut(const char *input, size_t size, size_t cut, char *said)
                 wanted = 1;
             } else {
                 assert_true(parsed.wanted > there - used);
-                assert_true(parsed.wanted <= elapse__beanstalkd_bytes_max(&parser));
+                assert_true(parsed.wanted <= elapse__wire_beanstalkd_bytes_max(&parser));
                 wanted = parsed.wanted;
             }
             free(bytes);
@@ -455,13 +455,13 @@ static void test_bodies(void **state)
 static void test_the_largest_body(void **state)
 {
     static const char line[] = "put 0 0 0 4294967295\r\n";
-    struct elapse__beanstalkd_parser parser = {.body_bytes_max = 65535};
-    struct elapse__beanstalkd_command command;
+    struct elapse__wire_beanstalkd_parser parser = {.body_bytes_max = 65535};
+    struct elapse__wire_beanstalkd_command command;
     enum { PIECE = 1 << 20 };
     unsigned char *bytes = calloc(1, PIECE);
     (void)state;
     assert_non_null(bytes);
-    struct elapse__beanstalkd_parsed parsed =
+    struct elapse__wire_beanstalkd_parsed parsed =
         elapse__beanstalkd_parse(&parser, (const unsigned char *)line, sizeof line - 1, &command);
     assert_false(parsed.whole);
     assert_int_equal(parsed.consumed, sizeof line - 1);
@@ -472,7 +472,7 @@ static void test_the_largest_body(void **state)
     }
     parsed = elapse__beanstalkd_parse(&parser, bytes, PIECE, &command);
     assert_true(parsed.whole);
-    assert_int_equal(command.verb, ELAPSE__BEANSTALKD_TOO_BIG);
+    assert_int_equal(command.verb, ELAPSE__WIRE_BEANSTALKD_TOO_BIG);
     assert_int_equal(parsed.consumed, 1);
     free(bytes);
 }
@@ -487,67 +487,67 @@ static void check_text(const char *text, size_t size, const char *expected)
 
 static void test_replies(void **state)
 {
-    static const char *const expected[ELAPSE__BEANSTALKD_REPLIES] = {
+    static const char *const expected[ELAPSE__WIRE_BEANSTALKD_REPLIES] = {
         "BAD_FORMAT\r\n",  "UNKNOWN_COMMAND\r\n", "EXPECTED_CRLF\r\n",  "JOB_TOO_BIG\r\n",
         "DRAINING\r\n",    "OUT_OF_MEMORY\r\n",   "INTERNAL_ERROR\r\n", "NOT_FOUND\r\n",
         "NOT_IGNORED\r\n", "DEADLINE_SOON\r\n",   "TIMED_OUT\r\n",      "DELETED\r\n",
         "RELEASED\r\n",    "BURIED\r\n",          "TOUCHED\r\n",        "KICKED\r\n",
         "PAUSED\r\n",
     };
-    char text[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
-    char name[ELAPSE__BEANSTALKD_TUBE_BYTES_MAX];
+    char text[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
+    char name[ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX];
     (void)state;
-    for (int reply = 0; reply < ELAPSE__BEANSTALKD_REPLIES; reply++) {
-        struct elapse__beanstalkd_text says =
-            elapse__beanstalkd_reply((enum elapse__beanstalkd_reply)reply);
+    for (int reply = 0; reply < ELAPSE__WIRE_BEANSTALKD_REPLIES; reply++) {
+        struct elapse__wire_beanstalkd_text says =
+            elapse__wire_beanstalkd_reply((enum elapse__wire_beanstalkd_reply)reply);
         check_text(says.bytes, says.size, expected[reply]);
     }
-    check_text(text, elapse__beanstalkd_inserted(text, 0), "INSERTED 0\r\n");
-    check_text(text, elapse__beanstalkd_inserted(text, UINT64_MAX),
+    check_text(text, elapse__wire_beanstalkd_inserted(text, 0), "INSERTED 0\r\n");
+    check_text(text, elapse__wire_beanstalkd_inserted(text, UINT64_MAX),
                "INSERTED 18446744073709551615\r\n");
-    check_text(text, elapse__beanstalkd_watching(text, 10), "WATCHING 10\r\n");
-    check_text(text, elapse__beanstalkd_kicked(text, 1), "KICKED 1\r\n");
-    check_text(text, elapse__beanstalkd_reserved(text, UINT64_MAX, UINT64_MAX),
+    check_text(text, elapse__wire_beanstalkd_watching(text, 10), "WATCHING 10\r\n");
+    check_text(text, elapse__wire_beanstalkd_kicked(text, 1), "KICKED 1\r\n");
+    check_text(text, elapse__wire_beanstalkd_reserved(text, UINT64_MAX, UINT64_MAX),
                "RESERVED 18446744073709551615 18446744073709551615\r\n");
-    check_text(text, elapse__beanstalkd_found(text, 7, 0), "FOUND 7 0\r\n");
-    check_text(text, elapse__beanstalkd_ok(text, 14), "OK 14\r\n");
-    check_text(text, elapse__beanstalkd_using(text, "default", 7), "USING default\r\n");
+    check_text(text, elapse__wire_beanstalkd_found(text, 7, 0), "FOUND 7 0\r\n");
+    check_text(text, elapse__wire_beanstalkd_ok(text, 14), "OK 14\r\n");
+    check_text(text, elapse__wire_beanstalkd_using(text, "default", 7), "USING default\r\n");
     memset(name, 'n', sizeof name);
-    assert_int_equal(elapse__beanstalkd_using(text, name, sizeof name), 208);
+    assert_int_equal(elapse__wire_beanstalkd_using(text, name, sizeof name), 208);
 }
 
 static void test_lists(void **state)
 {
-    char text[ELAPSE__BEANSTALKD_ITEM_BYTES_MAX];
-    char name[ELAPSE__BEANSTALKD_TUBE_BYTES_MAX];
+    char text[ELAPSE__WIRE_BEANSTALKD_ITEM_BYTES_MAX];
+    char name[ELAPSE__WIRE_BEANSTALKD_TUBE_BYTES_MAX];
     (void)state;
-    check_text(text, elapse__beanstalkd_list_begin(text), "---\n");
-    check_text(text, elapse__beanstalkd_list_item(text, "default", 7), "- default\n");
-    assert_int_equal(elapse__beanstalkd_item_size(7), 10);
+    check_text(text, elapse__wire_beanstalkd_list_begin(text), "---\n");
+    check_text(text, elapse__wire_beanstalkd_list_item(text, "default", 7), "- default\n");
+    assert_int_equal(elapse__wire_beanstalkd_item_size(7), 10);
     memset(name, 'n', sizeof name);
-    assert_true(elapse__beanstalkd_list_item(text, name, sizeof name) <= sizeof text);
+    assert_true(elapse__wire_beanstalkd_list_item(text, name, sizeof name) <= sizeof text);
 }
 
 static void test_statistics_of_a_job(void **state)
 {
-    static char text[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
-    const struct elapse__beanstalkd_job_statistics statistics = {.id = 1,
-                                                                 .tube = "default",
-                                                                 .tube_size = 7,
-                                                                 .state = "delayed",
-                                                                 .priority = 2,
-                                                                 .age_s = 3,
-                                                                 .delay_s = 4,
-                                                                 .ttr_s = 5,
-                                                                 .time_left_s = 6,
-                                                                 .file = 7,
-                                                                 .reserves = 8,
-                                                                 .timeouts = 9,
-                                                                 .releases = 10,
-                                                                 .buries = 11,
-                                                                 .kicks = 12};
+    static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
+    const struct elapse__wire_beanstalkd_job_statistics statistics = {.id = 1,
+                                                                      .tube = "default",
+                                                                      .tube_size = 7,
+                                                                      .state = "delayed",
+                                                                      .priority = 2,
+                                                                      .age_s = 3,
+                                                                      .delay_s = 4,
+                                                                      .ttr_s = 5,
+                                                                      .time_left_s = 6,
+                                                                      .file = 7,
+                                                                      .reserves = 8,
+                                                                      .timeouts = 9,
+                                                                      .releases = 10,
+                                                                      .buries = 11,
+                                                                      .kicks = 12};
     (void)state;
-    check_text(text, elapse__beanstalkd_job_yaml(text, &statistics),
+    check_text(text, elapse__wire_beanstalkd_job_yaml(text, &statistics),
                "---\nid: 1\ntube: default\nstate: delayed\npri: 2\nage: 3\ndelay: 4\nttr: 5\n"
                "time-left: 6\nfile: 7\nreserves: 8\ntimeouts: 9\nreleases: 10\nburies: 11\n"
                "kicks: 12\n");
@@ -555,24 +555,24 @@ static void test_statistics_of_a_job(void **state)
 
 static void test_statistics_of_a_tube(void **state)
 {
-    static char text[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
-    const struct elapse__beanstalkd_tube_statistics statistics = {.name = "default",
-                                                                  .name_size = 7,
-                                                                  .urgent = 1,
-                                                                  .ready = 2,
-                                                                  .reserved = 3,
-                                                                  .delayed = 4,
-                                                                  .buried = 5,
-                                                                  .total_jobs = 6,
-                                                                  .using_count = 7,
-                                                                  .watching = 8,
-                                                                  .waiting = 9,
-                                                                  .deletes = 10,
-                                                                  .pauses = 11,
-                                                                  .pause_s = 12,
-                                                                  .pause_left_s = 13};
+    static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
+    const struct elapse__wire_beanstalkd_tube_statistics statistics = {.name = "default",
+                                                                       .name_size = 7,
+                                                                       .urgent = 1,
+                                                                       .ready = 2,
+                                                                       .reserved = 3,
+                                                                       .delayed = 4,
+                                                                       .buried = 5,
+                                                                       .total_jobs = 6,
+                                                                       .using_count = 7,
+                                                                       .watching = 8,
+                                                                       .waiting = 9,
+                                                                       .deletes = 10,
+                                                                       .pauses = 11,
+                                                                       .pause_s = 12,
+                                                                       .pause_left_s = 13};
     (void)state;
-    check_text(text, elapse__beanstalkd_tube_yaml(text, &statistics),
+    check_text(text, elapse__wire_beanstalkd_tube_yaml(text, &statistics),
                "---\nname: default\ncurrent-jobs-urgent: 1\ncurrent-jobs-ready: 2\n"
                "current-jobs-reserved: 3\ncurrent-jobs-delayed: 4\ncurrent-jobs-buried: 5\n"
                "total-jobs: 6\ncurrent-using: 7\ncurrent-watching: 8\ncurrent-waiting: 9\n"
@@ -582,10 +582,10 @@ static void test_statistics_of_a_tube(void **state)
 /* The greatest numbers and texts fit, and the texts of the machine are cut. */
 static void test_statistics_of_the_server(void **state)
 {
-    static char text[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
+    static char text[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
     static char fact[1000];
-    uint64_t commands[ELAPSE__BEANSTALKD_VERBS];
-    struct elapse__beanstalkd_server_statistics statistics;
+    uint64_t commands[ELAPSE__WIRE_BEANSTALKD_VERBS];
+    struct elapse__wire_beanstalkd_server_statistics statistics;
     (void)state;
     memset(fact, 'f', sizeof fact - 1);
     memset(commands, 0xff, sizeof commands);
@@ -594,42 +594,42 @@ static void test_statistics_of_the_server(void **state)
     statistics.draining = true;
     statistics.version = statistics.id = statistics.hostname = statistics.os = fact;
     statistics.platform = fact;
-    assert_true(elapse__beanstalkd_server_yaml(text, &statistics) <= sizeof text);
+    assert_true(elapse__wire_beanstalkd_server_yaml(text, &statistics) <= sizeof text);
 
-    for (uint64_t i = 0; i < ELAPSE__BEANSTALKD_VERBS; i++)
+    for (uint64_t i = 0; i < ELAPSE__WIRE_BEANSTALKD_VERBS; i++)
         commands[i] = 100 + i;
-    statistics = (struct elapse__beanstalkd_server_statistics){.urgent = 1,
-                                                               .ready = 2,
-                                                               .reserved = 3,
-                                                               .delayed = 4,
-                                                               .buried = 5,
-                                                               .commands = commands,
-                                                               .job_timeouts = 6,
-                                                               .total_jobs = 7,
-                                                               .max_job_size = 8,
-                                                               .tubes = 9,
-                                                               .connections = 10,
-                                                               .producers = 11,
-                                                               .workers = 12,
-                                                               .waiting = 13,
-                                                               .total_connections = 14,
-                                                               .pid = 15,
-                                                               .version = "1.2",
-                                                               .user_us = 1000001,
-                                                               .system_us = 99,
-                                                               .uptime_s = 16,
-                                                               .binlog_oldest = 17,
-                                                               .binlog_current = 18,
-                                                               .binlog_migrated = 19,
-                                                               .binlog_written = 20,
-                                                               .binlog_max_size = 21,
-                                                               .draining = false,
-                                                               .id = "i",
-                                                               .hostname = "h",
-                                                               .os = "o",
-                                                               .platform = "p"};
+    statistics = (struct elapse__wire_beanstalkd_server_statistics){.urgent = 1,
+                                                                    .ready = 2,
+                                                                    .reserved = 3,
+                                                                    .delayed = 4,
+                                                                    .buried = 5,
+                                                                    .commands = commands,
+                                                                    .job_timeouts = 6,
+                                                                    .total_jobs = 7,
+                                                                    .max_job_size = 8,
+                                                                    .tubes = 9,
+                                                                    .connections = 10,
+                                                                    .producers = 11,
+                                                                    .workers = 12,
+                                                                    .waiting = 13,
+                                                                    .total_connections = 14,
+                                                                    .pid = 15,
+                                                                    .version = "1.2",
+                                                                    .user_us = 1000001,
+                                                                    .system_us = 99,
+                                                                    .uptime_s = 16,
+                                                                    .binlog_oldest = 17,
+                                                                    .binlog_current = 18,
+                                                                    .binlog_migrated = 19,
+                                                                    .binlog_written = 20,
+                                                                    .binlog_max_size = 21,
+                                                                    .draining = false,
+                                                                    .id = "i",
+                                                                    .hostname = "h",
+                                                                    .os = "o",
+                                                                    .platform = "p"};
     check_text(
-        text, elapse__beanstalkd_server_yaml(text, &statistics),
+        text, elapse__wire_beanstalkd_server_yaml(text, &statistics),
         "---\ncurrent-jobs-urgent: 1\ncurrent-jobs-ready: 2\ncurrent-jobs-reserved: 3\n"
         "current-jobs-delayed: 4\ncurrent-jobs-buried: 5\ncmd-put: 104\ncmd-peek: 105\n"
         "cmd-peek-ready: 106\ncmd-peek-delayed: 107\ncmd-peek-buried: 108\ncmd-reserve: 109\n"

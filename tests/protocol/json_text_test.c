@@ -18,7 +18,7 @@ static size_t write_all(const char *text, size_t length, char *out)
     size_t size = 0;
 
     for (size_t done = 0; done < length;) {
-        struct elapse__json_piece piece = elapse__json_next(text + done, length - done);
+        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, length - done);
         memcpy(out + size, text + done, piece.plain);
         memcpy(out + size + piece.plain, piece.escape, piece.escape_size);
         size += piece.plain + piece.escape_size;
@@ -83,12 +83,12 @@ static void a_text_has_few_pieces(void **state)
 
     (void)state;
     memset(text, 'x', sizeof text);
-    struct elapse__json_piece piece = elapse__json_next(text, sizeof text);
+    struct elapse__wire_json_piece piece = elapse__wire_json_next(text, sizeof text);
     assert_int_equal(piece.plain, sizeof text);
     assert_int_equal(piece.taken, sizeof text);
     assert_int_equal(piece.escape_size, 0);
     text[400] = '"';
-    piece = elapse__json_next(text, sizeof text);
+    piece = elapse__wire_json_next(text, sizeof text);
     assert_int_equal(piece.plain, 400);
     assert_int_equal(piece.taken, 401);
 }

@@ -16,13 +16,13 @@
 
 #include "resp_parse.h"
 
-enum { ARGUMENT_BYTES = 1000, ROOM = ELAPSE__RESP_ARGUMENTS_MAX };
+enum { ARGUMENT_BYTES = 1000, ROOM = ELAPSE__WIRE_RESP_ARGUMENTS_MAX };
 
-static struct elapse__resp_argument arguments[ROOM];
+static struct elapse__wire_resp_argument arguments[ROOM];
 
 /* A client: its bytes that were not consumed, and its parser. */
 struct client {
-    struct elapse__resp_parser parser;
+    struct elapse__wire_resp_parser parser;
     unsigned char *bytes;
     size_t size;
 };
@@ -63,17 +63,17 @@ static void consume(struct client *client, size_t consumed)
     client->size -= consumed;
 }
 
-static struct elapse__resp_parsed parse(struct client *client)
+static struct elapse__wire_resp_parsed parse(struct client *client)
 {
     memset(arguments, 0, sizeof arguments);
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the client keeps its bytes */
-    return elapse__resp_parse(&client->parser, client->bytes, client->size, arguments);
+    return elapse__wire_resp_parse(&client->parser, client->bytes, client->size, arguments);
 }
 
 /* Parses, and consumes; for outcomes whose arguments are not looked at. */
-static enum elapse__resp_outcome outcome_of(struct client *client)
+static enum elapse__wire_resp_outcome outcome_of(struct client *client)
 {
-    struct elapse__resp_parsed parsed = parse(client);
+    struct elapse__wire_resp_parsed parsed = parse(client);
     consume(client, parsed.consumed);
     return parsed.outcome;
 }
@@ -93,24 +93,24 @@ static void expect_argument(unsigned place, const char *text)
 static void takes_commands(void **state)
 {
     struct client client = new_client();
-    struct elapse__resp_parsed parsed;
+    struct elapse__wire_resp_parsed parsed;
 
     (void)state;
     send_text(&client, "*3\r\n$6\r\nCANCEL\r\n$6\r\norders\r\n$0\r\n\r\n*1\r\n$4\r\nPING\r\n");
     parsed = parse(&client);
-    assert_int_equal(parsed.outcome, ELAPSE__RESP_COMMAND);
+    assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(parsed.count, 3);
     expect_argument(0, "CANCEL");
     expect_argument(1, "orders");
     expect_argument(2, "");
     consume(&client, parsed.consumed);
     parsed = parse(&client);
-    assert_int_equal(parsed.outcome, ELAPSE__RESP_COMMAND);
+    assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(parsed.count, 1);
     expect_argument(0, "PING");
     consume(&client, parsed.consumed);
     assert_int_equal(client.size, 0);
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_MORE);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_MORE);
     end(&client);
 }
 
@@ -120,12 +120,12 @@ static void empty_lines_mean_nothing(void **state)
 
     (void)state;
     send_text(&client, "\r\n\r");
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_EMPTY);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_EMPTY);
     assert_int_equal(client.size, 1);
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_MORE);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_MORE);
     send_text(&client, "\n*1\r\n$4\r\nPING\r\n");
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_EMPTY);
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_COMMAND);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_EMPTY);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(client.size, 0);
     end(&client);
 }
@@ -137,7 +137,7 @@ static void arguments_are_any_bytes(void **state)
 
     (void)state;
     send_bytes(&client, command, sizeof command - 1);
-    assert_int_equal(parse(&client).outcome, ELAPSE__RESP_COMMAND);
+    assert_int_equal(parse(&client).outcome, ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(arguments[1].size, 7);
     assert_memory_equal(arguments[1].bytes, "\r\n\0*1\r\n", 7);
     end(&client);
@@ -145,17 +145,17 @@ static void arguments_are_any_bytes(void **state)
 
 /* Gives the bytes in two pieces, cut at each place, and in single bytes. In between there is never
  * a command, and `wanted` is never more than what follows. */
-static void cut(const char *command, size_t size, enum elapse__resp_outcome expected,
+static void cut(const char *command, size_t size, enum elapse__wire_resp_outcome expected,
                 unsigned count)
 {
     for (size_t place = 0; place <= size; place++) {
         struct client client = new_client();
-        struct elapse__resp_parsed parsed;
+        struct elapse__wire_resp_parsed parsed;
 
         send_bytes(&client, command, place);
         parsed = parse(&client);
         if (place < size) {
-            assert_int_equal(parsed.outcome, ELAPSE__RESP_MORE);
+            assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
             assert_true(parsed.wanted > place - parsed.consumed);
             assert_true(parsed.wanted <= size - parsed.consumed);
             consume(&client, parsed.consumed);
@@ -165,7 +165,7 @@ static void cut(const char *command, size_t size, enum elapse__resp_outcome expe
         assert_int_equal(parsed.outcome, expected);
         assert_int_equal(parsed.count, count);
         assert_int_equal(parsed.consumed, client.size);
-        if (expected == ELAPSE__RESP_COMMAND) {
+        if (expected == ELAPSE__WIRE_RESP_COMMAND) {
             expect_argument(0, "PUT");
             for (unsigned i = 1; i < count; i++)
                 assert_true(arguments[i].bytes > arguments[i - 1].bytes);
@@ -180,8 +180,8 @@ static void cut(const char *command, size_t size, enum elapse__resp_outcome expe
         /* A caller may wait for the bytes that are wanted: nothing is missed meanwhile. */
         if (client.size < wanted)
             continue;
-        struct elapse__resp_parsed parsed = parse(&client);
-        assert_int_equal(parsed.outcome, place + 1 < size ? ELAPSE__RESP_MORE : expected);
+        struct elapse__wire_resp_parsed parsed = parse(&client);
+        assert_int_equal(parsed.outcome, place + 1 < size ? ELAPSE__WIRE_RESP_MORE : expected);
         wanted = parsed.wanted;
         consume(&client, parsed.consumed);
     }
@@ -196,7 +196,7 @@ static void commands_come_in_pieces(void **state)
         "\r\n";
 
     (void)state;
-    cut(put, sizeof put - 1, ELAPSE__RESP_COMMAND, 4);
+    cut(put, sizeof put - 1, ELAPSE__WIRE_RESP_COMMAND, 4);
 }
 
 static void refused_commands_come_in_pieces(void **state)
@@ -211,7 +211,7 @@ static void refused_commands_come_in_pieces(void **state)
     /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): bytes, no string */
     memcpy(command + size, "\r\n$1\r\ny\r\n", 9);
     size += 9;
-    cut(command, size, ELAPSE__RESP_TOO_LONG, 3);
+    cut(command, size, ELAPSE__WIRE_RESP_TOO_LONG, 3);
 }
 
 /* Nothing of a refused command has to be kept, and the next command is understood. */
@@ -219,11 +219,11 @@ static void refused_commands_are_not_kept(void **state)
 {
     struct client client = new_client();
     static const char piece[997] = "";
-    size_t left = ELAPSE__RESP_REFUSED_BYTES_MAX;
+    size_t left = ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX;
 
     (void)state;
     send_text(&client, "*2\r\n$3\r\nPUT\r\n$536870912\r\n");
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_MORE);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_MORE);
     assert_int_equal(client.size, 0);
     /* The greater part is not sent: that takes a second. */
     client.parser.bulk = 100000;
@@ -231,13 +231,13 @@ static void refused_commands_are_not_kept(void **state)
     while (left > 0) {
         size_t some = left < sizeof piece ? left : sizeof piece;
         send_bytes(&client, piece, some);
-        assert_int_equal(outcome_of(&client), ELAPSE__RESP_MORE);
+        assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_MORE);
         assert_int_equal(client.size, 0);
         left -= some;
     }
     send_text(&client, "\r\n*1\r\n$4\r\nPING\r\n");
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_TOO_LONG);
-    assert_int_equal(outcome_of(&client), ELAPSE__RESP_COMMAND);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_TOO_LONG);
+    assert_int_equal(outcome_of(&client), ELAPSE__WIRE_RESP_COMMAND);
     assert_int_equal(client.size, 0);
     end(&client);
 }
@@ -271,7 +271,7 @@ static void longest_argument(void **state)
         send_count(&client, 1);
         send_argument(&client, ARGUMENT_BYTES + more);
         assert_int_equal(outcome_of(&client),
-                         more == 0 ? ELAPSE__RESP_COMMAND : ELAPSE__RESP_TOO_LONG);
+                         more == 0 ? ELAPSE__WIRE_RESP_COMMAND : ELAPSE__WIRE_RESP_TOO_LONG);
         assert_int_equal(client.size, 0);
     }
     end(&client);
@@ -286,8 +286,9 @@ static void most_arguments(void **state)
         send_count(&client, ROOM + more);
         for (unsigned i = 0; i < ROOM + more; i++)
             send_argument(&client, 1);
-        struct elapse__resp_parsed parsed = parse(&client);
-        assert_int_equal(parsed.outcome, more == 0 ? ELAPSE__RESP_COMMAND : ELAPSE__RESP_TOO_MANY);
+        struct elapse__wire_resp_parsed parsed = parse(&client);
+        assert_int_equal(parsed.outcome,
+                         more == 0 ? ELAPSE__WIRE_RESP_COMMAND : ELAPSE__WIRE_RESP_TOO_MANY);
         assert_int_equal(parsed.count, ROOM + more);
         consume(&client, parsed.consumed);
         assert_int_equal(client.size, 0);
@@ -300,11 +301,11 @@ static void longest_command(void **state)
 {
     struct client client = new_client();
     enum { PIECE = 7 + ARGUMENT_BYTES + 2, HEAD = 6 }; /* "$1000\r\n", and "*300\r\n" */
-    size_t most = elapse__resp_bytes_max(&client.parser);
+    size_t most = elapse__wire_resp_bytes_max(&client.parser);
     unsigned whole = (unsigned)((most - HEAD) / PIECE);
 
     (void)state;
-    assert_int_equal(most, ARGUMENT_BYTES + ELAPSE__RESP_OTHER_BYTES_MAX);
+    assert_int_equal(most, ARGUMENT_BYTES + ELAPSE__WIRE_RESP_OTHER_BYTES_MAX);
     for (unsigned more = 0; more <= 1; more++) {
         size_t left = most + more - HEAD - (size_t)(whole - 1) * PIECE;
         unsigned last = left > PIECE ? 2 : 1;
@@ -322,7 +323,7 @@ static void longest_command(void **state)
         send_argument(&client, left - frame);
         assert_int_equal(client.size, most + more);
         assert_int_equal(outcome_of(&client),
-                         more == 0 ? ELAPSE__RESP_COMMAND : ELAPSE__RESP_TOO_LONG);
+                         more == 0 ? ELAPSE__WIRE_RESP_COMMAND : ELAPSE__WIRE_RESP_TOO_LONG);
         assert_int_equal(client.size, 0);
     }
     end(&client);
@@ -373,12 +374,12 @@ static void broken_bytes(void **state)
         /* Byte by byte: it is noticed at the last one of these, and not before. */
         for (size_t place = 0; place < size; place++) {
             send_bytes(&client, cases[i].bytes + place, 1);
-            struct elapse__resp_parsed parsed = parse(&client);
-            if (parsed.outcome == ELAPSE__RESP_MORE) {
+            struct elapse__wire_resp_parsed parsed = parse(&client);
+            if (parsed.outcome == ELAPSE__WIRE_RESP_MORE) {
                 consume(&client, parsed.consumed);
                 continue;
             }
-            assert_int_equal(parsed.outcome, ELAPSE__RESP_BROKEN);
+            assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_BROKEN);
             assert_non_null(cases[i].error);
             assert_string_equal(parsed.error, cases[i].error);
             size = 0;
@@ -392,20 +393,20 @@ static void broken_bytes(void **state)
 static void wanted_is_within_the_limit(void **state)
 {
     struct client client = new_client();
-    struct elapse__resp_parsed parsed;
+    struct elapse__wire_resp_parsed parsed;
 
     (void)state;
     send_text(&client, "*1\r\n$1000\r\n");
     parsed = parse(&client);
-    assert_int_equal(parsed.outcome, ELAPSE__RESP_MORE);
+    assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
     assert_int_equal(parsed.wanted, 4 + 7 + 1000 + 2);
     assert_int_equal(parsed.consumed, 0);
     end(&client);
     send_text(&client, "*1\r\n$1001\r\n");
     parsed = parse(&client);
-    assert_int_equal(parsed.outcome, ELAPSE__RESP_MORE);
+    assert_int_equal(parsed.outcome, ELAPSE__WIRE_RESP_MORE);
     assert_int_equal(parsed.consumed, 4 + 7);
-    assert_true(parsed.wanted <= elapse__resp_bytes_max(&client.parser));
+    assert_true(parsed.wanted <= elapse__wire_resp_bytes_max(&client.parser));
     end(&client);
 }
 

@@ -14,10 +14,10 @@
 
 #include "resp_value.h"
 
-static enum elapse__resp_scanned scan(const char *text, size_t *end)
+static enum elapse__wire_resp_scanned scan(const char *text, size_t *end)
 {
-    struct elapse__resp_scanner scanner = {.at = 0};
-    return elapse__resp_scan(&scanner, (const unsigned char *)text, strlen(text), end);
+    struct elapse__wire_resp_scanner scanner = {.at = 0};
+    return elapse__wire_resp_scan(&scanner, (const unsigned char *)text, strlen(text), end);
 }
 
 static const char mixed[] = "%2\r\n$3\r\ndue\r\n_\r\n$4\r\njobs\r\n*3\r\n+ok\r\n#t\r\n"
@@ -40,21 +40,22 @@ static void a_value_ends_where_it_ends(void **state)
         size_t size = strlen(whole[i]);
         size_t end = 0;
         (void)snprintf(text, sizeof text, "%s+behind\r\n", whole[i]);
-        assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_WHOLE);
+        assert_int_equal(scan(text, &end), ELAPSE__WIRE_RESP_SCAN_WHOLE);
         assert_int_equal(end, size);
         /* In pieces, at each place, and one byte after the other. */
         for (size_t cut = 0; cut < size; cut++) {
-            struct elapse__resp_scanner scanner = {.at = 0};
+            struct elapse__wire_resp_scanner scanner = {.at = 0};
             const unsigned char *bytes = (const unsigned char *)whole[i];
-            assert_int_equal(elapse__resp_scan(&scanner, bytes, cut, &end), ELAPSE__RESP_SCAN_MORE);
-            assert_int_equal(elapse__resp_scan(&scanner, bytes, size, &end),
-                             ELAPSE__RESP_SCAN_WHOLE);
+            assert_int_equal(elapse__wire_resp_scan(&scanner, bytes, cut, &end),
+                             ELAPSE__WIRE_RESP_SCAN_MORE);
+            assert_int_equal(elapse__wire_resp_scan(&scanner, bytes, size, &end),
+                             ELAPSE__WIRE_RESP_SCAN_WHOLE);
             assert_int_equal(end, size);
             for (size_t there = 0; there < size; there++)
-                assert_int_equal(elapse__resp_scan(&scanner, bytes, there, &end),
-                                 ELAPSE__RESP_SCAN_MORE);
-            assert_int_equal(elapse__resp_scan(&scanner, bytes, size, &end),
-                             ELAPSE__RESP_SCAN_WHOLE);
+                assert_int_equal(elapse__wire_resp_scan(&scanner, bytes, there, &end),
+                                 ELAPSE__WIRE_RESP_SCAN_MORE);
+            assert_int_equal(elapse__wire_resp_scan(&scanner, bytes, size, &end),
+                             ELAPSE__WIRE_RESP_SCAN_WHOLE);
         }
     }
 }
@@ -89,12 +90,12 @@ static void bytes_that_are_no_value_are_broken(void **state)
     (void)state;
 
     for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
-        if (scan(broken[i], &end) != ELAPSE__RESP_SCAN_BROKEN)
+        if (scan(broken[i], &end) != ELAPSE__WIRE_RESP_SCAN_BROKEN)
             fail_msg("not broken: %s", broken[i]);
     }
-    assert_int_equal(scan("$536870912\r\n", &end), ELAPSE__RESP_SCAN_MORE);
-    assert_int_equal(scan("*1048576\r\n", &end), ELAPSE__RESP_SCAN_MORE);
-    assert_int_equal(scan("%524288\r\n", &end), ELAPSE__RESP_SCAN_MORE);
+    assert_int_equal(scan("$536870912\r\n", &end), ELAPSE__WIRE_RESP_SCAN_MORE);
+    assert_int_equal(scan("*1048576\r\n", &end), ELAPSE__WIRE_RESP_SCAN_MORE);
+    assert_int_equal(scan("%524288\r\n", &end), ELAPSE__WIRE_RESP_SCAN_MORE);
 }
 
 static void depth_has_a_limit(void **state)
@@ -103,14 +104,14 @@ static void depth_has_a_limit(void **state)
     size_t end = 0;
     (void)state;
 
-    for (int depth = 1; depth <= ELAPSE__RESP_DEPTH_MAX + 1; depth++) {
+    for (int depth = 1; depth <= ELAPSE__WIRE_RESP_DEPTH_MAX + 1; depth++) {
         char whole[sizeof text + 8];
         size_t begin = strlen(text);
         (void)snprintf(text + begin, sizeof text - begin, "*1\r\n");
         (void)snprintf(whole, sizeof whole, "%s:1\r\n", text);
-        assert_int_equal(scan(whole, &end), depth <= ELAPSE__RESP_DEPTH_MAX
-                                                ? ELAPSE__RESP_SCAN_WHOLE
-                                                : ELAPSE__RESP_SCAN_BROKEN);
+        assert_int_equal(scan(whole, &end), depth <= ELAPSE__WIRE_RESP_DEPTH_MAX
+                                                ? ELAPSE__WIRE_RESP_SCAN_WHOLE
+                                                : ELAPSE__WIRE_RESP_SCAN_BROKEN);
     }
 }
 
@@ -122,20 +123,20 @@ static void a_line_has_a_limit(void **state)
 
     memset(text, 'x', (16 << 10) - 1);
     text[0] = '+';
-    assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_MORE);
+    assert_int_equal(scan(text, &end), ELAPSE__WIRE_RESP_SCAN_MORE);
     text[(16 << 10) - 1] = 'x';
-    assert_int_equal(scan(text, &end), ELAPSE__RESP_SCAN_BROKEN);
+    assert_int_equal(scan(text, &end), ELAPSE__WIRE_RESP_SCAN_BROKEN);
 }
 
 static void convert(const char *value, bool resp3, const char *expected)
 {
     unsigned char memory[300];
     size_t size = strlen(value);
-    struct elapse__resp_writer writer = {
-        .bytes = memory, .capacity = elapse__resp_converted_max(size), .resp3 = resp3};
+    struct elapse__wire_resp_writer writer = {
+        .bytes = memory, .capacity = elapse__wire_resp_converted_max(size), .resp3 = resp3};
 
     assert_true(writer.capacity <= sizeof memory);
-    elapse__resp_convert(&writer, (const unsigned char *)value, size);
+    elapse__wire_resp_convert(&writer, (const unsigned char *)value, size);
     assert_false(writer.too_small);
     assert_int_equal(writer.size, strlen(expected));
     assert_memory_equal(writer.bytes, expected, writer.size);
@@ -154,24 +155,25 @@ static void values_are_written_in_both_versions(void **state)
 
 static void items_come_in_order(void **state)
 {
-    static const enum elapse__resp_kind kinds[] = {
-        ELAPSE__RESP_MAP,   ELAPSE__RESP_BYTES,  ELAPSE__RESP_NULL, ELAPSE__RESP_BYTES,
-        ELAPSE__RESP_ARRAY, ELAPSE__RESP_WORD,   ELAPSE__RESP_TRUE, ELAPSE__RESP_ARRAY,
-        ELAPSE__RESP_NULL,  ELAPSE__RESP_INTEGER};
+    static const enum elapse__wire_resp_kind kinds[] = {
+        ELAPSE__WIRE_RESP_MAP,    ELAPSE__WIRE_RESP_BYTES, ELAPSE__WIRE_RESP_NULL,
+        ELAPSE__WIRE_RESP_BYTES,  ELAPSE__WIRE_RESP_ARRAY, ELAPSE__WIRE_RESP_WORD,
+        ELAPSE__WIRE_RESP_TRUE,   ELAPSE__WIRE_RESP_ARRAY, ELAPSE__WIRE_RESP_NULL,
+        ELAPSE__WIRE_RESP_INTEGER};
     const unsigned char *bytes = (const unsigned char *)mixed;
     size_t size = sizeof mixed - 1;
     size_t at = 0;
     (void)state;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct elapse__resp_item item = elapse__resp_next(bytes, size, &at);
+        struct elapse__wire_resp_item item = elapse__wire_resp_next(bytes, size, &at);
         assert_int_equal(item.kind, kinds[i]);
-        if (item.kind == ELAPSE__RESP_INTEGER)
+        if (item.kind == ELAPSE__WIRE_RESP_INTEGER)
             assert_int_equal(item.integer, -12);
     }
     assert_int_equal(at, size);
     at = 0;
-    elapse__resp_skip(bytes, size, &at);
+    elapse__wire_resp_skip(bytes, size, &at);
     assert_int_equal(at, size);
 }
 

@@ -15,31 +15,32 @@
 
 static unsigned char memory[512];
 
-static struct elapse__resp_writer writer_of(bool resp3)
+static struct elapse__wire_resp_writer writer_of(bool resp3)
 {
     memset(memory, 0xee, sizeof memory);
-    return (struct elapse__resp_writer){.bytes = memory, .capacity = sizeof memory, .resp3 = resp3};
+    return (struct elapse__wire_resp_writer){
+        .bytes = memory, .capacity = sizeof memory, .resp3 = resp3};
 }
 
-static void expect(const struct elapse__resp_writer *writer, const char *text)
+static void expect(const struct elapse__wire_resp_writer *writer, const char *text)
 {
     assert_false(writer->too_small);
     assert_int_equal(writer->size, strlen(text));
     assert_memory_equal(writer->bytes, text, strlen(text));
 }
 
-static void write_all(struct elapse__resp_writer *writer)
+static void write_all(struct elapse__wire_resp_writer *writer)
 {
-    elapse__resp_write_array(writer, 3);
-    elapse__resp_write_word(writer, "scheduled");
-    elapse__resp_write_error(writer, "ERR unknown command 'a\r\nb\x7f'");
-    elapse__resp_write_map(writer, 2);
-    elapse__resp_write_text(writer, "due");
-    elapse__resp_write_null(writer);
-    elapse__resp_write_bytes(writer, "\r\n", 2);
-    elapse__resp_write_boolean(writer, true);
-    elapse__resp_write_boolean(writer, false);
-    elapse__resp_write_bytes(writer, NULL, 0);
+    elapse__wire_resp_write_array(writer, 3);
+    elapse__wire_resp_write_word(writer, "scheduled");
+    elapse__wire_resp_write_error(writer, "ERR unknown command 'a\r\nb\x7f'");
+    elapse__wire_resp_write_map(writer, 2);
+    elapse__wire_resp_write_text(writer, "due");
+    elapse__wire_resp_write_null(writer);
+    elapse__wire_resp_write_bytes(writer, "\r\n", 2);
+    elapse__wire_resp_write_boolean(writer, true);
+    elapse__wire_resp_write_boolean(writer, false);
+    elapse__wire_resp_write_bytes(writer, NULL, 0);
 }
 
 static const char all_2[] = "*3\r\n+scheduled\r\n-ERR unknown command 'a??b?'\r\n"
@@ -51,7 +52,7 @@ static void both_versions(void **state)
 {
     (void)state;
     for (unsigned resp3 = 0; resp3 <= 1; resp3++) {
-        struct elapse__resp_writer writer = writer_of(resp3 != 0);
+        struct elapse__wire_resp_writer writer = writer_of(resp3 != 0);
         write_all(&writer);
         expect(&writer, resp3 != 0 ? all_3 : all_2);
     }
@@ -73,20 +74,20 @@ static void integers(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct elapse__resp_writer writer = writer_of(false);
-        elapse__resp_write_integer(&writer, cases[i].value);
+        struct elapse__wire_resp_writer writer = writer_of(false);
+        elapse__wire_resp_write_integer(&writer, cases[i].value);
         expect(&writer, cases[i].text);
-        assert_true(writer.size <= ELAPSE__RESP_FRAME_MAX);
+        assert_true(writer.size <= ELAPSE__WIRE_RESP_FRAME_MAX);
     }
 }
 
 static void bytes_in_two_steps(void **state)
 {
-    struct elapse__resp_writer writer = writer_of(false);
+    struct elapse__wire_resp_writer writer = writer_of(false);
 
     (void)state;
-    elapse__resp_write_bytes_begin(&writer, 65535);
-    elapse__resp_write_bytes_end(&writer);
+    elapse__wire_resp_write_bytes_begin(&writer, 65535);
+    elapse__wire_resp_write_bytes_end(&writer);
     expect(&writer, "$65535\r\n\r\n");
 }
 
@@ -95,7 +96,7 @@ static void too_small(void **state)
 {
     (void)state;
     for (size_t capacity = 0; capacity <= sizeof all_2 - 1; capacity++) {
-        struct elapse__resp_writer writer = writer_of(false);
+        struct elapse__wire_resp_writer writer = writer_of(false);
         writer.capacity = capacity;
         write_all(&writer);
         assert_int_equal(writer.too_small, capacity < sizeof all_2 - 1);

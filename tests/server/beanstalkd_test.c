@@ -153,7 +153,7 @@ static void test_a_pipeline_ends_the_job_that_it_reserves(void **state)
          "RESERVED 2 1\r\nb\r\nRELEASED\r\nRESERVED 2 1\r\nb\r\nTOUCHED\r\nBURIED\r\n");
     say(&a, "put 9 0 60 1\r\nc\r\nreserve-job 2\r\nput 9 0 60 1\r\nd\r\ndelete 2\r\n");
     rest();
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 3);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 3);
     elapse__connection_received_all(a.connection, present());
     rest();
     assert_false(elapse__connection_wants_end(a.connection));

@@ -22,8 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "day_clients.h"
 #include "core/session.h"
+#include "day_clients.h"
 #include "shell.h"
 #include "sim_disk.h"
 
@@ -40,7 +40,7 @@ enum {
 };
 
 static struct {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct shell shell;
     uint64_t booted_ms;
     struct day_client clients[DAY_CLIENTS];
@@ -136,16 +136,16 @@ static void open_process(void)
         .files = &sim_disk_files, .path = "data", .segment_bits = SEGMENT_BITS};
     struct elapse__journal_refusal refusal;
 
-    if (!elapse__joint_make_jobs(&s.joint, present, &jobs))
+    if (!elapse__engine_make_jobs(&s.engine, present, &jobs))
         abort();
-    if (!elapse__joint_open_journal(&s.joint, &journal, &refusal) ||
-        elapse__joint_begin_life(&s.joint) != ELAPSE_OK) {
+    if (!elapse__engine_open_journal(&s.engine, &journal, &refusal) ||
+        elapse__engine_begin_life(&s.engine) != ELAPSE_OK) {
         day_violate("the journal does not open");
-        elapse__joint_free(&s.joint);
+        elapse__engine_free(&s.engine);
         return;
     }
     s.shell.server =
-        elapse__server_new(&(struct elapse__server_options){.joint = &s.joint,
+        elapse__server_new(&(struct elapse__server_options){.engine = &s.engine,
                                                             .beanstalkd = &elapse__beanstalkd,
                                                             .resp = &elapse__resp,
                                                             .body_bytes_max = 2000},
@@ -222,7 +222,7 @@ static void do_all(void)
         busy = shell_turn(&s.shell, present());
         for (unsigned i = 0; i < DAY_CLIENTS && day_violation[0] == '\0'; i++)
             busy |= say(i) || hear(i);
-        busy |= elapse__journal_work(s.joint.journal);
+        busy |= elapse__journal_work(s.engine.journal);
         busy |= shell_read_one(&s.shell, present());
     }
 }
@@ -231,7 +231,7 @@ static void check_space(void)
 {
     struct elapse__journal_figures figures;
 
-    elapse__journal_figures(s.joint.journal, &figures);
+    elapse__journal_figures(s.engine.journal, &figures);
     uint64_t used = figures.log_bytes + figures.spare_bytes;
     uint64_t allowed = 2 * figures.live_bytes + UINT64_C(5) * SEGMENT;
     if (used > allowed)
@@ -261,7 +261,7 @@ static void step(unsigned quarter)
     unsigned number = (unsigned)random_below(&day_random, 40000);
 
     day_now_ms += 1 + random_below(&day_random, DAY_STEP_MS_MAX);
-    elapse__journal_tick(s.joint.journal, present().boot_ms);
+    elapse__journal_tick(s.engine.journal, present().boot_ms);
     if (number < DAY_CLIENTS && s.clients[number].verb == DAY_NONE)
         break_connection(number);
     do_all();
@@ -282,7 +282,7 @@ static void go_on_until(uint64_t end_ms, unsigned quarter)
 /* The machine loses its power; everything that was said is answered. */
 static void lose_power(void)
 {
-    uint64_t jobs = elapse__queue_jobs(s.joint.jobs);
+    uint64_t jobs = elapse__queue_jobs(s.engine.jobs);
 
     for (unsigned i = 0; i < DAY_CLIENTS; i++) {
         if (s.clients[i].verb != DAY_NONE)
@@ -291,10 +291,10 @@ static void lose_power(void)
         day_client_reconnect(&s.clients[i]);
     }
     do {
-    } while (shell_turn(&s.shell, present()) || elapse__journal_work(s.joint.journal));
+    } while (shell_turn(&s.shell, present()) || elapse__journal_work(s.engine.journal));
     shell_give_up_readings(&s.shell, present());
     elapse__server_free(s.shell.server);
-    elapse__joint_free(&s.joint);
+    elapse__engine_free(&s.engine);
     s.shell.server = NULL;
     sim_disk_lose_power();
     sim_disk_evict();
@@ -302,10 +302,10 @@ static void lose_power(void)
     open_process();
     if (s.shell.server == NULL)
         return;
-    if (elapse__queue_jobs(s.joint.jobs) != jobs)
+    if (elapse__queue_jobs(s.engine.jobs) != jobs)
         day_violate("Q2 of %" PRIu64 " jobs %" PRIu64 " are there after a restart", jobs,
-                    elapse__queue_jobs(s.joint.jobs));
-    if (elapse__queue_check(s.joint.jobs) != 0)
+                    elapse__queue_jobs(s.engine.jobs));
+    if (elapse__queue_check(s.engine.jobs) != 0)
         day_violate("an invariant of the queue is broken");
     for (unsigned i = 0; i < DAY_CLIENTS; i++)
         connect(i);
@@ -333,7 +333,7 @@ static void end_day(void)
         if (!is_there || job->period_ms == 0)
             continue;
         struct elapse__queue_answer answer =
-            elapse__queue_cancel_id(s.joint.jobs, present(), job->id);
+            elapse__queue_cancel_id(s.engine.jobs, present(), job->id);
         if (answer.result == ELAPSE__QUEUE_REMOVED)
             day_ended(job);
         else
@@ -344,9 +344,9 @@ static void end_day(void)
     go_on_until(day_now_ms + MINUTE_MS, QUARTERS - 1);
     if (day_book_live() > 0)
         day_violate("Q2 %" PRIu64 " jobs have not come", day_book_live());
-    if (day_violation[0] == '\0' && elapse__queue_jobs(s.joint.jobs) > 0)
+    if (day_violation[0] == '\0' && elapse__queue_jobs(s.engine.jobs) > 0)
         day_violate("Q3 the server has %" PRIu64 " jobs that ended",
-                    elapse__queue_jobs(s.joint.jobs));
+                    elapse__queue_jobs(s.engine.jobs));
 }
 
 static void live_through(uint64_t day_ms)
@@ -414,7 +414,7 @@ int main(int argc, char **argv)
     day_random.state = seed;
     sim_disk_begin(seed);
     day_book_begin();
-    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
+    s.shell = (struct shell){.engine = &s.engine, .shut = shut};
     open_process();
     for (unsigned i = 0; i < DAY_CLIENTS; i++) {
         day_client_begin(&s.clients[i], i);
@@ -425,7 +425,7 @@ int main(int argc, char **argv)
         check_memory();
     if (s.shell.server != NULL) {
         elapse__server_free(s.shell.server);
-        elapse__joint_free(&s.joint);
+        elapse__engine_free(&s.engine);
     }
     sim_disk_end();
     if (day_violation[0] != '\0') {

@@ -21,8 +21,8 @@ struct elapse__queue_now present(void)
 static void check(void)
 {
     assert_int_equal(elapse__server_check(f.server), 0);
-    assert_int_equal(elapse__queue_check(f.joint.jobs), 0);
-    elapse__journal_check(f.joint.journal);
+    assert_int_equal(elapse__queue_check(f.engine.jobs), 0);
+    elapse__journal_check(f.engine.journal);
 }
 
 static void attend(void)
@@ -58,9 +58,9 @@ int set_up(void **state)
     (void)state;
     clock_now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
     sim_disk_begin(1);
-    assert_true(elapse__joint_make_jobs(&f.joint, present, &jobs));
-    assert_true(elapse__joint_open_journal(&f.joint, &journal, &refusal));
-    assert_int_equal(elapse__joint_begin_life(&f.joint), ELAPSE_OK);
+    assert_true(elapse__engine_make_jobs(&f.engine, present, &jobs));
+    assert_true(elapse__engine_open_journal(&f.engine, &journal, &refusal));
+    assert_int_equal(elapse__engine_begin_life(&f.engine), ELAPSE_OK);
     options = (struct elapse__server_options){.beanstalkd = &lines_owned, .resp = &lines_free};
     f.server = NULL;
     serve();
@@ -70,7 +70,7 @@ int set_up(void **state)
 void serve(void)
 {
     elapse__server_free(f.server);
-    options.joint = &f.joint;
+    options.engine = &f.engine;
     f.server = elapse__server_new(&options, present());
     assert_non_null(f.server);
 }
@@ -79,8 +79,8 @@ int tear_down(void **state)
 {
     (void)state;
     elapse__server_free(f.server);
-    assert_int_equal(elapse__queue_check(f.joint.jobs), 0);
-    elapse__joint_free(&f.joint);
+    assert_int_equal(elapse__queue_check(f.engine.jobs), 0);
+    elapse__engine_free(&f.engine);
     sim_disk_end();
     return 0;
 }
@@ -100,7 +100,7 @@ void rest(void)
         read = false;
         turn();
         while ((reading = elapse__server_reading(f.server)) != NULL) {
-            elapse__journal_read_perform(f.joint.journal, true, &reading->reading, 1);
+            elapse__journal_read_perform(f.engine.journal, true, &reading->reading, 1);
             elapse__server_reading_done(f.server, present(), reading);
             read = true;
         }
@@ -112,17 +112,17 @@ void pass(uint64_t ms)
 {
     clock_now.boot_ms += ms;
     clock_now.wall_ms += (int64_t)ms;
-    elapse__journal_tick(f.joint.journal, clock_now.boot_ms);
+    elapse__journal_tick(f.engine.journal, clock_now.boot_ms);
     rest();
 }
 
 void commit(void)
 {
-    while (elapse__journal_work(f.joint.journal))
+    while (elapse__journal_work(f.engine.journal))
         ;
-    assert_int_equal(elapse__journal_error(f.joint.journal), 0);
+    assert_int_equal(elapse__journal_error(f.engine.journal), 0);
     rest();
-    while (elapse__journal_work(f.joint.journal))
+    while (elapse__journal_work(f.engine.journal))
         rest();
 }
 
@@ -196,7 +196,7 @@ void hang_up(struct client *client)
 struct elapse__queue_view look_at(uint64_t id)
 {
     struct elapse__queue_view view = {0};
-    (void)elapse__queue_look_up_id(f.joint.jobs, present(), id, &view);
+    (void)elapse__queue_look_up_id(f.engine.jobs, present(), id, &view);
     return view;
 }
 

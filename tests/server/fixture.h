@@ -22,7 +22,7 @@ struct client {
 };
 
 struct fixture {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct elapse__server *server;
     bool more; /* the answer of the last turn */
 };

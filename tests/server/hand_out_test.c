@@ -160,7 +160,7 @@ static void a_pause_holds_back_waiting_reserves(void **state)
     connect(&a);
     connect(&producer);
     say(&a, "r 100000 1 t\n");
-    assert_int_equal(elapse__queue_pause(f.joint.jobs, present(), name, 500), ELAPSE__QUEUE_OK);
+    assert_int_equal(elapse__queue_pause(f.engine.jobs, present(), name, 500), ELAPSE__QUEUE_OK);
     say(&producer, "p t one\n");
     commit();
     expect(&a, "");
@@ -332,22 +332,22 @@ static void many_leases_end_in_slices(void **state)
     put_jobs(lines);
     connect(&a);
     /* As many as the journal takes at once. */
-    while (elapse__queue_statistics(f.joint.jobs).reserved < MANY) {
+    while (elapse__queue_statistics(f.engine.jobs).reserved < MANY) {
         say(&a, "r 0 1000 t\n");
         commit();
         (void)hear_some(&a, 1 << 20);
     }
-    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, MANY);
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, MANY);
     hang_up(&a);
-    assert_in_range(elapse__queue_statistics(f.joint.jobs).reserved, MANY - 1000, MANY - 1);
-    while (elapse__queue_statistics(f.joint.jobs).reserved > 0) {
+    assert_in_range(elapse__queue_statistics(f.engine.jobs).reserved, MANY - 1000, MANY - 1);
+    while (elapse__queue_statistics(f.engine.jobs).reserved > 0) {
         turn();
         turns++;
-        while (!f.more && elapse__journal_work(f.joint.journal))
+        while (!f.more && elapse__journal_work(f.engine.journal))
             ;
     }
     assert_true(turns >= 3);
-    assert_int_equal(elapse__queue_statistics(f.joint.jobs).ready, MANY);
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).ready, MANY);
 }
 
 static void a_deadline_comes_a_second_before(void **state)
@@ -411,7 +411,7 @@ static void a_body_from_the_disk_holds_up_nobody_else(void **state)
     turn();
     assert_false(f.more);
     expect(&a, "");
-    elapse__journal_read_perform(f.joint.journal, true, &reading->reading, 1);
+    elapse__journal_read_perform(f.engine.journal, true, &reading->reading, 1);
     elapse__server_reading_done(f.server, present(), reading);
     a.attended = elapse__server_attention(f.server) == a.connection;
     expect(&a, "~1 one\n-error\n");
@@ -434,7 +434,7 @@ static void a_connection_may_close_while_its_body_is_read(void **state)
         if (reading != NULL) {
             seen++;
             turn();
-            elapse__journal_read_perform(f.joint.journal, true, &reading->reading, 1);
+            elapse__journal_read_perform(f.engine.journal, true, &reading->reading, 1);
             elapse__server_reading_done(f.server, present(), reading);
         }
         commit();

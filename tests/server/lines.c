@@ -57,7 +57,8 @@ static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct ela
     return elapse__queue_put(jobs, now, arguments);
 }
 
-static enum elapse__step put(struct elapse__connection *connection, char *line, uint64_t delay_ms)
+static enum elapse__session_step put(struct elapse__connection *connection, char *line,
+                                     uint64_t delay_ms)
 {
     char *tube = strtok(line, " ");
     char *body = strtok(NULL, "");
@@ -94,7 +95,8 @@ static enum elapse__step put(struct elapse__connection *connection, char *line, 
     return ELAPSE__STEP_RAN;
 }
 
-static enum elapse__step reserve(struct elapse__connection *connection, char *line, bool deadlines)
+static enum elapse__session_step reserve(struct elapse__connection *connection, char *line,
+                                         bool deadlines)
 {
     struct elapse__server *server = elapse__session_server(connection);
     static struct elapse__server_tube *tubes[TUBES_MAX];
@@ -113,7 +115,7 @@ static enum elapse__step reserve(struct elapse__connection *connection, char *li
     return done ? ELAPSE__STEP_RAN : ELAPSE__STEP_LATER;
 }
 
-static enum elapse__step reserve_id(struct elapse__connection *connection, uint64_t id)
+static enum elapse__session_step reserve_id(struct elapse__connection *connection, uint64_t id)
 {
     enum elapse__queue_result result;
     if (!elapse__session_reserve_id(connection, id, 7, &result))
@@ -123,7 +125,7 @@ static enum elapse__step reserve_id(struct elapse__connection *connection, uint6
     return ELAPSE__STEP_RAN;
 }
 
-static enum elapse__step look(struct elapse__connection *connection, uint64_t id)
+static enum elapse__session_step look(struct elapse__connection *connection, uint64_t id)
 {
     struct elapse__queue_view view;
     if (elapse__queue_look_up_id(elapse__session_queue(connection), elapse__session_now(connection),
@@ -148,7 +150,7 @@ static struct elapse__queue_answer do_delete(struct elapse__queue *jobs,
     return elapse__queue_delete(jobs, now, deletion->id, deletion->leases);
 }
 
-static enum elapse__step delete_job(struct elapse__connection *connection, uint64_t id)
+static enum elapse__session_step delete_job(struct elapse__connection *connection, uint64_t id)
 {
     struct deletion deletion = {id, elapse__session_leases(connection)};
     struct elapse__queue_answer answer;
@@ -158,7 +160,7 @@ static enum elapse__step delete_job(struct elapse__connection *connection, uint6
     return ELAPSE__STEP_RAN;
 }
 
-static enum elapse__step go_on(struct elapse__connection *connection, unsigned steps)
+static enum elapse__session_step go_on(struct elapse__connection *connection, unsigned steps)
 {
     struct session *session = elapse__session(connection);
     if (session->steps == 0)
@@ -170,7 +172,7 @@ static enum elapse__step go_on(struct elapse__connection *connection, unsigned s
     return ELAPSE__STEP_RAN;
 }
 
-static enum elapse__step reply_big(struct elapse__connection *connection, size_t size)
+static enum elapse__session_step reply_big(struct elapse__connection *connection, size_t size)
 {
     char *room = elapse__reply_begin(connection, size + 1);
     memset(room, '.', size);
@@ -179,8 +181,8 @@ static enum elapse__step reply_big(struct elapse__connection *connection, size_t
     return ELAPSE__STEP_RAN;
 }
 
-static enum elapse__step run(struct elapse__connection *connection, const uint8_t *bytes,
-                             size_t size, size_t *used)
+static enum elapse__session_step run(struct elapse__connection *connection, const uint8_t *bytes,
+                                     size_t size, size_t *used)
 {
     char line[LINE_MAX_BYTES * 4];
     const uint8_t *line_end = memchr(bytes, '\n', size);
@@ -262,7 +264,7 @@ static void nothing(struct elapse__connection *connection, uint64_t context,
 }
 
 static void looked(struct elapse__connection *connection, uint64_t context,
-                   const struct elapse__queue_view *view, const struct elapse__joint_job *texts)
+                   const struct elapse__queue_view *view, const struct elapse__engine_job *texts)
 {
     if (context != 8)
         abort();

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "power_clients.h"
 #include "core/session.h"
+#include "power_clients.h"
 #include "shell.h"
 #include "sim_disk.h"
 
@@ -38,7 +38,7 @@ struct link {
 };
 
 static struct {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct shell shell; /* its server is NULL: the process has ended */
     uint64_t booted_ms;
     uint64_t crashes, power_cuts;
@@ -89,17 +89,17 @@ static void open_process(void)
     struct elapse__journal_refusal refusal = {.fault = ELAPSE__FAULT_NONE};
 
     set_faults(false);
-    if (!elapse__joint_make_jobs(&s.joint, present, &jobs))
+    if (!elapse__engine_make_jobs(&s.engine, present, &jobs))
         abort();
-    if (!elapse__joint_open_journal(&s.joint, &journal, &refusal) ||
-        elapse__joint_begin_life(&s.joint) != ELAPSE_OK) {
+    if (!elapse__engine_open_journal(&s.engine, &journal, &refusal) ||
+        elapse__engine_begin_life(&s.engine) != ELAPSE_OK) {
         require(false, "the journal opens after a crash");
-        elapse__joint_free(&s.joint);
+        elapse__engine_free(&s.engine);
         return;
     }
     s.shell.server = elapse__server_new(
         &(struct elapse__server_options){
-            .joint = &s.joint,
+            .engine = &s.engine,
             .beanstalkd = &elapse__beanstalkd,
             .resp = &elapse__resp,
             .body_bytes_max = 2000,
@@ -125,10 +125,10 @@ static void kill_process(void)
             sim_disk_files.close(operation->file);
         operation->error = EIO;
         if (s.steps[lane] != 0)
-            elapse__journal_completed(s.joint.journal, (enum elapse__journal_lane)lane, operation);
+            elapse__journal_completed(s.engine.journal, (enum elapse__journal_lane)lane, operation);
         s.steps[lane] = 0;
     }
-    elapse__joint_free(&s.joint);
+    elapse__engine_free(&s.engine);
 }
 
 static void lose(struct link *link)
@@ -162,7 +162,7 @@ static void crash(void)
 /* The program ends by itself when its journal has failed. */
 static bool has_ended(void)
 {
-    return sim_disk_is_dead() || elapse__journal_error(s.joint.journal) != 0;
+    return sim_disk_is_dead() || elapse__journal_error(s.engine.journal) != 0;
 }
 
 /* ---- what the shell does ---- */
@@ -181,17 +181,17 @@ static bool work(enum elapse__journal_lane lane)
 
     switch (s.steps[lane]) {
     case 0:
-        if (!elapse__journal_next_operation(s.joint.journal, lane, operation))
+        if (!elapse__journal_next_operation(s.engine.journal, lane, operation))
             return false;
         s.steps[lane] = 1;
         return true;
     case 1:
-        elapse__operation_perform(s.joint.journal, operation);
+        elapse__operation_perform(s.engine.journal, operation);
         s.steps[lane] = 2;
         return true;
     default:
         s.steps[lane] = 0;
-        elapse__journal_completed(s.joint.journal, lane, operation);
+        elapse__journal_completed(s.engine.journal, lane, operation);
         return true;
     }
 }
@@ -252,7 +252,7 @@ static void say(struct link *link)
 static void pass(uint64_t ms)
 {
     power_now_ms += ms;
-    elapse__journal_tick(s.joint.journal, present().boot_ms);
+    elapse__journal_tick(s.engine.journal, present().boot_ms);
 }
 
 static void rare_step(struct link *link)
@@ -359,7 +359,7 @@ static void run(uint64_t seed)
     sim_disk_begin(random_next(&source));
     power_begin();
     s.booted_ms = 0;
-    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
+    s.shell = (struct shell){.engine = &s.engine, .shut = shut};
     s.capacity = random_one_in(&source, 4) ? (8 + random_below(&source, 8)) << SEGMENT_BITS : 0;
     steps = 200 + random_below(&source, STEPS_MAX);
     crash_in = 50 + (unsigned)random_below(&source, random_one_in(&source, 2) ? 300 : 3000);

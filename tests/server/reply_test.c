@@ -42,14 +42,14 @@ static void a_later_reply_waits_for_its_own_gate(void **state)
     (void)state;
     connect(&a);
     say(&a, "p t one\n");
-    assert_true(elapse__journal_next_operation(f.joint.journal, ELAPSE__LANE_COMMIT, &operation));
+    assert_true(elapse__journal_next_operation(f.engine.journal, ELAPSE__LANE_COMMIT, &operation));
     say(&a, "p t two\n");
-    while (elapse__journal_durable(f.joint.journal) < f.joint.previous_position) {
-        elapse__operation_perform(f.joint.journal, &operation);
-        elapse__journal_completed(f.joint.journal, ELAPSE__LANE_COMMIT, &operation);
-        if (elapse__journal_durable(f.joint.journal) < f.joint.previous_position)
+    while (elapse__journal_durable(f.engine.journal) < f.engine.previous_position) {
+        elapse__operation_perform(f.engine.journal, &operation);
+        elapse__journal_completed(f.engine.journal, ELAPSE__LANE_COMMIT, &operation);
+        if (elapse__journal_durable(f.engine.journal) < f.engine.previous_position)
             assert_true(
-                elapse__journal_next_operation(f.joint.journal, ELAPSE__LANE_COMMIT, &operation));
+                elapse__journal_next_operation(f.engine.journal, ELAPSE__LANE_COMMIT, &operation));
     }
     rest();
     expect(&a, "+1\n");
@@ -143,7 +143,7 @@ static void a_full_journal_takes_no_command(void **state)
         commit();
     (void)hear_some(&a, 1 << 20);
     assert_true(lines_run >= ran + 1);
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), ran);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), ran);
     assert_true(elapse__connection_room(a.connection) > sizeof line);
 }
 

@@ -131,21 +131,21 @@ static void a_putter_leaves_a_share_to_waiting_reserves(void **state)
     rest();
     say_often(&putter, "p t x\n", LINES);
     say(&other, "p w job\n");
-    while (elapse__journal_work(f.joint.journal))
+    while (elapse__journal_work(f.engine.journal))
         ;
-    assert_true(elapse__queue_jobs(f.joint.jobs) < ROUND);
+    assert_true(elapse__queue_jobs(f.engine.jobs) < ROUND);
     turn();
     assert_true(f.more);
-    uint64_t jobs = elapse__queue_jobs(f.joint.jobs);
+    uint64_t jobs = elapse__queue_jobs(f.engine.jobs);
     assert_true(jobs < LINES);
-    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, 1);
-    while (elapse__journal_work(f.joint.journal))
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, 1);
+    while (elapse__journal_work(f.engine.journal))
         ;
     turn();
     assert_true(worker.attended);
     (void)hear_some(&worker, 100);
     commit();
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), LINES + 1);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), LINES + 1);
 }
 
 /* Each job costs a look at each tube: a command that would look too often hands out fewer. */
@@ -177,10 +177,10 @@ static void a_reserve_of_many_tubes_is_bounded(void **state)
         say(&a, line);
         commit();
         (void)hear_some(&a, 1 << 20);
-        left = elapse__queue_statistics(f.joint.jobs).ready;
+        left = elapse__queue_statistics(f.engine.jobs).ready;
         assert_in_range(jobs - left, jobs < LEAST ? jobs : LEAST, MOST);
     }
-    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, TUBES);
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, TUBES);
     /* Of one tube all come, also by several calls of the queue. */
     for (int i = 0; i < MOST_WITH_ROOM; i++) {
         say(&a, "p t y\n");
@@ -190,7 +190,7 @@ static void a_reserve_of_many_tubes_is_bounded(void **state)
     commit();
     say(&a, "r 0 1000 t\n");
     commit();
-    assert_int_equal(elapse__queue_statistics(f.joint.jobs).reserved, TUBES + MOST_WITH_ROOM);
+    assert_int_equal(elapse__queue_statistics(f.engine.jobs).reserved, TUBES + MOST_WITH_ROOM);
 }
 
 int main(void)

@@ -15,7 +15,7 @@ uint64_t script_commands;
 static struct script {
     const uint8_t *next;
     size_t left;
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct shell shell;
     struct elapse__connection *clients[SCRIPT_CLIENTS];
 } s;
@@ -41,7 +41,7 @@ static void check(void)
     if (broken != 0)
         fprintf(stderr, "invariant %u of the core\n", broken);
     require(broken == 0, "the invariants of the core");
-    elapse__journal_check(s.joint.journal);
+    elapse__journal_check(s.engine.journal);
 }
 
 static unsigned take_byte(void)
@@ -68,12 +68,12 @@ static void begin(void)
 
     clock_now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
     sim_disk_begin(1);
-    require(elapse__joint_make_jobs(&s.joint, present, &jobs), "memory");
-    require(elapse__joint_open_journal(&s.joint, &journal, &refusal), "the journal opens");
-    require(elapse__joint_begin_life(&s.joint) == ELAPSE_OK, "the life begins");
+    require(elapse__engine_make_jobs(&s.engine, present, &jobs), "memory");
+    require(elapse__engine_open_journal(&s.engine, &journal, &refusal), "the journal opens");
+    require(elapse__engine_begin_life(&s.engine) == ELAPSE_OK, "the life begins");
     s.shell.server = elapse__server_new(
         &(struct elapse__server_options){
-            .joint = &s.joint,
+            .engine = &s.engine,
             .beanstalkd = &elapse__beanstalkd,
             .resp = &elapse__resp,
             .body_bytes_max = 2000,
@@ -145,7 +145,7 @@ static void pass(unsigned power)
     uint64_t ms = UINT64_C(1) << (power < 17 ? power : 17);
     clock_now.boot_ms += ms;
     clock_now.wall_ms += (int64_t)ms;
-    elapse__journal_tick(s.joint.journal, clock_now.boot_ms);
+    elapse__journal_tick(s.engine.journal, clock_now.boot_ms);
 }
 
 static void step(void)
@@ -156,7 +156,7 @@ static void step(void)
 
     switch (first % SCRIPT_STEPS) {
     case SCRIPT_WORK:
-        for (unsigned i = 0; i <= size && elapse__journal_work(s.joint.journal); i++)
+        for (unsigned i = 0; i <= size && elapse__journal_work(s.engine.journal); i++)
             ;
         break;
     case SCRIPT_PASS:
@@ -195,7 +195,7 @@ static void finish(void)
 
     for (unsigned turns = 0; busy; turns++) {
         require(turns < TURNS_MAX, "the server comes to rest");
-        busy = elapse__journal_work(s.joint.journal);
+        busy = elapse__journal_work(s.engine.journal);
         busy |= turn();
         while (shell_read_one(&s.shell, present()))
             busy = true;
@@ -216,13 +216,13 @@ void script_run(const uint8_t *bytes, size_t size)
     memset(&s, 0, sizeof s);
     s.next = bytes;
     s.left = size;
-    s.shell = (struct shell){.joint = &s.joint, .shut = shut};
+    s.shell = (struct shell){.engine = &s.engine, .shut = shut};
     begin();
     while (s.left > 0)
         step();
     finish();
     /* All that is left to wait for is time, or a client. */
-    require(elapse__queue_check(s.joint.jobs) == 0, "the invariants of the queue");
+    require(elapse__queue_check(s.engine.jobs) == 0, "the invariants of the queue");
     for (unsigned i = 0; i < SCRIPT_CLIENTS; i++)
         if (s.clients[i] != NULL)
             shut(s.clients[i]);
@@ -233,11 +233,11 @@ void script_run(const uint8_t *bytes, size_t size)
             "nobody is left");
     elapse__server_stop(s.shell.server);
     require(elapse__server_is_quiet(s.shell.server), "the server is quiet");
-    require(elapse__queue_check(s.joint.jobs) == 0, "the invariants of the queue");
+    require(elapse__queue_check(s.engine.jobs) == 0, "the invariants of the queue");
     script_commands = 0;
     for (unsigned i = 0; i < ELAPSE__VERBS; i++)
         script_commands += figures.commands[i];
     elapse__server_free(s.shell.server);
-    elapse__joint_free(&s.joint);
+    elapse__engine_free(&s.engine);
     sim_disk_end();
 }

@@ -22,7 +22,7 @@ bool shell_read_one(struct shell *shell, struct elapse__queue_now now)
     if (shell->reading_count == 0)
         return false;
     struct elapse__server_reading *reading = shell->readings[--shell->reading_count];
-    elapse__journal_read_perform(shell->joint->journal, true, &reading->reading, 1);
+    elapse__journal_read_perform(shell->engine->journal, true, &reading->reading, 1);
     elapse__server_reading_done(shell->server, now, reading);
     return true;
 }

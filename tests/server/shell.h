@@ -10,7 +10,7 @@
 enum { SHELL_READINGS_MAX = 4096 };
 
 struct shell {
-    struct elapse__joint *joint;
+    struct elapse__engine *engine;
     struct elapse__server *server; /* NULL: there is no process */
     /* Closes a connection that has come to its end: calls elapse__connection_closed. */
     void (*shut)(struct elapse__connection *connection);

@@ -183,18 +183,18 @@ static bool run(const struct command *command)
 {
     struct elapse__queue_answer answer;
     if (clients.reply_count == REPLIES_MAX ||
-        !elapse__joint_run(&process.joint, perform, command, &answer))
+        !elapse__engine_run(&process.engine, perform, command, &answer))
         return false;
     trace_command(command, answer);
     process_totals->commands++;
     if (answer.result == ELAPSE__QUEUE_REFUSED) {
         process_totals->full++;
-        if (process.joint.refused != ENOSPC && !process_ended())
+        if (process.engine.refused != ENOSPC && !process_ended())
             model_violate("a command is refused for no reason: %s",
-                          strerror(process.joint.refused));
+                          strerror(process.engine.refused));
     }
     judge(command, answer);
-    model_read_drawn(process.joint.jobs, process_now());
+    model_read_drawn(process.engine.jobs, process_now());
     clients.replies[clients.reply_count++] =
         (struct reply){.gate = answer.position,
                        .seq = model.seq,
@@ -221,12 +221,12 @@ static bool take(unsigned tubes, unsigned connection, unsigned waits)
         if ((tubes >> tube & 1) != 0)
             texts[reserve.tube_count++] = model_tube(tube);
     /* With a clock that was set back, one turn is not enough. */
-    while (elapse__queue_turn(process.joint.jobs, process_now()).more) {
+    while (elapse__queue_turn(process.engine.jobs, process_now()).more) {
     }
-    bool taken = elapse__joint_take(&process.joint, &reserve, &handed, &result, &gate);
+    bool taken = elapse__engine_take(&process.engine, &reserve, &handed, &result, &gate);
     bool refused = process.refusals != refusals;
     model_do_turn(refused);
-    model_read_drawn(process.joint.jobs, process_now());
+    model_read_drawn(process.engine.jobs, process_now());
     uint64_t seq = model.seq;
     if (!taken && refused)
         return false;
@@ -275,7 +275,7 @@ static void receive_lease(struct elapse__queue_lease lease)
 static void receive_job(const struct reply *reply)
 {
     const struct elapse__queue_handed *handed = &reply->handed;
-    struct elapse__joint_job job;
+    struct elapse__engine_job job;
     uint8_t body[MODEL_BODY_MAX];
     const struct model_job *expected = model_find(handed->id);
     bool runs = expected != NULL && expected->state == ELAPSE__QUEUE_RESERVED &&
@@ -284,7 +284,7 @@ static void receive_job(const struct reply *reply)
     uint64_t failed_calls = sim_disk_failed_calls();
     bool is_spoilt = process.reads_badly && sim_disk_random() % 16 == 0;
     process.reading_fails = is_spoilt;
-    int error = elapse__joint_hand_over(&process.joint, handed, &job);
+    int error = elapse__engine_hand_over(&process.engine, handed, &job);
     process.reading_fails = false;
     if (error != 0) {
         bool buried = runs && error == ENOENT;
@@ -317,7 +317,7 @@ void clients_receive(void)
     unsigned kept = 0, count = clients.reply_count;
     for (unsigned i = 0; i < count; i++) {
         struct reply reply = clients.replies[i];
-        bool may_leave = elapse__joint_may_reply(&process.joint, reply.gate);
+        bool may_leave = elapse__engine_may_reply(&process.engine, reply.gate);
         if (!may_leave || reply.waits > 0) {
             reply.waits -= may_leave;
             clients.replies[kept++] = reply;
@@ -341,7 +341,7 @@ static uint64_t ended_lease(unsigned connection)
         const struct model_job *job = model_at(i);
         if (!model_is_held_by(job, connection) || job->state != ELAPSE__QUEUE_RESERVED)
             continue;
-        if (elapse__queue_look_up_id(process.joint.jobs, process_now(), job->id, &view) !=
+        if (elapse__queue_look_up_id(process.engine.jobs, process_now(), job->id, &view) !=
                 ELAPSE__QUEUE_OK ||
             view.state != ELAPSE__QUEUE_RESERVED)
             return job->id;
@@ -359,11 +359,11 @@ static void close_connection(unsigned number)
     for (unsigned i = 0; !is_closed && i <= LIVE_MAX * 2; i++) {
         uint64_t refusals = process.refusals;
         is_closed =
-            elapse__queue_connection_close(process.joint.jobs, process_now(), connection, 1);
+            elapse__queue_connection_close(process.engine.jobs, process_now(), connection, 1);
         uint64_t id = ended_lease(number);
         if (id != 0)
             model_do_end_of_connection(id, process.refusals != refusals);
-        model_read_drawn(process.joint.jobs, process_now());
+        model_read_drawn(process.engine.jobs, process_now());
     }
     if (!is_closed || !model_do_closed(number))
         model_violate("connection %u has leases after it was closed", number);
@@ -395,17 +395,17 @@ void clients_lose_connection(struct random_source *random)
     if (!reply.hands_out)
         return;
     uint64_t refusals = process.refusals;
-    elapse__joint_take_back(&process.joint, &reply.handed);
+    elapse__engine_take_back(&process.engine, &reply.handed);
     take_back(&reply.handed, false, process.refusals != refusals);
 }
 
 void clients_turn(void)
 {
     uint64_t refusals = process.refusals;
-    while (elapse__queue_turn(process.joint.jobs, process_now()).more) {
+    while (elapse__queue_turn(process.engine.jobs, process_now()).more) {
     }
     model_do_turn(process.refusals != refusals);
-    model_compare(process.joint.jobs, process_now());
+    model_compare(process.engine.jobs, process_now());
 }
 
 /* ---- what clients like to send ---- */

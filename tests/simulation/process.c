@@ -27,7 +27,7 @@ struct elapse__queue_now process_now(void)
 
 static struct elapse__record_sink *below_counter(void)
 {
-    return elapse__journal_sink(process.joint.journal);
+    return elapse__journal_sink(process.engine.journal);
 }
 
 static int counter_begin(struct elapse__record_sink *sink, uint64_t bytes,
@@ -71,7 +71,7 @@ static int read_at(int file, uint64_t offset, void *bytes, size_t count, size_t 
 
 bool process_step(enum elapse__journal_lane lane)
 {
-    struct elapse__journal *journal = process.joint.journal;
+    struct elapse__journal *journal = process.engine.journal;
     struct elapse__operation *operation = &process.operations[lane];
     switch (process.steps[lane]) {
     case 0:
@@ -92,12 +92,12 @@ bool process_step(enum elapse__journal_lane lane)
 
 void process_tick(void)
 {
-    elapse__journal_tick(process.joint.journal, process_now().boot_ms);
+    elapse__journal_tick(process.engine.journal, process_now().boot_ms);
 }
 
 bool process_ended(void)
 {
-    return elapse__journal_error(process.joint.journal) != 0 || sim_disk_is_dead();
+    return elapse__journal_error(process.engine.journal) != 0 || sim_disk_is_dead();
 }
 
 bool process_is_failing(void)
@@ -113,7 +113,7 @@ void process_kill(void)
     if (!process.is_open)
         return;
     struct elapse__journal_figures figures;
-    elapse__journal_figures(process.joint.journal, &figures);
+    elapse__journal_figures(process.engine.journal, &figures);
     process_totals->groups += figures.groups;
     for (int lane = 0; lane < ELAPSE__JOURNAL_LANES; lane++) {
         struct elapse__operation *operation = &process.operations[lane];
@@ -122,11 +122,11 @@ void process_kill(void)
             sim_disk_files.close(operation->file);
         operation->error = EIO;
         if (process.steps[lane] != 0)
-            elapse__journal_completed(process.joint.journal, (enum elapse__journal_lane)lane,
+            elapse__journal_completed(process.engine.journal, (enum elapse__journal_lane)lane,
                                       operation);
         process.steps[lane] = 0;
     }
-    elapse__joint_free(&process.joint);
+    elapse__engine_free(&process.engine);
     process.is_open = false;
 }
 
@@ -170,15 +170,15 @@ static enum elapse_error try_to_open(struct elapse__journal_refusal *refusal)
     };
     refusal->fault = ELAPSE__FAULT_NONE;
     process_totals->opens++;
-    if (!elapse__joint_make_jobs(&process.joint, process_now, &jobs))
+    if (!elapse__engine_make_jobs(&process.engine, process_now, &jobs))
         abort();
-    if (!elapse__joint_open_journal(&process.joint, &journal, refusal)) {
-        elapse__joint_free(&process.joint);
+    if (!elapse__engine_open_journal(&process.engine, &journal, refusal)) {
+        elapse__engine_free(&process.engine);
         return ELAPSE_ERROR_SYSTEM;
     }
-    enum elapse_error error = elapse__joint_begin_life(&process.joint);
+    enum elapse_error error = elapse__engine_begin_life(&process.engine);
     if (error != ELAPSE_OK) {
-        elapse__joint_free(&process.joint);
+        elapse__engine_free(&process.engine);
         return error;
     }
     process.is_open = true;
@@ -190,7 +190,7 @@ static void read_found(struct model_found *found, void **memory)
 {
     struct elapse__record record;
     int error =
-        elapse__journal_read(process.joint.journal, found->view.position, true, &record, memory);
+        elapse__journal_read(process.engine.journal, found->view.position, true, &record, memory);
     if (error == 0 && record.body_size != found->view.body_size)
         model_violate("a body has another size");
     /* The start may have had to clean a segment, and have copied the job without its body. */
@@ -212,7 +212,7 @@ static void look(uint64_t least)
     static void *memory[FOUND_MAX];
     struct elapse__queue_filter all = {.state = ELAPSE__QUEUE_FREE};
     uint32_t cursor = 0;
-    uint32_t count = elapse__queue_list(process.joint.jobs, process_now(), &all, &cursor,
+    uint32_t count = elapse__queue_list(process.engine.jobs, process_now(), &all, &cursor,
                                         UINT32_MAX, views, FOUND_MAX);
     if (cursor != 0)
         abort(); /* more jobs than any run makes */
@@ -221,14 +221,14 @@ static void look(uint64_t least)
         memory[i] = NULL;
         read_found(&found[i], &memory[i]);
     }
-    unsigned broken = elapse__queue_check(process.joint.jobs);
+    unsigned broken = elapse__queue_check(process.engine.jobs);
     if (broken != 0)
         model_violate("invariant %u of the queue is broken after a start", broken);
-    if (process.joint.life <= process.greatest_life)
-        model_violate("life %u is not the first of its number", process.joint.life);
-    process.greatest_life = process.joint.life;
+    if (process.engine.life <= process.greatest_life)
+        model_violate("life %u is not the first of its number", process.engine.life);
+    process.greatest_life = process.engine.life;
     if (model.violation[0] == '\0')
-        model_recover(process.joint.jobs, process_now(), least, found, count);
+        model_recover(process.engine.jobs, process_now(), least, found, count);
     for (uint32_t i = 0; i < count; i++)
         free(memory[i]);
 }
@@ -277,6 +277,6 @@ bool process_open(uint64_t least, bool faults)
     look(least);
     process.counter = (struct elapse__record_sink){
         .begin = counter_begin, .append = counter_append, .end = counter_end, .live = counter_live};
-    process.joint.below = &process.counter;
+    process.engine.below = &process.counter;
     return model.violation[0] == '\0';
 }

@@ -15,7 +15,7 @@
 #include "sim_disk.h"
 
 struct process {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct elapse__record_sink counter;
     uint64_t refusals; /* of the journal's sink */
     bool is_open;

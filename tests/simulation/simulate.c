@@ -56,7 +56,7 @@ static struct habits begin_run(uint64_t seed)
 /* The process ended, or is ended: opens it again. */
 static void crash(struct random_source *random, unsigned depth)
 {
-    bool failed = elapse__journal_error(process.joint.journal) != 0 || process_is_failing();
+    bool failed = elapse__journal_error(process.engine.journal) != 0 || process_is_failing();
     bool loses_power = sim_disk_is_dead() || random_below(random, 3) > 0;
     bool may_lose = (loses_power || failed) && process.interval_ms > 0;
     uint64_t least = may_lose ? 0 : model.certain;
@@ -87,7 +87,7 @@ static void crash(struct random_source *random, unsigned depth)
 static void stop(void)
 {
     process_set_faults(false, false, false);
-    elapse__journal_stop(process.joint.journal);
+    elapse__journal_stop(process.engine.journal);
     /* A lane that has nothing to do may have given the other one a group. */
     for (unsigned rests = 0; rests < 3 && !process_ended(); rests++) {
         while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND))
@@ -96,7 +96,7 @@ static void stop(void)
     }
     if (process_ended())
         return;
-    if (!elapse__journal_is_quiet(process.joint.journal) && process.capacity == 0)
+    if (!elapse__journal_is_quiet(process.engine.journal) && process.capacity == 0)
         model_violate("a clean stop leaves something to do");
     clients_receive();
     clients_forget_replies();
@@ -107,7 +107,7 @@ static void stop_and_start(struct random_source *random)
     stop();
     if (process_ended() || model.violation[0] != '\0')
         return;
-    uint64_t least = elapse__journal_is_quiet(process.joint.journal) ? model.seq : model.certain;
+    uint64_t least = elapse__journal_is_quiet(process.engine.journal) ? model.seq : model.certain;
     process_kill();
     sim_disk_end_process();
     model.t += (int64_t)random_below(random, 5000);
@@ -129,7 +129,7 @@ static void back_up(struct random_source *random)
     struct elapse__journal_figures figures;
     char name[ELAPSE__FILE_NAME_BYTES];
     size_t size;
-    elapse__journal_figures(process.joint.journal, &figures);
+    elapse__journal_figures(process.engine.journal, &figures);
     if (figures.tail >= figures.head)
         return;
     /* Also one below the tail, which is about to be used again. */
@@ -228,7 +228,7 @@ static void damage(struct random_source *random)
 {
     struct names names = {.count = 0};
     stop();
-    if (process_ended() || !elapse__journal_is_quiet(process.joint.journal) ||
+    if (process_ended() || !elapse__journal_is_quiet(process.engine.journal) ||
         model.violation[0] != '\0')
         return;
     process_kill();
@@ -273,7 +273,7 @@ static void end_run(struct random_source *random)
         while (process_step(ELAPSE__LANE_COMMIT) || process_step(ELAPSE__LANE_BACKGROUND)) {
         }
     }
-    elapse__journal_figures(process.joint.journal, &figures);
+    elapse__journal_figures(process.engine.journal, &figures);
     if (!figures.disk_is_full && figures.log_bytes > 2 * figures.live_bytes + (UINT64_C(1) << 14))
         model_violate("an idle process does not clean");
 }

@@ -143,7 +143,7 @@ static void check_finds_each_ring_that_is_damaged(void **state)
 {
     struct damage_case damage;
     struct elapse_dials *dials = &damage.opened.dials;
-    struct elapse__link *const rings[] = {&dials->parked, &dials->never};
+    struct elapse__ring_node *const rings[] = {&dials->parked, &dials->never};
 
     (void)state;
     make_case(&damage);
@@ -160,7 +160,7 @@ static void check_finds_each_ring_that_is_damaged(void **state)
     for (const struct elapse__dials_level *level = dials->finest; level != NULL;
          level = level->coarser) {
         for (uint32_t slot = 0; slot < level->slots; slot++) {
-            struct elapse__link *ring = elapse__dials_ring(level, slot);
+            struct elapse__ring_node *ring = elapse__dials_ring(level, slot);
             bool occupied = ring->next != ring;
 
             ring->next = NULL;
@@ -199,13 +199,13 @@ static void check_finds_each_timer_that_is_damaged(void **state)
         timer->deadline = i < 8 ? ELAPSE_NEVER : ELAPSE_TIME_MAX;
         assert_int_equal(elapse_dials_check(dials), i < 6 ? 5 : 6);
         *timer = sound;
-        timer->keep.link.previous = &other->keep.link;
+        timer->keep.ring_node.previous = &other->keep.ring_node;
         assert_int_equal(elapse_dials_check(dials), 3);
         *timer = sound;
-        timer->keep.link.next = &other->keep.link;
+        timer->keep.ring_node.next = &other->keep.ring_node;
         assert_int_equal(elapse_dials_check(dials), 3);
         *timer = sound;
-        timer->keep.link.next = NULL;
+        timer->keep.ring_node.next = NULL;
         assert_int_equal(elapse_dials_check(dials), 3);
         *timer = sound;
     }

@@ -160,12 +160,12 @@ static void check_finds_each_timer_that_is_damaged(void **state)
                 assert_int_equal(elapse_hashed_check(&damage.hashed), invariant_of(i));
         }
         *timer = sound;
-        timer->keep.link.previous = &damage.timers[(i + 3) % TIMERS].keep.link;
+        timer->keep.ring_node.previous = &damage.timers[(i + 3) % TIMERS].keep.ring_node;
         assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
         *timer = sound;
-        timer->keep.link.next = NULL;
+        timer->keep.ring_node.next = NULL;
         assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
-        timer->keep.link.next = &damage.timers[(i + 3) % TIMERS].keep.link;
+        timer->keep.ring_node.next = &damage.timers[(i + 3) % TIMERS].keep.ring_node;
         assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
         *timer = sound;
         assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
@@ -268,7 +268,7 @@ static void check_finds_each_number_of_a_sort_that_is_damaged(void **state)
     /* The bit of a bucket without timers, which has never been a ring, is set. */
     hashed->digits[0].occupied |= 2;
     hashed->digits[0].buckets[1] =
-        (struct elapse__link){&hashed->digits[0].buckets[1], &hashed->digits[0].buckets[1]};
+        (struct elapse__ring_node){&hashed->digits[0].buckets[1], &hashed->digits[0].buckets[1]};
     expect_damage(&damage, 2);
     hashed->due_turn++;
     expect_damage(&damage, 7);
@@ -307,7 +307,7 @@ static void check_finds_each_timer_of_a_sort_that_is_damaged(void **state)
                 assert_int_equal(elapse_hashed_check(&damage.hashed),
                                  i == 5 || i == 4 ? 0 : invariant);
             *timer = sound;
-            timer->keep.link.next = NULL;
+            timer->keep.ring_node.next = NULL;
             assert_int_equal(elapse_hashed_check(&damage.hashed), 3);
             *timer = sound;
             assert_int_equal(elapse_hashed_check(&damage.hashed), 0);
@@ -348,8 +348,8 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
     struct damage_case damage;
     struct elapse_hashed *hashed = &damage.hashed;
     enum { LISTS = 4 };
-    struct elapse__link *lists[LISTS] = {&hashed->due, &hashed->aside, &hashed->never,
-                                         &hashed->dividing};
+    struct elapse__ring_node *lists[LISTS] = {&hashed->due, &hashed->aside, &hashed->never,
+                                              &hashed->dividing};
 
     (void)state;
     make_case(&damage);
@@ -358,7 +358,7 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
         expect_damage(&damage, 3);
     }
     for (unsigned slot = 0; slot < SLOTS; slot++) {
-        struct elapse__link sound = hashed->rings[slot];
+        struct elapse__ring_node sound = hashed->rings[slot];
 
         /* A ring that is not closed counts as one with timers, which an empty slot
          * may not have. */

@@ -74,7 +74,7 @@ static void promise_7_each_link_of_a_chain_comes_at_once(void **state)
 
     (void)state;
     start(subject, &timer, 50);
-    for (int link = 0; link < 1000; link++) {
+    for (int ring_node = 0; ring_node < 1000; ring_node++) {
         expect_pop(subject, &timer);
         start(subject, &timer, 50);
     }

@@ -109,7 +109,7 @@ static void check_finds_a_slot_whose_least_is_late_or_whose_ring_is_lost(void **
     (void)state;
     make_case(&damage);
     for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
-        struct elapse__link *ring = &wheel->slots[i].timers;
+        struct elapse__ring_node *ring = &wheel->slots[i].timers;
 
         if (ring->next == ring)
             continue;
@@ -146,10 +146,10 @@ static void check_finds_each_timer_that_is_damaged(void **state)
         timer->deadline = 999;
         assert_int_equal(elapse_wheel_check(&damage.wheel), 6);
         *timer = sound;
-        timer->keep.link.previous = &other->keep.link;
+        timer->keep.ring_node.previous = &other->keep.ring_node;
         assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
         *timer = sound;
-        timer->keep.link.next = &other->keep.link;
+        timer->keep.ring_node.next = &other->keep.ring_node;
         assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
         *timer = sound;
         assert_int_equal(elapse_wheel_check(&damage.wheel), 0);
@@ -163,14 +163,14 @@ static void check_finds_a_link_that_leads_nowhere(void **state)
     (void)state;
     make_case(&damage);
     for (size_t i = 0; i < 12; i++) {
-        struct elapse__link *next = damage.timers[i].keep.link.next;
+        struct elapse__ring_node *next = damage.timers[i].keep.ring_node.next;
 
-        damage.timers[i].keep.link.next = NULL;
+        damage.timers[i].keep.ring_node.next = NULL;
         assert_int_equal(elapse_wheel_check(&damage.wheel), 3);
-        damage.timers[i].keep.link.next = next;
+        damage.timers[i].keep.ring_node.next = next;
     }
     for (size_t i = 0; i < ELAPSE__WHEEL_SLOTS; i++) {
-        struct elapse__link *ring = &damage.wheel.slots[i].timers;
+        struct elapse__ring_node *ring = &damage.wheel.slots[i].timers;
         bool occupied = ring->next != ring;
 
         /* A ring that is not closed counts as one with timers, which an empty slot

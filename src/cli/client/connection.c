@@ -207,7 +207,7 @@ static void try_next(struct connection *connection, int error)
 
 static const char *find_addresses(struct connection *connection)
 {
-    const struct elapse__serve_listen *at = &connection->settings->address;
+    const struct elapse__loop_listen *at = &connection->settings->address;
 
     connection->address_next = 0;
     if (!at->is_path)

@@ -133,7 +133,7 @@ enum exit_status client_settings_read(struct client_settings *settings)
     settings->server = or_variable(settings->server, "ELAPSE_SERVER");
     if (settings->server == NULL)
         settings->server = "127.0.0.1:11300";
-    const char *fault = elapse__serve_parse_listen(settings->server, "11300", &settings->address);
+    const char *fault = elapse__loop_parse_listen(settings->server, "11300", &settings->address);
     if (fault == NULL && settings->address.host[0] == '\0')
         fault = "the host is missing";
     if (fault != NULL)

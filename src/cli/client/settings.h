@@ -20,7 +20,7 @@ struct client_settings {
     uint64_t timeout_ns; /* for a connection, and for a reply */
 
     /* What client_settings_read has made of them. */
-    struct elapse__serve_listen address;
+    struct elapse__loop_listen address;
     struct elapse__tls_keys *trust; /* NULL: without TLS */
     char *token;                    /* NULL: none */
 };

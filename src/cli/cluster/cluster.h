@@ -56,16 +56,16 @@ struct cluster_watched {
 };
 
 /* Takes the first look at a partition. */
-void cluster_watch_first(struct cluster_watched *watched, const struct elapse__status_part *part,
-                         uint64_t now_ns);
+void cluster_watch_first(struct cluster_watched *watched,
+                         const struct elapse__status_partition *partition, uint64_t now_ns);
 
 /* Takes another one. */
-void cluster_watch_next(struct cluster_watched *watched, const struct elapse__status_part *part,
-                        uint64_t now_ns);
+void cluster_watch_next(struct cluster_watched *watched,
+                        const struct elapse__status_partition *partition, uint64_t now_ns);
 
 /* Returns whether the partition has an owner that lives, and that may go on. */
 bool cluster_watch_lives(const struct cluster_watched *watched,
-                         const struct elapse__status_part *part);
+                         const struct elapse__status_partition *partition);
 
 /* ---- status_text.c ---- */
 

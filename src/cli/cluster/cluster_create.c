@@ -26,13 +26,13 @@ static bool create(const struct cluster_options *options, struct elapse__schema_
 enum exit_status cluster_create(const struct cluster_options *options)
 {
     struct elapse__schema_queue queue = {
-        .parts = (uint32_t)options->partitions,
+        .partitions = (uint32_t)options->partitions,
         .lease_ms = (uint32_t)(options->lease_ns / NS_PER_MS),
     };
     struct elapse__schema_queue wanted;
     struct elapse__schema_why why = {.is_connected = false};
 
-    if (!elapse__queue_name_is_valid(options->queue))
+    if (!elapse__database_queue_name_is_valid(options->queue))
         return usage_error("--queue: the name of a queue has letters a to z, digits and _, 32 at "
                            "most, and begins with a letter");
     if (elapse__os->random_bytes(queue.identity, sizeof queue.identity) != 0) {
@@ -44,7 +44,7 @@ enum exit_status cluster_create(const struct cluster_options *options)
         return cluster_refused(&why);
     bool is_new = memcmp(queue.identity, wanted.identity, sizeof queue.identity) == 0;
     output_add_format("queue %s: %" PRIu32 " partition%s, lease %s%s\n", options->queue,
-                      queue.parts, queue.parts == 1 ? "" : "s",
+                      queue.partitions, queue.partitions == 1 ? "" : "s",
                       duration_format(options->lease_ns).text, is_new ? "" : "; it exists already");
     return output_finish();
 }

@@ -8,8 +8,8 @@
 #include "../../base/assert.h"
 #include "../../cluster/ownership/chain.h"
 #include "../../cluster/postgres/repair.h"
-#include "../../os/program.h"
 #include "../../engine/upkeep/local_log.h"
+#include "../../os/program.h"
 #include "../common/duration.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -22,10 +22,10 @@
 struct repair {
     const struct cluster_options *options;
     struct elapse__repair *session;
-    uint32_t part;
+    uint32_t partition;
     struct elapse__repair_row row;
     struct elapse__repair_server server;
-    struct elapse__local_log log; /* if --data was given */
+    struct elapse__upkeep_local_log log; /* if --data was given */
     bool has_log;
     uint64_t common; /* the last group that the database and the directory have alike */
     uint64_t last;   /* of the directory */
@@ -40,15 +40,17 @@ static enum exit_status refuse(const char *text)
 
 /* ---- beginning ---- */
 
-static enum exit_status choose_part(struct repair *repair)
+static enum exit_status choose_partition(struct repair *repair)
 {
-    uint32_t parts = elapse__repair_queue(repair->session)->parts;
+    uint32_t partitions = elapse__repair_queue(repair->session)->partitions;
 
-    if (!repair->options->has_partition && parts > 1)
-        return usage_error("--partition is missing: the queue has %" PRIu32 " partitions", parts);
-    if (repair->options->partition >= parts)
-        return usage_error("--partition: the queue has %" PRIu32 ", which count from 0", parts);
-    repair->part = (uint32_t)repair->options->partition;
+    if (!repair->options->has_partition && partitions > 1)
+        return usage_error("--partition is missing: the queue has %" PRIu32 " partitions",
+                           partitions);
+    if (repair->options->partition >= partitions)
+        return usage_error("--partition: the queue has %" PRIu32 ", which count from 0",
+                           partitions);
+    repair->partition = (uint32_t)repair->options->partition;
     return STATUS_OK;
 }
 
@@ -70,11 +72,11 @@ static enum exit_status begin(struct repair *repair)
         repair->session = elapse__repair_open(options->hosts[i], options->queue, &repair->why);
     if (repair->session == NULL)
         return cluster_refused(&repair->why);
-    enum exit_status status = choose_part(repair);
+    enum exit_status status = choose_partition(repair);
     if (status != STATUS_OK)
         return status;
     if (!elapse__repair_server(repair->session, &repair->server, &repair->why) ||
-        !elapse__repair_look(repair->session, repair->part, &repair->row, &repair->why))
+        !elapse__repair_look(repair->session, repair->partition, &repair->row, &repair->why))
         return cluster_refused(&repair->why);
     tell_server(repair);
     return output_finish();
@@ -83,7 +85,7 @@ static enum exit_status begin(struct repair *repair)
 static enum exit_status end(struct repair *repair, enum exit_status status)
 {
     if (repair->has_log)
-        elapse__local_log_free(&repair->log);
+        elapse__upkeep_local_log_free(&repair->log);
     elapse__repair_close(repair->session);
     return status;
 }
@@ -91,12 +93,13 @@ static enum exit_status end(struct repair *repair, enum exit_status status)
 /* ---- the directory ---- */
 
 /* Stores whether the database has this group as the directory has it. */
-static bool compare(struct repair *repair, const struct elapse__local_group *group, bool *is_same)
+static bool compare(struct repair *repair, const struct elapse__upkeep_local_group *group,
+                    bool *is_same)
 {
     uint64_t hash = 0;
     bool is_there = false;
 
-    if (!elapse__repair_hash(repair->session, repair->part, &repair->row, group->number, &hash,
+    if (!elapse__repair_hash(repair->session, repair->partition, &repair->row, group->number, &hash,
                              &is_there, &repair->why))
         return false;
     *is_same = is_there && hash == group->hash;
@@ -107,7 +110,7 @@ static bool compare(struct repair *repair, const struct elapse__local_group *gro
  * index + 1; 0: there is none. */
 static bool find_common(struct repair *repair, size_t *found)
 {
-    const struct elapse__local_log *log = &repair->log;
+    const struct elapse__upkeep_local_log *log = &repair->log;
     size_t low = 0, high = log->count;
     bool is_same = false;
 
@@ -130,7 +133,7 @@ static bool find_common(struct repair *repair, size_t *found)
 
 static enum exit_status find_place(struct repair *repair)
 {
-    const struct elapse__local_log *log = &repair->log;
+    const struct elapse__upkeep_local_log *log = &repair->log;
     const struct elapse__repair_row *row = &repair->row;
     char text[256];
     size_t found = 0;
@@ -144,7 +147,7 @@ static enum exit_status find_place(struct repair *repair)
         repair->common = log->groups[found - 1].number;
         return STATUS_OK;
     }
-    const struct elapse__local_group *first = &log->groups[0];
+    const struct elapse__upkeep_local_group *first = &log->groups[0];
     bool is_whole = first->bytes != NULL || first->number <= row->last_group;
     if (is_whole && first->number == row->last_group + 1 &&
         first->previous_hash == row->last_hash) {
@@ -178,7 +181,7 @@ static enum exit_status check_memory(struct repair *repair)
     const struct elapse__schema_queue *queue = elapse__repair_queue(repair->session);
 
     if (memory->genesis != 0 &&
-        memory->genesis != elapse__chain_genesis(queue->identity, repair->part))
+        memory->genesis != elapse__chain_genesis(queue->identity, repair->partition))
         return refuse("the directory belongs to another queue or partition");
     if (!elapse__repair_knows(&repair->server, memory->system_identifier, memory->timeline,
                               &repair->why))
@@ -190,13 +193,14 @@ static enum exit_status read_directory(struct repair *repair)
 {
     struct elapse__upkeep_fault fault;
     char path[4096];
-    int size = snprintf(path, sizeof path, "%s/part-%" PRIu32, repair->options->data, repair->part);
+    int size =
+        snprintf(path, sizeof path, "%s/part-%" PRIu32, repair->options->data, repair->partition);
 
     if (size < 0 || (size_t)size >= sizeof path)
         return usage_error("--data: the path is too long");
     repair->log.next_hash = elapse__chain_next;
     repair->log.from = repair->row.last_group + 1;
-    repair->has_log = elapse__local_log_read(path, &repair->log, &fault);
+    repair->has_log = elapse__upkeep_local_log_read(path, &repair->log, &fault);
     if (!repair->has_log)
         return refuse(fault.text);
     enum exit_status status = check_memory(repair);
@@ -211,7 +215,7 @@ static void tell_words(const struct repair *repair, const char *what, const char
     (void)snprintf(words, sizeof words, "%s", text);
     mask_text(words, strlen(words));
     if (words[0] != '\0')
-        output_add_format("partition %" PRIu32 " %s: %s\n", repair->part, what, words);
+        output_add_format("partition %" PRIu32 " %s: %s\n", repair->partition, what, words);
 }
 
 static enum exit_status tell_mark(const struct repair *repair)
@@ -225,7 +229,7 @@ static enum exit_status tell_mark(const struct repair *repair)
  * standby has that. */
 static enum exit_status confirm(struct repair *repair)
 {
-    if (!elapse__repair_write_again(repair->session, repair->part, &repair->why) ||
+    if (!elapse__repair_write_again(repair->session, repair->partition, &repair->why) ||
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
     return STATUS_OK;
@@ -247,7 +251,7 @@ static enum exit_status watch(struct repair *repair)
     while (elapse__os_monotonic_ns() - begin_ns < limit_ns) {
         struct elapse__os_watch nothing = {.file = -1};
         (void)elapse__os_wait(&nothing, 1, LOOK_NS);
-        if (!elapse__repair_look(repair->session, repair->part, &row, &repair->why))
+        if (!elapse__repair_look(repair->session, repair->partition, &row, &repair->why))
             return cluster_refused(&repair->why);
         if (row.epoch != repair->row.epoch || row.beat != repair->row.beat ||
             row.last_group != repair->row.last_group)
@@ -282,12 +286,12 @@ static enum exit_status check_place(const struct repair *repair)
 /* The chain was found whole, so that all of it continues the log. */
 static bool append_all(struct repair *repair)
 {
-    const struct elapse__local_log *log = &repair->log;
+    const struct elapse__upkeep_local_log *log = &repair->log;
 
     ELAPSE__ASSERT_THAT(repair->common, ==, repair->row.last_group);
 
     for (size_t i = 0; i < log->count; i++) {
-        const struct elapse__local_group *group = &log->groups[i];
+        const struct elapse__upkeep_local_group *group = &log->groups[i];
         const struct elapse__statement statement = {
             .group = group->number,
             .hash = group->hash,
@@ -296,7 +300,7 @@ static bool append_all(struct repair *repair)
             .size = group->size,
         };
         if (group->number > repair->row.last_group &&
-            !elapse__repair_append(repair->session, repair->part, &repair->row, &statement,
+            !elapse__repair_append(repair->session, repair->partition, &repair->row, &statement,
                                    &repair->why))
             return false;
     }
@@ -315,7 +319,8 @@ static bool keep_marks(struct repair *repair)
     const char *missed = kept(repair, repair->row.missed);
 
     return (stopped[0] == '\0' && missed[0] == '\0') ||
-           elapse__repair_keep_marks(repair->session, repair->part, stopped, missed, &repair->why);
+           elapse__repair_keep_marks(repair->session, repair->partition, stopped, missed,
+                                     &repair->why);
 }
 
 /* Returns STATUS_FAILED, with words, if the mark stays. */
@@ -327,7 +332,7 @@ static enum exit_status tell_appended(const struct repair *repair)
 
     output_add_format("partition %" PRIu32 ": %" PRIu64
                       " group%s appended again, up to group %" PRIu64 "%s\n",
-                      repair->part, count, count == 1 ? " is" : "s are", repair->last,
+                      repair->partition, count, count == 1 ? " is" : "s are", repair->last,
                       is_stopped ? "" : "; nodes may own it again");
     enum exit_status status = output_finish();
     if (status != STATUS_OK || !is_stopped)
@@ -337,13 +342,14 @@ static enum exit_status tell_appended(const struct repair *repair)
                    ", and this directory ends with %" PRIu64
                    ". Try another node's directory, or go on without the others by "
                    "accept-loss --yes",
-                   repair->part, elapse__repair_marked_group(repair->row.stopped), repair->last);
+                   repair->partition, elapse__repair_marked_group(repair->row.stopped),
+                   repair->last);
     return refuse(text);
 }
 
 static enum exit_status append(struct repair *repair)
 {
-    if (!elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why) ||
+    if (!elapse__repair_begin(repair->session, repair->partition, &repair->row, &repair->why) ||
         !append_all(repair) || !keep_marks(repair) ||
         !elapse__repair_commit(repair->session, repair->options->single_copy, &repair->why))
         return cluster_refused(&repair->why);
@@ -359,7 +365,7 @@ static enum exit_status end_with_all(struct repair *repair)
         return status;
     output_add_format("partition %" PRIu32 ": nothing is to be appended: the database has all "
                       "groups of this directory, up to %" PRIu64 "\n",
-                      repair->part, repair->last);
+                      repair->partition, repair->last);
     return output_finish();
 }
 
@@ -401,8 +407,8 @@ static void tell_loss(const struct repair *repair)
 static bool change(struct repair *repair)
 {
     if (repair->row.stopped[0] == '\0')
-        return elapse__repair_forget(repair->session, repair->part, &repair->why);
-    return elapse__repair_begin(repair->session, repair->part, &repair->row, &repair->why);
+        return elapse__repair_forget(repair->session, repair->partition, &repair->why);
+    return elapse__repair_begin(repair->session, repair->partition, &repair->row, &repair->why);
 }
 
 static enum exit_status accept(struct repair *repair)
@@ -412,7 +418,7 @@ static enum exit_status accept(struct repair *repair)
         return cluster_refused(&repair->why);
     output_add_format("the loss is accepted, and nodes may own the partition. A node that knows "
                       "of lost groups ends until its directory part-%" PRIu32 " is removed\n",
-                      repair->part);
+                      repair->partition);
     return output_finish();
 }
 

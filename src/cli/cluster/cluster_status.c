@@ -33,8 +33,8 @@ static bool all_live(const struct elapse__status *status, const struct cluster_w
 {
     bool live = true;
 
-    for (uint32_t part = 0; part < status->queue.parts && live; part++)
-        live = cluster_watch_lives(&watched[part], &status->parts[part]);
+    for (uint32_t partition = 0; partition < status->queue.partitions && live; partition++)
+        live = cluster_watch_lives(&watched[partition], &status->partitions[partition]);
     return live;
 }
 
@@ -45,15 +45,16 @@ static bool watch(struct elapse__status_session *session, struct elapse__status 
     uint64_t begin_ns = elapse__os_monotonic_ns();
     uint64_t limit_ns = status->queue.lease_ms * NS_PER_MS * 5 / 4;
 
-    for (uint32_t part = 0; part < status->queue.parts; part++)
-        cluster_watch_first(&watched[part], &status->parts[part], begin_ns);
+    for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
+        cluster_watch_first(&watched[partition], &status->partitions[partition], begin_ns);
     while (!all_live(status, watched) && elapse__os_monotonic_ns() - begin_ns < limit_ns) {
         struct elapse__os_watch nothing = {.file = -1};
         (void)elapse__os_wait(&nothing, 1, LOOK_NS);
         if (!elapse__status_look(session, status, why))
             return false;
-        for (uint32_t part = 0; part < status->queue.parts; part++)
-            cluster_watch_next(&watched[part], &status->parts[part], elapse__os_monotonic_ns());
+        for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
+            cluster_watch_next(&watched[partition], &status->partitions[partition],
+                               elapse__os_monotonic_ns());
     }
     return true;
 }
@@ -74,7 +75,7 @@ static enum exit_status print(const struct cluster_options *options,
 enum exit_status cluster_status(const struct cluster_options *options)
 {
     struct elapse__schema_why why = {.is_connected = false};
-    struct elapse__status status = {.parts = NULL};
+    struct elapse__status status = {.partitions = NULL};
     enum exit_status result = STATUS_OK;
 
     struct elapse__status_session *session = open_session(options, &why);
@@ -83,7 +84,7 @@ enum exit_status cluster_status(const struct cluster_options *options)
     struct cluster_watched *watched = NULL;
     bool is_seen = elapse__status_look(session, &status, &why);
     if (is_seen) {
-        watched = allocate(status.queue.parts * sizeof *watched);
+        watched = allocate(status.queue.partitions * sizeof *watched);
         is_seen = watch(session, &status, watched, &why);
     }
     result = is_seen ? print(options, &status, watched) : cluster_refused(&why);

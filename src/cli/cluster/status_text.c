@@ -65,8 +65,9 @@ static void pad(struct buffer *text, size_t line, size_t column)
     while (text->length - line < column);
 }
 
-static void add_part(struct buffer *text, uint32_t number, const struct elapse__status_part *part,
-                     const struct cluster_watched *watched)
+static void add_partition(struct buffer *text, uint32_t number,
+                          const struct elapse__status_partition *partition,
+                          const struct cluster_watched *watched)
 {
     enum { EPOCH = 11, GROUP = 19, TAIL = 32, SEEN = 45, ADDRESS = 58, OWNER = 82 };
     size_t line = text->length;
@@ -74,21 +75,21 @@ static void add_part(struct buffer *text, uint32_t number, const struct elapse__
 
     buffer_add_format(text, "%" PRIu32, number);
     pad(text, line, EPOCH);
-    buffer_add_format(text, "%" PRIu64, part->epoch);
+    buffer_add_format(text, "%" PRIu64, partition->epoch);
     pad(text, line, GROUP);
-    buffer_add_format(text, "%" PRIu64, part->last_group);
+    buffer_add_format(text, "%" PRIu64, partition->last_group);
     pad(text, line, TAIL);
-    buffer_add_format(text, "%" PRIu64, part->tail);
+    buffer_add_format(text, "%" PRIu64, partition->tail);
     pad(text, line, SEEN);
-    if (part->owner[0] == '\0')
+    if (partition->owner[0] == '\0')
         buffer_add_text(text, "no owner");
     else
         buffer_add_format(text, "%s%s", watched->has_changed ? "" : "> ",
                           duration_format(unchanged_ns).text);
     pad(text, line, ADDRESS);
-    add_word(text, part->address);
+    add_word(text, partition->address);
     pad(text, line, OWNER);
-    add_word(text, part->owner);
+    add_word(text, partition->owner);
     buffer_add_text(text, "\n");
 }
 
@@ -102,10 +103,11 @@ static void add_words(struct buffer *text, uint32_t number, const char *what, co
 }
 
 /* It says what the database lost, and nothing of it is in the columns. */
-static void add_loss(struct buffer *text, uint32_t number, const struct elapse__status_part *part)
+static void add_loss(struct buffer *text, uint32_t number,
+                     const struct elapse__status_partition *partition)
 {
-    add_words(text, number, "is stopped, because groups are lost", part->stopped);
-    add_words(text, number, "went on without groups that are lost", part->missed);
+    add_words(text, number, "is stopped, because groups are lost", partition->stopped);
+    add_words(text, number, "went on without groups that are lost", partition->missed);
 }
 
 static void add_standby(struct buffer *text, const struct elapse__status_standby *standby)
@@ -133,7 +135,7 @@ void cluster_add_text(struct buffer *text, const char *queue, const struct elaps
     struct warnings warnings = find_warnings(status);
 
     buffer_add_format(text, "queue %s: %" PRIu32 " partition%s, lease %s\n", queue,
-                      status->queue.parts, status->queue.parts == 1 ? "" : "s",
+                      status->queue.partitions, status->queue.partitions == 1 ? "" : "s",
                       duration_format(status->queue.lease_ms * NS_PER_MS).text);
     buffer_add_text(text, "database at ");
     add_word(text, status->server);
@@ -148,10 +150,10 @@ void cluster_add_text(struct buffer *text, const char *queue, const struct elaps
     buffer_add_text(text,
                     "\nPARTITION  EPOCH   LAST GROUP   TAIL         LAST BEAT    ADDRESS      "
                     "           OWNER\n");
-    for (uint32_t part = 0; part < status->queue.parts; part++)
-        add_part(text, part, &status->parts[part], &watched[part]);
-    for (uint32_t part = 0; part < status->queue.parts; part++)
-        add_loss(text, part, &status->parts[part]);
+    for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
+        add_partition(text, partition, &status->partitions[partition], &watched[partition]);
+    for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
+        add_loss(text, partition, &status->partitions[partition]);
 }
 
 /* ---- as JSON ---- */
@@ -161,23 +163,24 @@ static void add_member(struct buffer *text, const char *name, const char *value)
     json_add_text(text, name, value, strlen(value));
 }
 
-static void add_json_part(struct buffer *text, uint32_t number,
-                          const struct elapse__status_part *part,
-                          const struct cluster_watched *watched)
+static void add_json_partition(struct buffer *text, uint32_t number,
+                               const struct elapse__status_partition *partition,
+                               const struct cluster_watched *watched)
 {
     buffer_add_format(text, "%s{\"partition\":%" PRIu32 ",\"alive\":%s,", number == 0 ? "" : ",",
-                      number, cluster_watch_lives(watched, part) ? "true" : "false");
-    add_member(text, "owner", part->owner);
+                      number, cluster_watch_lives(watched, partition) ? "true" : "false");
+    add_member(text, "owner", partition->owner);
     buffer_add_text(text, ",");
-    add_member(text, "address", part->address);
+    add_member(text, "address", partition->address);
     buffer_add_text(text, ",");
-    add_member(text, "stopped", part->stopped);
+    add_member(text, "stopped", partition->stopped);
     buffer_add_text(text, ",");
-    add_member(text, "missed", part->missed);
+    add_member(text, "missed", partition->missed);
     buffer_add_format(text,
                       ",\"epoch\":%" PRIu64 ",\"last_group\":%" PRIu64 ",\"tail\":%" PRIu64
                       ",\"unchanged_ms\":%" PRIu64 "}",
-                      part->epoch, part->last_group, part->tail, watched->unchanged_ns / NS_PER_MS);
+                      partition->epoch, partition->last_group, partition->tail,
+                      watched->unchanged_ns / NS_PER_MS);
 }
 
 static void add_json_standby(struct buffer *text, const struct elapse__status_standby *standby)
@@ -209,8 +212,8 @@ void cluster_add_json(struct buffer *text, const char *queue, const struct elaps
     buffer_add_text(text, ",");
     add_member(text, "synchronous_standby_names", status->names);
     buffer_add_text(text, ",\"partitions\":[");
-    for (uint32_t part = 0; part < status->queue.parts; part++)
-        add_json_part(text, part, &status->parts[part], &watched[part]);
+    for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
+        add_json_partition(text, partition, &status->partitions[partition], &watched[partition]);
     buffer_add_text(text, "],\"standbys\":[");
     for (size_t i = 0; i < status->standby_count; i++) {
         buffer_add_text(text, i == 0 ? "" : ",");

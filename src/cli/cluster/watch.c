@@ -5,37 +5,37 @@
 #include "../../base/assert.h"
 #include "cluster.h"
 
-static void note(struct cluster_watched *watched, const struct elapse__status_part *part,
+static void note(struct cluster_watched *watched, const struct elapse__status_partition *partition,
                  uint64_t now_ns)
 {
-    watched->epoch = part->epoch;
-    watched->beat = part->beat;
-    watched->last_group = part->last_group;
+    watched->epoch = partition->epoch;
+    watched->beat = partition->beat;
+    watched->last_group = partition->last_group;
     watched->changed_ns = now_ns;
     watched->unchanged_ns = 0;
 }
 
-void cluster_watch_first(struct cluster_watched *watched, const struct elapse__status_part *part,
-                         uint64_t now_ns)
+void cluster_watch_first(struct cluster_watched *watched,
+                         const struct elapse__status_partition *partition, uint64_t now_ns)
 {
     watched->has_changed = false;
-    note(watched, part, now_ns);
+    note(watched, partition, now_ns);
 }
 
-void cluster_watch_next(struct cluster_watched *watched, const struct elapse__status_part *part,
-                        uint64_t now_ns)
+void cluster_watch_next(struct cluster_watched *watched,
+                        const struct elapse__status_partition *partition, uint64_t now_ns)
 {
     ELAPSE__ASSERT_THAT(now_ns, >=, watched->changed_ns);
-    if (part->epoch != watched->epoch || part->beat != watched->beat ||
-        part->last_group != watched->last_group) {
+    if (partition->epoch != watched->epoch || partition->beat != watched->beat ||
+        partition->last_group != watched->last_group) {
         watched->has_changed = true;
-        note(watched, part, now_ns);
+        note(watched, partition, now_ns);
     }
     watched->unchanged_ns = now_ns - watched->changed_ns;
 }
 
 bool cluster_watch_lives(const struct cluster_watched *watched,
-                         const struct elapse__status_part *part)
+                         const struct elapse__status_partition *partition)
 {
-    return watched->has_changed && part->owner[0] != '\0' && part->stopped[0] == '\0';
+    return watched->has_changed && partition->owner[0] != '\0' && partition->stopped[0] == '\0';
 }

@@ -15,7 +15,7 @@ char *json_write_string(char *out, const char *text, size_t length)
 
     *out++ = '"';
     while (done < length) {
-        struct elapse__json_piece piece = elapse__json_next(text + done, length - done);
+        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, length - done);
         memcpy(out, text + done, piece.plain);
         out += piece.plain;
         memcpy(out, piece.escape, piece.escape_size);

@@ -30,7 +30,7 @@ static const char example[] = "Examples:\n"
 
 /* What the options say, as they are read. */
 struct reading {
-    struct elapse__serve_options serve;
+    struct elapse__loop_options serve;
     const char *address; /* -l */
     const char *port;    /* -p */
     const char *config;
@@ -55,12 +55,12 @@ enum { SEGMENT_BITS = 26, SEGMENT_BITS_IN_MEMORY = 22, SEGMENT_BITS_LEAST = 14 }
 static enum exit_status add_listen(void *context, const char *value)
 {
     struct reading *reading = context;
-    struct elapse__serve_options *serve = &reading->serve;
+    struct elapse__loop_options *serve = &reading->serve;
 
-    if (serve->listen_count == ELAPSE__SERVE_LISTENS_MAX)
+    if (serve->listen_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many addresses", options_label());
     const char *fault =
-        elapse__serve_parse_listen(value, NULL, &serve->listens[serve->listen_count]);
+        elapse__loop_parse_listen(value, NULL, &serve->listens[serve->listen_count]);
     if (fault != NULL)
         return usage_error("%s: %s: %s", options_label(), quote_string(value).text, fault);
     serve->listen_count++;
@@ -69,11 +69,11 @@ static enum exit_status add_listen(void *context, const char *value)
 
 static enum exit_status add_http(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
 
-    if (serve->http_count == ELAPSE__SERVE_LISTENS_MAX)
+    if (serve->http_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many addresses", options_label());
-    const char *fault = elapse__serve_parse_listen(value, NULL, &serve->https[serve->http_count]);
+    const char *fault = elapse__loop_parse_listen(value, NULL, &serve->https[serve->http_count]);
     if (fault != NULL)
         return usage_error("%s: %s: %s", options_label(), quote_string(value).text, fault);
     serve->http_count++;
@@ -82,9 +82,9 @@ static enum exit_status add_http(void *context, const char *value)
 
 static enum exit_status add_http_host(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
 
-    if (serve->http_host_count == ELAPSE__SERVE_LISTENS_MAX)
+    if (serve->http_host_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("%s: there are too many names", options_label());
     if (*value == '\0' || strchr(value, ':') != NULL || strchr(value, '/') != NULL)
         return usage_error("%s: %s is not the name of a host", options_label(),
@@ -95,9 +95,9 @@ static enum exit_status add_http_host(void *context, const char *value)
 
 static enum exit_status add_cluster(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
 
-    if (serve->cluster_count == ELAPSE__SERVE_CLUSTER_MAX)
+    if (serve->cluster_count == ELAPSE__LOOP_CLUSTER_MAX)
         return usage_error("%s: there are too many databases", options_label());
     serve->clusters[serve->cluster_count++] = value;
     return STATUS_OK;
@@ -105,16 +105,16 @@ static enum exit_status add_cluster(void *context, const char *value)
 
 static enum exit_status read_durability(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
     const char interval[] = "interval=";
 
     if (strcmp(value, "sync") == 0) {
-        serve->durability = ELAPSE__SERVE_SYNC;
+        serve->durability = ELAPSE__LOOP_SYNC;
     } else if (strcmp(value, "memory") == 0) {
-        serve->durability = ELAPSE__SERVE_MEMORY;
+        serve->durability = ELAPSE__LOOP_MEMORY;
     } else if (strncmp(value, interval, strlen(interval)) == 0 &&
                parse_number(value + strlen(interval), 1, INTERVAL_MS_MAX, &serve->interval_ms)) {
-        serve->durability = ELAPSE__SERVE_INTERVAL;
+        serve->durability = ELAPSE__LOOP_INTERVAL;
     } else {
         return usage_error("%s: %s is not sync, interval=MS (1 to 60000) or memory",
                            options_label(), quote_string(value).text);
@@ -125,18 +125,18 @@ static enum exit_status read_durability(void *context, const char *value)
 /* -f MS of beanstalkd: 0 syncs always. */
 static enum exit_status read_sync_interval(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
 
     if (!parse_number(value, 0, INTERVAL_MS_MAX, &serve->interval_ms))
         return usage_error("%s: %s is not a whole number from 0 to 60000", options_label(),
                            quote_string(value).text);
-    serve->durability = serve->interval_ms == 0 ? ELAPSE__SERVE_SYNC : ELAPSE__SERVE_INTERVAL;
+    serve->durability = serve->interval_ms == 0 ? ELAPSE__LOOP_SYNC : ELAPSE__LOOP_INTERVAL;
     return STATUS_OK;
 }
 
 static enum exit_status read_log(void *context, const char *value)
 {
-    struct elapse__serve_options *serve = &((struct reading *)context)->serve;
+    struct elapse__loop_options *serve = &((struct reading *)context)->serve;
 
     serve->log_json = strcmp(value, "json") == 0;
     if (!serve->log_json && strcmp(value, "text") != 0)
@@ -199,20 +199,20 @@ static enum exit_status read_tube_bytes(void *context, const char *value)
 /* -l and -p of beanstalkd make one address. */
 static enum exit_status join_address(struct reading *reading)
 {
-    struct elapse__serve_options *serve = &reading->serve;
+    struct elapse__loop_options *serve = &reading->serve;
     const char *port = reading->port == NULL ? "11300" : reading->port;
 
     if (reading->address == NULL && reading->port == NULL)
         return STATUS_OK;
-    if (serve->listen_count == ELAPSE__SERVE_LISTENS_MAX)
+    if (serve->listen_count == ELAPSE__LOOP_LISTENS_MAX)
         return usage_error("-l: there are too many addresses");
-    struct elapse__serve_listen *listen = &serve->listens[serve->listen_count];
+    struct elapse__loop_listen *listen = &serve->listens[serve->listen_count];
     const char *address = reading->address == NULL ? "127.0.0.1" : reading->address;
-    const char *fault = elapse__serve_parse_listen(address, port, listen);
+    const char *fault = elapse__loop_parse_listen(address, port, listen);
     /* beanstalkd takes an address of IPv6 without brackets. */
     if (fault != NULL && strchr(address, ':') != strrchr(address, ':') &&
         strlen(address) < sizeof listen->host) {
-        fault = elapse__serve_parse_listen("", port, listen);
+        fault = elapse__loop_parse_listen("", port, listen);
         memcpy(listen->host, address, strlen(address) + 1);
     }
     if (fault != NULL)
@@ -224,7 +224,7 @@ static enum exit_status join_address(struct reading *reading)
 
 static enum exit_status join(struct reading *reading)
 {
-    struct elapse__serve_options *serve = &reading->serve;
+    struct elapse__loop_options *serve = &reading->serve;
     enum exit_status status = join_address(reading);
 
     if (status != STATUS_OK)
@@ -238,11 +238,11 @@ static enum exit_status join(struct reading *reading)
         if (serve->https[i].tls && serve->tls_certificate == NULL)
             return usage_error("an address with tls: needs --tls-certificate and --tls-key");
     if (reading->never_sync) {
-        serve->durability = ELAPSE__SERVE_INTERVAL;
+        serve->durability = ELAPSE__LOOP_INTERVAL;
         serve->interval_ms = NEVER_SYNC_MS;
     }
     /* A file of 4 MiB holds any body of the usual limit, and memory is dearer than disk. */
-    bool small = serve->durability == ELAPSE__SERVE_MEMORY && serve->body_bytes_max < 1 << 20;
+    bool small = serve->durability == ELAPSE__LOOP_MEMORY && serve->body_bytes_max < 1 << 20;
     serve->segment_bits = reading->segment_given ? reading->segment_bits
                           : small                ? SEGMENT_BITS_IN_MEMORY
                                                  : SEGMENT_BITS;
@@ -259,17 +259,17 @@ static enum exit_status read_config(struct command_line *line, struct reading *r
     return options_read_file(line, reading->config);
 }
 
-static enum elapse__serve_end serve_options(const struct elapse__serve_options *serve)
+static enum elapse__serve_end serve_options(const struct elapse__loop_options *serve)
 {
 #ifdef ELAPSE_HAS_CLUSTER
     if (serve->cluster_count > 0)
-        return elapse__serve_cluster(serve);
+        return elapse__cluster_serve(serve);
 #endif
     return elapse__serve(serve);
 }
 
 /* The options of a cluster mean nothing without one. */
-static enum exit_status check_cluster(const struct elapse__serve_options *serve)
+static enum exit_status check_cluster(const struct elapse__loop_options *serve)
 {
     bool is_cluster = serve->cluster_count > 0;
 
@@ -312,7 +312,7 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
 enum exit_status serve_command(int argc, char **argv)
 {
     struct reading *reading = allocate(sizeof *reading);
-    struct elapse__serve_options *serve = &reading->serve;
+    struct elapse__loop_options *serve = &reading->serve;
     enum exit_status status;
 
     memset(reading, 0, sizeof *reading);

@@ -74,7 +74,7 @@ enum elapse__inbox_wait {
     ELAPSE__INBOX_WAITS_MEMORY,
 };
 
-/* Runs a command, and stores its answer as elapse__joint_run does: `position` is the gate. The
+/* Runs a command, and stores its answer as elapse__engine_run does: `position` is the gate. The
  * caller may answer with a limit of its own. Returns false if the journal takes nothing now. */
 typedef bool elapse__inbox_run_function(void *context, const struct elapse__inbox_command *command,
                                         struct elapse__queue_answer *answer);

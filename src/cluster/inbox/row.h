@@ -45,7 +45,7 @@ struct elapse__inbox_command {
 const char *elapse__inbox_read(const struct elapse__inbox_row *row,
                                struct elapse__inbox_command *command);
 
-/* Runs a command: an elapse__joint_command, with a struct elapse__inbox_command. */
+/* Runs a command: an elapse__engine_command, with a struct elapse__inbox_command. */
 struct elapse__queue_answer elapse__inbox_run(struct elapse__queue *queue,
                                               struct elapse__queue_now now, const void *command);
 

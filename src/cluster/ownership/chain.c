@@ -9,11 +9,11 @@
 #include "../../base/assert.h"
 #include "../../base/little_endian.h"
 
-uint64_t elapse__chain_genesis(const uint8_t *identity, uint32_t part)
+uint64_t elapse__chain_genesis(const uint8_t *identity, uint32_t partition)
 {
-    uint8_t bytes[ELAPSE__CHAIN_IDENTITY_BYTES + sizeof part];
+    uint8_t bytes[ELAPSE__CHAIN_IDENTITY_BYTES + sizeof partition];
     memcpy(bytes, identity, ELAPSE__CHAIN_IDENTITY_BYTES);
-    elapse__little_endian_store(bytes + ELAPSE__CHAIN_IDENTITY_BYTES, part, sizeof part);
+    elapse__little_endian_store(bytes + ELAPSE__CHAIN_IDENTITY_BYTES, partition, sizeof partition);
     return XXH3_64bits(bytes, sizeof bytes);
 }
 

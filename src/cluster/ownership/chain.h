@@ -6,8 +6,8 @@
  * people, and two logs are compared in one place, their fork. There it errs once in 2^64 forks. So
  * few bits fit into a bigint, which every client of PostgreSQL can compare.
  */
-#ifndef ELAPSE__CLUSTER_CHAIN_H
-#define ELAPSE__CLUSTER_CHAIN_H
+#ifndef ELAPSE__OWNERSHIP_CHAIN_H
+#define ELAPSE__OWNERSHIP_CHAIN_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@ enum { ELAPSE__CHAIN_IDENTITY_BYTES = 16 };
 
 /* Returns the hash that comes before group 1: of the queue's random identity, and the number of the
  * partition. Logs of two queues, or two partitions, do not fit together. */
-uint64_t elapse__chain_genesis(const uint8_t *identity, uint32_t part);
+uint64_t elapse__chain_genesis(const uint8_t *identity, uint32_t partition);
 
 /* Returns the hash of the group with these bytes, behind the group with the hash `previous`. */
 uint64_t elapse__chain_next(uint64_t previous, const void *bytes, size_t size);

@@ -47,7 +47,7 @@ void elapse__partition_unclear(struct elapse__partition *partition, enum elapse_
 /* ---- the link ---- */
 
 static void remember_database(struct elapse__partition *partition,
-                              const struct elapse__cluster_session *session)
+                              const struct elapse__partition_session *session)
 {
     struct elapse__partition_memory *memory = &partition->memory;
     ELAPSE__ASSERT(memory->system_identifier == 0 || session->timeline >= memory->timeline);

@@ -10,8 +10,8 @@
  *      mark.c        marking a database that lost groups; seeing a mark
  *      check.c       invariants
  */
-#ifndef ELAPSE__CLUSTER_CORE_H
-#define ELAPSE__CLUSTER_CORE_H
+#ifndef ELAPSE__OWNERSHIP_CORE_H
+#define ELAPSE__OWNERSHIP_CORE_H
 
 #include "partition.h"
 
@@ -45,7 +45,7 @@ struct elapse__partition {
 
     /* The row as it was seen last, and since when its three numbers are the same. */
     bool has_row;
-    struct elapse__cluster_row row; /* its texts: below */
+    struct elapse__partition_row row; /* its texts: below */
     uint64_t unchanged_since_ms;
     uint64_t wary_until_ms; /* no take-over before: the timeline is new (R4) */
     uint64_t poll_ms;       /* the next look */
@@ -53,17 +53,17 @@ struct elapse__partition {
     char owner_address[ELAPSE__NODE_ADDRESS_BYTES];
     char mark[ELAPSE__MARK_BYTES];
 
-    struct elapse__log_place local;
+    struct elapse__partition_log_place local;
     bool local_has_hash; /* false: after a rebuild, the first group says what comes before it */
-    struct elapse__log_place confirmed;
+    struct elapse__partition_log_place confirmed;
     bool log_is_behind; /* following: the log has more than this node */
     bool knows_loss;    /* marking: on this connection, and since the row was read */
 
     /* From TAKING_OVER on, until it is fenced. */
     uint64_t epoch;
-    bool has_owned;                /* it has reached OWNING in this epoch */
-    struct elapse__log_place goal; /* where catching up ends */
-    bool log_has_gap;              /* catching up: nothing came, and no beat was confirmed since */
+    bool has_owned;                          /* it has reached OWNING in this epoch */
+    struct elapse__partition_log_place goal; /* where catching up ends */
+    bool log_has_gap; /* catching up: nothing came, and no beat was confirmed since */
     bool has_lease;
     uint64_t lease_from_ms; /* when the last confirmed write was sent */
     uint64_t beat_ms;       /* when the next beat is due */
@@ -150,7 +150,7 @@ void elapse__follow_row(struct elapse__partition *partition,
 void elapse__follow_log(struct elapse__partition *partition,
                         const struct elapse__statement_result *result);
 void elapse__follow_note_row(struct elapse__partition *partition,
-                             const struct elapse__cluster_row *row);
+                             const struct elapse__partition_row *row);
 void elapse__follow_judge_end(struct elapse__partition *partition);
 
 /* Returns whether the row lacks what this node knows to be durable. */
@@ -179,7 +179,7 @@ bool elapse__own_may_drop(const struct elapse__partition *partition);
 
 /* mark.c: R11. Stops if the row has a mark, and returns whether it has. */
 bool elapse__mark_is_there(struct elapse__partition *partition,
-                           const struct elapse__cluster_row *row);
+                           const struct elapse__partition_row *row);
 
 /* In MARKING: the next statement; results; giving up. */
 void elapse__mark_next(const struct elapse__partition *partition,

@@ -21,15 +21,15 @@ static void copy_text(char *to, size_t size, const char *from)
     to[length] = '\0';
 }
 
-static bool is_same_state(const struct elapse__cluster_row *left,
-                          const struct elapse__cluster_row *right)
+static bool is_same_state(const struct elapse__partition_row *left,
+                          const struct elapse__partition_row *right)
 {
     return left->epoch == right->epoch && left->beat == right->beat &&
            left->last_group == right->last_group;
 }
 
 void elapse__follow_note_row(struct elapse__partition *partition,
-                             const struct elapse__cluster_row *row)
+                             const struct elapse__partition_row *row)
 {
     if (!partition->has_row || !is_same_state(&partition->row, row))
         partition->unchanged_since_ms = partition->now_ms;
@@ -83,8 +83,8 @@ static void rebuild(struct elapse__partition *partition)
 
 bool elapse__follow_has_lost(const struct elapse__partition *partition)
 {
-    const struct elapse__cluster_row *row = &partition->row;
-    const struct elapse__log_place *confirmed = &partition->confirmed;
+    const struct elapse__partition_row *row = &partition->row;
+    const struct elapse__partition_log_place *confirmed = &partition->confirmed;
     return row->epoch < partition->memory.epoch || row->last_group < confirmed->group ||
            (row->last_group == confirmed->group && row->last_hash != confirmed->hash);
 }
@@ -92,8 +92,8 @@ bool elapse__follow_has_lost(const struct elapse__partition *partition)
 /* Whether what this node has may be the beginning of the log, from the tail on. */
 static bool leads_to(const struct elapse__partition *partition)
 {
-    const struct elapse__cluster_row *row = &partition->row;
-    const struct elapse__log_place *local = &partition->local;
+    const struct elapse__partition_row *row = &partition->row;
+    const struct elapse__partition_log_place *local = &partition->local;
     if (local->group > row->last_group || local->group + 1 < row->tail)
         return false;
     return local->group < row->last_group || !partition->local_has_hash ||
@@ -161,9 +161,9 @@ static void take_fork(struct elapse__partition *partition)
 }
 
 /* Returns whether it was applied. */
-static bool apply(struct elapse__partition *partition, const struct elapse__log_row *row)
+static bool apply(struct elapse__partition *partition, const struct elapse__partition_log_row *row)
 {
-    struct elapse__log_place *confirmed = &partition->confirmed;
+    struct elapse__partition_log_place *confirmed = &partition->confirmed;
     if (!partition->local_has_hash) {
         partition->local.hash = row->hash_of_previous;
         partition->local_has_hash = true;
@@ -193,7 +193,8 @@ static bool apply(struct elapse__partition *partition, const struct elapse__log_
 
 /* An owner that has just taken over reads to the end that it found, and not what may come from an
  * owner after it. */
-static bool is_wanted(const struct elapse__partition *partition, const struct elapse__log_row *row)
+static bool is_wanted(const struct elapse__partition *partition,
+                      const struct elapse__partition_log_row *row)
 {
     return row->group == partition->local.group + 1 &&
            (partition->role != ELAPSE__ROLE_CATCHING_UP || row->group <= partition->goal.group);

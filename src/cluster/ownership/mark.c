@@ -10,7 +10,7 @@
 #include "core.h"
 
 bool elapse__mark_is_there(struct elapse__partition *partition,
-                           const struct elapse__cluster_row *row)
+                           const struct elapse__partition_row *row)
 {
     if (row->stopped[0] == '\0')
         return false;

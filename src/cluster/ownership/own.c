@@ -98,7 +98,8 @@ void elapse__own_look_for_end(struct elapse__partition *partition)
 }
 
 /* The row is ours, for sure, and it says where the log ends. */
-static void begin_epoch(struct elapse__partition *partition, const struct elapse__cluster_row *row)
+static void begin_epoch(struct elapse__partition *partition,
+                        const struct elapse__partition_row *row)
 {
     ELAPSE__ASSERT_THAT(row->epoch, ==, partition->epoch);
     elapse__follow_note_row(partition, row);
@@ -109,7 +110,7 @@ static void begin_epoch(struct elapse__partition *partition, const struct elapse
         partition->memory.epoch = partition->epoch;
         partition->memory_mark++;
     }
-    partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};
+    partition->goal = (struct elapse__partition_log_place){row->last_group, row->last_hash};
     partition->beat_ms = partition->sent_ms + elapse__beat_every_ms(partition);
     partition->log_has_gap = false;
     partition->tables_dropped_below = 0;
@@ -149,9 +150,9 @@ void elapse__own_looked(struct elapse__partition *partition,
 
 /* The row is ours, a standby has what it says, and nobody else has appended. So its end is our
  * last confirmed group, or the one in flight. */
-static void decide(struct elapse__partition *partition, const struct elapse__cluster_row *row)
+static void decide(struct elapse__partition *partition, const struct elapse__partition_row *row)
 {
-    const struct elapse__log_place *confirmed = &partition->confirmed;
+    const struct elapse__partition_log_place *confirmed = &partition->confirmed;
     bool is_last = row->last_group == confirmed->group && row->last_hash == confirmed->hash;
     bool is_in_flight = partition->has_group && row->last_group == confirmed->group + 1 &&
                         row->last_hash == partition->group_hash;
@@ -168,7 +169,7 @@ static void decide(struct elapse__partition *partition, const struct elapse__clu
 void elapse__own_beaten(struct elapse__partition *partition,
                         const struct elapse__statement_result *result)
 {
-    const struct elapse__cluster_row *row = &result->row;
+    const struct elapse__partition_row *row = &result->row;
     if (result->count == 0) {
         lose(partition);
         return;

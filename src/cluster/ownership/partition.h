@@ -74,8 +74,8 @@
  * A statement that was given stays under way until it is completed or abandoned; abandoned ones are
  * followed by CONNECT, and their late results are ignored by their serial numbers.
  */
-#ifndef ELAPSE__CLUSTER_PARTITION_H
-#define ELAPSE__CLUSTER_PARTITION_H
+#ifndef ELAPSE__OWNERSHIP_PARTITION_H
+#define ELAPSE__OWNERSHIP_PARTITION_H
 
 #include "statements.h"
 #include "trust.h"
@@ -120,7 +120,7 @@ struct elapse__partition_memory {
 };
 
 /* A place in the log: a group, and the chain's hash there. */
-struct elapse__log_place {
+struct elapse__partition_log_place {
     uint64_t group;
     uint64_t hash;
 };
@@ -140,7 +140,7 @@ struct elapse__partition_owner {
     void *context;
 
     /* The next group of the log: apply it. Another node has written it, or an earlier life. */
-    void (*apply)(void *context, const struct elapse__log_row *row, uint64_t hash);
+    void (*apply)(void *context, const struct elapse__partition_log_row *row, uint64_t hash);
 
     /* What this node has does not lead to the log: forget it. Groups come from `tail` on. */
     void (*rebuild)(void *context, uint64_t tail);
@@ -170,8 +170,10 @@ struct elapse__partition_options {
     uint64_t genesis; /* elapse__chain_genesis */
 
     struct elapse__partition_memory memory;
-    struct elapse__log_place local;     /* the end of what this node has; group 0: nothing yet */
-    struct elapse__log_place confirmed; /* known to be durable; `local` is at most one above it */
+    struct elapse__partition_log_place
+        local; /* the end of what this node has; group 0: nothing yet */
+    struct elapse__partition_log_place
+        confirmed; /* known to be durable; `local` is at most one above it */
 };
 
 struct elapse__partition;
@@ -234,7 +236,7 @@ struct elapse__partition_figures {
     enum elapse__partition_stop stop; /* from MARKING on */
     enum elapse__complaint complaint; /* the last one since all was well */
     uint64_t epoch;                   /* of the row when it was seen last */
-    struct elapse__log_place local, confirmed;
+    struct elapse__partition_log_place local, confirmed;
     uint64_t last_group, tail; /* of the row; last_group - local.group is the lag */
     unsigned host;
     uint32_t timeline; /* of the database where the row was seen; 0: it is to be seen again */

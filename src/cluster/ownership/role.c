@@ -43,7 +43,7 @@ static void forget_epoch(struct elapse__partition *partition)
     partition->has_lease = false;
     partition->has_owned = false;
     partition->has_group = false;
-    partition->goal = (struct elapse__log_place){0};
+    partition->goal = (struct elapse__partition_log_place){0};
 }
 
 void elapse__partition_enter(struct elapse__partition *partition, enum elapse__partition_role role)

@@ -36,8 +36,8 @@
  *
  * Numbers of 64 bits that are hashes are bigints of the same bits.
  */
-#ifndef ELAPSE__CLUSTER_STATEMENTS_H
-#define ELAPSE__CLUSTER_STATEMENTS_H
+#ifndef ELAPSE__OWNERSHIP_STATEMENTS_H
+#define ELAPSE__OWNERSHIP_STATEMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -153,19 +153,19 @@ enum elapse__statement_outcome {
 };
 
 /* The settings that make a commit wait for a standby. */
-struct elapse__cluster_settings {
+struct elapse__partition_settings {
     const char *standby_names; /* current_setting('synchronous_standby_names') */
     const char *commit;        /* current_setting('synchronous_commit') */
     int64_t loaded_us;         /* pg_conf_load_time(): a reload between two looks shows */
 };
 
-struct elapse__cluster_session {
+struct elapse__partition_session {
     uint64_t system_identifier;
     uint32_t timeline;
     bool in_recovery;
 };
 
-struct elapse__cluster_row {
+struct elapse__partition_row {
     uint64_t epoch, beat, last_group, last_hash, tail;
     uint32_t lease_ms;
     const char *owner; /* "": nobody, it was handed over */
@@ -174,7 +174,7 @@ struct elapse__cluster_row {
 };
 
 /* A group as it lies in the log. */
-struct elapse__log_row {
+struct elapse__partition_log_row {
     uint64_t group, epoch, hash_of_previous;
     const void *bytes;
     size_t size;
@@ -186,10 +186,10 @@ struct elapse__statement_result {
     enum elapse__statement_outcome outcome;
     bool noticed;
     uint64_t count; /* rows of the first result; DROP_TABLES: tables */
-    struct elapse__cluster_settings before, after;
-    struct elapse__cluster_session session;
-    struct elapse__cluster_row row;
-    const struct elapse__log_row *log;
+    struct elapse__partition_settings before, after;
+    struct elapse__partition_session session;
+    struct elapse__partition_row row;
+    const struct elapse__partition_log_row *log;
 };
 
 #endif

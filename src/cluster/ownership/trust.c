@@ -24,7 +24,7 @@ static bool waits_for_own_disk(const char *commit)
            strcmp(commit, "local") == 0;
 }
 
-enum elapse__complaint elapse__trust_settings(const struct elapse__cluster_settings *settings,
+enum elapse__complaint elapse__trust_settings(const struct elapse__partition_settings *settings,
                                               bool single_copy)
 {
     ELAPSE__ASSERT(settings->standby_names != NULL);
@@ -38,8 +38,8 @@ enum elapse__complaint elapse__trust_settings(const struct elapse__cluster_setti
                                               : ELAPSE__COMPLAINT_COMMIT_IS_WEAK;
 }
 
-enum elapse__complaint elapse__trust_commit(const struct elapse__cluster_settings *before,
-                                            const struct elapse__cluster_settings *after,
+enum elapse__complaint elapse__trust_commit(const struct elapse__partition_settings *before,
+                                            const struct elapse__partition_settings *after,
                                             bool single_copy)
 {
     enum elapse__complaint complaint = elapse__trust_settings(before, single_copy);
@@ -50,7 +50,7 @@ enum elapse__complaint elapse__trust_commit(const struct elapse__cluster_setting
     return complaint;
 }
 
-enum elapse__complaint elapse__trust_session(const struct elapse__cluster_session *session,
+enum elapse__complaint elapse__trust_session(const struct elapse__partition_session *session,
                                              uint64_t system_identifier, uint32_t timeline)
 {
     if (session->in_recovery)

@@ -1,8 +1,8 @@
 /*
  * Which database may be trusted with an acknowledgement: pure judgements of what a session says.
  */
-#ifndef ELAPSE__CLUSTER_TRUST_H
-#define ELAPSE__CLUSTER_TRUST_H
+#ifndef ELAPSE__OWNERSHIP_TRUST_H
+#define ELAPSE__OWNERSHIP_TRUST_H
 
 #include <stdbool.h>
 
@@ -27,18 +27,18 @@ enum elapse__complaint {
 
 /* Returns what is wrong with these settings. `single_copy`: one copy is enough, as the operator
  * says. */
-enum elapse__complaint elapse__trust_settings(const struct elapse__cluster_settings *settings,
+enum elapse__complaint elapse__trust_settings(const struct elapse__partition_settings *settings,
                                               bool single_copy);
 
 /* Returns why a commit that ran between these two looks may have been released without a standby.
  */
-enum elapse__complaint elapse__trust_commit(const struct elapse__cluster_settings *before,
-                                            const struct elapse__cluster_settings *after,
+enum elapse__complaint elapse__trust_commit(const struct elapse__partition_settings *before,
+                                            const struct elapse__partition_settings *after,
                                             bool single_copy);
 
 /* Returns why this database must not be used, by the highest one that was seen; system 0: none
  * was. */
-enum elapse__complaint elapse__trust_session(const struct elapse__cluster_session *session,
+enum elapse__complaint elapse__trust_session(const struct elapse__partition_session *session,
                                              uint64_t system_identifier, uint32_t timeline);
 
 #endif

@@ -2,9 +2,9 @@
  * A connection to the database that performs the statements of one partition, one at a time, and
  * never waits: statements.h has the contract, rules W1 to W5.
  *
- *      elapse__link_begin(link, &statement)
- *      elapse__link_watch(link, &watch)                what to wait for, until ...
- *      elapse__link_poll(link, is_ready, &result)      ... this returns true
+ *      elapse__database_link_begin(link, &statement)
+ *      elapse__database_link_watch(link, &watch)                what to wait for, until ...
+ *      elapse__database_link_poll(link, is_ready, &result)      ... this returns true
  *
  * No statement is ever cancelled. Beginning CONNECT while another one is under way closes the
  * socket; what was sent may still happen, and its result is lost.
@@ -28,11 +28,11 @@ struct elapse__os_watch;
 struct elapse__inbox_poll;
 struct elapse__inbox_row;
 
-struct elapse__link_options {
+struct elapse__database_link_options {
     const char *const *hosts; /* as libpq's connection strings, each of one host */
     unsigned host_count;
     const char *queue; /* a name that is valid */
-    uint32_t part;
+    uint32_t partition;
     const char *me;      /* of struct elapse__partition_options */
     const char *address; /* where clients and other nodes reach this node */
     uint32_t lease_ms;
@@ -43,51 +43,54 @@ struct elapse__database_link;
 /* Returns NULL, or why this connection string cannot be used, in words: it is none, or names
  * several hosts, where nobody would know which one has answered. The words are static: nothing of
  * the string is in them. */
-const char *elapse__link_refuse_host(const char *host);
+const char *elapse__database_link_refuse_host(const char *host);
 
 /* Returns a link without a connection; NULL if there is no memory. It copies the options. */
-struct elapse__database_link *elapse__link_new(const struct elapse__link_options *options);
+struct elapse__database_link *
+elapse__database_link_new(const struct elapse__database_link_options *options);
 
 /* Closes the connection, without cancelling anything. */
-void elapse__link_free(struct elapse__database_link *link);
+void elapse__database_link_free(struct elapse__database_link *link);
 
 /* Begins a statement. Requires that none is under way, unless it is CONNECT. It has taken the bytes
  * of the statement when it returns. */
-void elapse__link_begin(struct elapse__database_link *link,
-                        const struct elapse__statement *statement);
+void elapse__database_link_begin(struct elapse__database_link *link,
+                                 const struct elapse__statement *statement);
 
 /* Stores what to wait for; no file if nothing is under way. Ask again after each poll: connecting
  * goes from file to file. */
-void elapse__link_watch(const struct elapse__database_link *link, struct elapse__os_watch *watch);
+void elapse__database_link_watch(const struct elapse__database_link *link,
+                                 struct elapse__os_watch *watch);
 
-/* Goes on. `is_ready`: the file of elapse__link_watch was ready. Returns true, once, when the
- * statement's result is there, which is valid until the next one begins. Call it with false after a
- * begin: what fails at once never becomes ready. */
-bool elapse__link_poll(struct elapse__database_link *link, bool is_ready,
-                       struct elapse__statement_result *result);
+/* Goes on. `is_ready`: the file of elapse__database_link_watch was ready. Returns true, once, when
+ * the statement's result is there, which is valid until the next one begins. Call it with false
+ * after a begin: what fails at once never becomes ready. */
+bool elapse__database_link_poll(struct elapse__database_link *link, bool is_ready,
+                                struct elapse__statement_result *result);
 
 /* ---- the inbox ---- */
 
 /* Begins a poll of the inbox, in the session of the statements, so that its rows are those of the
- * server that the appends go to. Requires that no statement is under way. elapse__link_poll gives
- * its result too, of which only the outcome counts. */
-void elapse__link_begin_inbox(struct elapse__database_link *link,
-                              const struct elapse__inbox_poll *poll);
+ * server that the appends go to. Requires that no statement is under way.
+ * elapse__database_link_poll gives its result too, of which only the outcome counts. */
+void elapse__database_link_begin_inbox(struct elapse__database_link *link,
+                                       const struct elapse__inbox_poll *poll);
 
 /* Stores the rows of a poll whose outcome was ROWS, up to `capacity`, and how many there were.
  * Returns false if they are not such rows. They are valid until the next statement begins. */
-bool elapse__link_take_inbox(const struct elapse__database_link *link,
-                             struct elapse__inbox_row *rows, size_t capacity, size_t *count);
+bool elapse__database_link_take_inbox(const struct elapse__database_link *link,
+                                      struct elapse__inbox_row *rows, size_t capacity,
+                                      size_t *count);
 
 /* Returns whether there is a session, as far as anybody knows, and nothing is under way in it. */
-bool elapse__link_is_free(const struct elapse__database_link *link);
+bool elapse__database_link_is_free(const struct elapse__database_link *link);
 
 /* Closes the connection, without cancelling anything; a poll under way ends without a result. The
  * next statement is lost. */
-void elapse__link_close(struct elapse__database_link *link);
+void elapse__database_link_close(struct elapse__database_link *link);
 
 /* Returns the last error or notice in one line, for people; "" if there was none. Valid until the
  * next call. */
-const char *elapse__link_message(const struct elapse__database_link *link);
+const char *elapse__database_link_message(const struct elapse__database_link *link);
 
 #endif

@@ -9,14 +9,14 @@
 #include "link.h"
 #include "sql.h"
 
-enum elapse__link_state {
-    ELAPSE__LINK_IS_IDLE,
-    ELAPSE__LINK_IS_CONNECTING,
-    ELAPSE__LINK_IS_BUSY,   /* a statement was sent */
-    ELAPSE__LINK_HAS_FAILED /* the result LOST is to be given */
+enum elapse__database_link_state {
+    ELAPSE__DATABASE_LINK_IS_IDLE,
+    ELAPSE__DATABASE_LINK_IS_CONNECTING,
+    ELAPSE__DATABASE_LINK_IS_BUSY,   /* a statement was sent */
+    ELAPSE__DATABASE_LINK_HAS_FAILED /* the result LOST is to be given */
 };
 
-enum { ELAPSE__LINK_MESSAGE_BYTES = 256 };
+enum { ELAPSE__DATABASE_LINK_MESSAGE_BYTES = 256 };
 
 struct elapse__database_link {
     struct elapse__sql_place place;
@@ -25,7 +25,7 @@ struct elapse__database_link {
     unsigned host_count;
 
     PGconn *connection;
-    enum elapse__link_state state;
+    enum elapse__database_link_state state;
     PostgresPollingStatusType polling; /* while it connects */
     bool wants_room;                   /* there is more to send than the socket took */
 
@@ -38,18 +38,18 @@ struct elapse__database_link {
     PGresult *results[2];
     bool noticed; /* since the last result */
 
-    struct elapse__log_row log[ELAPSE__READ_LOG_GROUPS];
-    char message[ELAPSE__LINK_MESSAGE_BYTES];
+    struct elapse__partition_log_row log[ELAPSE__READ_LOG_GROUPS];
+    char message[ELAPSE__DATABASE_LINK_MESSAGE_BYTES];
 };
 
 /* link_session.c: remembers the first line of a message. */
-void elapse__link_note(struct elapse__database_link *link, const char *message);
+void elapse__database_link_note(struct elapse__database_link *link, const char *message);
 
 /* link_results.c: reads a field. Returns false if it is NULL, or no bigint. */
-bool elapse__link_take_number(const PGresult *rows, int row, int column, uint64_t *number);
+bool elapse__database_link_take_number(const PGresult *rows, int row, int column, uint64_t *number);
 
 /* link_results.c: stores what the results of the statement say. */
-void elapse__link_read_results(struct elapse__database_link *link,
-                               struct elapse__statement_result *result);
+void elapse__database_link_read_results(struct elapse__database_link *link,
+                                        struct elapse__statement_result *result);
 
 #endif

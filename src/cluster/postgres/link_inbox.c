@@ -11,7 +11,7 @@ static bool take_number(const PGresult *rows, int row, int *column, int64_t *num
 {
     uint64_t taken = 0;
     int at = (*column)++;
-    if (!PQgetisnull(rows, row, at) && !elapse__link_take_number(rows, row, at, &taken))
+    if (!PQgetisnull(rows, row, at) && !elapse__database_link_take_number(rows, row, at, &taken))
         return false;
     *number = (int64_t)taken;
     return true;
@@ -51,8 +51,9 @@ static bool take_row(const PGresult *rows, int row, struct elapse__inbox_row *ta
     return is_taken;
 }
 
-bool elapse__link_take_inbox(const struct elapse__database_link *link,
-                             struct elapse__inbox_row *rows, size_t capacity, size_t *count)
+bool elapse__database_link_take_inbox(const struct elapse__database_link *link,
+                                      struct elapse__inbox_row *rows, size_t capacity,
+                                      size_t *count)
 {
     const PGresult *result = link->results[0];
     ELAPSE__ASSERT_THAT(link->kind, ==, ELAPSE__STATEMENT_KINDS);

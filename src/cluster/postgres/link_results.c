@@ -9,7 +9,7 @@
 
 /* ---- fields ---- */
 
-bool elapse__link_take_number(const PGresult *rows, int row, int column, uint64_t *number)
+bool elapse__database_link_take_number(const PGresult *rows, int row, int column, uint64_t *number)
 {
     enum { BYTES = 8 };
     if (PQgetisnull(rows, row, column) || PQgetlength(rows, row, column) != BYTES)
@@ -32,49 +32,50 @@ static bool take_text(const PGresult *rows, int column, const char **text)
 /* These read the first row, from a column on. */
 
 static bool take_settings(const PGresult *rows, int column,
-                          struct elapse__cluster_settings *settings)
+                          struct elapse__partition_settings *settings)
 {
     uint64_t loaded_us;
     if (!take_text(rows, column, &settings->standby_names) ||
         !take_text(rows, column + 1, &settings->commit) ||
-        !elapse__link_take_number(rows, 0, column + 2, &loaded_us))
+        !elapse__database_link_take_number(rows, 0, column + 2, &loaded_us))
         return false;
     settings->loaded_us = (int64_t)loaded_us;
     return true;
 }
 
-static bool take_row(const PGresult *rows, struct elapse__cluster_row *row)
+static bool take_row(const PGresult *rows, struct elapse__partition_row *row)
 {
     uint64_t lease_ms;
-    if (!elapse__link_take_number(rows, 0, 0, &row->epoch) ||
-        !elapse__link_take_number(rows, 0, 1, &row->beat) ||
-        !elapse__link_take_number(rows, 0, 2, &row->last_group) ||
-        !elapse__link_take_number(rows, 0, 3, &row->last_hash) ||
-        !elapse__link_take_number(rows, 0, 4, &row->tail) ||
-        !elapse__link_take_number(rows, 0, 5, &lease_ms) || !take_text(rows, 6, &row->owner) ||
-        !take_text(rows, 7, &row->address) || !take_text(rows, 8, &row->stopped))
+    if (!elapse__database_link_take_number(rows, 0, 0, &row->epoch) ||
+        !elapse__database_link_take_number(rows, 0, 1, &row->beat) ||
+        !elapse__database_link_take_number(rows, 0, 2, &row->last_group) ||
+        !elapse__database_link_take_number(rows, 0, 3, &row->last_hash) ||
+        !elapse__database_link_take_number(rows, 0, 4, &row->tail) ||
+        !elapse__database_link_take_number(rows, 0, 5, &lease_ms) ||
+        !take_text(rows, 6, &row->owner) || !take_text(rows, 7, &row->address) ||
+        !take_text(rows, 8, &row->stopped))
         return false;
     row->lease_ms = (uint32_t)lease_ms;
     return true;
 }
 
-static bool take_session(const PGresult *rows, struct elapse__cluster_session *session)
+static bool take_session(const PGresult *rows, struct elapse__partition_session *session)
 {
     uint64_t timeline, in_recovery;
-    if (!elapse__link_take_number(rows, 0, 0, &session->system_identifier) ||
-        !elapse__link_take_number(rows, 0, 1, &timeline) ||
-        !elapse__link_take_number(rows, 0, 2, &in_recovery))
+    if (!elapse__database_link_take_number(rows, 0, 0, &session->system_identifier) ||
+        !elapse__database_link_take_number(rows, 0, 1, &timeline) ||
+        !elapse__database_link_take_number(rows, 0, 2, &in_recovery))
         return false;
     session->timeline = (uint32_t)timeline;
     session->in_recovery = in_recovery != 0;
     return true;
 }
 
-static bool take_group(const PGresult *rows, int row, struct elapse__log_row *group)
+static bool take_group(const PGresult *rows, int row, struct elapse__partition_log_row *group)
 {
-    if (!elapse__link_take_number(rows, row, 0, &group->group) ||
-        !elapse__link_take_number(rows, row, 1, &group->epoch) ||
-        !elapse__link_take_number(rows, row, 2, &group->hash_of_previous) ||
+    if (!elapse__database_link_take_number(rows, row, 0, &group->group) ||
+        !elapse__database_link_take_number(rows, row, 1, &group->epoch) ||
+        !elapse__database_link_take_number(rows, row, 2, &group->hash_of_previous) ||
         PQgetisnull(rows, row, 3))
         return false;
     group->bytes = PQgetvalue(rows, row, 3);
@@ -104,7 +105,7 @@ static bool take_log(struct elapse__database_link *link, const PGresult *rows,
 }
 
 /* A row, or none, of this many columns with the settings behind them. */
-static bool take_one(const PGresult *rows, int columns, struct elapse__cluster_settings *settings,
+static bool take_one(const PGresult *rows, int columns, struct elapse__partition_settings *settings,
                      struct elapse__statement_result *result)
 {
     if (!has_shape(rows, 1, columns + ELAPSE__SETTINGS_COLUMNS))
@@ -133,7 +134,8 @@ static bool take_first(struct elapse__database_link *link, const PGresult *rows,
     case ELAPSE__STATEMENT_READ_LOG:
         return take_log(link, rows, result);
     case ELAPSE__STATEMENT_DROP_TABLES:
-        return has_shape(rows, 1, 1) && elapse__link_take_number(rows, 0, 0, &result->count);
+        return has_shape(rows, 1, 1) &&
+               elapse__database_link_take_number(rows, 0, 0, &result->count);
     default: /* the others say nothing but that they are done */
         return true;
     }
@@ -192,7 +194,7 @@ static void note_error(struct elapse__database_link *link)
 {
     for (size_t i = 0; i < link->syncs; i++)
         if (PQresultStatus(link->results[i]) == PGRES_FATAL_ERROR) {
-            elapse__link_note(link, PQresultErrorMessage(link->results[i]));
+            elapse__database_link_note(link, PQresultErrorMessage(link->results[i]));
             return;
         }
 }
@@ -210,8 +212,8 @@ static enum elapse__statement_outcome judge_first(struct elapse__database_link *
     return outcome;
 }
 
-void elapse__link_read_results(struct elapse__database_link *link,
-                               struct elapse__statement_result *result)
+void elapse__database_link_read_results(struct elapse__database_link *link,
+                                        struct elapse__statement_result *result)
 {
     ELAPSE__ASSERT_THAT(link->syncs_taken, ==, link->syncs);
     result->outcome = judge_first(link, result);

@@ -20,7 +20,7 @@
 
 /* ---- notes ---- */
 
-void elapse__link_note(struct elapse__database_link *link, const char *message)
+void elapse__database_link_note(struct elapse__database_link *link, const char *message)
 {
     size_t length = strcspn(message, "\r\n");
     if (length >= sizeof link->message)
@@ -34,10 +34,10 @@ static void take_notice(void *context, const PGresult *notice)
 {
     struct elapse__database_link *link = context;
     link->noticed = true;
-    elapse__link_note(link, PQresultErrorMessage(notice));
+    elapse__database_link_note(link, PQresultErrorMessage(notice));
 }
 
-const char *elapse__link_message(const struct elapse__database_link *link)
+const char *elapse__database_link_message(const struct elapse__database_link *link)
 {
     return link->message;
 }
@@ -52,14 +52,14 @@ static char *copy(const char *text)
 }
 
 static bool copy_options(struct elapse__database_link *link,
-                         const struct elapse__link_options *options)
+                         const struct elapse__database_link_options *options)
 {
     link->texts[0] = copy(options->queue);
     link->texts[1] = copy(options->me);
     link->texts[2] = copy(options->address);
     link->place = (struct elapse__sql_place){
         .queue = link->texts[0],
-        .part = options->part,
+        .partition = options->partition,
         .me = link->texts[1],
         .address = link->texts[2],
         .lease_ms = options->lease_ms,
@@ -76,16 +76,17 @@ static bool copy_options(struct elapse__database_link *link,
     return true;
 }
 
-struct elapse__database_link *elapse__link_new(const struct elapse__link_options *options)
+struct elapse__database_link *
+elapse__database_link_new(const struct elapse__database_link_options *options)
 {
     ELAPSE__ASSERT_THAT(options->host_count, >, 0);
-    ELAPSE__ASSERT(elapse__queue_name_is_valid(options->queue));
+    ELAPSE__ASSERT(elapse__database_queue_name_is_valid(options->queue));
     ELAPSE__ASSERT(options->me[0] != '\0');
     struct elapse__database_link *link = calloc(1, sizeof *link);
     if (link == NULL)
         return NULL;
     if (!copy_options(link, options)) {
-        elapse__link_free(link);
+        elapse__database_link_free(link);
         return NULL;
     }
     return link;
@@ -106,20 +107,20 @@ static void disconnect(struct elapse__database_link *link)
     link->connection = NULL;
 }
 
-void elapse__link_close(struct elapse__database_link *link)
+void elapse__database_link_close(struct elapse__database_link *link)
 {
     forget_results(link);
     disconnect(link);
-    link->state = ELAPSE__LINK_IS_IDLE;
+    link->state = ELAPSE__DATABASE_LINK_IS_IDLE;
 }
 
-bool elapse__link_is_free(const struct elapse__database_link *link)
+bool elapse__database_link_is_free(const struct elapse__database_link *link)
 {
-    return link->connection != NULL && link->state == ELAPSE__LINK_IS_IDLE &&
+    return link->connection != NULL && link->state == ELAPSE__DATABASE_LINK_IS_IDLE &&
            PQstatus(link->connection) == CONNECTION_OK;
 }
 
-void elapse__link_free(struct elapse__database_link *link)
+void elapse__database_link_free(struct elapse__database_link *link)
 {
     forget_results(link);
     disconnect(link);
@@ -141,7 +142,7 @@ static bool names_several(const PQconninfoOption *option)
     return names_hosts && option->val != NULL && strchr(option->val, ',') != NULL;
 }
 
-const char *elapse__link_refuse_host(const char *host)
+const char *elapse__database_link_refuse_host(const char *host)
 {
     const char *words = elapse__hosts_refuse(host);
     if (words != NULL)
@@ -159,8 +160,8 @@ const char *elapse__link_refuse_host(const char *host)
 static void fail(struct elapse__database_link *link)
 {
     if (link->connection != NULL)
-        elapse__link_note(link, PQerrorMessage(link->connection));
-    link->state = ELAPSE__LINK_HAS_FAILED;
+        elapse__database_link_note(link, PQerrorMessage(link->connection));
+    link->state = ELAPSE__DATABASE_LINK_HAS_FAILED;
 }
 
 static void begin_connect(struct elapse__database_link *link, unsigned host)
@@ -177,7 +178,7 @@ static void begin_connect(struct elapse__database_link *link, unsigned host)
         return;
     }
     (void)PQsetNoticeReceiver(link->connection, take_notice, link);
-    link->state = ELAPSE__LINK_IS_CONNECTING;
+    link->state = ELAPSE__DATABASE_LINK_IS_CONNECTING;
     link->polling = PGRES_POLLING_WRITING;
 }
 
@@ -216,7 +217,7 @@ static void send_sql(struct elapse__database_link *link, struct elapse__sql *sql
     link->syncs = has_look ? 2 : 1;
     link->syncs_taken = 0;
     link->had_none = false;
-    link->state = ELAPSE__LINK_IS_BUSY;
+    link->state = ELAPSE__DATABASE_LINK_IS_BUSY;
     if (!is_sent)
         fail(link);
 }
@@ -229,28 +230,28 @@ static void send_statement(struct elapse__database_link *link,
     send_sql(link, &sql, is_written, elapse__sql_is_fenced_write(statement->kind));
 }
 
-void elapse__link_begin(struct elapse__database_link *link,
-                        const struct elapse__statement *statement)
+void elapse__database_link_begin(struct elapse__database_link *link,
+                                 const struct elapse__statement *statement)
 {
     bool connects = statement->kind == ELAPSE__STATEMENT_CONNECT;
-    ELAPSE__ASSERT(connects || link->state == ELAPSE__LINK_IS_IDLE);
+    ELAPSE__ASSERT(connects || link->state == ELAPSE__DATABASE_LINK_IS_IDLE);
     forget_results(link);
     link->kind = statement->kind;
     link->serial = statement->serial;
     if (connects)
         begin_connect(link, statement->host);
-    else if (!elapse__link_is_free(link))
+    else if (!elapse__database_link_is_free(link))
         fail(link);
     else
         send_statement(link, statement);
 }
 
-void elapse__link_begin_inbox(struct elapse__database_link *link,
-                              const struct elapse__inbox_poll *poll)
+void elapse__database_link_begin_inbox(struct elapse__database_link *link,
+                                       const struct elapse__inbox_poll *poll)
 {
     struct elapse__sql sql;
-    ELAPSE__ASSERT(link->state == ELAPSE__LINK_IS_IDLE);
-    ELAPSE__ASSERT(elapse__link_is_free(link));
+    ELAPSE__ASSERT(link->state == ELAPSE__DATABASE_LINK_IS_IDLE);
+    ELAPSE__ASSERT(elapse__database_link_is_free(link));
     forget_results(link);
     link->kind = ELAPSE__STATEMENT_KINDS;
     link->serial = poll->serial;
@@ -271,10 +272,11 @@ static void begin_session(struct elapse__database_link *link)
 
 /* ---- receiving ---- */
 
-void elapse__link_watch(const struct elapse__database_link *link, struct elapse__os_watch *watch)
+void elapse__database_link_watch(const struct elapse__database_link *link,
+                                 struct elapse__os_watch *watch)
 {
-    bool connects = link->state == ELAPSE__LINK_IS_CONNECTING;
-    bool is_busy = link->state == ELAPSE__LINK_IS_BUSY;
+    bool connects = link->state == ELAPSE__DATABASE_LINK_IS_CONNECTING;
+    bool is_busy = link->state == ELAPSE__DATABASE_LINK_IS_BUSY;
     *watch = (struct elapse__os_watch){.file = -1};
     if (!connects && !is_busy)
         return;
@@ -336,24 +338,24 @@ static void receive(struct elapse__database_link *link)
 static void give(struct elapse__database_link *link, struct elapse__statement_result *result)
 {
     *result = (struct elapse__statement_result){.serial = link->serial};
-    if (link->state == ELAPSE__LINK_HAS_FAILED)
+    if (link->state == ELAPSE__DATABASE_LINK_HAS_FAILED)
         result->outcome = ELAPSE__OUTCOME_LOST;
     else
-        elapse__link_read_results(link, result);
+        elapse__database_link_read_results(link, result);
     result->noticed = link->noticed;
     link->noticed = false;
-    link->state = ELAPSE__LINK_IS_IDLE;
+    link->state = ELAPSE__DATABASE_LINK_IS_IDLE;
 }
 
-bool elapse__link_poll(struct elapse__database_link *link, bool is_ready,
-                       struct elapse__statement_result *result)
+bool elapse__database_link_poll(struct elapse__database_link *link, bool is_ready,
+                                struct elapse__statement_result *result)
 {
-    if (is_ready && link->state == ELAPSE__LINK_IS_CONNECTING)
+    if (is_ready && link->state == ELAPSE__DATABASE_LINK_IS_CONNECTING)
         go_on_connecting(link);
-    else if (is_ready && link->state == ELAPSE__LINK_IS_BUSY)
+    else if (is_ready && link->state == ELAPSE__DATABASE_LINK_IS_BUSY)
         receive(link);
-    bool has_all = link->state == ELAPSE__LINK_IS_BUSY && link->syncs_taken == link->syncs;
-    if (link->state != ELAPSE__LINK_HAS_FAILED && !has_all)
+    bool has_all = link->state == ELAPSE__DATABASE_LINK_IS_BUSY && link->syncs_taken == link->syncs;
+    if (link->state != ELAPSE__DATABASE_LINK_HAS_FAILED && !has_all)
         return false;
     give(link, result);
     return true;

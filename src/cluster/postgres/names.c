@@ -11,7 +11,7 @@ static bool is_letter(char character)
     return character >= 'a' && character <= 'z';
 }
 
-bool elapse__queue_name_is_valid(const char *name)
+bool elapse__database_queue_name_is_valid(const char *name)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
     size_t length = strlen(name);
@@ -19,24 +19,24 @@ bool elapse__queue_name_is_valid(const char *name)
            strspn(name, allowed) == length;
 }
 
-struct elapse__database_name elapse__session_name(const char *queue, uint32_t part)
+struct elapse__database_name elapse__database_session_name(const char *queue, uint32_t partition)
 {
     struct elapse__database_name name;
-    ELAPSE__ASSERT(elapse__queue_name_is_valid(queue));
-    int length = snprintf(name.text, sizeof name.text, "elapse/%s/%" PRIu32, queue, part);
+    ELAPSE__ASSERT(elapse__database_queue_name_is_valid(queue));
+    int length = snprintf(name.text, sizeof name.text, "elapse/%s/%" PRIu32, queue, partition);
     ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof name.text);
     (void)length;
     return name;
 }
 
-struct elapse__database_name elapse__log_table_name(const char *queue, uint32_t part,
-                                                    uint64_t table)
+struct elapse__database_name elapse__database_log_table_name(const char *queue, uint32_t partition,
+                                                             uint64_t table)
 {
     struct elapse__database_name name;
-    ELAPSE__ASSERT(elapse__queue_name_is_valid(queue));
-    ELAPSE__ASSERT_THAT(part, <, ELAPSE__PARTS_MAX);
-    int length =
-        snprintf(name.text, sizeof name.text, "log_%s_%" PRIu32 "_%" PRIu64, queue, part, table);
+    ELAPSE__ASSERT(elapse__database_queue_name_is_valid(queue));
+    ELAPSE__ASSERT_THAT(partition, <, ELAPSE__PARTS_MAX);
+    int length = snprintf(name.text, sizeof name.text, "log_%s_%" PRIu32 "_%" PRIu64, queue,
+                          partition, table);
     ELAPSE__ASSERT(length > 0 && (size_t)length < sizeof name.text);
     (void)length;
     return name;

@@ -15,7 +15,7 @@ enum {
 
 /* Returns whether a queue may have this name: a letter, then letters, digits and _, in lower case,
  * 32 at most. Then no name that follows from it has to be quoted, or is cut. */
-bool elapse__queue_name_is_valid(const char *name);
+bool elapse__database_queue_name_is_valid(const char *name);
 
 /* A name that follows from that of the queue. */
 struct elapse__database_name {
@@ -23,10 +23,10 @@ struct elapse__database_name {
 };
 
 /* Returns the application_name of the sessions of a partition. */
-struct elapse__database_name elapse__session_name(const char *queue, uint32_t part);
+struct elapse__database_name elapse__database_session_name(const char *queue, uint32_t partition);
 
 /* Returns the name of a table of its log. schema.sql writes the same name. */
-struct elapse__database_name elapse__log_table_name(const char *queue, uint32_t part,
-                                                    uint64_t table);
+struct elapse__database_name elapse__database_log_table_name(const char *queue, uint32_t partition,
+                                                             uint64_t table);
 
 #endif

@@ -107,12 +107,12 @@ static void take_row(const PGresult *rows, struct elapse__repair_row *row)
     (void)snprintf(row->missed, sizeof row->missed, "%s", PQgetvalue(rows, 0, 6));
 }
 
-bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
                          struct elapse__repair_row *row, struct elapse__schema_why *why)
 {
     static const char text[] = "select epoch, beat, last_group, last_hash, tail, stopped, missed"
                                " from elapse.partition where queue = $1 and part = $2";
-    const struct number number = number_of(part);
+    const struct number number = number_of(partition);
     PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
     if (rows == NULL)
         return false;
@@ -121,18 +121,20 @@ bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
         take_row(rows, row);
     PQclear(rows);
     return is_there ||
-           elapse__visit_refuse(why, "queue %s lacks partition %" PRIu32, repair->name, part);
+           elapse__visit_refuse(why, "queue %s lacks partition %" PRIu32, repair->name, partition);
 }
 
 /* The next group says which hash this one has. */
-static bool read_hash(struct elapse__repair *repair, uint32_t part, uint64_t group, uint64_t *hash,
-                      bool *is_there, struct elapse__schema_why *why)
+static bool read_hash(struct elapse__repair *repair, uint32_t partition, uint64_t group,
+                      uint64_t *hash, bool *is_there, struct elapse__schema_why *why)
 {
     const struct number number = number_of(group + 1);
     char text[128 + sizeof(struct elapse__database_name)];
-    (void)snprintf(
-        text, sizeof text, "select hash_of_previous from elapse.%s where group_number = $1",
-        elapse__log_table_name(repair->name, part, (group + 1) / ELAPSE__LOG_TABLE_GROUPS).text);
+    (void)snprintf(text, sizeof text,
+                   "select hash_of_previous from elapse.%s where group_number = $1",
+                   elapse__database_log_table_name(repair->name, partition,
+                                                   (group + 1) / ELAPSE__LOG_TABLE_GROUPS)
+                       .text);
     PGresult *rows = ask(repair, text, 1, (const char *const[]){number.text}, why);
     if (rows == NULL)
         return false;
@@ -143,7 +145,7 @@ static bool read_hash(struct elapse__repair *repair, uint32_t part, uint64_t gro
     return true;
 }
 
-bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why)
 {
@@ -151,7 +153,7 @@ bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
     *hash = row->last_hash;
     if (group >= row->last_group || group + 1 < row->tail)
         return true;
-    return read_hash(repair, part, group, hash, is_there, why);
+    return read_hash(repair, partition, group, hash, is_there, why);
 }
 
 /* ---- the server ---- */
@@ -186,8 +188,8 @@ bool elapse__repair_server(struct elapse__repair *repair, struct elapse__repair_
 bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t system_identifier,
                           uint32_t timeline, struct elapse__schema_why *why)
 {
-    const struct elapse__cluster_session session = {.system_identifier = server->system_identifier,
-                                                    .timeline = server->timeline};
+    const struct elapse__partition_session session = {
+        .system_identifier = server->system_identifier, .timeline = server->timeline};
     switch (elapse__trust_session(&session, system_identifier, timeline)) {
     case ELAPSE__COMPLAINT_NONE:
         return true;
@@ -207,7 +209,7 @@ bool elapse__repair_knows(const struct elapse__repair_server *server, uint64_t s
 
 /* The settings, with the result that has their texts, which is to be cleared. */
 struct settings {
-    struct elapse__cluster_settings found;
+    struct elapse__partition_settings found;
     PGresult *rows;
 };
 
@@ -217,7 +219,7 @@ static bool read_settings(struct elapse__repair *repair, struct settings *settin
     settings->rows = ask_for_row(repair, elapse__sql_look_again, why);
     if (settings->rows == NULL)
         return false;
-    settings->found = (struct elapse__cluster_settings){
+    settings->found = (struct elapse__partition_settings){
         .standby_names = PQgetvalue(settings->rows, 0, 0),
         .commit = PQgetvalue(settings->rows, 0, 1),
         .loaded_us = (int64_t)elapse__visit_number(settings->rows, 0, 2),
@@ -270,15 +272,16 @@ static uint64_t epoch_after(const struct elapse__repair_row *row)
     return row->epoch + EPOCH_LEAP;
 }
 
-bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why)
 {
     static const char text[] =
         "update elapse.partition set epoch = $7, owner = '', address = '', beat = beat + 1,"
         " stopped = '', missed = '' where queue = $1 and part = $2 and epoch = $3 and beat = $4"
         " and last_group = $5 and missed = $6 returning 1";
-    const struct number numbers[] = {number_of(part), number_of(row->epoch), number_of(row->beat),
-                                     number_of(row->last_group), number_of(epoch_after(row))};
+    const struct number numbers[] = {number_of(partition), number_of(row->epoch),
+                                     number_of(row->beat), number_of(row->last_group),
+                                     number_of(epoch_after(row))};
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
     PGresult *rows =
@@ -294,14 +297,14 @@ bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
                                            "partition %" PRIu32
                                            " has changed meanwhile, by a node that lives, or by "
                                            "an earlier run of this",
-                                           part);
+                                           partition);
 }
 
 /* Begins a transaction with an update that has the queue and the partition as parameters. */
-static bool begin_with(struct elapse__repair *repair, uint32_t part, const char *text,
+static bool begin_with(struct elapse__repair *repair, uint32_t partition, const char *text,
                        struct elapse__schema_why *why)
 {
-    const struct number number = number_of(part);
+    const struct number number = number_of(partition);
     if (!elapse__visit_run(repair->connection, "begin", why))
         return false;
     PGresult *rows = ask(repair, text, 2, (const char *const[]){repair->name, number.text}, why);
@@ -309,28 +312,29 @@ static bool begin_with(struct elapse__repair *repair, uint32_t part, const char 
     return rows != NULL;
 }
 
-bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_forget(struct elapse__repair *repair, uint32_t partition,
                            struct elapse__schema_why *why)
 {
     static const char text[] = "update elapse.partition set missed = ''"
                                " where queue = $1 and part = $2 returning 1";
-    return begin_with(repair, part, text, why);
+    return begin_with(repair, partition, text, why);
 }
 
-bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t partition,
                                 struct elapse__schema_why *why)
 {
     static const char text[] = "update elapse.partition set beat = beat"
                                " where queue = $1 and part = $2 returning 1";
-    return begin_with(repair, part, text, why);
+    return begin_with(repair, partition, text, why);
 }
 
-bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t part, const char *stopped,
-                               const char *missed, struct elapse__schema_why *why)
+bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t partition,
+                               const char *stopped, const char *missed,
+                               struct elapse__schema_why *why)
 {
     static const char text[] = "update elapse.partition set stopped = $3, missed = $4"
                                " where queue = $1 and part = $2 returning 1";
-    const struct number number = number_of(part);
+    const struct number number = number_of(partition);
     PGresult *rows = ask(repair, text, 4,
                          (const char *const[]){repair->name, number.text, stopped, missed}, why);
     PQclear(rows);
@@ -354,12 +358,12 @@ static bool run(struct elapse__repair *repair, const struct elapse__sql_place *p
     return is_done;
 }
 
-bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_append(struct elapse__repair *repair, uint32_t partition,
                            const struct elapse__repair_row *row,
                            const struct elapse__statement *group, struct elapse__schema_why *why)
 {
     const struct elapse__sql_place place = {
-        .queue = repair->name, .part = part, .lease_ms = repair->queue.lease_ms};
+        .queue = repair->name, .partition = partition, .lease_ms = repair->queue.lease_ms};
     const uint64_t table = group->group / ELAPSE__LOG_TABLE_GROUPS;
     struct elapse__statement append = *group;
     const struct elapse__statement make = {.kind = ELAPSE__STATEMENT_MAKE_TABLE, .table = table};

@@ -63,11 +63,11 @@ bool elapse__repair_trust(struct elapse__repair *repair, bool single_copy,
                           struct elapse__schema_why *why);
 
 /* Reads the row of the partition, which has to exist. */
-bool elapse__repair_look(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_look(struct elapse__repair *repair, uint32_t partition,
                          struct elapse__repair_row *row, struct elapse__schema_why *why);
 
 /* Stores the hash of a group that the log still has, or `is_there` false. */
-bool elapse__repair_hash(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_hash(struct elapse__repair *repair, uint32_t partition,
                          const struct elapse__repair_row *row, uint64_t group, uint64_t *hash,
                          bool *is_there, struct elapse__schema_why *why);
 
@@ -77,24 +77,25 @@ uint64_t elapse__repair_marked_group(const char *mark);
 
 /* Begins a transaction that takes `stopped` and `missed` away, and begins a later epoch, unless the
  * row is another one than when it was looked at. */
-bool elapse__repair_begin(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_begin(struct elapse__repair *repair, uint32_t partition,
                           const struct elapse__repair_row *row, struct elapse__schema_why *why);
 
 /* Begins a transaction that takes `missed` away. Nodes may live, and go on. */
-bool elapse__repair_forget(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_forget(struct elapse__repair *repair, uint32_t partition,
                            struct elapse__schema_why *why);
 
 /* Begins a transaction that writes the row as it is. When it is confirmed, so is all that was
  * written before. */
-bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_write_again(struct elapse__repair *repair, uint32_t partition,
                                 struct elapse__schema_why *why);
 
 /* Writes marks again, in the transaction; no append can come behind them. */
-bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t part, const char *stopped,
-                               const char *missed, struct elapse__schema_why *why);
+bool elapse__repair_keep_marks(struct elapse__repair *repair, uint32_t partition,
+                               const char *stopped, const char *missed,
+                               struct elapse__schema_why *why);
 
 /* Appends a group behind the last one, by the statement of an owner. */
-bool elapse__repair_append(struct elapse__repair *repair, uint32_t part,
+bool elapse__repair_append(struct elapse__repair *repair, uint32_t partition,
                            const struct elapse__repair_row *row,
                            const struct elapse__statement *group, struct elapse__schema_why *why);
 

@@ -55,11 +55,11 @@ struct elapse__runner_options {
     struct elapse__partition_options partition; /* its callbacks come from the runner's thread */
     struct elapse__runner_calls calls;
     struct elapse__runner_inbox inbox;
-    const char *const *hosts; /* connection strings that elapse__link_refuse_host accepts; there are
-                                 partition.hosts of them */
+    const char *const *hosts; /* connection strings that elapse__database_link_refuse_host accepts;
+                                 there are partition.hosts of them */
     const char *queue;        /* a name that is valid */
-    uint32_t part;
-    const char *address; /* where clients and other nodes reach this node */
+    uint32_t number;          /* of the partition */
+    const char *address;      /* where clients and other nodes reach this node */
 };
 
 struct elapse__runner;

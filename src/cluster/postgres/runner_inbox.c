@@ -14,7 +14,8 @@ static bool owns(const struct elapse__runner *runner)
 
 static bool may_poll(const struct elapse__runner *runner)
 {
-    return elapse__runner_has_inbox(runner) && owns(runner) && elapse__link_is_free(runner->link);
+    return elapse__runner_has_inbox(runner) && owns(runner) &&
+           elapse__database_link_is_free(runner->link);
 }
 
 void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms)
@@ -26,7 +27,7 @@ void elapse__runner_poll_inbox(struct elapse__runner *runner, uint64_t now_ms)
     runner->polls = true;
     runner->poll_serial = poll.serial;
     runner->polled_ms = now_ms;
-    elapse__link_begin_inbox(runner->link, &poll);
+    elapse__database_link_begin_inbox(runner->link, &poll);
 }
 
 static void fail(struct elapse__runner *runner)
@@ -42,7 +43,8 @@ void elapse__runner_take_inbox(struct elapse__runner *runner,
     ELAPSE__ASSERT(runner->polls);
     ELAPSE__ASSERT_THAT(result->serial, ==, runner->poll_serial);
     if (result->outcome != ELAPSE__OUTCOME_ROWS ||
-        !elapse__link_take_inbox(runner->link, runner->rows, ELAPSE__INBOX_ROWS_MAX, &count)) {
+        !elapse__database_link_take_inbox(runner->link, runner->rows, ELAPSE__INBOX_ROWS_MAX,
+                                          &count)) {
         fail(runner);
         return;
     }
@@ -61,7 +63,7 @@ void elapse__runner_limit_poll(struct elapse__runner *runner, uint64_t now_ms)
 {
     if (!runner->polls || now_ms < limit_ms(runner))
         return;
-    elapse__link_close(runner->link);
+    elapse__database_link_close(runner->link);
     runner->polls_lost++;
     fail(runner);
 }

@@ -21,7 +21,7 @@ uint64_t elapse__runner_now_ms(void)
 static void free_runner(struct elapse__runner *runner)
 {
     if (runner->link != NULL)
-        elapse__link_free(runner->link);
+        elapse__database_link_free(runner->link);
     elapse__partition_free(runner->partition);
     free(runner->rows);
     (void)elapse__os_close(runner->event);
@@ -30,7 +30,8 @@ static void free_runner(struct elapse__runner *runner)
 }
 
 /* Makes the parts that need memory. Returns whether there is enough. */
-static bool make_parts(struct elapse__runner *runner, const struct elapse__runner_options *options)
+static bool make_partitions(struct elapse__runner *runner,
+                            const struct elapse__runner_options *options)
 {
     struct elapse__partition_options partition = options->partition;
     partition.owner = elapse__runner_owner(runner);
@@ -41,11 +42,11 @@ static bool make_parts(struct elapse__runner *runner, const struct elapse__runne
     if (elapse__runner_has_inbox(runner))
         runner->rows = calloc(ELAPSE__INBOX_ROWS_MAX, sizeof *runner->rows);
     runner->partition = elapse__partition_new(&partition, elapse__runner_now_ms());
-    runner->link = elapse__link_new(&(struct elapse__link_options){
+    runner->link = elapse__database_link_new(&(struct elapse__database_link_options){
         .hosts = options->hosts,
         .host_count = options->partition.hosts,
         .queue = options->queue,
-        .part = options->part,
+        .partition = options->number,
         .me = options->partition.me,
         .address = options->address,
         .lease_ms = options->partition.lease_ms,
@@ -74,7 +75,7 @@ int elapse__runner_start(struct elapse__runner **runner,
     }
     *runner = made; /* calls on the new thread may use it */
     error = ENOMEM;
-    if (make_parts(made, options))
+    if (make_partitions(made, options))
         error = elapse__os->thread_start(&made->thread, 0, elapse__runner_main, made);
     if (error == 0)
         return 0;

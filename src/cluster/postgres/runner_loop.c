@@ -31,7 +31,7 @@ static struct elapse__runner_figures publish_figures(struct elapse__runner *runn
         .polls_lost = runner->polls_lost,
     };
     elapse__partition_figures(runner->partition, &figures.partition);
-    strncpy(figures.message, elapse__link_message(runner->link), sizeof figures.message);
+    strncpy(figures.message, elapse__database_link_message(runner->link), sizeof figures.message);
     figures.message[sizeof figures.message - 1] = '\0';
     elapse__lock(&runner->lock);
     runner->figures = figures;
@@ -67,7 +67,7 @@ static void remember(struct elapse__runner *runner, uint64_t now_ms)
 
 /* ---- calls of the partition ---- */
 
-static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
     const struct elapse__runner *runner = context;
     runner->owner.apply(runner->owner.context, row, hash);
@@ -193,7 +193,7 @@ static void obey(struct elapse__runner *runner, uint64_t now_ms)
 static void take_result(struct elapse__runner *runner, bool is_ready)
 {
     struct elapse__statement_result result;
-    if (!elapse__link_poll(runner->link, is_ready, &result))
+    if (!elapse__database_link_poll(runner->link, is_ready, &result))
         return;
     if (runner->releases)
         runner->has_released = result.outcome == ELAPSE__OUTCOME_ROWS;
@@ -219,7 +219,7 @@ static void begin_next(struct elapse__runner *runner, uint64_t now_ms)
     runner->releases = statement.kind == ELAPSE__STATEMENT_RELEASE;
     if (runner->releases)
         runner->calls.releasing(runner->owner.context);
-    elapse__link_begin(runner->link, &statement);
+    elapse__database_link_begin(runner->link, &statement);
     take_result(runner, false);
 }
 
@@ -243,7 +243,7 @@ static uint64_t timeout_ns(const struct elapse__runner *runner)
 static void wait(struct elapse__runner *runner)
 {
     struct elapse__os_watch watches[2] = {{.file = runner->event, .for_data = true}};
-    elapse__link_watch(runner->link, &watches[1]);
+    elapse__database_link_watch(runner->link, &watches[1]);
     (void)elapse__os_wait(watches, 2, timeout_ns(runner));
     take_result(runner, watches[1].ready);
 }
@@ -278,7 +278,7 @@ static void end(struct elapse__runner *runner)
     struct elapse__partition_group waiting;
     bool gives_up = !is_final(runner);
     bool owns = runner->epoch > 0; /* this thread alone changes it */
-    elapse__link_free(runner->link);
+    elapse__database_link_free(runner->link);
     runner->link = NULL;
     if (gives_up && !runner->hands_over)
         return;

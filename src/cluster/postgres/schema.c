@@ -32,7 +32,7 @@ static bool take_queue(const PGresult *rows, const char *name, struct elapse__sc
     for (size_t i = 0; i < sizeof queue->identity; i++)
         if (sscanf(identity + 2 * i, "%2" SCNx8, &queue->identity[i]) != 1)
             return elapse__visit_refuse(why, "the identity of queue %s is broken", name);
-    if (sscanf(PQgetvalue(rows, 0, 0), "%" SCNu32, &queue->parts) != 1 ||
+    if (sscanf(PQgetvalue(rows, 0, 0), "%" SCNu32, &queue->partitions) != 1 ||
         sscanf(PQgetvalue(rows, 0, 1), "%" SCNu32, &queue->lease_ms) != 1)
         return elapse__visit_refuse(why, "queue %s is broken", name);
     int version = 0;
@@ -91,24 +91,25 @@ static bool insert_queue(PGconn *connection, const char *name,
 {
     static const char text[] = "insert into elapse.queue values ($1, $2, $3, decode($4, 'hex'))"
                                " on conflict (name) do nothing";
-    char parts[12], lease_ms[12], identity[2 * ELAPSE__CHAIN_IDENTITY_BYTES + 1];
-    (void)snprintf(parts, sizeof parts, "%" PRIu32, queue->parts);
+    char partitions[12], lease_ms[12], identity[2 * ELAPSE__CHAIN_IDENTITY_BYTES + 1];
+    (void)snprintf(partitions, sizeof partitions, "%" PRIu32, queue->partitions);
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
     for (size_t i = 0; i < sizeof queue->identity; i++)
         (void)snprintf(identity + 2 * i, 3, "%02" PRIx8, queue->identity[i]);
-    return do_with(connection, text, (const char *const[]){name, parts, lease_ms, identity}, why);
+    return do_with(connection, text, (const char *const[]){name, partitions, lease_ms, identity},
+                   why);
 }
 
 static bool insert_partition(PGconn *connection, const char *name,
-                             const struct elapse__schema_queue *queue, uint32_t part,
+                             const struct elapse__schema_queue *queue, uint32_t partition,
                              struct elapse__schema_why *why)
 {
     static const char text[] = "insert into elapse.partition (queue, part, last_hash, lease_ms)"
                                " values ($1, $2, $3, $4) on conflict (queue, part) do nothing";
     char number[12], hash[24], lease_ms[12];
-    (void)snprintf(number, sizeof number, "%" PRIu32, part);
+    (void)snprintf(number, sizeof number, "%" PRIu32, partition);
     (void)snprintf(hash, sizeof hash, "%" PRId64,
-                   (int64_t)elapse__chain_genesis(queue->identity, part));
+                   (int64_t)elapse__chain_genesis(queue->identity, partition));
     (void)snprintf(lease_ms, sizeof lease_ms, "%" PRIu32, queue->lease_ms);
     return do_with(connection, text, (const char *const[]){name, number, hash, lease_ms}, why);
 }
@@ -117,17 +118,17 @@ static bool insert_partition(PGconn *connection, const char *name,
 static bool make(PGconn *connection, const char *name, struct elapse__schema_queue *queue,
                  struct elapse__schema_why *why)
 {
-    const uint32_t parts = queue->parts, lease_ms = queue->lease_ms;
+    const uint32_t partitions = queue->partitions, lease_ms = queue->lease_ms;
     if (!elapse__visit_run(connection, (const char *)elapse__schema_sql, why) ||
         !insert_queue(connection, name, queue, why) ||
         !elapse__schema_read_in(connection, name, queue, why))
         return false;
-    if (queue->parts != parts || queue->lease_ms != lease_ms)
+    if (queue->partitions != partitions || queue->lease_ms != lease_ms)
         return elapse__visit_refuse(
             why, "queue %s exists, with %" PRIu32 " partitions and a lease of %" PRIu32 " ms", name,
-            queue->parts, queue->lease_ms);
-    for (uint32_t part = 0; part < parts; part++)
-        if (!insert_partition(connection, name, queue, part, why))
+            queue->partitions, queue->lease_ms);
+    for (uint32_t partition = 0; partition < partitions; partition++)
+        if (!insert_partition(connection, name, queue, partition, why))
             return false;
     return true;
 }
@@ -135,8 +136,8 @@ static bool make(PGconn *connection, const char *name, struct elapse__schema_que
 bool elapse__schema_create(const char *host, const char *name, struct elapse__schema_queue *queue,
                            struct elapse__schema_why *why)
 {
-    ELAPSE__ASSERT(queue->parts > 0 && queue->parts <= ELAPSE__PARTS_MAX);
-    if (!elapse__queue_name_is_valid(name))
+    ELAPSE__ASSERT(queue->partitions > 0 && queue->partitions <= ELAPSE__PARTS_MAX);
+    if (!elapse__database_queue_name_is_valid(name))
         return elapse__visit_refuse(why, "the name of a queue has letters a to z, digits and _,"
                                          " 32 at most, and begins with a letter");
     PGconn *connection = elapse__visit_open(host, "read-write", why);
@@ -162,12 +163,12 @@ static bool look_for_inbox(PGconn *connection, bool *has_inbox, struct elapse__s
     return is_known;
 }
 
-static bool enter_queue(PGconn *connection, const char *name, uint32_t parts,
+static bool enter_queue(PGconn *connection, const char *name, uint32_t partitions,
                         uint32_t body_bytes_max, struct elapse__schema_why *why)
 {
     char count[12], bytes[12];
 
-    (void)snprintf(count, sizeof count, "%" PRIu32, parts);
+    (void)snprintf(count, sizeof count, "%" PRIu32, partitions);
     (void)snprintf(bytes, sizeof bytes, "%" PRIu32, body_bytes_max);
     PGresult *result =
         elapse__visit_ask(connection, "select elapse.inbox_open($1, $2::integer, $3::integer)", 3,
@@ -177,7 +178,7 @@ static bool enter_queue(PGconn *connection, const char *name, uint32_t parts,
     return is_done;
 }
 
-bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
+bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t partitions,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why)
 {
@@ -191,7 +192,7 @@ bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t part
     bool is_open =
         look_for_inbox(connection, has_inbox, why) &&
         (!*has_inbox || (elapse__visit_run(connection, "set synchronous_commit = local", why) &&
-                         enter_queue(connection, name, parts, body_bytes_max, why)));
+                         enter_queue(connection, name, partitions, body_bytes_max, why)));
     PQfinish(connection);
     return is_open;
 }

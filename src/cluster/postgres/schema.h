@@ -21,8 +21,8 @@ enum { ELAPSE__SCHEMA_VERSION = 1 };
 
 /* A queue, as the database has it. */
 struct elapse__schema_queue {
-    uint32_t parts;    /* from 1 to ELAPSE__PARTS_MAX */
-    uint32_t lease_ms; /* 20 or more */
+    uint32_t partitions; /* from 1 to ELAPSE__PARTS_MAX */
+    uint32_t lease_ms;   /* 20 or more */
     uint8_t identity[ELAPSE__CHAIN_IDENTITY_BYTES];
 };
 
@@ -45,7 +45,7 @@ bool elapse__schema_read(const char *host, const char *name, struct elapse__sche
 /* Asks a server that takes writes for the transactional inbox (sql/inbox.sql), and enters the queue
  * into it. Stores whether there is one. Fails, with words, if this server takes no writes, or if
  * the queue cannot be entered: only then nothing is known. */
-bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t parts,
+bool elapse__schema_open_inbox(const char *host, const char *name, uint32_t partitions,
                                uint32_t body_bytes_max, bool *has_inbox,
                                struct elapse__schema_why *why);
 

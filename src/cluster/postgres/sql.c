@@ -195,7 +195,7 @@ static uint64_t number_of(const struct elapse__sql_place *place,
 {
     switch (letter) {
     case 'p':
-        return place->part;
+        return place->partition;
     case 'e':
         return statement->epoch;
     case 'b':
@@ -309,10 +309,10 @@ bool elapse__sql_write(struct elapse__sql *sql, const struct elapse__sql_place *
     sql->count = 0;
     sql->ids = NULL;
     sql->reasons = NULL;
-    sql->session = elapse__session_name(place->queue, place->part);
+    sql->session = elapse__database_session_name(place->queue, place->partition);
     copy_text(sql, text,
-              elapse__log_table_name(place->queue, place->part,
-                                     statement->group / ELAPSE__LOG_TABLE_GROUPS)
+              elapse__database_log_table_name(place->queue, place->partition,
+                                              statement->group / ELAPSE__LOG_TABLE_GROUPS)
                   .text);
     for (; *letters != '\0'; letters++)
         add(sql, place, statement, *letters);
@@ -327,7 +327,7 @@ void elapse__sql_write_poll(struct elapse__sql *sql, const struct elapse__sql_pl
     sql->reasons = NULL;
     copy_text(sql, read_inbox, "");
     add_text(sql, place->queue);
-    add_number(sql, place->part);
+    add_number(sql, place->partition);
     add_number(sql, rows_max);
     add_number(sql, bytes_max);
     add_number(sql, relief ? 1 : 0);

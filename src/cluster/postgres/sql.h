@@ -21,7 +21,7 @@ enum {
 /* What is the same in all statements of a partition. */
 struct elapse__sql_place {
     const char *queue;
-    uint32_t part;
+    uint32_t partition;
     const char *me;
     const char *address;
     uint32_t lease_ms;

@@ -45,8 +45,8 @@ static PGresult *ask(struct elapse__status_session *session, const char *text, b
 }
 
 /* A row that is missing stays as it was: the table has no such partition. */
-static bool look_at_parts(struct elapse__status_session *session, struct elapse__status *status,
-                          struct elapse__schema_why *why)
+static bool look_at_partitions(struct elapse__status_session *session,
+                               struct elapse__status *status, struct elapse__schema_why *why)
 {
     static const char text[] =
         "select part, epoch, beat, last_group, tail, owner, address,"
@@ -55,18 +55,18 @@ static bool look_at_parts(struct elapse__status_session *session, struct elapse_
     if (rows == NULL)
         return false;
     size_t count = (size_t)PQntuples(rows);
-    bool is_whole = count == session->queue.parts;
+    bool is_whole = count == session->queue.partitions;
     for (size_t i = 0; is_whole && i < count; i++) {
-        struct elapse__status_part *part = &status->parts[i];
+        struct elapse__status_partition *partition = &status->partitions[i];
         is_whole = elapse__visit_number(rows, (int)i, 0) == i;
-        part->epoch = elapse__visit_number(rows, (int)i, 1);
-        part->beat = elapse__visit_number(rows, (int)i, 2);
-        part->last_group = elapse__visit_number(rows, (int)i, 3);
-        part->tail = elapse__visit_number(rows, (int)i, 4);
-        COPY(part->owner, rows, i, 5);
-        COPY(part->address, rows, i, 6);
-        COPY(part->stopped, rows, i, 7);
-        COPY(part->missed, rows, i, 8);
+        partition->epoch = elapse__visit_number(rows, (int)i, 1);
+        partition->beat = elapse__visit_number(rows, (int)i, 2);
+        partition->last_group = elapse__visit_number(rows, (int)i, 3);
+        partition->tail = elapse__visit_number(rows, (int)i, 4);
+        COPY(partition->owner, rows, i, 5);
+        COPY(partition->address, rows, i, 6);
+        COPY(partition->stopped, rows, i, 7);
+        COPY(partition->missed, rows, i, 8);
     }
     PQclear(rows);
     return is_whole || elapse__visit_refuse(why, "queue %s lacks partitions", session->name);
@@ -119,19 +119,19 @@ bool elapse__status_look(struct elapse__status_session *session, struct elapse__
                          struct elapse__schema_why *why)
 {
     status->queue = session->queue;
-    if (status->parts == NULL)
-        status->parts = calloc(session->queue.parts, sizeof *status->parts);
-    if (status->parts == NULL)
+    if (status->partitions == NULL)
+        status->partitions = calloc(session->queue.partitions, sizeof *status->partitions);
+    if (status->partitions == NULL)
         return elapse__visit_refuse(why, "no memory");
-    return look_at_parts(session, status, why) && look_at_standbys(session, status, why) &&
+    return look_at_partitions(session, status, why) && look_at_standbys(session, status, why) &&
            look_at_server(session, status, why);
 }
 
 void elapse__status_free(struct elapse__status *status)
 {
-    free(status->parts);
+    free(status->partitions);
     free(status->standbys);
-    status->parts = NULL;
+    status->partitions = NULL;
     status->standbys = NULL;
 }
 
@@ -158,7 +158,7 @@ struct elapse__status_session *elapse__status_open(const char *host, const char 
         elapse__status_close(session);
         return NULL;
     }
-    ELAPSE__ASSERT_THAT(session->queue.parts, >, 0);
+    ELAPSE__ASSERT_THAT(session->queue.partitions, >, 0);
     return session;
 }
 

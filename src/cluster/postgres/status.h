@@ -18,7 +18,7 @@
 enum { ELAPSE__STATUS_TEXT_BYTES = 256 };
 
 /* A row of elapse.partition. */
-struct elapse__status_part {
+struct elapse__status_partition {
     uint64_t epoch, beat, last_group, tail;
     char owner[ELAPSE__NODE_NAME_BYTES]; /* "": nobody */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
@@ -37,7 +37,7 @@ struct elapse__status_standby {
 
 struct elapse__status {
     struct elapse__schema_queue queue;
-    struct elapse__status_part *parts; /* queue.parts of them */
+    struct elapse__status_partition *partitions; /* queue.parts of them */
     struct elapse__status_standby *standbys;
     size_t standby_count;
     uint32_t timeline;

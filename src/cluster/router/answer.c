@@ -8,68 +8,69 @@
 
 /* ---- writing ---- */
 
-struct elapse__resp_writer elapse__reply_room(struct elapse__node_command *command, size_t size)
+struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_command *command,
+                                                          size_t size)
 {
-    struct elapse__resp_writer writer = {.resp3 = command->resp3};
+    struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};
 
     if (elapse__buffer_reserve(&command->reply, size)) {
         writer.bytes = command->reply.bytes + command->reply.end;
         writer.capacity = size;
     } else if (command->client != NULL) {
-        elapse__client_fail(command->client);
+        elapse__router_client_fail(command->client);
     }
     return writer;
 }
 
-void elapse__reply_written(struct elapse__node_command *command,
-                           const struct elapse__resp_writer *writer)
+void elapse__router_reply_written(struct elapse__router_command *command,
+                                  const struct elapse__wire_resp_writer *writer)
 {
     ELAPSE__ASSERT(!writer->too_small || writer->bytes == NULL);
     if (writer->bytes != NULL)
         command->reply.end += writer->size;
 }
 
-void elapse__reply_fail(struct elapse__node_command *command, const char *error)
+void elapse__router_reply_fail(struct elapse__router_command *command, const char *error)
 {
-    struct elapse__resp_writer writer =
-        elapse__reply_room(command, strlen(error) + ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, strlen(error) + ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_error(&writer, error);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_error(&writer, error);
+    elapse__router_reply_written(command, &writer);
 }
 
-void elapse__reply_value(struct elapse__node_command *command, const unsigned char *value,
-                         size_t size)
+void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
+                                size_t size)
 {
-    struct elapse__resp_writer writer =
-        elapse__reply_room(command, elapse__resp_converted_max(size));
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, elapse__wire_resp_converted_max(size));
 
     /* Partitions answer in RESP3. */
     if (writer.bytes != NULL && !writer.resp3)
-        elapse__resp_convert(&writer, value, size);
+        elapse__wire_resp_convert(&writer, value, size);
     if (writer.bytes != NULL && writer.resp3) {
         memcpy(writer.bytes, value, size);
         writer.size = size;
     }
-    elapse__reply_written(command, &writer);
+    elapse__router_reply_written(command, &writer);
 }
 
 /* ---- items ---- */
 
 /* Appends one item's answer, and remembers where it is. */
-static void keep_item(struct elapse__node_command *command, struct elapse__node_item *item,
+static void keep_item(struct elapse__router_command *command, struct elapse__router_item *item,
                       const unsigned char *value, size_t size)
 {
     size_t before = elapse__buffer_size(&command->reply);
 
-    elapse__reply_value(command, value, size);
+    elapse__router_reply_value(command, value, size);
     item->at = (uint32_t)before;
     item->size = (uint32_t)(elapse__buffer_size(&command->reply) - before);
 }
 
 /* Keeps the answers of a partition: an array with one for each of its items, in their order. An
  * error, or anything else, is the answer of each. */
-static void keep_items(struct elapse__node_command *command, uint32_t partition,
+static void keep_items(struct elapse__router_command *command, uint32_t partition,
                        const unsigned char *value, size_t size)
 {
     size_t at = 0;
@@ -77,78 +78,79 @@ static void keep_items(struct elapse__node_command *command, uint32_t partition,
 
     for (uint32_t i = 0; i < command->item_count; i++)
         mine += command->items[i].partition == partition;
-    struct elapse__resp_item head = elapse__resp_next(value, size, &at);
-    bool is_array = head.kind == ELAPSE__RESP_ARRAY && head.integer == mine;
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
+    bool is_array = head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == mine;
     for (uint32_t i = 0; i < command->item_count; i++) {
         size_t begin = is_array ? at : 0;
         if (command->items[i].partition != partition)
             continue;
         if (is_array)
-            elapse__resp_skip(value, size, &at);
+            elapse__wire_resp_skip(value, size, &at);
         keep_item(command, &command->items[i], value + begin, is_array ? at - begin : size);
     }
 }
 
 /* All partitions have answered: puts the answers in the order of the items. */
-static void join_items(struct elapse__node_command *command)
+static void join_items(struct elapse__router_command *command)
 {
     struct elapse__buffer found = command->reply;
-    struct elapse__resp_writer writer;
+    struct elapse__wire_resp_writer writer;
 
     command->reply = (struct elapse__buffer){.bytes = NULL};
-    writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_array(&writer, command->item_count);
-    elapse__reply_written(command, &writer);
+    writer = elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_array(&writer, command->item_count);
+    elapse__router_reply_written(command, &writer);
     for (uint32_t i = 0; i < command->item_count; i++) {
-        const struct elapse__node_item *item = &command->items[i];
+        const struct elapse__router_item *item = &command->items[i];
         if (item->size > 0 &&
             !elapse__buffer_append(&command->reply, elapse__buffer_first(&found) + item->at,
                                    item->size) &&
             command->client != NULL)
-            elapse__client_fail(command->client);
+            elapse__router_client_fail(command->client);
     }
     elapse__buffer_free(&found);
 }
 
-/* ---- the end of a part ---- */
+/* ---- the end of a fragment ---- */
 
-static void take_items(struct elapse__node_command *command, uint32_t partition,
+static void take_items(struct elapse__router_command *command, uint32_t partition,
                        const unsigned char *value, size_t size)
 {
     keep_items(command, partition, value, size);
-    if (command->parts > 0)
+    if (command->fragments > 0)
         return;
     join_items(command);
-    elapse__command_done(command);
+    elapse__router_command_done(command);
 }
 
-void elapse__command_answer(struct elapse__node_command *command, uint32_t partition,
-                            const struct elapse__node_part *part, enum elapse__part_end end,
-                            const unsigned char *value, size_t size)
+void elapse__router_command_answer(struct elapse__router_command *command, uint32_t partition,
+                                   const struct elapse__router_fragment *fragment,
+                                   enum elapse__router_fragment_end end, const unsigned char *value,
+                                   size_t size)
 {
-    ELAPSE__ASSERT_THAT(command->parts, >, 0);
+    ELAPSE__ASSERT_THAT(command->fragments, >, 0);
     ELAPSE__ASSERT(!command->done);
-    command->parts--;
+    command->fragments--;
     switch (command->kind) {
-    case ELAPSE__COMMAND_ONE:
-        elapse__reply_value(command, value, size);
-        elapse__command_done(command);
+    case ELAPSE__ROUTER_COMMAND_ONE:
+        elapse__router_reply_value(command, value, size);
+        elapse__router_command_done(command);
         break;
-    case ELAPSE__COMMAND_ITEMS:
+    case ELAPSE__ROUTER_COMMAND_ITEMS:
         take_items(command, partition, value, size);
         break;
-    case ELAPSE__COMMAND_PAGE:
-        elapse__merge_page(command, value, size);
-        elapse__command_done(command);
+    case ELAPSE__ROUTER_COMMAND_PAGE:
+        elapse__router_merge_page(command, value, size);
+        elapse__router_command_done(command);
         break;
-    case ELAPSE__COMMAND_CANCELALL:
-    case ELAPSE__COMMAND_STATS:
-    case ELAPSE__COMMAND_PAUSE:
-    case ELAPSE__COMMAND_KICK:
-        elapse__merge_answer(command, value, size);
+    case ELAPSE__ROUTER_COMMAND_CANCELALL:
+    case ELAPSE__ROUTER_COMMAND_STATS:
+    case ELAPSE__ROUTER_COMMAND_PAUSE:
+    case ELAPSE__ROUTER_COMMAND_KICK:
+        elapse__router_merge_answer(command, value, size);
         break;
-    case ELAPSE__COMMAND_RESERVE:
-        elapse__reserve_answer(command, partition, part, end, value, size);
+    case ELAPSE__ROUTER_COMMAND_RESERVE:
+        elapse__router_reserve_answer(command, partition, fragment, end, value, size);
         break;
     }
 }

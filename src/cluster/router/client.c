@@ -8,13 +8,14 @@
 
 /* ---- commands ---- */
 
-struct elapse__node_command *elapse__command_new(struct elapse__node_client *client,
-                                                 enum elapse__command_kind kind, size_t charge)
+struct elapse__router_command *elapse__router_command_new(struct elapse__router_client *client,
+                                                          enum elapse__router_command_kind kind,
+                                                          size_t charge)
 {
-    struct elapse__node_command *command = calloc(1, sizeof *command);
+    struct elapse__router_command *command = calloc(1, sizeof *command);
 
     if (command == NULL) {
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
         return NULL;
     }
     command->client = client;
@@ -22,114 +23,114 @@ struct elapse__node_command *elapse__command_new(struct elapse__node_client *cli
     command->resp3 = client->resp3;
     command->charge = charge + sizeof *command;
     client->charges += command->charge;
-    elapse__ring_append(&client->commands, &command->link);
+    elapse__ring_append(&client->commands, &command->ring_node);
     return command;
 }
 
-void elapse__command_free(struct elapse__node_command *command)
+void elapse__router_command_free(struct elapse__router_command *command)
 {
-    elapse__node_unlink(&command->link);
+    elapse__ring_leave(&command->ring_node);
     elapse__buffer_free(&command->reply);
     elapse__buffer_free(&command->tube);
     if (command->reserve != NULL)
-        elapse__reserve_free(command->reserve);
+        elapse__router_reserve_free(command->reserve);
     free(command->items);
     free(command->sums);
     free(command->hands);
     free(command);
 }
 
-void elapse__command_done(struct elapse__node_command *command)
+void elapse__router_command_done(struct elapse__router_command *command)
 {
-    struct elapse__node_client *client = command->client;
+    struct elapse__router_client *client = command->client;
 
     ELAPSE__ASSERT(!command->done);
-    ELAPSE__ASSERT_THAT(command->parts, ==, 0);
+    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
     command->done = true;
     if (client == NULL) {
-        elapse__command_free(command);
+        elapse__router_command_free(command);
         return;
     }
     client->charges -= command->charge;
     command->charge = elapse__buffer_size(&command->reply) + sizeof *command;
     client->charges += command->charge;
-    elapse__client_release(client);
+    elapse__router_client_release(client);
 }
 
 /* ---- replies leave ---- */
 
-bool elapse__client_is_choked(const struct elapse__node_client *client)
+bool elapse__router_client_is_choked(const struct elapse__router_client *client)
 {
     return client->charges + elapse__buffer_size(&client->out) >=
-           client->node->options.output_bytes_max;
+           client->router->options.output_bytes_max;
 }
 
 /* The reply is in the output. A hand-out is remembered until it was sent. */
-static void leave(struct elapse__node_client *client, struct elapse__node_command *command)
+static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
 {
-    elapse__node_unlink(&command->link);
+    elapse__ring_leave(&command->ring_node);
     client->charges -= command->charge;
     if (command->hand_count == 0) {
-        elapse__command_free(command);
+        elapse__router_command_free(command);
         return;
     }
     elapse__buffer_free(&command->reply);
     command->end_at = client->out_end;
-    elapse__ring_append(&client->leavings, &command->link);
+    elapse__ring_append(&client->leavings, &command->ring_node);
 }
 
-void elapse__client_release(struct elapse__node_client *client)
+void elapse__router_client_release(struct elapse__router_client *client)
 {
     while (!elapse__ring_empty(&client->commands) && !client->dead) {
-        struct elapse__node_command *command =
-            ELAPSE__NODE_OWNER(client->commands.next, struct elapse__node_command, link);
+        struct elapse__router_command *command =
+            ELAPSE__CONTAINER_OF(client->commands.next, struct elapse__router_command, ring_node);
         size_t size = elapse__buffer_size(&command->reply);
         if (!command->done)
             break;
         if (!elapse__buffer_append(&client->out, elapse__buffer_first(&command->reply), size)) {
-            elapse__client_fail(client);
+            elapse__router_client_fail(client);
             break;
         }
         client->out_end += size;
         leave(client, command);
     }
     if (!client->dead && elapse__buffer_size(&client->input) > 0)
-        elapse__node_link_once(&client->node->work, &client->work);
-    elapse__client_arrange(client);
+        elapse__ring_join_once(&client->router->work, &client->work);
+    elapse__router_client_arrange(client);
 }
 
-void elapse__client_fail(struct elapse__node_client *client)
+void elapse__router_client_fail(struct elapse__router_client *client)
 {
     client->dead = true;
-    elapse__node_link_once(&client->node->client_attention, &client->attention);
+    elapse__ring_join_once(&client->router->client_attention, &client->attention);
 }
 
-void elapse__client_arrange(struct elapse__node_client *client)
+void elapse__router_client_arrange(struct elapse__router_client *client)
 {
-    bool has_room = elapse__node_client_room(client) > 0;
+    bool has_room = elapse__router_client_room(client) > 0;
 
-    if (elapse__buffer_size(&client->out) > 0 || elapse__node_client_wants_end(client) ||
+    if (elapse__buffer_size(&client->out) > 0 || elapse__router_client_wants_end(client) ||
         has_room != client->had_room)
-        elapse__node_link_once(&client->node->client_attention, &client->attention);
+        elapse__ring_join_once(&client->router->client_attention, &client->attention);
     client->had_room = has_room;
 }
 
 /* ---- commands are taken ---- */
 
-static void refuse(struct elapse__node_client *client, const char *error)
+static void refuse(struct elapse__router_client *client, const char *error)
 {
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_ONE, ELAPSE__NODE_ERROR_MAX);
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, ELAPSE__ROUTER_ERROR_MAX);
 
     if (command == NULL)
         return;
-    elapse__reply_fail(command, error);
-    elapse__command_done(command);
+    elapse__router_reply_fail(command, error);
+    elapse__router_command_done(command);
 }
 
-static void refuse_bytes(struct elapse__node_client *client, const char *why)
+static void refuse_bytes(struct elapse__router_client *client, const char *why)
 {
-    char text[ELAPSE__NODE_ERROR_MAX] = "ERR Protocol error: ";
+    char text[ELAPSE__ROUTER_ERROR_MAX] = "ERR Protocol error: ";
 
     strncat(text, why, sizeof text - strlen(text) - 1);
     client->ending = true;
@@ -138,46 +139,49 @@ static void refuse_bytes(struct elapse__node_client *client, const char *why)
 
 /* Whether the next command may be taken: those before it may be barriers, or their replies too
  * many. */
-static bool may_take(const struct elapse__node_client *client)
+static bool may_take(const struct elapse__router_client *client)
 {
-    const struct elapse__link *last = client->commands.previous;
+    const struct elapse__ring_node *last = client->commands.previous;
 
-    if (client->dead || client->ending || client->is_given || elapse__client_is_choked(client))
+    if (client->dead || client->ending || client->is_given ||
+        elapse__router_client_is_choked(client))
         return false;
     if (last == &client->commands)
         return true;
-    const struct elapse__node_command *command =
-        ELAPSE__NODE_OWNER(last, struct elapse__node_command, link);
+    const struct elapse__router_command *command =
+        ELAPSE__CONTAINER_OF(last, struct elapse__router_command, ring_node);
     return command->done || !command->is_barrier;
 }
 
 /* Takes what is at the front of the input. Returns how many bytes are done with; 0: nothing can be
  * done now. */
-static size_t take_one(struct elapse__node_client *client, const unsigned char *bytes, size_t size)
+static size_t take_one(struct elapse__router_client *client, const unsigned char *bytes,
+                       size_t size)
 {
-    struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
-    struct elapse__resp_parsed parsed = elapse__resp_parse(&client->parser, bytes, size, arguments);
+    struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    struct elapse__wire_resp_parsed parsed =
+        elapse__wire_resp_parse(&client->parser, bytes, size, arguments);
 
     switch (parsed.outcome) {
-    case ELAPSE__RESP_MORE:
+    case ELAPSE__WIRE_RESP_MORE:
         client->need = parsed.wanted;
         return parsed.consumed;
-    case ELAPSE__RESP_EMPTY:
+    case ELAPSE__WIRE_RESP_EMPTY:
         break;
-    case ELAPSE__RESP_TOO_MANY:
+    case ELAPSE__WIRE_RESP_TOO_MANY:
         refuse(client, "ERR too many arguments: a command may have 2048");
         break;
-    case ELAPSE__RESP_TOO_LONG:
+    case ELAPSE__WIRE_RESP_TOO_LONG:
         refuse(client, "ERR too long: a body, or all arguments together, exceed the limit");
         break;
-    case ELAPSE__RESP_BROKEN:
+    case ELAPSE__WIRE_RESP_BROKEN:
         refuse_bytes(client, parsed.error);
         return size;
-    case ELAPSE__RESP_COMMAND:
-        if (elapse__take(client, bytes, parsed.consumed, arguments, parsed.count) ==
-            ELAPSE__TAKEN_LATER)
+    case ELAPSE__WIRE_RESP_COMMAND:
+        if (elapse__router_take(client, bytes, parsed.consumed, arguments, parsed.count) ==
+            ELAPSE__ROUTER_TAKEN_LATER)
             return 0;
-        client->node->figures.commands++;
+        client->router->figures.commands++;
         break;
     }
     client->need = 0;
@@ -185,9 +189,9 @@ static size_t take_one(struct elapse__node_client *client, const unsigned char *
 }
 
 /* Returns whether there is more to do now. */
-static bool take_commands(struct elapse__node_client *client)
+static bool take_commands(struct elapse__router_client *client)
 {
-    for (unsigned taken = 0; taken < ELAPSE__NODE_TAKE_MAX; taken++) {
+    for (unsigned taken = 0; taken < ELAPSE__ROUTER_TAKE_MAX; taken++) {
         size_t size = elapse__buffer_size(&client->input);
         if (size == 0 || size < client->need || !may_take(client))
             return false;
@@ -200,75 +204,75 @@ static bool take_commands(struct elapse__node_client *client)
 }
 
 /* After a half close, what cannot be taken now, though nothing is under way, never will. */
-static void end_if_over(struct elapse__node_client *client)
+static void end_if_over(struct elapse__router_client *client)
 {
     size_t size = elapse__buffer_size(&client->input);
 
-    if (client->input_ended && client->speech != ELAPSE__SPEECH_PIPE &&
-        !elapse__node_linked(&client->work) &&
+    if (client->input_ended && client->speech != ELAPSE__ROUTER_SPEECH_PIPE &&
+        !elapse__ring_has_node(&client->work) &&
         (size == 0 || (size < client->need && elapse__ring_empty(&client->commands))))
         client->ending = true;
 }
 
-bool elapse__client_work(struct elapse__node_client *client)
+bool elapse__router_client_work(struct elapse__router_client *client)
 {
     bool more = false;
 
     if (client->dead)
         return false;
-    if (client->speech == ELAPSE__SPEECH_UNKNOWN && elapse__buffer_size(&client->input) > 0)
-        elapse__pipe_choose(client);
-    if (client->speech == ELAPSE__SPEECH_PIPE)
-        elapse__pipe_pump(client);
-    if (client->speech == ELAPSE__SPEECH_RESP)
+    if (client->speech == ELAPSE__ROUTER_SPEECH_UNKNOWN && elapse__buffer_size(&client->input) > 0)
+        elapse__router_pipe_choose(client);
+    if (client->speech == ELAPSE__ROUTER_SPEECH_PIPE)
+        elapse__router_pipe_pump(client);
+    if (client->speech == ELAPSE__ROUTER_SPEECH_RESP)
         more = take_commands(client);
     if (!more)
         end_if_over(client);
     /* A node waits for its answer before it says more. */
     if (client->is_given && elapse__buffer_size(&client->input) > 0)
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
     if (client->ending || client->dead)
         elapse__buffer_free(&client->input);
-    elapse__client_arrange(client);
+    elapse__router_client_arrange(client);
     return more && !client->ending && !client->dead;
 }
 
 /* ---- what the shell sees ---- */
 
-struct elapse__node_client *elapse__node_client_new(struct elapse__node *node, uint64_t now,
-                                                    bool may_use_beanstalkd, void *shell)
+struct elapse__router_client *elapse__router_client_new(struct elapse__router *router, uint64_t now,
+                                                        bool may_use_beanstalkd, void *shell)
 {
-    struct elapse__node_client *client = NULL;
+    struct elapse__router_client *client = NULL;
 
-    elapse__node_enter(node, now);
-    if (node->figures.clients < node->options.clients_max)
+    elapse__router_enter(router, now);
+    if (router->figures.clients < router->options.clients_max)
         client = calloc(1, sizeof *client);
     if (client == NULL) {
-        node->figures.refused++;
+        router->figures.refused++;
         return NULL;
     }
-    client->node = node;
+    client->router = router;
     client->shell = shell;
     client->may_use_beanstalkd = may_use_beanstalkd;
-    client->known = node->options.knows_password == NULL;
-    client->parser.argument_bytes_max = node->options.argument_bytes_max;
-    client->number = ++node->figures.total_clients;
+    client->known = router->options.knows_password == NULL;
+    client->parser.argument_bytes_max = router->options.argument_bytes_max;
+    client->number = ++router->figures.total_clients;
     client->had_room = true;
     elapse__ring_init(&client->commands);
     elapse__ring_init(&client->leavings);
-    elapse__ring_append(&node->clients, &client->link);
-    node->figures.clients++;
+    elapse__ring_append(&router->clients, &client->ring_node);
+    router->figures.clients++;
     return client;
 }
 
-void *elapse__node_client_shell(const struct elapse__node_client *client)
+void *elapse__router_client_shell(const struct elapse__router_client *client)
 {
     return client->shell;
 }
 
-size_t elapse__node_client_room(const struct elapse__node_client *client)
+size_t elapse__router_client_room(const struct elapse__router_client *client)
 {
-    size_t most = client->node->options.input_bytes_max;
+    size_t most = client->router->options.input_bytes_max;
     size_t there = elapse__buffer_size(&client->input);
 
     if (client->ending || client->dead || client->input_ended || client->is_given)
@@ -277,98 +281,100 @@ size_t elapse__node_client_room(const struct elapse__node_client *client)
     return there < most ? most - there : 0;
 }
 
-void elapse__node_client_received(struct elapse__node_client *client, uint64_t now,
-                                  const void *bytes, size_t size)
+void elapse__router_client_received(struct elapse__router_client *client, uint64_t now,
+                                    const void *bytes, size_t size)
 {
-    elapse__node_enter(client->node, now);
+    elapse__router_enter(client->router, now);
     if (size == 0 || client->ending || client->dead)
         return;
-    ELAPSE__ASSERT_THAT(size, <=, elapse__node_client_room(client));
+    ELAPSE__ASSERT_THAT(size, <=, elapse__router_client_room(client));
     if (!elapse__buffer_append(&client->input, bytes, size))
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
     else
-        elapse__node_link_once(&client->node->work, &client->work);
-    elapse__client_arrange(client);
+        elapse__ring_join_once(&client->router->work, &client->work);
+    elapse__router_client_arrange(client);
 }
 
-void elapse__node_client_received_all(struct elapse__node_client *client, uint64_t now)
+void elapse__router_client_received_all(struct elapse__router_client *client, uint64_t now)
 {
-    const struct elapse__link *last = client->commands.previous;
+    const struct elapse__ring_node *last = client->commands.previous;
 
-    elapse__node_enter(client->node, now);
+    elapse__router_enter(client->router, now);
     client->input_ended = true;
-    if (last != &client->commands &&
-        elapse__reserve_waits(ELAPSE__NODE_OWNER(last, struct elapse__node_command, link)))
-        elapse__client_fail(client);
-    elapse__node_link_once(&client->node->work, &client->work);
+    if (last != &client->commands && elapse__router_reserve_waits(ELAPSE__CONTAINER_OF(
+                                         last, struct elapse__router_command, ring_node)))
+        elapse__router_client_fail(client);
+    elapse__ring_join_once(&client->router->work, &client->work);
 }
 
-size_t elapse__node_client_output(const struct elapse__node_client *client, const uint8_t **bytes)
+size_t elapse__router_client_output(const struct elapse__router_client *client,
+                                    const uint8_t **bytes)
 {
     *bytes = elapse__buffer_first(&client->out);
     return elapse__buffer_size(&client->out);
 }
 
-void elapse__node_client_sent(struct elapse__node_client *client, uint64_t now, size_t size)
+void elapse__router_client_sent(struct elapse__router_client *client, uint64_t now, size_t size)
 {
-    elapse__node_enter(client->node, now);
+    elapse__router_enter(client->router, now);
     elapse__buffer_take(&client->out, size);
     client->out_sent += size;
     while (!elapse__ring_empty(&client->leavings)) {
-        struct elapse__node_command *command =
-            ELAPSE__NODE_OWNER(client->leavings.next, struct elapse__node_command, link);
+        struct elapse__router_command *command =
+            ELAPSE__CONTAINER_OF(client->leavings.next, struct elapse__router_command, ring_node);
         if (command->end_at > client->out_sent)
             break;
-        elapse__command_free(command);
+        elapse__router_command_free(command);
     }
     if (client->pipe != NULL)
-        elapse__link_arrange(client->pipe);
+        elapse__router_link_arrange(client->pipe);
     if (!client->dead && elapse__buffer_size(&client->input) > 0)
-        elapse__node_link_once(&client->node->work, &client->work);
-    elapse__client_arrange(client);
+        elapse__ring_join_once(&client->router->work, &client->work);
+    elapse__router_client_arrange(client);
 }
 
-bool elapse__node_client_wants_end(const struct elapse__node_client *client)
+bool elapse__router_client_wants_end(const struct elapse__router_client *client)
 {
     return client->dead || (client->ending && elapse__ring_empty(&client->commands) &&
                             elapse__buffer_size(&client->out) == 0);
 }
 
 /* A command whose client has closed goes on without it. */
-static void orphan(struct elapse__node *node, struct elapse__node_command *command)
+static void orphan(struct elapse__router *router, struct elapse__router_command *command)
 {
-    elapse__node_unlink(&command->link);
+    elapse__ring_leave(&command->ring_node);
     command->client = NULL;
     if (command->hand_count > 0)
-        elapse__hands_give_back(node, command);
+        elapse__router_hands_give_back(router, command);
     if (command->done) {
-        elapse__command_free(command);
+        elapse__router_command_free(command);
         return;
     }
-    elapse__ring_append(&node->orphans, &command->link);
-    if (command->kind == ELAPSE__COMMAND_RESERVE)
-        elapse__reserve_abandon(command);
+    elapse__ring_append(&router->orphans, &command->ring_node);
+    if (command->kind == ELAPSE__ROUTER_COMMAND_RESERVE)
+        elapse__router_reserve_abandon(command);
 }
 
-void elapse__node_client_closed(struct elapse__node_client *client, uint64_t now)
+void elapse__router_client_closed(struct elapse__router_client *client, uint64_t now)
 {
-    struct elapse__node *node = client->node;
-    struct elapse__link *const rings[] = {&client->leavings, &client->commands};
+    struct elapse__router *router = client->router;
+    struct elapse__ring_node *const rings[] = {&client->leavings, &client->commands};
 
-    elapse__node_enter(node, now);
+    elapse__router_enter(router, now);
     client->dead = true;
     for (int i = 0; i < 2; i++) {
         while (!elapse__ring_empty(rings[i]))
-            orphan(node, ELAPSE__NODE_OWNER(rings[i]->next, struct elapse__node_command, link));
+            orphan(router,
+                   ELAPSE__CONTAINER_OF(rings[i]->next, struct elapse__router_command, ring_node));
     }
     if (client->pipe != NULL) {
         client->pipe->client = NULL;
-        elapse__link_give_up(client->pipe);
+        elapse__router_link_give_up(client->pipe);
     }
-    node->figures.clients--;
-    elapse__node_unlink(&client->work);
-    elapse__node_unlink(&client->attention);
-    elapse__node_unlink(&client->link);
+    router->figures.clients--;
+    elapse__ring_leave(&client->work);
+    elapse__ring_leave(&client->attention);
+    elapse__ring_leave(&client->ring_node);
     elapse__buffer_free(&client->input);
     elapse__buffer_free(&client->out);
     free(client);

@@ -6,47 +6,48 @@
 #include "../../protocol/decimal.h"
 #include "inner.h"
 
-static bool is_text(struct elapse__resp_argument argument, const char *text)
+static bool is_text(struct elapse__wire_resp_argument argument, const char *text)
 {
     size_t size = strlen(text);
     return argument.size == size && memcmp(argument.bytes, text, size) == 0;
 }
 
-static void give(struct elapse__node_command *command, uint32_t partition, bool is_pipe)
+static void give(struct elapse__router_command *command, uint32_t partition, bool is_pipe)
 {
-    struct elapse__resp_writer writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
 
     command->client->is_given = true;
     command->client->given =
-        (struct elapse__node_given){.partition = partition, .is_pipe = is_pipe};
-    elapse__resp_write_word(&writer, "OK");
-    elapse__reply_written(command, &writer);
+        (struct elapse__router_given){.partition = partition, .is_pipe = is_pipe};
+    elapse__wire_resp_write_word(&writer, "OK");
+    elapse__router_reply_written(command, &writer);
 }
 
 /* NODE HELLO 1 queue partition, or PIPE in place of HELLO. */
-void elapse__local_node(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_node(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    const struct elapse__node *node = command->client->node;
+    const struct elapse__router *router = command->client->router;
     bool is_pipe = count == 5 && is_text(arguments[1], "PIPE");
     bool is_hello = count == 5 && is_text(arguments[1], "HELLO");
     uint64_t partition = 0;
 
     if ((!is_pipe && !is_hello) || !is_text(arguments[2], "1"))
-        elapse__reply_fail(command, "ERR NODE is what nodes of version 1 say to each other");
-    else if (!is_text(arguments[3], node->options.queue) ||
+        elapse__router_reply_fail(command, "ERR NODE is what nodes of version 1 say to each other");
+    else if (!is_text(arguments[3], router->options.queue) ||
              !elapse__decimal_read(arguments[4].bytes, arguments[4].size,
-                                   node->options.partitions - 1, &partition) ||
-             (is_pipe && node->options.partitions > 1))
-        elapse__reply_fail(command, "ERR this node has another queue, or other partitions");
-    else if (node->partitions[partition].place != ELAPSE__NODE_HERE)
-        elapse__reply_fail(command, "NOTOWNER this node does not own the partition");
+                                   router->options.partitions - 1, &partition) ||
+             (is_pipe && router->options.partitions > 1))
+        elapse__router_reply_fail(command, "ERR this node has another queue, or other partitions");
+    else if (router->partitions[partition].place != ELAPSE__ROUTER_HERE)
+        elapse__router_reply_fail(command, "NOTOWNER this node does not own the partition");
     else
         give(command, (uint32_t)partition, is_pipe);
 }
 
-bool elapse__node_client_given(const struct elapse__node_client *client,
-                               struct elapse__node_given *given)
+bool elapse__router_client_given(const struct elapse__router_client *client,
+                                 struct elapse__router_given *given)
 {
     *given = client->given;
     return client->is_given && !client->dead && elapse__ring_empty(&client->commands) &&

@@ -9,13 +9,13 @@
 
 enum { HANDS_MAX = 1000 };
 
-bool elapse__hands_read(struct elapse__node_command *command, uint32_t partition,
-                        const unsigned char *value, size_t size)
+bool elapse__router_hands_read(struct elapse__router_command *command, uint32_t partition,
+                               const unsigned char *value, size_t size)
 {
     size_t at = 0;
-    struct elapse__resp_item head = elapse__resp_next(value, size, &at);
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
 
-    if (head.kind != ELAPSE__RESP_ARRAY || head.integer > HANDS_MAX)
+    if (head.kind != ELAPSE__WIRE_RESP_ARRAY || head.integer > HANDS_MAX)
         return false;
     command->hands = calloc((size_t)head.integer, sizeof *command->hands);
     if (command->hands == NULL)
@@ -24,16 +24,16 @@ bool elapse__hands_read(struct elapse__node_command *command, uint32_t partition
     for (int64_t i = 0; i < head.integer; i++) {
         size_t begin = at;
         size_t next = at;
-        struct elapse__resp_item job = elapse__resp_next(value, size, &next);
-        elapse__resp_skip(value, size, &at);
-        if (job.kind != ELAPSE__RESP_ARRAY || job.integer < 2 || next <= begin)
+        struct elapse__wire_resp_item job = elapse__wire_resp_next(value, size, &next);
+        elapse__wire_resp_skip(value, size, &at);
+        if (job.kind != ELAPSE__WIRE_RESP_ARRAY || job.integer < 2 || next <= begin)
             return false;
-        struct elapse__resp_item id = elapse__resp_next(value, size, &next);
-        struct elapse__resp_item lease = elapse__resp_next(value, size, &next);
-        if (id.kind != ELAPSE__RESP_INTEGER || id.integer <= 0 ||
-            lease.kind != ELAPSE__RESP_BYTES || lease.size > ELAPSE__NODE_LEASE_MAX)
+        struct elapse__wire_resp_item id = elapse__wire_resp_next(value, size, &next);
+        struct elapse__wire_resp_item lease = elapse__wire_resp_next(value, size, &next);
+        if (id.kind != ELAPSE__WIRE_RESP_INTEGER || id.integer <= 0 ||
+            lease.kind != ELAPSE__WIRE_RESP_BYTES || lease.size > ELAPSE__ROUTER_LEASE_MAX)
             return false;
-        struct elapse__node_hand *hand = &command->hands[command->hand_count++];
+        struct elapse__router_hand *hand = &command->hands[command->hand_count++];
         hand->id = (uint64_t)id.integer;
         hand->lease_size = (uint32_t)lease.size;
         memcpy(hand->lease, lease.bytes, lease.size);
@@ -41,23 +41,24 @@ bool elapse__hands_read(struct elapse__node_command *command, uint32_t partition
     return true;
 }
 
-void elapse__hands_give_back(struct elapse__node *node, const struct elapse__node_command *command)
+void elapse__router_hands_give_back(struct elapse__router *router,
+                                    const struct elapse__router_command *command)
 {
-    struct elapse__node_lane *lane = &node->partitions[command->hands_of].quick;
+    struct elapse__router_lane *lane = &router->partitions[command->hands_of].quick;
 
     for (uint32_t i = 0; i < command->hand_count; i++) {
-        const struct elapse__node_hand *hand = &command->hands[i];
-        unsigned char bytes[ELAPSE__NODE_LEASE_MAX + 8 * ELAPSE__RESP_FRAME_MAX];
-        struct elapse__resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
+        const struct elapse__router_hand *hand = &command->hands[i];
+        unsigned char bytes[ELAPSE__ROUTER_LEASE_MAX + 8 * ELAPSE__WIRE_RESP_FRAME_MAX];
+        struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
         char digits[ELAPSE__DECIMAL_BYTES];
-        elapse__resp_write_array(&writer, 5);
-        elapse__resp_write_text(&writer, "NACK");
-        elapse__resp_write_bytes(&writer, digits, elapse__decimal_write(digits, hand->id));
-        elapse__resp_write_bytes(&writer, hand->lease, hand->lease_size);
-        elapse__resp_write_text(&writer, "IN");
-        elapse__resp_write_text(&writer, "0s");
+        elapse__wire_resp_write_array(&writer, 5);
+        elapse__wire_resp_write_text(&writer, "NACK");
+        elapse__wire_resp_write_bytes(&writer, digits, elapse__decimal_write(digits, hand->id));
+        elapse__wire_resp_write_bytes(&writer, hand->lease, hand->lease_size);
+        elapse__wire_resp_write_text(&writer, "IN");
+        elapse__wire_resp_write_text(&writer, "0s");
         ELAPSE__ASSERT(!writer.too_small);
-        elapse__lane_send(lane, NULL, ELAPSE__LOSS_DROP, bytes, writer.size);
-        node->figures.given_back++;
+        elapse__router_lane_send(lane, NULL, ELAPSE__ROUTER_LOSS_DROP, bytes, writer.size);
+        router->figures.given_back++;
     }
 }

@@ -16,14 +16,14 @@ static void set_default(uint32_t *option, uint32_t value)
 
 /* A RESERVE of many jobs may fill the output of a connection, and the job that fills it comes on
  * top. */
-static uint32_t longest_reply(const struct elapse__node_options *options)
+static uint32_t longest_reply(const struct elapse__router_options *options)
 {
     uint64_t bytes = (uint64_t)options->argument_bytes_max + options->output_bytes_max + (8U << 20);
 
     return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
 }
 
-static void set_defaults(struct elapse__node_options *options)
+static void set_defaults(struct elapse__router_options *options)
 {
     enum { ARGUMENT_BYTES_MIN = 4096 }; /* names and keys are arguments, too */
 
@@ -42,175 +42,178 @@ static void set_defaults(struct elapse__node_options *options)
     set_default(&options->poll_ms, 100);
 }
 
-static bool options_are_in_range(const struct elapse__node_options *options)
+static bool options_are_in_range(const struct elapse__router_options *options)
 {
-    return options->partitions >= 1 && options->partitions <= ELAPSE__NODE_PARTITIONS_MAX &&
+    return options->partitions >= 1 && options->partitions <= ELAPSE__ROUTER_PARTITIONS_MAX &&
            options->queue != NULL &&
-           options->argument_bytes_max <= (uint32_t)ELAPSE__RESP_REFUSED_BYTES_MAX;
+           options->argument_bytes_max <= (uint32_t)ELAPSE__WIRE_RESP_REFUSED_BYTES_MAX;
 }
 
-static void make_lane(struct elapse__node *node, struct elapse__node_lane *lane, uint32_t partition,
-                      bool slow)
+static void make_lane(struct elapse__router *router, struct elapse__router_lane *lane,
+                      uint32_t partition, bool slow)
 {
-    lane->node = node;
+    lane->router = router;
     lane->partition = partition;
     lane->slow = slow;
-    lane->retry_after_ms = ELAPSE__NODE_RETRY_FIRST_MS;
+    lane->retry_after_ms = ELAPSE__ROUTER_RETRY_FIRST_MS;
     elapse__ring_init(&lane->queued);
     elapse__ring_init(&lane->blocked);
 }
 
-static void make_rings(struct elapse__node *node)
+static void make_rings(struct elapse__router *router)
 {
-    struct elapse__link *rings[] = {
-        &node->clients, &node->links,   &node->wanted,           &node->work,
-        &node->waiters, &node->orphans, &node->client_attention, &node->link_attention};
+    struct elapse__ring_node *rings[] = {
+        &router->clients, &router->links,   &router->wanted,           &router->work,
+        &router->waiters, &router->orphans, &router->client_attention, &router->link_attention};
 
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
         elapse__ring_init(rings[i]);
 }
 
-struct elapse__node *elapse__node_new(const struct elapse__node_options *options, uint64_t now)
+struct elapse__router *elapse__router_new(const struct elapse__router_options *options,
+                                          uint64_t now)
 {
-    struct elapse__node *node = NULL;
+    struct elapse__router *router = NULL;
 
     if (options_are_in_range(options))
-        node = calloc(1, sizeof *node);
-    if (node == NULL)
+        router = calloc(1, sizeof *router);
+    if (router == NULL)
         return NULL;
-    node->partitions = calloc(options->partitions, sizeof *node->partitions);
-    if (node->partitions == NULL || elapse_wheel_init(&node->wheel, now) != ELAPSE_OK) {
-        free(node->partitions);
-        free(node);
+    router->partitions = calloc(options->partitions, sizeof *router->partitions);
+    if (router->partitions == NULL || elapse_wheel_init(&router->wheel, now) != ELAPSE_OK) {
+        free(router->partitions);
+        free(router);
         return NULL;
     }
-    node->options = *options;
-    set_defaults(&node->options);
-    node->now = now;
-    node->look_at_ms = UINT64_MAX;
-    node->serial = 1;
-    make_rings(node);
+    router->options = *options;
+    set_defaults(&router->options);
+    router->now = now;
+    router->look_at_ms = UINT64_MAX;
+    router->serial = 1;
+    make_rings(router);
     for (uint32_t i = 0; i < options->partitions; i++) {
-        make_lane(node, &node->partitions[i].quick, i, false);
-        make_lane(node, &node->partitions[i].slow, i, true);
-        node->partitions[i].chain.next = &node->waiters;
-        node->partitions[i].chain.poll_at_ms = UINT64_MAX;
+        make_lane(router, &router->partitions[i].quick, i, false);
+        make_lane(router, &router->partitions[i].slow, i, true);
+        router->partitions[i].chain.next = &router->waiters;
+        router->partitions[i].chain.poll_at_ms = UINT64_MAX;
     }
-    return node;
+    return router;
 }
 
-static void free_parts(struct elapse__link *ring)
+static void free_parts(struct elapse__ring_node *ring)
 {
     while (!elapse__ring_empty(ring)) {
-        struct elapse__link *first = ring->next;
-        elapse__node_unlink(first);
-        free(ELAPSE__NODE_OWNER(first, struct elapse__node_part, link));
+        struct elapse__ring_node *first = ring->next;
+        elapse__ring_leave(first);
+        free(ELAPSE__CONTAINER_OF(first, struct elapse__router_fragment, ring_node));
     }
 }
 
-static void free_links(struct elapse__link *ring)
+static void free_links(struct elapse__ring_node *ring)
 {
     while (!elapse__ring_empty(ring)) {
-        struct elapse__node_link *link =
-            ELAPSE__NODE_OWNER(ring->next, struct elapse__node_link, link);
+        struct elapse__router_link *link =
+            ELAPSE__CONTAINER_OF(ring->next, struct elapse__router_link, ring_node);
         free_parts(&link->sent);
         free_parts(&link->returned);
-        elapse__node_link_free(link);
+        elapse__router_link_free(link);
     }
 }
 
-static void free_commands(struct elapse__link *ring)
+static void free_commands(struct elapse__ring_node *ring)
 {
     while (!elapse__ring_empty(ring))
-        elapse__command_free(ELAPSE__NODE_OWNER(ring->next, struct elapse__node_command, link));
+        elapse__router_command_free(
+            ELAPSE__CONTAINER_OF(ring->next, struct elapse__router_command, ring_node));
 }
 
-static void free_clients(struct elapse__node *node)
+static void free_clients(struct elapse__router *router)
 {
-    while (!elapse__ring_empty(&node->clients)) {
-        struct elapse__node_client *client =
-            ELAPSE__NODE_OWNER(node->clients.next, struct elapse__node_client, link);
+    while (!elapse__ring_empty(&router->clients)) {
+        struct elapse__router_client *client =
+            ELAPSE__CONTAINER_OF(router->clients.next, struct elapse__router_client, ring_node);
         free_commands(&client->commands);
         free_commands(&client->leavings);
-        elapse__node_unlink(&client->link);
+        elapse__ring_leave(&client->ring_node);
         elapse__buffer_free(&client->input);
         elapse__buffer_free(&client->out);
         free(client);
     }
 }
 
-void elapse__node_free(struct elapse__node *node)
+void elapse__router_free(struct elapse__router *router)
 {
-    if (node == NULL)
+    if (router == NULL)
         return;
-    free_links(&node->links);
-    free_links(&node->wanted);
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        free_parts(&node->partitions[i].quick.queued);
-        free_parts(&node->partitions[i].slow.queued);
+    free_links(&router->links);
+    free_links(&router->wanted);
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        free_parts(&router->partitions[i].quick.queued);
+        free_parts(&router->partitions[i].slow.queued);
     }
-    free_clients(node);
-    free_commands(&node->orphans);
-    free(node->partitions);
-    free(node);
+    free_clients(router);
+    free_commands(&router->orphans);
+    free(router->partitions);
+    free(router);
 }
 
-void elapse__node_enter(struct elapse__node *node, uint64_t now)
+void elapse__router_enter(struct elapse__router *router, uint64_t now)
 {
-    ELAPSE__ASSERT_THAT(now, >=, node->now);
-    node->now = now;
-    elapse_wheel_advance(&node->wheel, now);
+    ELAPSE__ASSERT_THAT(now, >=, router->now);
+    router->now = now;
+    elapse_wheel_advance(&router->wheel, now);
 }
 
 /* ---- owners ---- */
 
-void elapse__node_owner(struct elapse__node *node, uint64_t now, uint32_t partition,
-                        enum elapse__node_place place, uint64_t epoch)
+void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t partition,
+                          enum elapse__router_place place, uint64_t epoch)
 {
-    struct elapse__node_partition *changed = &node->partitions[partition];
+    struct elapse__router_partition *changed = &router->partitions[partition];
 
-    ELAPSE__ASSERT_THAT(partition, <, node->options.partitions);
-    elapse__node_enter(node, now);
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
+    elapse__router_enter(router, now);
     if (changed->place == place && changed->epoch == epoch)
         return;
     changed->place = place;
     changed->epoch = epoch;
     changed->trouble[0] = '\0';
-    node->serial++;
-    elapse__lane_moved(&changed->quick);
-    elapse__lane_moved(&changed->slow);
-    if (node->options.partitions == 1)
-        elapse__pipe_moved(node);
+    router->serial++;
+    elapse__router_lane_moved(&changed->quick);
+    elapse__router_lane_moved(&changed->slow);
+    if (router->options.partitions == 1)
+        elapse__router_pipe_moved(router);
 }
 
 /* Returns how many partitions are at a place, or at any for NOWHERE. */
-static uint32_t count_at(const struct elapse__node *node, enum elapse__node_place place)
+static uint32_t count_at(const struct elapse__router *router, enum elapse__router_place place)
 {
     uint32_t count = 0;
 
-    for (uint32_t i = 0; i < node->options.partitions; i++)
-        count += place == ELAPSE__NODE_NOWHERE || node->partitions[i].place == place;
+    for (uint32_t i = 0; i < router->options.partitions; i++)
+        count += place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place;
     return count;
 }
 
 /* One of this node, if it has any; otherwise one that somebody owns. Clients are spread evenly. */
-uint32_t elapse__node_home(struct elapse__node_client *client)
+uint32_t elapse__router_home(struct elapse__router_client *client)
 {
-    struct elapse__node *node = client->node;
-    enum elapse__node_place place = ELAPSE__NODE_HERE;
+    struct elapse__router *router = client->router;
+    enum elapse__router_place place = ELAPSE__ROUTER_HERE;
 
-    if (client->home_serial == node->serial)
+    if (client->home_serial == router->serial)
         return client->home;
-    client->home_serial = node->serial;
-    if (count_at(node, place) == 0)
-        place = ELAPSE__NODE_THERE;
-    if (count_at(node, place) == 0)
-        place = ELAPSE__NODE_NOWHERE;
+    client->home_serial = router->serial;
+    if (count_at(router, place) == 0)
+        place = ELAPSE__ROUTER_THERE;
+    if (count_at(router, place) == 0)
+        place = ELAPSE__ROUTER_NOWHERE;
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a partition */
-    uint64_t left = client->number % count_at(node, place);
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        if ((place == ELAPSE__NODE_NOWHERE || node->partitions[i].place == place) && left-- == 0)
+    uint64_t left = client->number % count_at(router, place);
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        if ((place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place) &&
+            left-- == 0)
             client->home = i;
     }
     return client->home;
@@ -219,119 +222,123 @@ uint32_t elapse__node_home(struct elapse__node_client *client)
 /* ---- turns ---- */
 
 /* Looks at all lanes and links. */
-static void look(struct elapse__node *node)
+static void look(struct elapse__router *router)
 {
-    node->look_at_ms = UINT64_MAX;
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        elapse__lane_look(&node->partitions[i].quick);
-        elapse__lane_look(&node->partitions[i].slow);
+    router->look_at_ms = UINT64_MAX;
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        elapse__router_lane_look(&router->partitions[i].quick);
+        elapse__router_lane_look(&router->partitions[i].slow);
     }
-    if (node->options.partitions == 1)
-        elapse__pipe_look(node);
+    if (router->options.partitions == 1)
+        elapse__router_pipe_look(router);
 }
 
-bool elapse__node_turn(struct elapse__node *node, uint64_t now)
+bool elapse__router_turn(struct elapse__router *router, uint64_t now)
 {
-    struct elapse__link round;
+    struct elapse__ring_node round;
     bool more = false;
 
-    elapse__node_enter(node, now);
-    if (node->look_at_ms <= now)
-        look(node);
-    elapse__reserve_look(node);
-    if (elapse__ring_empty(&node->work))
+    elapse__router_enter(router, now);
+    if (router->look_at_ms <= now)
+        look(router);
+    elapse__router_reserve_look(router);
+    if (elapse__ring_empty(&router->work))
         return false;
     elapse__ring_init(&round);
-    elapse__ring_take_all(&round, &node->work);
+    elapse__ring_take_all(&round, &router->work);
     while (!elapse__ring_empty(&round)) {
-        struct elapse__node_client *client =
-            ELAPSE__NODE_OWNER(round.next, struct elapse__node_client, work);
-        elapse__node_unlink(&client->work);
-        if (elapse__client_work(client))
-            elapse__node_link_once(&node->work, &client->work);
+        struct elapse__router_client *client =
+            ELAPSE__CONTAINER_OF(round.next, struct elapse__router_client, work);
+        elapse__ring_leave(&client->work);
+        if (elapse__router_client_work(client))
+            elapse__ring_join_once(&router->work, &client->work);
     }
-    more = !elapse__ring_empty(&node->work);
+    more = !elapse__ring_empty(&router->work);
     return more;
 }
 
-uint64_t elapse__node_next_ms(const struct elapse__node *node)
+uint64_t elapse__router_next_ms(const struct elapse__router *router)
 {
-    uint64_t timer = elapse_wheel_next(&node->wheel);
-    uint64_t next = timer < node->look_at_ms ? timer : node->look_at_ms;
+    uint64_t timer = elapse_wheel_next(&router->wheel);
+    uint64_t next = timer < router->look_at_ms ? timer : router->look_at_ms;
 
-    if (!elapse__ring_empty(&node->work))
-        return node->now;
-    for (uint32_t i = 0; i < node->options.partitions && !elapse__ring_empty(&node->waiters); i++) {
-        if (node->partitions[i].chain.poll_at_ms < next)
-            next = node->partitions[i].chain.poll_at_ms;
+    if (!elapse__ring_empty(&router->work))
+        return router->now;
+    for (uint32_t i = 0; i < router->options.partitions && !elapse__ring_empty(&router->waiters);
+         i++) {
+        if (router->partitions[i].chain.poll_at_ms < next)
+            next = router->partitions[i].chain.poll_at_ms;
     }
     return next;
 }
 
-struct elapse__node_client *elapse__node_client_attention(struct elapse__node *node)
+struct elapse__router_client *elapse__router_client_attention(struct elapse__router *router)
 {
-    struct elapse__link *first = node->client_attention.next;
+    struct elapse__ring_node *first = router->client_attention.next;
 
-    if (first == &node->client_attention)
+    if (first == &router->client_attention)
         return NULL;
-    elapse__node_unlink(first);
-    return ELAPSE__NODE_OWNER(first, struct elapse__node_client, attention);
+    elapse__ring_leave(first);
+    return ELAPSE__CONTAINER_OF(first, struct elapse__router_client, attention);
 }
 
-struct elapse__node_link *elapse__node_link_attention(struct elapse__node *node)
+struct elapse__router_link *elapse__router_link_attention(struct elapse__router *router)
 {
-    struct elapse__link *first = node->link_attention.next;
+    struct elapse__ring_node *first = router->link_attention.next;
 
-    if (first == &node->link_attention)
+    if (first == &router->link_attention)
         return NULL;
-    elapse__node_unlink(first);
-    return ELAPSE__NODE_OWNER(first, struct elapse__node_link, attention);
+    elapse__ring_leave(first);
+    return ELAPSE__CONTAINER_OF(first, struct elapse__router_link, attention);
 }
 
 /* ---- whether something is under way ---- */
 
-static bool link_is_idle(const struct elapse__node_link *link)
+static bool link_is_idle(const struct elapse__router_link *link)
 {
-    return link->state == ELAPSE__LINK_LOST ||
+    return link->state == ELAPSE__ROUTER_LINK_LOST ||
            (elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0 &&
             (!link->is_pipe || elapse__buffer_size(&link->input) == 0));
 }
 
-static bool lane_is_idle(const struct elapse__node_partition *partition,
-                         const struct elapse__node_lane *lane)
+static bool lane_is_idle(const struct elapse__router_partition *partition,
+                         const struct elapse__router_lane *lane)
 {
-    return partition->place != ELAPSE__NODE_THERE || elapse__ring_empty(&lane->queued);
+    return partition->place != ELAPSE__ROUTER_THERE || elapse__ring_empty(&lane->queued);
 }
 
-static bool partition_is_idle(const struct elapse__node_partition *partition)
+static bool partition_is_idle(const struct elapse__router_partition *partition)
 {
     return lane_is_idle(partition, &partition->quick) && lane_is_idle(partition, &partition->slow);
 }
 
-bool elapse__node_is_idle(const struct elapse__node *node)
+bool elapse__router_is_idle(const struct elapse__router *router)
 {
-    const struct elapse__link *i;
-    bool is_idle = elapse__ring_empty(&node->work);
+    const struct elapse__ring_node *i;
+    bool is_idle = elapse__ring_empty(&router->work);
 
-    for (uint32_t part = 0; part < node->options.partitions && is_idle; part++)
-        is_idle = partition_is_idle(&node->partitions[part]);
-    for (i = node->links.next; i != &node->links && is_idle; i = i->next)
-        is_idle = link_is_idle(ELAPSE__NODE_OWNER(i, const struct elapse__node_link, link));
-    for (i = node->clients.next; i != &node->clients && is_idle; i = i->next)
-        is_idle = elapse__buffer_size(
-                      &ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) == 0;
+    for (uint32_t fragment = 0; fragment < router->options.partitions && is_idle; fragment++)
+        is_idle = partition_is_idle(&router->partitions[fragment]);
+    for (i = router->links.next; i != &router->links && is_idle; i = i->next)
+        is_idle =
+            link_is_idle(ELAPSE__CONTAINER_OF(i, const struct elapse__router_link, ring_node));
+    for (i = router->clients.next; i != &router->clients && is_idle; i = i->next)
+        is_idle =
+            elapse__buffer_size(
+                &ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) == 0;
     return is_idle;
 }
 
 /* ---- figures ---- */
 
-const char *elapse__node_trouble(const struct elapse__node *node, uint32_t partition)
+const char *elapse__router_trouble(const struct elapse__router *router, uint32_t partition)
 {
-    ELAPSE__ASSERT_THAT(partition, <, node->options.partitions);
-    return node->partitions[partition].trouble;
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
+    return router->partitions[partition].trouble;
 }
 
-void elapse__node_figures(const struct elapse__node *node, struct elapse__node_figures *figures)
+void elapse__router_figures(const struct elapse__router *router,
+                            struct elapse__router_figures *figures)
 {
-    *figures = node->figures;
+    *figures = router->figures;
 }

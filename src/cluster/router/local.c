@@ -11,26 +11,27 @@
 
 /* ---- replies ---- */
 
-static void reply_word(struct elapse__node_command *command, const char *word)
+static void reply_word(struct elapse__router_command *command, const char *word)
 {
-    struct elapse__resp_writer writer =
-        elapse__reply_room(command, strlen(word) + ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, strlen(word) + ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_word(&writer, word);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_word(&writer, word);
+    elapse__router_reply_written(command, &writer);
 }
 
-static void reply_bytes(struct elapse__node_command *command, const void *bytes, size_t size)
+static void reply_bytes(struct elapse__router_command *command, const void *bytes, size_t size)
 {
-    struct elapse__resp_writer writer = elapse__reply_room(command, size + ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, size + ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_bytes(&writer, bytes, size);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_bytes(&writer, bytes, size);
+    elapse__router_reply_written(command, &writer);
 }
 
-static void reply_subcommand(struct elapse__node_command *command)
+static void reply_subcommand(struct elapse__router_command *command)
 {
-    elapse__reply_fail(command, "ERR unknown subcommand or wrong number of arguments");
+    elapse__router_reply_fail(command, "ERR unknown subcommand or wrong number of arguments");
 }
 
 /* A text that is put together; what does not fit is left out. */
@@ -63,56 +64,56 @@ static void add_number(struct text *text, const char *name, uint64_t number, con
 
 /* ---- small ones ---- */
 
-void elapse__local_ping(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_ping(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     if (count > 2)
-        elapse__reply_fail(command, "ERR wrong number of arguments for 'ping' command");
+        elapse__router_reply_fail(command, "ERR wrong number of arguments for 'ping' command");
     else if (count == 1)
         reply_word(command, "PONG");
     else
         reply_bytes(command, arguments[1].bytes, arguments[1].size);
 }
 
-void elapse__local_echo(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_echo(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     if (count != 2)
-        elapse__reply_fail(command, "ERR wrong number of arguments for 'echo' command");
+        elapse__router_reply_fail(command, "ERR wrong number of arguments for 'echo' command");
     else
         reply_bytes(command, arguments[1].bytes, arguments[1].size);
 }
 
-void elapse__local_select(struct elapse__node_command *command,
-                          const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_select(struct elapse__router_command *command,
+                                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     uint64_t number = 0;
 
     if (count != 2 ||
         !elapse__decimal_read(arguments[1].bytes, arguments[1].size, UINT32_MAX, &number))
-        elapse__reply_fail(command, "ERR not a number, or out of range");
+        elapse__router_reply_fail(command, "ERR not a number, or out of range");
     else if (number != 0)
-        elapse__reply_fail(command, "ERR DB index is out of range");
+        elapse__router_reply_fail(command, "ERR DB index is out of range");
     else
         reply_word(command, "OK");
 }
 
-void elapse__local_quit(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_quit(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     (void)arguments, (void)count;
     reply_word(command, "OK");
     command->client->ending = true;
 }
 
-void elapse__local_reset(struct elapse__node_command *command,
-                         const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_reset(struct elapse__router_command *command,
+                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    struct elapse__node_client *client = command->client;
+    struct elapse__router_client *client = command->client;
 
     (void)arguments, (void)count;
     client->resp3 = false;
-    client->known = client->node->options.knows_password == NULL;
+    client->known = client->router->options.knows_password == NULL;
     client->name_size = 0;
     reply_word(command, "RESET");
 }
@@ -121,11 +122,12 @@ void elapse__local_reset(struct elapse__node_command *command,
 
 /* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
  * the error and returns false. */
-static bool authenticate(struct elapse__node_command *command, struct elapse__resp_argument user,
-                         struct elapse__resp_argument password)
+static bool authenticate(struct elapse__router_command *command,
+                         struct elapse__wire_resp_argument user,
+                         struct elapse__wire_resp_argument password)
 {
     static const char name[] = "default";
-    const struct elapse__node_options *options = &command->client->node->options;
+    const struct elapse__router_options *options = &command->client->router->options;
     bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
 
     /* The password is looked at in any case, so that the time tells nothing. */
@@ -135,34 +137,35 @@ static bool authenticate(struct elapse__node_command *command, struct elapse__re
         command->client->known = true;
         return true;
     }
-    elapse__reply_fail(command, "WRONGPASS invalid username-password pair or user is disabled.");
+    elapse__router_reply_fail(command,
+                              "WRONGPASS invalid username-password pair or user is disabled.");
     return false;
 }
 
-void elapse__local_auth(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_auth(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__resp_argument default_user = {
+    static const struct elapse__wire_resp_argument default_user = {
         .bytes = (const unsigned char *)"default", .size = 7};
 
     if (count < 2 || count > 3)
-        elapse__reply_fail(command, "ERR syntax error");
-    else if (command->client->node->options.knows_password == NULL)
-        elapse__reply_fail(
+        elapse__router_reply_fail(command, "ERR syntax error");
+    else if (command->client->router->options.knows_password == NULL)
+        elapse__router_reply_fail(
             command, "ERR AUTH called without any password configured: the server needs none");
     else if (authenticate(command, count == 2 ? default_user : arguments[1], arguments[count - 1]))
         reply_word(command, "OK");
 }
 
 /* Keeps the name of a client. Otherwise replies with the error and returns false. */
-static bool set_name(struct elapse__node_command *command, struct elapse__resp_argument name)
+static bool set_name(struct elapse__router_command *command, struct elapse__wire_resp_argument name)
 {
-    bool fits = name.size <= ELAPSE__NODE_NAME_MAX;
+    bool fits = name.size <= ELAPSE__ROUTER_NAME_MAX;
 
     for (uint32_t i = 0; fits && i < name.size; i++)
         fits = name.bytes[i] > ' ' && name.bytes[i] <= '~';
     if (!fits) {
-        elapse__reply_fail(
+        elapse__router_reply_fail(
             command, "ERR the name of a client has up to 64 bytes, without blanks and newlines");
         return false;
     }
@@ -171,52 +174,52 @@ static bool set_name(struct elapse__node_command *command, struct elapse__resp_a
     return true;
 }
 
-static void reply_hello(struct elapse__node_command *command)
+static void reply_hello(struct elapse__router_command *command)
 {
     enum { PAIRS = 7, BYTES = 400 };
-    struct elapse__resp_writer writer = elapse__reply_room(command, BYTES);
+    struct elapse__wire_resp_writer writer = elapse__router_reply_room(command, BYTES);
 
-    elapse__resp_write_map(&writer, PAIRS);
-    elapse__resp_write_text(&writer, "server");
-    elapse__resp_write_text(&writer, "elapse");
-    elapse__resp_write_text(&writer, "version");
-    elapse__resp_write_text(&writer, ELAPSE_VERSION_TEXT);
-    elapse__resp_write_text(&writer, "proto");
-    elapse__resp_write_integer(&writer, writer.resp3 ? 3 : 2);
-    elapse__resp_write_text(&writer, "id");
-    elapse__resp_write_integer(&writer, (int64_t)command->client->number);
-    elapse__resp_write_text(&writer, "mode");
-    elapse__resp_write_text(&writer, "standalone");
-    elapse__resp_write_text(&writer, "role");
-    elapse__resp_write_text(&writer, "master");
-    elapse__resp_write_text(&writer, "modules");
-    elapse__resp_write_array(&writer, 0);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_map(&writer, PAIRS);
+    elapse__wire_resp_write_text(&writer, "server");
+    elapse__wire_resp_write_text(&writer, "elapse");
+    elapse__wire_resp_write_text(&writer, "version");
+    elapse__wire_resp_write_text(&writer, ELAPSE_VERSION_TEXT);
+    elapse__wire_resp_write_text(&writer, "proto");
+    elapse__wire_resp_write_integer(&writer, writer.resp3 ? 3 : 2);
+    elapse__wire_resp_write_text(&writer, "id");
+    elapse__wire_resp_write_integer(&writer, (int64_t)command->client->number);
+    elapse__wire_resp_write_text(&writer, "mode");
+    elapse__wire_resp_write_text(&writer, "standalone");
+    elapse__wire_resp_write_text(&writer, "role");
+    elapse__wire_resp_write_text(&writer, "master");
+    elapse__wire_resp_write_text(&writer, "modules");
+    elapse__wire_resp_write_array(&writer, 0);
+    elapse__router_reply_written(command, &writer);
 }
 
 /* Reads [version [AUTH user password] [SETNAME name]], and does what it says. Otherwise replies
  * with the error and returns false. */
-static bool greet(struct elapse__node_command *command,
-                  const struct elapse__resp_argument *arguments, uint32_t count)
+static bool greet(struct elapse__router_command *command,
+                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__route_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
-    struct elapse__node_client *client = command->client;
+    static const struct elapse__router_route_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
+    struct elapse__router_client *client = command->client;
     uint32_t places[2] = {0, 0};
     uint64_t version = client->resp3 ? 3 : 2;
 
     if (count > 1 && (!elapse__decimal_read(arguments[1].bytes, arguments[1].size, 3, &version) ||
                       version < 2)) {
-        elapse__reply_fail(command, "NOPROTO unsupported protocol version");
+        elapse__router_reply_fail(command, "NOPROTO unsupported protocol version");
         return false;
     }
-    if (!elapse__route_options(arguments, count, 2, options, 2, places)) {
-        elapse__reply_fail(command, "ERR syntax error");
+    if (!elapse__router_route_options(arguments, count, 2, options, 2, places)) {
+        elapse__router_reply_fail(command, "ERR syntax error");
         return false;
     }
     if (places[0] != 0 && !authenticate(command, arguments[places[0]], arguments[places[0] + 1]))
         return false;
     if (!client->known) {
-        elapse__reply_fail(
+        elapse__router_reply_fail(
             command, "NOAUTH HELLO must be called with the client already authenticated, otherwise "
                      "the HELLO <proto> AUTH <user> <pass> option can be used");
         return false;
@@ -228,8 +231,8 @@ static bool greet(struct elapse__node_command *command,
     return true;
 }
 
-void elapse__local_hello(struct elapse__node_command *command,
-                         const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_hello(struct elapse__router_command *command,
+                                const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     if (greet(command, arguments, count))
         reply_hello(command);
@@ -238,9 +241,9 @@ void elapse__local_hello(struct elapse__node_command *command,
 /* ---- CLIENT, CONFIG, INFO ---- */
 
 /* Replies with one line about this connection. */
-static void reply_client(struct elapse__node_command *command)
+static void reply_client(struct elapse__router_command *command)
 {
-    const struct elapse__node_client *client = command->client;
+    const struct elapse__router_client *client = command->client;
     struct text text = {.size = 0};
 
     add_number(&text, "id=", client->number, " name=");
@@ -249,80 +252,83 @@ static void reply_client(struct elapse__node_command *command)
     reply_bytes(command, text.bytes, text.size);
 }
 
-static void reply_name(struct elapse__node_command *command)
+static void reply_name(struct elapse__router_command *command)
 {
     if (command->client->name_size > 0) {
         reply_bytes(command, command->client->name, command->client->name_size);
         return;
     }
-    struct elapse__resp_writer writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_null(&writer);
-    elapse__reply_written(command, &writer);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_null(&writer);
+    elapse__router_reply_written(command, &writer);
 }
 
-void elapse__local_client(struct elapse__node_command *command,
-                          const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_client(struct elapse__router_command *command,
+                                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    if (count == 3 && elapse__argument_is(arguments[1], "SETNAME")) {
+    if (count == 3 && elapse__router_argument_is(arguments[1], "SETNAME")) {
         if (set_name(command, arguments[2]))
             reply_word(command, "OK");
-    } else if (count == 2 && elapse__argument_is(arguments[1], "GETNAME")) {
+    } else if (count == 2 && elapse__router_argument_is(arguments[1], "GETNAME")) {
         reply_name(command);
-    } else if (count == 2 && elapse__argument_is(arguments[1], "ID")) {
-        struct elapse__resp_writer writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
-        elapse__resp_write_integer(&writer, (int64_t)command->client->number);
-        elapse__reply_written(command, &writer);
-    } else if (count == 2 && (elapse__argument_is(arguments[1], "INFO") ||
-                              elapse__argument_is(arguments[1], "LIST"))) {
+    } else if (count == 2 && elapse__router_argument_is(arguments[1], "ID")) {
+        struct elapse__wire_resp_writer writer =
+            elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+        elapse__wire_resp_write_integer(&writer, (int64_t)command->client->number);
+        elapse__router_reply_written(command, &writer);
+    } else if (count == 2 && (elapse__router_argument_is(arguments[1], "INFO") ||
+                              elapse__router_argument_is(arguments[1], "LIST"))) {
         reply_client(command);
-    } else if ((count == 4 && elapse__argument_is(arguments[1], "SETINFO")) ||
-               (count == 3 && (elapse__argument_is(arguments[1], "NO-EVICT") ||
-                               elapse__argument_is(arguments[1], "NO-TOUCH")))) {
+    } else if ((count == 4 && elapse__router_argument_is(arguments[1], "SETINFO")) ||
+               (count == 3 && (elapse__router_argument_is(arguments[1], "NO-EVICT") ||
+                               elapse__router_argument_is(arguments[1], "NO-TOUCH")))) {
         reply_word(command, "OK");
     } else {
         reply_subcommand(command);
     }
 }
 
-void elapse__local_config(struct elapse__node_command *command,
-                          const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_config(struct elapse__router_command *command,
+                                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     (void)count;
-    if (!elapse__argument_is(arguments[1], "GET")) {
+    if (!elapse__router_argument_is(arguments[1], "GET")) {
         reply_subcommand(command);
         return;
     }
-    struct elapse__resp_writer writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_map(&writer, 0);
-    elapse__reply_written(command, &writer);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_map(&writer, 0);
+    elapse__router_reply_written(command, &writer);
 }
 
-void elapse__local_info(struct elapse__node_command *command,
-                        const struct elapse__resp_argument *arguments, uint32_t count)
+void elapse__router_local_info(struct elapse__router_command *command,
+                               const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    const struct elapse__node *node = command->client->node;
+    const struct elapse__router *router = command->client->router;
     struct text text = {.size = 0};
     uint64_t here = 0;
     uint64_t unowned = 0;
 
     (void)arguments, (void)count;
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        here += node->partitions[i].place == ELAPSE__NODE_HERE;
-        unowned += node->partitions[i].place == ELAPSE__NODE_NOWHERE;
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        here += router->partitions[i].place == ELAPSE__ROUTER_HERE;
+        unowned += router->partitions[i].place == ELAPSE__ROUTER_NOWHERE;
     }
     add(&text, "# Server\r\nredis_version:7.0.0\r\nredis_mode:standalone\r\n"
                "elapse_version:" ELAPSE_VERSION_TEXT "\r\n");
-    add_number(&text, "\r\n# Clients\r\nconnected_clients:", node->figures.clients, "\r\n");
-    add_number(&text, "blocked_clients:", node->figures.waiting, "\r\n");
+    add_number(&text, "\r\n# Clients\r\nconnected_clients:", router->figures.clients, "\r\n");
+    add_number(&text, "blocked_clients:", router->figures.waiting, "\r\n");
     add(&text, "\r\n# Persistence\r\nloading:0\r\n\r\n# Stats\r\n");
-    add_number(&text, "total_connections_received:", node->figures.total_clients, "\r\n");
-    add_number(&text, "rejected_connections:", node->figures.refused, "\r\n");
+    add_number(&text, "total_connections_received:", router->figures.total_clients, "\r\n");
+    add_number(&text, "rejected_connections:", router->figures.refused, "\r\n");
     add(&text, "\r\n# Replication\r\nrole:master\r\nconnected_slaves:0\r\n");
-    add_number(&text, "\r\n# Partitions\r\npartitions:", node->options.partitions, "\r\n");
+    add_number(&text, "\r\n# Partitions\r\npartitions:", router->options.partitions, "\r\n");
     add_number(&text, "partitions_here:", here, "\r\n");
     add_number(&text, "partitions_without_owner:", unowned, "\r\n");
-    add_number(&text, "answered_unknown:", node->figures.unknown, "\r\n");
-    add_number(&text, "answered_tryagain:", node->figures.try_again, "\r\n");
-    add_number(&text, "links_lost:", node->figures.links_lost, "\r\n");
+    add_number(&text, "answered_unknown:", router->figures.unknown, "\r\n");
+    add_number(&text, "answered_tryagain:", router->figures.try_again, "\r\n");
+    add_number(&text, "links_lost:", router->figures.links_lost, "\r\n");
     reply_bytes(command, text.bytes, text.size);
 }

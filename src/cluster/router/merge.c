@@ -9,35 +9,36 @@
 
 /* ---- pages: [cursor, [item, ...]] ---- */
 
-void elapse__merge_page(struct elapse__node_command *command, const unsigned char *value,
-                        size_t size)
+void elapse__router_merge_page(struct elapse__router_command *command, const unsigned char *value,
+                               size_t size)
 {
-    uint32_t partitions = command->client == NULL ? 1 : command->client->node->options.partitions;
+    uint32_t partitions = command->client == NULL ? 1 : command->client->router->options.partitions;
     size_t at = 0;
-    struct elapse__resp_item head = elapse__resp_next(value, size, &at);
-    struct elapse__resp_item cursor = {.kind = ELAPSE__RESP_NULL};
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
+    struct elapse__wire_resp_item cursor = {.kind = ELAPSE__WIRE_RESP_NULL};
 
-    if (head.kind == ELAPSE__RESP_ARRAY && head.integer == 2)
-        cursor = elapse__resp_next(value, size, &at);
-    if (cursor.kind != ELAPSE__RESP_INTEGER) {
-        elapse__reply_value(command, value, size);
+    if (head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 2)
+        cursor = elapse__wire_resp_next(value, size, &at);
+    if (cursor.kind != ELAPSE__WIRE_RESP_INTEGER) {
+        elapse__router_reply_value(command, value, size);
         return;
     }
     int64_t next = cursor.integer * (int64_t)partitions + command->cursor_of;
     if (cursor.integer == 0)
         next = command->cursor_of + 1 < partitions ? (int64_t)command->cursor_of + 1 : 0;
-    struct elapse__resp_writer writer =
-        elapse__reply_room(command, (size_t)2 * ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_array(&writer, 2);
-    elapse__resp_write_integer(&writer, next);
-    elapse__reply_written(command, &writer);
-    elapse__reply_value(command, value + at, size - at);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, (size_t)2 * ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_array(&writer, 2);
+    elapse__wire_resp_write_integer(&writer, next);
+    elapse__router_reply_written(command, &writer);
+    elapse__router_reply_value(command, value + at, size - at);
 }
 
 /* ---- sums ---- */
 
 /* The first error of a partition is kept; the reply says it when all have answered. */
-static void keep_error(struct elapse__node_command *command, const struct elapse__resp_item *error)
+static void keep_error(struct elapse__router_command *command,
+                       const struct elapse__wire_resp_item *error)
 {
     size_t size = error->size;
 
@@ -49,42 +50,42 @@ static void keep_error(struct elapse__node_command *command, const struct elapse
     command->error[size] = '\0';
 }
 
-static bool is_name(const struct elapse__resp_item *item, const char *name)
+static bool is_name(const struct elapse__wire_resp_item *item, const char *name)
 {
-    return item->kind == ELAPSE__RESP_BYTES && item->size == strlen(name) &&
+    return item->kind == ELAPSE__WIRE_RESP_BYTES && item->size == strlen(name) &&
            memcmp(item->bytes, name, item->size) == 0;
 }
 
 /* {removed: n, running: n} */
-static void add_cancelled(struct elapse__node_command *command, const unsigned char *value,
+static void add_cancelled(struct elapse__router_command *command, const unsigned char *value,
                           size_t size, size_t at)
 {
     while (at < size) {
-        struct elapse__resp_item name = elapse__resp_next(value, size, &at);
-        struct elapse__resp_item count = elapse__resp_next(value, size, &at);
-        if (count.kind == ELAPSE__RESP_INTEGER && is_name(&name, "removed"))
+        struct elapse__wire_resp_item name = elapse__wire_resp_next(value, size, &at);
+        struct elapse__wire_resp_item count = elapse__wire_resp_next(value, size, &at);
+        if (count.kind == ELAPSE__WIRE_RESP_INTEGER && is_name(&name, "removed"))
             command->counts[0] += (uint64_t)count.integer;
-        if (count.kind == ELAPSE__RESP_INTEGER && is_name(&name, "running"))
+        if (count.kind == ELAPSE__WIRE_RESP_INTEGER && is_name(&name, "running"))
             command->counts[1] += (uint64_t)count.integer;
     }
 }
 
-static void reply_cancelled(struct elapse__node_command *command)
+static void reply_cancelled(struct elapse__router_command *command)
 {
-    struct elapse__resp_writer writer =
-        elapse__reply_room(command, (size_t)6 * ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, (size_t)6 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_map(&writer, 2);
-    elapse__resp_write_text(&writer, "removed");
-    elapse__resp_write_integer(&writer, (int64_t)command->counts[0]);
-    elapse__resp_write_text(&writer, "running");
-    elapse__resp_write_integer(&writer, (int64_t)command->counts[1]);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_map(&writer, 2);
+    elapse__wire_resp_write_text(&writer, "removed");
+    elapse__wire_resp_write_integer(&writer, (int64_t)command->counts[0]);
+    elapse__wire_resp_write_text(&writer, "running");
+    elapse__wire_resp_write_integer(&writer, (int64_t)command->counts[1]);
+    elapse__router_reply_written(command, &writer);
 }
 
 /* Returns the sum of a name, a new one if there is none yet; NULL: there is no room. */
-static struct elapse__node_sum *sum_of(struct elapse__node_command *command,
-                                       const struct elapse__resp_item *name, bool is_boolean)
+static struct elapse__router_sum *sum_of(struct elapse__router_command *command,
+                                         const struct elapse__wire_resp_item *name, bool is_boolean)
 {
     static const char *const greatest[] = {"uptime", "pause", "pause_left"};
 
@@ -93,11 +94,11 @@ static struct elapse__node_sum *sum_of(struct elapse__node_command *command,
             return &command->sums[i];
     }
     if (command->sums == NULL)
-        command->sums = calloc(ELAPSE__NODE_SUMS_MAX, sizeof *command->sums);
-    if (command->sums == NULL || command->sum_count == ELAPSE__NODE_SUMS_MAX ||
-        name->kind != ELAPSE__RESP_BYTES || name->size >= sizeof command->sums->name)
+        command->sums = calloc(ELAPSE__ROUTER_SUMS_MAX, sizeof *command->sums);
+    if (command->sums == NULL || command->sum_count == ELAPSE__ROUTER_SUMS_MAX ||
+        name->kind != ELAPSE__WIRE_RESP_BYTES || name->size >= sizeof command->sums->name)
         return NULL;
-    struct elapse__node_sum *sum = &command->sums[command->sum_count++];
+    struct elapse__router_sum *sum = &command->sums[command->sum_count++];
     memcpy(sum->name, name->bytes, name->size);
     sum->is_boolean = is_boolean;
     for (size_t i = 0; i < sizeof greatest / sizeof *greatest; i++)
@@ -105,25 +106,26 @@ static struct elapse__node_sum *sum_of(struct elapse__node_command *command,
     return sum;
 }
 
-static void add_statistics(struct elapse__node_command *command, const unsigned char *value,
+static void add_statistics(struct elapse__router_command *command, const unsigned char *value,
                            size_t size, size_t at)
 {
     while (at < size) {
-        struct elapse__resp_item name = elapse__resp_next(value, size, &at);
+        struct elapse__wire_resp_item name = elapse__wire_resp_next(value, size, &at);
         size_t begin = at;
-        struct elapse__resp_item number = elapse__resp_next(value, size, &at);
-        bool is_boolean = number.kind == ELAPSE__RESP_TRUE || number.kind == ELAPSE__RESP_FALSE;
-        if (number.kind != ELAPSE__RESP_INTEGER && !is_boolean) {
+        struct elapse__wire_resp_item number = elapse__wire_resp_next(value, size, &at);
+        bool is_boolean =
+            number.kind == ELAPSE__WIRE_RESP_TRUE || number.kind == ELAPSE__WIRE_RESP_FALSE;
+        if (number.kind != ELAPSE__WIRE_RESP_INTEGER && !is_boolean) {
             /* A name of a later version, whose value cannot be added up. */
             at = begin;
-            elapse__resp_skip(value, size, &at);
+            elapse__wire_resp_skip(value, size, &at);
             continue;
         }
-        struct elapse__node_sum *sum = sum_of(command, &name, is_boolean);
+        struct elapse__router_sum *sum = sum_of(command, &name, is_boolean);
         if (sum == NULL)
             continue;
         if (is_boolean)
-            sum->value |= number.kind == ELAPSE__RESP_TRUE;
+            sum->value |= number.kind == ELAPSE__WIRE_RESP_TRUE;
         else if (!sum->is_greatest)
             sum->value += number.integer;
         else if (number.integer > sum->value)
@@ -131,110 +133,113 @@ static void add_statistics(struct elapse__node_command *command, const unsigned 
     }
 }
 
-static void reply_statistics(struct elapse__node_command *command)
+static void reply_statistics(struct elapse__router_command *command)
 {
-    struct elapse__resp_writer writer = elapse__reply_room(
+    struct elapse__wire_resp_writer writer = elapse__router_reply_room(
         command, (size_t)(command->sum_count + 1) *
-                     (sizeof command->sums->name + (size_t)2 * ELAPSE__RESP_FRAME_MAX));
+                     (sizeof command->sums->name + (size_t)2 * ELAPSE__WIRE_RESP_FRAME_MAX));
 
     if (command->sum_count == 0)
-        elapse__resp_write_null(&writer); /* there is no such tube anywhere */
+        elapse__wire_resp_write_null(&writer); /* there is no such tube anywhere */
     else
-        elapse__resp_write_map(&writer, command->sum_count);
+        elapse__wire_resp_write_map(&writer, command->sum_count);
     for (uint32_t i = 0; i < command->sum_count; i++) {
-        const struct elapse__node_sum *sum = &command->sums[i];
-        elapse__resp_write_text(&writer, sum->name);
+        const struct elapse__router_sum *sum = &command->sums[i];
+        elapse__wire_resp_write_text(&writer, sum->name);
         if (sum->is_boolean)
-            elapse__resp_write_boolean(&writer, sum->value != 0);
+            elapse__wire_resp_write_boolean(&writer, sum->value != 0);
         else
-            elapse__resp_write_integer(&writer, sum->value);
+            elapse__wire_resp_write_integer(&writer, sum->value);
     }
-    elapse__reply_written(command, &writer);
+    elapse__router_reply_written(command, &writer);
 }
 
 /* ---- KICK: partitions in turn ---- */
 
-static void reply_integer(struct elapse__node_command *command, uint64_t value)
+static void reply_integer(struct elapse__router_command *command, uint64_t value)
 {
-    struct elapse__resp_writer writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer =
+        elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-    elapse__reply_written(command, &writer);
+    elapse__wire_resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    elapse__router_reply_written(command, &writer);
 }
 
-void elapse__kick_step(struct elapse__node_command *command)
+void elapse__router_kick_step(struct elapse__router_command *command)
 {
-    struct elapse__node_client *client = command->client;
+    struct elapse__router_client *client = command->client;
     bool is_over = client == NULL || command->error[0] != '\0';
     char digits[ELAPSE__DECIMAL_BYTES];
 
     /* One partition is asked in any case, also for 0 jobs: it may refuse the tube. */
     if (!is_over && command->rounds > 0)
-        is_over = command->rounds == client->node->options.partitions ||
+        is_over = command->rounds == client->router->options.partitions ||
                   command->counts[0] >= command->wanted;
     if (is_over) {
         if (command->error[0] != '\0')
-            elapse__reply_fail(command, command->error);
+            elapse__router_reply_fail(command, command->error);
         else
             reply_integer(command, command->counts[0]);
-        elapse__command_done(command);
+        elapse__router_command_done(command);
         return;
     }
-    uint32_t partition = (command->first + command->rounds) % client->node->options.partitions;
-    struct elapse__node_lane *lane = &client->node->partitions[partition].slow;
+    uint32_t partition = (command->first + command->rounds) % client->router->options.partitions;
+    struct elapse__router_lane *lane = &client->router->partitions[partition].slow;
     size_t tube_size = elapse__buffer_size(&command->tube);
-    size_t room = tube_size + (size_t)5 * ELAPSE__RESP_FRAME_MAX;
+    size_t room = tube_size + (size_t)5 * ELAPSE__WIRE_RESP_FRAME_MAX;
     command->rounds++;
-    command->parts = 1;
-    struct elapse__node_part *part = elapse__part_new(lane, command, ELAPSE__LOSS_UNKNOWN, room);
-    if (part == NULL)
+    command->fragments = 1;
+    struct elapse__router_fragment *fragment =
+        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, room);
+    if (fragment == NULL)
         return;
-    struct elapse__resp_writer writer = {.bytes = part->bytes, .capacity = room};
-    elapse__resp_write_array(&writer, 3);
-    elapse__resp_write_text(&writer, "KICK");
-    elapse__resp_write_bytes(&writer, elapse__buffer_first(&command->tube), tube_size);
-    elapse__resp_write_bytes(&writer, digits,
-                             elapse__decimal_write(digits, command->wanted - command->counts[0]));
+    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = room};
+    elapse__wire_resp_write_array(&writer, 3);
+    elapse__wire_resp_write_text(&writer, "KICK");
+    elapse__wire_resp_write_bytes(&writer, elapse__buffer_first(&command->tube), tube_size);
+    elapse__wire_resp_write_bytes(
+        &writer, digits, elapse__decimal_write(digits, command->wanted - command->counts[0]));
     ELAPSE__ASSERT(!writer.too_small);
-    part->size = writer.size;
-    elapse__lane_push(lane, part);
+    fragment->size = writer.size;
+    elapse__router_lane_push(lane, fragment);
 }
 
 /* ---- the answer of one partition ---- */
 
-static void complete(struct elapse__node_command *command)
+static void complete(struct elapse__router_command *command)
 {
     if (command->error[0] != '\0')
-        elapse__reply_fail(command, command->error);
-    else if (command->kind == ELAPSE__COMMAND_CANCELALL)
+        elapse__router_reply_fail(command, command->error);
+    else if (command->kind == ELAPSE__ROUTER_COMMAND_CANCELALL)
         reply_cancelled(command);
-    else if (command->kind == ELAPSE__COMMAND_STATS)
+    else if (command->kind == ELAPSE__ROUTER_COMMAND_STATS)
         reply_statistics(command);
     else
-        elapse__reply_value(
+        elapse__router_reply_value(
             command, (const unsigned char *)(command->counts[0] > 0 ? "+ok\r\n" : "+gone\r\n"),
             command->counts[0] > 0 ? 5 : 7);
-    elapse__command_done(command);
+    elapse__router_command_done(command);
 }
 
-void elapse__merge_answer(struct elapse__node_command *command, const unsigned char *value,
-                          size_t size)
+void elapse__router_merge_answer(struct elapse__router_command *command, const unsigned char *value,
+                                 size_t size)
 {
     size_t at = 0;
-    struct elapse__resp_item head = elapse__resp_next(value, size, &at);
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
 
-    if (head.kind == ELAPSE__RESP_ERROR)
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR)
         keep_error(command, &head);
-    else if (head.kind == ELAPSE__RESP_MAP && command->kind == ELAPSE__COMMAND_CANCELALL)
+    else if (head.kind == ELAPSE__WIRE_RESP_MAP &&
+             command->kind == ELAPSE__ROUTER_COMMAND_CANCELALL)
         add_cancelled(command, value, size, at);
-    else if (head.kind == ELAPSE__RESP_MAP && command->kind == ELAPSE__COMMAND_STATS)
+    else if (head.kind == ELAPSE__WIRE_RESP_MAP && command->kind == ELAPSE__ROUTER_COMMAND_STATS)
         add_statistics(command, value, size, at);
-    else if (head.kind == ELAPSE__RESP_INTEGER && command->kind == ELAPSE__COMMAND_KICK)
+    else if (head.kind == ELAPSE__WIRE_RESP_INTEGER && command->kind == ELAPSE__ROUTER_COMMAND_KICK)
         command->counts[0] += head.integer < 0 ? 0 : (uint64_t)head.integer;
-    else if (head.kind == ELAPSE__RESP_WORD && command->kind == ELAPSE__COMMAND_PAUSE)
+    else if (head.kind == ELAPSE__WIRE_RESP_WORD && command->kind == ELAPSE__ROUTER_COMMAND_PAUSE)
         command->counts[0] += head.size == 2 && memcmp(head.bytes, "ok", 2) == 0;
-    if (command->kind == ELAPSE__COMMAND_KICK)
-        elapse__kick_step(command);
-    else if (command->parts == 0)
+    if (command->kind == ELAPSE__ROUTER_COMMAND_KICK)
+        elapse__router_kick_step(command);
+    else if (command->fragments == 0)
         complete(command);
 }

@@ -7,38 +7,38 @@
 #include "inner.h"
 
 /* Says why the client cannot be served, and ends it. */
-static void refuse(struct elapse__node_client *client, const char *line)
+static void refuse(struct elapse__router_client *client, const char *line)
 {
     size_t size = strlen(line);
 
     if (!elapse__buffer_append(&client->out, line, size))
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
     client->out_end += size;
     client->ending = true;
 }
 
-void elapse__pipe_choose(struct elapse__node_client *client)
+void elapse__router_pipe_choose(struct elapse__router_client *client)
 {
-    struct elapse__node *node = client->node;
+    struct elapse__router *router = client->router;
 
     if (elapse__buffer_first(&client->input)[0] == '*') {
-        client->speech = ELAPSE__SPEECH_RESP;
+        client->speech = ELAPSE__ROUTER_SPEECH_RESP;
         return;
     }
-    client->speech = ELAPSE__SPEECH_PIPE;
-    if (node->options.partitions > 1) {
+    client->speech = ELAPSE__ROUTER_SPEECH_PIPE;
+    if (router->options.partitions > 1) {
         refuse(client, "INTERNAL_ERROR: this queue has more than one partition, and beanstalkd's "
                        "protocol takes one\r\n");
         return;
     }
-    if (node->options.knows_password != NULL && !client->may_use_beanstalkd) {
+    if (router->options.knows_password != NULL && !client->may_use_beanstalkd) {
         refuse(client, "UNAUTHORIZED: this server wants a password, which this protocol does not "
                        "have\r\n");
         return;
     }
-    client->pipe = elapse__node_link_new(node, 0, NULL, client);
+    client->pipe = elapse__router_link_new(router, 0, NULL, client);
     if (client->pipe == NULL)
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
 }
 
 /* Moves bytes as far as the other end has room. Returns false if there is no memory. */
@@ -58,57 +58,60 @@ static bool move(struct elapse__buffer *to, struct elapse__buffer *from, size_t 
     return true;
 }
 
-void elapse__pipe_pump(struct elapse__node_client *client)
+void elapse__router_pipe_pump(struct elapse__router_client *client)
 {
-    struct elapse__node_link *link = client->pipe;
+    struct elapse__router_link *link = client->pipe;
 
-    if (link == NULL || link->state != ELAPSE__LINK_OPEN)
+    if (link == NULL || link->state != ELAPSE__ROUTER_LINK_OPEN)
         return;
     size_t before = elapse__buffer_size(&link->out);
     size_t out_before = elapse__buffer_size(&client->out);
-    if (!move(&link->out, &client->input, ELAPSE__NODE_LINK_OUT) ||
-        !move(&client->out, &link->input, client->node->options.output_bytes_max)) {
-        elapse__client_fail(client);
+    if (!move(&link->out, &client->input, ELAPSE__ROUTER_LINK_OUT) ||
+        !move(&client->out, &link->input, client->router->options.output_bytes_max)) {
+        elapse__router_client_fail(client);
         return;
     }
     link->out_end += elapse__buffer_size(&link->out) - before;
     client->out_end += elapse__buffer_size(&client->out) - out_before;
-    elapse__link_arrange(link);
-    elapse__client_arrange(client);
+    elapse__router_link_arrange(link);
+    elapse__router_client_arrange(client);
 }
 
 /* Ends the pipes of a ring that were wanted too long ago. */
-static void look(struct elapse__node *node, struct elapse__link *ring)
+static void look(struct elapse__router *router, struct elapse__ring_node *ring)
 {
-    struct elapse__link *at = ring->next;
+    struct elapse__ring_node *at = ring->next;
 
     while (at != ring) {
-        struct elapse__node_link *link = ELAPSE__NODE_OWNER(at, struct elapse__node_link, link);
-        uint64_t deadline = link->since_ms + node->options.answer_ms;
+        struct elapse__router_link *link =
+            ELAPSE__CONTAINER_OF(at, struct elapse__router_link, ring_node);
+        uint64_t deadline = link->since_ms + router->options.answer_ms;
         at = at->next;
-        if (!link->is_pipe || link->state == ELAPSE__LINK_OPEN || link->state == ELAPSE__LINK_LOST)
+        if (!link->is_pipe || link->state == ELAPSE__ROUTER_LINK_OPEN ||
+            link->state == ELAPSE__ROUTER_LINK_LOST)
             continue;
-        if (deadline <= node->now)
-            elapse__link_give_up(link);
+        if (deadline <= router->now)
+            elapse__router_link_give_up(link);
         else
-            elapse__node_look_by(node, deadline);
+            elapse__router_look_by(router, deadline);
     }
 }
 
-void elapse__pipe_look(struct elapse__node *node)
+void elapse__router_pipe_look(struct elapse__router *router)
 {
-    look(node, &node->wanted);
-    look(node, &node->links);
+    look(router, &router->wanted);
+    look(router, &router->links);
 }
 
-void elapse__pipe_moved(struct elapse__node *node)
+void elapse__router_pipe_moved(struct elapse__router *router)
 {
-    struct elapse__link *at = node->links.next;
+    struct elapse__ring_node *at = router->links.next;
 
-    while (at != &node->links) {
-        struct elapse__node_link *link = ELAPSE__NODE_OWNER(at, struct elapse__node_link, link);
+    while (at != &router->links) {
+        struct elapse__router_link *link =
+            ELAPSE__CONTAINER_OF(at, struct elapse__router_link, ring_node);
         at = at->next;
         if (link->is_pipe)
-            elapse__link_lose(link);
+            elapse__router_link_lose(link);
     }
 }

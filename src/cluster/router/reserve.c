@@ -28,25 +28,25 @@ enum {
     EVEN_ONE_IN = 8, /* rounds that do not prefer this node */
 };
 
-static struct elapse__node *node_of(const struct elapse__node_command *command)
+static struct elapse__router *node_of(const struct elapse__router_command *command)
 {
-    return command->client->node;
+    return command->client->router;
 }
 
 /* ---- the command ---- */
 
-static uint32_t count_tubes(const struct elapse__resp_argument *arguments, uint32_t count)
+static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     uint32_t place = 2;
 
-    while (place < count && !elapse__argument_is(arguments[place], "COUNT") &&
-           !elapse__argument_is(arguments[place], "WAIT"))
+    while (place < count && !elapse__router_argument_is(arguments[place], "COUNT") &&
+           !elapse__router_argument_is(arguments[place], "WAIT"))
         place++;
     return place - 1;
 }
 
 /* Reads WAIT, and checks COUNT as a partition does. */
-static bool read_options(const struct elapse__resp_argument *arguments, const uint32_t *places,
+static bool read_options(const struct elapse__wire_resp_argument *arguments, const uint32_t *places,
                          uint64_t *wait_ms)
 {
     enum { NS_PER_MS = 1000000 };
@@ -65,25 +65,27 @@ static bool read_options(const struct elapse__resp_argument *arguments, const ui
 }
 
 /* Writes what partitions are asked: the command without WAIT. */
-static bool write_question(struct elapse__node_reserve *reserve,
-                           const struct elapse__resp_argument *arguments, uint32_t tubes,
+static bool write_question(struct elapse__router_reserve *reserve,
+                           const struct elapse__wire_resp_argument *arguments, uint32_t tubes,
                            uint32_t count_place)
 {
-    size_t room = ELAPSE__RESP_FRAME_MAX;
+    size_t room = ELAPSE__WIRE_RESP_FRAME_MAX;
 
     for (uint32_t i = 0; i <= tubes; i++)
-        room += arguments[i].size + ELAPSE__RESP_FRAME_MAX;
-    room += count_place == 0 ? 0 : arguments[count_place].size + (size_t)3 * ELAPSE__RESP_FRAME_MAX;
+        room += arguments[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
+    room += count_place == 0
+                ? 0
+                : arguments[count_place].size + (size_t)3 * ELAPSE__WIRE_RESP_FRAME_MAX;
     if (!elapse__buffer_reserve(&reserve->question, room))
         return false;
-    struct elapse__resp_writer writer = {.bytes = reserve->question.bytes, .capacity = room};
-    elapse__resp_write_array(&writer, (size_t)1 + tubes + (count_place == 0 ? 0 : 2));
+    struct elapse__wire_resp_writer writer = {.bytes = reserve->question.bytes, .capacity = room};
+    elapse__wire_resp_write_array(&writer, (size_t)1 + tubes + (count_place == 0 ? 0 : 2));
     for (uint32_t i = 0; i <= tubes; i++)
-        elapse__resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
+        elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
     if (count_place != 0) {
-        elapse__resp_write_text(&writer, "COUNT");
-        elapse__resp_write_bytes(&writer, arguments[count_place].bytes,
-                                 arguments[count_place].size);
+        elapse__wire_resp_write_text(&writer, "COUNT");
+        elapse__wire_resp_write_bytes(&writer, arguments[count_place].bytes,
+                                      arguments[count_place].size);
     }
     ELAPSE__ASSERT(!writer.too_small);
     reserve->question.end = writer.size;
@@ -91,7 +93,7 @@ static bool write_question(struct elapse__node_reserve *reserve,
 }
 
 /* Waiters with the same tubes have the same hash. */
-static uint64_t hash_tubes(const struct elapse__resp_argument *arguments, uint32_t tubes)
+static uint64_t hash_tubes(const struct elapse__wire_resp_argument *arguments, uint32_t tubes)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -103,107 +105,107 @@ static uint64_t hash_tubes(const struct elapse__resp_argument *arguments, uint32
     return hash;
 }
 
-static void stop_waiting(struct elapse__node *node, struct elapse__node_reserve *reserve)
+static void stop_waiting(struct elapse__router *router, struct elapse__router_reserve *reserve)
 {
-    if (!elapse__node_linked(&reserve->waiter))
+    if (!elapse__ring_has_node(&reserve->waiter))
         return;
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        if (node->partitions[i].chain.next == &reserve->waiter)
-            node->partitions[i].chain.next = reserve->waiter.next;
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        if (router->partitions[i].chain.next == &reserve->waiter)
+            router->partitions[i].chain.next = reserve->waiter.next;
     }
-    elapse__node_unlink(&reserve->waiter);
-    (void)elapse_wheel_stop(&node->wheel, &reserve->timer);
-    node->figures.waiting--;
+    elapse__ring_leave(&reserve->waiter);
+    (void)elapse_wheel_stop(&router->wheel, &reserve->timer);
+    router->figures.waiting--;
 }
 
-static void step(struct elapse__node_command *command);
+static void step(struct elapse__router_command *command);
 
-bool elapse__reserve_take(struct elapse__node_client *client,
-                          const struct elapse__resp_argument *arguments, uint32_t count)
+bool elapse__router_reserve_take(struct elapse__router_client *client,
+                                 const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__route_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
-    struct elapse__node *node = client->node;
-    uint32_t partitions = node->options.partitions;
+    static const struct elapse__router_route_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    struct elapse__router *router = client->router;
+    uint32_t partitions = router->options.partitions;
     uint32_t tubes = count_tubes(arguments, count);
     uint32_t places[2];
     uint64_t wait_ms = 0;
 
     if (tubes > TUBES_MAX ||
-        !elapse__route_options(arguments, count, 1 + tubes, options, 2, places) ||
+        !elapse__router_route_options(arguments, count, 1 + tubes, options, 2, places) ||
         !read_options(arguments, places, &wait_ms))
         return false;
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_RESERVE, HAND_OUT_CHARGE);
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_RESERVE, HAND_OUT_CHARGE);
     if (command == NULL)
         return true;
     command->is_barrier = true;
     command->reserve = calloc(1, sizeof *command->reserve);
     if (command->reserve == NULL ||
         !write_question(command->reserve, arguments, tubes, places[0])) {
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
         return true;
     }
-    command->reserve->node = node;
+    command->reserve->router = router;
     command->reserve->command = command;
     command->reserve->tubes_hash = hash_tubes(arguments, tubes);
-    command->reserve->deadline_ms = wait_ms == 0 ? 0 : node->now + wait_ms;
-    command->reserve->readied = node->readied;
-    command->reserve->first = (elapse__node_home(client) + client->reserves) % partitions;
+    command->reserve->deadline_ms = wait_ms == 0 ? 0 : router->now + wait_ms;
+    command->reserve->readied = router->readied;
+    command->reserve->first = (elapse__router_home(client) + client->reserves) % partitions;
     command->reserve->is_even = client->reserves++ % EVEN_ONE_IN == EVEN_ONE_IN - 1;
     step(command);
     return true;
 }
 
-void elapse__reserve_free(struct elapse__node_reserve *reserve)
+void elapse__router_reserve_free(struct elapse__router_reserve *reserve)
 {
-    stop_waiting(reserve->node, reserve);
+    stop_waiting(reserve->router, reserve);
     elapse__buffer_free(&reserve->question);
     free(reserve);
 }
 
-bool elapse__reserve_waits(const struct elapse__node_command *command)
+bool elapse__router_reserve_waits(const struct elapse__router_command *command)
 {
-    return command->kind == ELAPSE__COMMAND_RESERVE && !command->done && command->reserve != NULL &&
-           command->reserve->deadline_ms != 0;
+    return command->kind == ELAPSE__ROUTER_COMMAND_RESERVE && !command->done &&
+           command->reserve != NULL && command->reserve->deadline_ms != 0;
 }
 
 /* ---- waiting ---- */
 
-static void reply_nothing(struct elapse__node_command *command)
+static void reply_nothing(struct elapse__router_command *command)
 {
-    struct elapse__node_reserve *reserve = command->reserve;
-    struct elapse__resp_writer writer;
+    struct elapse__router_reserve *reserve = command->reserve;
+    struct elapse__wire_resp_writer writer;
 
     stop_waiting(node_of(command), reserve);
     if (!reserve->reached && reserve->deadline_ms == 0) {
-        elapse__reply_fail(command, "TRYAGAIN no partition can be reached now");
+        elapse__router_reply_fail(command, "TRYAGAIN no partition can be reached now");
     } else {
-        writer = elapse__reply_room(command, ELAPSE__RESP_FRAME_MAX);
-        elapse__resp_write_array(&writer, 0);
-        elapse__reply_written(command, &writer);
+        writer = elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
+        elapse__wire_resp_write_array(&writer, 0);
+        elapse__router_reply_written(command, &writer);
     }
-    elapse__command_done(command);
+    elapse__router_command_done(command);
 }
 
-static void begin_to_wait(struct elapse__node_command *command)
+static void begin_to_wait(struct elapse__router_command *command)
 {
-    struct elapse__node *node = node_of(command);
-    struct elapse__node_reserve *reserve = command->reserve;
+    struct elapse__router *router = node_of(command);
+    struct elapse__router_reserve *reserve = command->reserve;
 
-    if (reserve->deadline_ms <= node->now) {
+    if (reserve->deadline_ms <= router->now) {
         reply_nothing(command);
         return;
     }
-    elapse__ring_append(&node->waiters, &reserve->waiter);
-    node->figures.waiting++;
-    elapse_wheel_start(&node->wheel, &reserve->timer, reserve->deadline_ms);
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        struct elapse__node_chain *chain = &node->partitions[i].chain;
+    elapse__ring_append(&router->waiters, &reserve->waiter);
+    router->figures.waiting++;
+    elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        struct elapse__router_chain *chain = &router->partitions[i].chain;
         if (chain->poll_at_ms == UINT64_MAX)
-            chain->poll_at_ms = node->now + node->options.poll_ms;
+            chain->poll_at_ms = router->now + router->options.poll_ms;
         /* Something became ready while this one was asking elsewhere. */
-        if (reserve->readied != node->readied)
-            elapse__chain_begin(node, i);
+        if (reserve->readied != router->readied)
+            elapse__router_chain_begin(router, i);
     }
 }
 
@@ -215,41 +217,42 @@ enum asked {
     ENDED,      /* there is no memory: the command has its reply, and may be gone */
 };
 
-static enum asked ask(struct elapse__node_command *command, uint32_t partition, bool by_chain)
+static enum asked ask(struct elapse__router_command *command, uint32_t partition, bool by_chain)
 {
-    struct elapse__node_reserve *reserve = command->reserve;
-    struct elapse__node_lane *lane = &node_of(command)->partitions[partition].quick;
+    struct elapse__router_reserve *reserve = command->reserve;
+    struct elapse__router_lane *lane = &node_of(command)->partitions[partition].quick;
     size_t size = elapse__buffer_size(&reserve->question);
 
     ELAPSE__ASSERT(!reserve->asks);
-    if (!elapse__lane_is_open(lane) || elapse__lane_is_full(lane))
+    if (!elapse__router_lane_is_open(lane) || elapse__router_lane_is_full(lane))
         return CANNOT_ASK;
-    command->parts = 1;
+    command->fragments = 1;
     reserve->reached = true;
-    struct elapse__node_part *part = elapse__part_new(lane, command, ELAPSE__LOSS_EMPTY, size);
-    if (part == NULL)
+    struct elapse__router_fragment *fragment =
+        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_EMPTY, size);
+    if (fragment == NULL)
         return ENDED;
-    memcpy(part->bytes, elapse__buffer_first(&reserve->question), size);
-    part->by_chain = by_chain;
+    memcpy(fragment->bytes, elapse__buffer_first(&reserve->question), size);
+    fragment->by_chain = by_chain;
     reserve->asks = true;
     reserve->missed = false;
-    elapse__lane_push(lane, part);
+    elapse__router_lane_push(lane, fragment);
     return ASKED;
 }
 
 /* Returns the partition that comes at a place of the first round: those of this node, and then the
  * others. Each round begins one further, and now and then the others are not last: so that no
  * partition is left out while there are jobs everywhere. */
-static uint32_t partition_at(const struct elapse__node *node,
-                             const struct elapse__node_reserve *reserve, uint32_t place)
+static uint32_t partition_at(const struct elapse__router *router,
+                             const struct elapse__router_reserve *reserve, uint32_t place)
 {
-    uint32_t partitions = node->options.partitions;
+    uint32_t partitions = router->options.partitions;
     uint32_t first = reserve->first % partitions;
 
     for (uint32_t pass = 0; pass < 2 && !reserve->is_even; pass++) {
         for (uint32_t i = 0; i < partitions; i++) {
             uint32_t partition = (first + i) % partitions;
-            bool is_here = node->partitions[partition].place == ELAPSE__NODE_HERE;
+            bool is_here = router->partitions[partition].place == ELAPSE__ROUTER_HERE;
             if (is_here == (pass == 0) && place-- == 0)
                 return partition;
         }
@@ -259,13 +262,13 @@ static uint32_t partition_at(const struct elapse__node *node,
 }
 
 /* Goes on with the first round. */
-static void step(struct elapse__node_command *command)
+static void step(struct elapse__router_command *command)
 {
-    struct elapse__node *node = node_of(command);
-    struct elapse__node_reserve *reserve = command->reserve;
+    struct elapse__router *router = node_of(command);
+    struct elapse__router_reserve *reserve = command->reserve;
 
-    while (reserve->rounds < node->options.partitions) {
-        uint32_t partition = partition_at(node, reserve, reserve->rounds++);
+    while (reserve->rounds < router->options.partitions) {
+        uint32_t partition = partition_at(router, reserve, reserve->rounds++);
         if (ask(command, partition, false) != CANNOT_ASK)
             return;
     }
@@ -277,10 +280,10 @@ static void step(struct elapse__node_command *command)
 
 /* ---- chains ---- */
 
-static bool is_known_empty(const struct elapse__node_chain *chain, uint64_t hash)
+static bool is_known_empty(const struct elapse__router_chain *chain, uint64_t hash)
 {
-    uint32_t known = chain->empty_count < ELAPSE__NODE_EMPTIES ? chain->empty_count
-                                                               : (uint32_t)ELAPSE__NODE_EMPTIES;
+    uint32_t known = chain->empty_count < ELAPSE__ROUTER_EMPTIES ? chain->empty_count
+                                                                 : (uint32_t)ELAPSE__ROUTER_EMPTIES;
 
     for (uint32_t i = 0; i < known; i++) {
         if (chain->empties[i] == hash)
@@ -290,21 +293,21 @@ static bool is_known_empty(const struct elapse__node_chain *chain, uint64_t hash
 }
 
 /* Asks the next waiter, unless a question is under way. */
-static void go_on(struct elapse__node *node, uint32_t partition)
+static void go_on(struct elapse__router *router, uint32_t partition)
 {
-    struct elapse__node_chain *chain = &node->partitions[partition].chain;
+    struct elapse__router_chain *chain = &router->partitions[partition].chain;
 
     while (!chain->asks) {
-        if (chain->next == &node->waiters) {
+        if (chain->next == &router->waiters) {
             if (!chain->again)
                 return;
             chain->again = false;
             chain->empty_count = 0;
-            chain->next = node->waiters.next;
+            chain->next = router->waiters.next;
             continue;
         }
-        struct elapse__node_reserve *reserve =
-            ELAPSE__NODE_OWNER(chain->next, struct elapse__node_reserve, waiter);
+        struct elapse__router_reserve *reserve =
+            ELAPSE__CONTAINER_OF(chain->next, struct elapse__router_reserve, waiter);
         chain->next = chain->next->next;
         if (reserve->asks) {
             reserve->missed = true;
@@ -319,41 +322,41 @@ static void go_on(struct elapse__node *node, uint32_t partition)
             continue;
         chain->asks = false;
         if (asked == CANNOT_ASK) {
-            chain->next = &node->waiters; /* the link's opening begins it again */
+            chain->next = &router->waiters; /* the link's opening begins it again */
             chain->again = false;
         }
     }
 }
 
 /* A waiter that chains came by while it was asked elsewhere can be asked now. */
-static void make_up(struct elapse__node *node)
+static void make_up(struct elapse__router *router)
 {
-    for (uint32_t i = 0; i < node->options.partitions; i++) {
-        struct elapse__node_chain *chain = &node->partitions[i].chain;
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        struct elapse__router_chain *chain = &router->partitions[i].chain;
         if (chain->has_missed) {
             chain->has_missed = false;
-            elapse__chain_begin(node, i);
+            elapse__router_chain_begin(router, i);
         }
     }
 }
 
-void elapse__chain_begin(struct elapse__node *node, uint32_t partition)
+void elapse__router_chain_begin(struct elapse__router *router, uint32_t partition)
 {
-    struct elapse__node_chain *chain = &node->partitions[partition].chain;
+    struct elapse__router_chain *chain = &router->partitions[partition].chain;
 
-    if (elapse__ring_empty(&node->waiters))
+    if (elapse__ring_empty(&router->waiters))
         return;
-    chain->poll_at_ms = node->now + node->options.poll_ms;
+    chain->poll_at_ms = router->now + router->options.poll_ms;
     chain->again = true;
-    go_on(node, partition);
+    go_on(router, partition);
 }
 
-void elapse__node_ready(struct elapse__node *node, uint64_t now, uint32_t partition)
+void elapse__router_ready(struct elapse__router *router, uint64_t now, uint32_t partition)
 {
-    ELAPSE__ASSERT_THAT(partition, <, node->options.partitions);
-    elapse__node_enter(node, now);
-    node->readied++;
-    elapse__chain_begin(node, partition);
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
+    elapse__router_enter(router, now);
+    router->readied++;
+    elapse__router_chain_begin(router, partition);
 }
 
 /* ---- hand-outs ---- */
@@ -361,93 +364,95 @@ void elapse__node_ready(struct elapse__node *node, uint64_t now, uint32_t partit
 static bool is_empty(const unsigned char *value, size_t size)
 {
     size_t at = 0;
-    struct elapse__resp_item head = elapse__resp_next(value, size, &at);
-    return head.kind == ELAPSE__RESP_ARRAY && head.integer == 0;
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
+    return head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 0;
 }
 
 /* A partition has answered with jobs, or with an error: that is the reply. */
-static void take_reply(struct elapse__node *node, struct elapse__node_command *command,
+static void take_reply(struct elapse__router *router, struct elapse__router_command *command,
                        uint32_t partition, const unsigned char *value, size_t size)
 {
-    (void)elapse__hands_read(command, partition, value, size);
-    stop_waiting(node, command->reserve);
+    (void)elapse__router_hands_read(command, partition, value, size);
+    stop_waiting(router, command->reserve);
     if (command->client == NULL) {
-        elapse__hands_give_back(node, command);
+        elapse__router_hands_give_back(router, command);
     } else {
-        elapse__reply_value(command, value, size);
+        elapse__router_reply_value(command, value, size);
     }
-    elapse__command_done(command);
+    elapse__router_command_done(command);
 }
 
 /* The chain that asked goes on, whatever became of its question. */
-static void end_question(struct elapse__node *node, uint32_t partition,
-                         const struct elapse__node_reserve *reserve, bool was_empty)
+static void end_question(struct elapse__router *router, uint32_t partition,
+                         const struct elapse__router_reserve *reserve, bool was_empty)
 {
-    struct elapse__node_chain *chain = &node->partitions[partition].chain;
+    struct elapse__router_chain *chain = &router->partitions[partition].chain;
 
     ELAPSE__ASSERT(chain->asks);
     chain->asks = false;
     if (was_empty)
-        chain->empties[chain->empty_count++ % ELAPSE__NODE_EMPTIES] = reserve->tubes_hash;
+        chain->empties[chain->empty_count++ % ELAPSE__ROUTER_EMPTIES] = reserve->tubes_hash;
 }
 
-void elapse__reserve_answer(struct elapse__node_command *command, uint32_t partition,
-                            const struct elapse__node_part *part, enum elapse__part_end end,
-                            const unsigned char *value, size_t size)
+void elapse__router_reserve_answer(struct elapse__router_command *command, uint32_t partition,
+                                   const struct elapse__router_fragment *fragment,
+                                   enum elapse__router_fragment_end end, const unsigned char *value,
+                                   size_t size)
 {
-    struct elapse__node_reserve *reserve = command->reserve;
-    struct elapse__node *node = reserve->node;
-    bool by_chain = part != NULL && part->by_chain;
-    bool was_empty = end == ELAPSE__PART_ANSWERED && is_empty(value, size);
-    bool has_nothing = was_empty || (part != NULL && end != ELAPSE__PART_ANSWERED);
+    struct elapse__router_reserve *reserve = command->reserve;
+    struct elapse__router *router = reserve->router;
+    bool by_chain = fragment != NULL && fragment->by_chain;
+    bool was_empty = end == ELAPSE__ROUTER_FRAGMENT_ANSWERED && is_empty(value, size);
+    bool has_nothing = was_empty || (fragment != NULL && end != ELAPSE__ROUTER_FRAGMENT_ANSWERED);
     bool missed = reserve->missed;
 
     reserve->asks = false;
     if (by_chain)
-        end_question(node, partition, reserve, was_empty);
+        end_question(router, partition, reserve, was_empty);
     if (!has_nothing || command->client == NULL)
-        take_reply(node, command, partition, has_nothing ? (const unsigned char *)"*0\r\n" : value,
-                   has_nothing ? 4 : size);
-    else if (!elapse__node_linked(&reserve->waiter))
+        take_reply(router, command, partition,
+                   has_nothing ? (const unsigned char *)"*0\r\n" : value, has_nothing ? 4 : size);
+    else if (!elapse__ring_has_node(&reserve->waiter))
         step(command);
     else if (reserve->is_late)
         reply_nothing(command);
     else if (missed)
-        make_up(node);
+        make_up(router);
     if (by_chain)
-        go_on(node, partition);
+        go_on(router, partition);
 }
 
-void elapse__reserve_abandon(struct elapse__node_command *command)
+void elapse__router_reserve_abandon(struct elapse__router_command *command)
 {
-    struct elapse__node_reserve *reserve = command->reserve;
+    struct elapse__router_reserve *reserve = command->reserve;
 
     ELAPSE__ASSERT(command->client == NULL);
     if (reserve == NULL) {
-        elapse__command_free(command);
+        elapse__router_command_free(command);
         return;
     }
-    stop_waiting(reserve->node, reserve);
+    stop_waiting(reserve->router, reserve);
     if (!reserve->asks)
-        elapse__command_free(command);
+        elapse__router_command_free(command);
 }
 
 /* ---- time ---- */
 
-void elapse__reserve_look(struct elapse__node *node)
+void elapse__router_reserve_look(struct elapse__router *router)
 {
     struct elapse_timer *timer;
 
-    while ((timer = elapse_wheel_pop(&node->wheel)) != NULL) {
-        struct elapse__node_reserve *reserve =
-            ELAPSE__NODE_OWNER(timer, struct elapse__node_reserve, timer);
+    while ((timer = elapse_wheel_pop(&router->wheel)) != NULL) {
+        struct elapse__router_reserve *reserve =
+            ELAPSE__CONTAINER_OF(timer, struct elapse__router_reserve, timer);
         /* With a question under way, its answer comes first: it may have jobs. */
         reserve->is_late = true;
         if (!reserve->asks)
             reply_nothing(reserve->command);
     }
-    for (uint32_t i = 0; i < node->options.partitions && !elapse__ring_empty(&node->waiters); i++) {
-        if (node->partitions[i].chain.poll_at_ms <= node->now)
-            elapse__chain_begin(node, i);
+    for (uint32_t i = 0; i < router->options.partitions && !elapse__ring_empty(&router->waiters);
+         i++) {
+        if (router->partitions[i].chain.poll_at_ms <= router->now)
+            elapse__router_chain_begin(router, i);
     }
 }

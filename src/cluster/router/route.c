@@ -12,8 +12,8 @@
 
 #define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
 
-uint32_t elapse__node_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
-                                       const void *key, size_t key_size)
+uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
+                                         const void *key, size_t key_size)
 {
     const uint64_t prime = UINT64_C(0x100000001b3);
     const unsigned char *tube_bytes = tube;
@@ -31,49 +31,52 @@ uint32_t elapse__node_partition_of_key(uint32_t partitions, const void *tube, si
 
 /* ---- the table ---- */
 
-static const struct elapse__route routes[] = {
-    {.name = "PUT", .kind = ELAPSE__ROUTE_PUT, .least = 3},
-    {.name = "ACK", .kind = ELAPSE__ROUTE_LEASES, .least = 3},
-    {.name = "RESERVE", .kind = ELAPSE__ROUTE_RESERVE, .least = 2},
-    {.name = "CANCEL", .kind = ELAPSE__ROUTE_KEYS, .least = 3},
-    {.name = "RESCHEDULE", .kind = ELAPSE__ROUTE_KEY, .least = 3},
-    {.name = "NACK", .kind = ELAPSE__ROUTE_ID, .least = 2},
-    {.name = "EXTEND", .kind = ELAPSE__ROUTE_ID, .least = 2},
-    {.name = "BURY", .kind = ELAPSE__ROUTE_ID, .least = 2},
-    {.name = "CANCELID", .kind = ELAPSE__ROUTE_IDS, .least = 2},
-    {.name = "RESCHEDULEID", .kind = ELAPSE__ROUTE_ID, .least = 2},
-    {.name = "KICKID", .kind = ELAPSE__ROUTE_ID, .least = 2},
-    {.name = "LOOKUP", .kind = ELAPSE__ROUTE_KEY, .least = 3, .looks = true},
-    {.name = "LOOKUPID", .kind = ELAPSE__ROUTE_ID, .least = 2, .looks = true},
-    {.name = "LIST", .kind = ELAPSE__ROUTE_PAGE, .least = 2, .looks = true},
-    {.name = "TUBES", .kind = ELAPSE__ROUTE_PAGE, .least = 1, .looks = true},
+static const struct elapse__router_route routes[] = {
+    {.name = "PUT", .kind = ELAPSE__ROUTER_ROUTE_PUT, .least = 3},
+    {.name = "ACK", .kind = ELAPSE__ROUTER_ROUTE_LEASES, .least = 3},
+    {.name = "RESERVE", .kind = ELAPSE__ROUTER_ROUTE_RESERVE, .least = 2},
+    {.name = "CANCEL", .kind = ELAPSE__ROUTER_ROUTE_KEYS, .least = 3},
+    {.name = "RESCHEDULE", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3},
+    {.name = "NACK", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "EXTEND", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "BURY", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "CANCELID", .kind = ELAPSE__ROUTER_ROUTE_IDS, .least = 2},
+    {.name = "RESCHEDULEID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "KICKID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2},
+    {.name = "LOOKUP", .kind = ELAPSE__ROUTER_ROUTE_KEY, .least = 3, .looks = true},
+    {.name = "LOOKUPID", .kind = ELAPSE__ROUTER_ROUTE_ID, .least = 2, .looks = true},
+    {.name = "LIST", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 2, .looks = true},
+    {.name = "TUBES", .kind = ELAPSE__ROUTER_ROUTE_PAGE, .least = 1, .looks = true},
     {.name = "STATS",
-     .kind = ELAPSE__ROUTE_ALL,
+     .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 1,
      .looks = true,
-     .command = ELAPSE__COMMAND_STATS},
-    {.name = "PAUSE", .kind = ELAPSE__ROUTE_ALL, .least = 3, .command = ELAPSE__COMMAND_PAUSE},
+     .command = ELAPSE__ROUTER_COMMAND_STATS},
+    {.name = "PAUSE",
+     .kind = ELAPSE__ROUTER_ROUTE_ALL,
+     .least = 3,
+     .command = ELAPSE__ROUTER_COMMAND_PAUSE},
     {.name = "CANCELALL",
-     .kind = ELAPSE__ROUTE_ALL,
+     .kind = ELAPSE__ROUTER_ROUTE_ALL,
      .least = 2,
      .slow = true,
-     .command = ELAPSE__COMMAND_CANCELALL},
-    {.name = "KICK", .kind = ELAPSE__ROUTE_KICK, .least = 3, .slow = true},
-    {.name = "COMMAND", .kind = ELAPSE__ROUTE_ANY, .least = 1, .looks = true},
-    {.name = "PING", .local = elapse__local_ping, .least = 1},
-    {.name = "ECHO", .local = elapse__local_echo, .least = 2},
-    {.name = "HELLO", .local = elapse__local_hello, .least = 1, .before_auth = true},
-    {.name = "AUTH", .local = elapse__local_auth, .least = 2, .before_auth = true},
-    {.name = "SELECT", .local = elapse__local_select, .least = 2},
-    {.name = "CLIENT", .local = elapse__local_client, .least = 2},
-    {.name = "CONFIG", .local = elapse__local_config, .least = 2},
-    {.name = "NODE", .local = elapse__local_node, .least = 2},
-    {.name = "INFO", .local = elapse__local_info, .least = 1},
-    {.name = "QUIT", .local = elapse__local_quit, .least = 1, .before_auth = true},
-    {.name = "RESET", .local = elapse__local_reset, .least = 1, .before_auth = true},
+     .command = ELAPSE__ROUTER_COMMAND_CANCELALL},
+    {.name = "KICK", .kind = ELAPSE__ROUTER_ROUTE_KICK, .least = 3, .slow = true},
+    {.name = "COMMAND", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1, .looks = true},
+    {.name = "PING", .local = elapse__router_local_ping, .least = 1},
+    {.name = "ECHO", .local = elapse__router_local_echo, .least = 2},
+    {.name = "HELLO", .local = elapse__router_local_hello, .least = 1, .before_auth = true},
+    {.name = "AUTH", .local = elapse__router_local_auth, .least = 2, .before_auth = true},
+    {.name = "SELECT", .local = elapse__router_local_select, .least = 2},
+    {.name = "CLIENT", .local = elapse__router_local_client, .least = 2},
+    {.name = "CONFIG", .local = elapse__router_local_config, .least = 2},
+    {.name = "NODE", .local = elapse__router_local_node, .least = 2},
+    {.name = "INFO", .local = elapse__router_local_info, .least = 1},
+    {.name = "QUIT", .local = elapse__router_local_quit, .least = 1, .before_auth = true},
+    {.name = "RESET", .local = elapse__router_local_reset, .least = 1, .before_auth = true},
 };
 
-bool elapse__argument_is(struct elapse__resp_argument argument, const char *word)
+bool elapse__router_argument_is(struct elapse__wire_resp_argument argument, const char *word)
 {
     uint32_t i = 0;
 
@@ -85,10 +88,10 @@ bool elapse__argument_is(struct elapse__resp_argument argument, const char *word
     return i == argument.size && word[i] == '\0';
 }
 
-const struct elapse__route *elapse__route_find(struct elapse__resp_argument name)
+const struct elapse__router_route *elapse__router_route_find(struct elapse__wire_resp_argument name)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (elapse__argument_is(name, routes[i].name))
+        if (elapse__router_argument_is(name, routes[i].name))
             return &routes[i];
     }
     return NULL;
@@ -96,14 +99,15 @@ const struct elapse__route *elapse__route_find(struct elapse__resp_argument name
 
 /* ---- arguments ---- */
 
-bool elapse__argument_id(struct elapse__resp_argument argument, uint64_t *id)
+bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id)
 {
     return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
 }
 
-bool elapse__route_options(const struct elapse__resp_argument *arguments, uint32_t count,
-                           uint32_t first, const struct elapse__route_option *options,
-                           uint32_t option_count, uint32_t *places)
+bool elapse__router_route_options(const struct elapse__wire_resp_argument *arguments,
+                                  uint32_t count, uint32_t first,
+                                  const struct elapse__router_route_option *options,
+                                  uint32_t option_count, uint32_t *places)
 {
     uint32_t place = first;
 
@@ -111,7 +115,7 @@ bool elapse__route_options(const struct elapse__resp_argument *arguments, uint32
     while (place < count) {
         uint32_t option = 0;
         while (option < option_count &&
-               !elapse__argument_is(arguments[place], options[option].name))
+               !elapse__router_argument_is(arguments[place], options[option].name))
             option++;
         if (option == option_count || places[option] != 0 ||
             count - place - 1 < options[option].values)
@@ -122,29 +126,30 @@ bool elapse__route_options(const struct elapse__resp_argument *arguments, uint32
     return true;
 }
 
-uint32_t elapse__route_put(struct elapse__node_client *client,
-                           const struct elapse__resp_argument *arguments, uint32_t count,
-                           bool *has_token)
+uint32_t elapse__router_route_put(struct elapse__router_client *client,
+                                  const struct elapse__wire_resp_argument *arguments,
+                                  uint32_t count, bool *has_token)
 {
-    static const struct elapse__route_option options[] = {
+    static const struct elapse__router_route_option options[] = {
         {"KEY", 1},      {"TOKEN", 1},  {"IN", 1},    {"AT", 1},      {"EVERY", 1},
         {"CRON", 1},     {"TAG", 1},    {"TTR", 1},   {"IFKEY", 1},   {"MAX", 1},
         {"PRIORITY", 1}, {"EXPIRE", 1}, {"RETRY", 1}, {"BACKOFF", 2}, {"ZONE", 1},
     };
     enum { OPTIONS = sizeof options / sizeof *options, TUBE_BYTES_MAX = 200 };
-    uint32_t partitions = client->node->options.partitions;
+    uint32_t partitions = client->router->options.partitions;
     uint32_t places[OPTIONS];
 
     *has_token = false;
-    if (!elapse__route_options(arguments, count, 3, options, OPTIONS, places) ||
+    if (!elapse__router_route_options(arguments, count, 3, options, OPTIONS, places) ||
         arguments[1].size > TUBE_BYTES_MAX)
-        return elapse__node_home(client);
+        return elapse__router_home(client);
     *has_token = places[1] != 0 && arguments[places[1]].size > 0;
     if (places[0] != 0)
-        return elapse__node_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
-                                             arguments[places[0]].bytes, arguments[places[0]].size);
+        return elapse__router_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
+                                               arguments[places[0]].bytes,
+                                               arguments[places[0]].size);
     if (*has_token)
-        return elapse__node_partition_of_key(partitions, "", 0, arguments[places[1]].bytes,
-                                             arguments[places[1]].size);
-    return elapse__node_home(client);
+        return elapse__router_partition_of_key(partitions, "", 0, arguments[places[1]].bytes,
+                                               arguments[places[1]].size);
+    return elapse__router_home(client);
 }

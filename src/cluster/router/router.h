@@ -3,22 +3,23 @@
  * belong to, and puts the replies in order. It is pure: no socket, thread, clock or file. Bytes
  * and `now` come in, bytes go out.
  *
- *      client --bytes--> parser --command--> route --parts--> lanes --bytes--> link --> partition
+ *      client --bytes--> parser --command--> route --fragments--> lanes --bytes--> link -->
+ * partition
  *                                                                               |
  *      client <--bytes-- replies, in the order of the commands <----answers-----+
  *
  * Definitions
  *
  *   partition  one queue with one log and one owner: this node, another one, or nobody for now.
- *   part       what one command asks of one partition: a command by itself.
- *   lane       the parts for one partition, in order. Each partition has two: one for commands
+ *   fragment       what one command asks of one partition: a command by itself.
+ *   lane       the fragments for one partition, in order. Each partition has two: one for commands
  *              that take a moment, and one for those that pass over many jobs.
  *   link       a stream of bytes to a partition, for one lane: to the core of this process, or to
  *              the node that owns the partition. It may be lost at any time.
  *   pipe       a link for one client alone, whose bytes pass as they are: for beanstalkd's
  *              protocol, which is spoken if there is one partition.
  *
- * Life of a part
+ * Life of a fragment
  *
  *      QUEUED --a link is open--> SENT --its reply--> answered
  *        ^  |                      |
@@ -31,10 +32,9 @@
  * Promises
  *
  *   N1  Each command has exactly one reply, in its place, as long as its client reads.
- *   N2  A part is never sent again once it was wholly sent, unless it only looks, or is a PUT with
- *       a TOKEN. So nothing is done twice.
- *   N3  -TRYAGAIN is said only of what was never wholly sent.
- *   N4  The parts of one client for one partition are done in the order of its commands, except
+ *   N2  A fragment is never sent again once it was wholly sent, unless it only looks, or is a PUT
+ * with a TOKEN. So nothing is done twice. N3  -TRYAGAIN is said only of what was never wholly sent.
+ *   N4  The fragments of one client for one partition are done in the order of its commands, except
  *       those that are answered -UNKNOWN: they may be done later, or not at all.
  *   N5  Jobs that a client asked for and cannot get any more are given back.
  *   N6  Memory is bounded: for each client by its options, for each lane by lane_bytes_max and a
@@ -42,49 +42,49 @@
  *
  * The shell's loop:
  *
- *      for each socket with bytes:   elapse__node_client_received, elapse__node_link_received
- *      more = elapse__node_turn(node, now)
- *      while (elapse__node_link_wanted):       open it, or say ..._link_closed
- *      while (elapse__node_client_attention):  write ..._output, say ..._sent; look at ..._room
+ *      for each socket with bytes:   elapse__router_client_received, elapse__router_link_received
+ *      more = elapse__router_turn(node, now)
+ *      while (elapse__router_link_wanted):       open it, or say ..._link_closed
+ *      while (elapse__router_client_attention):  write ..._output, say ..._sent; look at ..._room
  *                                              and ..._wants_end
- *      while (elapse__node_link_attention):    the same
- *      wait for sockets, or elapse__node_next_ms; not if `more`
+ *      while (elapse__router_link_attention):    the same
+ *      wait for sockets, or elapse__router_next_ms; not if `more`
  *
  * The following holds for every function: one thread at a time. `now` is that of the boot-time
  * clock, in milliseconds, and does not go back.
  */
-#ifndef ELAPSE__NODE_NODE_H
-#define ELAPSE__NODE_NODE_H
+#ifndef ELAPSE__ROUTER_H
+#define ELAPSE__ROUTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct elapse__node;
-struct elapse__node_client;
-struct elapse__node_link;
+struct elapse__router;
+struct elapse__router_client;
+struct elapse__router_link;
 
 /* ---- where things are ---- */
 
-enum { ELAPSE__NODE_PARTITIONS_MAX = 1024 };
+enum { ELAPSE__ROUTER_PARTITIONS_MAX = 1024 };
 
 /* Returns the partition of a key in a tube; tokens of puts without a key have an empty tube. The
  * rule never changes, because data lie where it said: FNV-1a of 64 bits over one byte with the
  * tube's size, the tube, and the key; then (h ^ h >> 32) modulo the partitions. Requires that the
  * tube has up to 255 bytes. */
-uint32_t elapse__node_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
-                                       const void *key, size_t key_size);
+uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
+                                         const void *key, size_t key_size);
 
 /* Returns the partition of a job: they give ids that are their number modulo the partitions. */
-static inline uint32_t elapse__node_partition_of_id(uint32_t partitions, uint64_t id)
+static inline uint32_t elapse__router_partition_of_id(uint32_t partitions, uint64_t id)
 {
     return (uint32_t)(id % partitions);
 }
 
 /* ---- options ---- */
 
-struct elapse__node_options {
-    uint32_t partitions; /* 1 to ELAPSE__NODE_PARTITIONS_MAX */
+struct elapse__router_options {
+    uint32_t partitions; /* 1 to ELAPSE__ROUTER_PARTITIONS_MAX */
     const char *queue;   /* the name of the queue, in the greetings of links; no blanks */
 
     /* What clients may do before AUTH. NULL: there are no passwords. */
@@ -102,7 +102,7 @@ struct elapse__node_options {
     uint32_t output_bytes_max;   /* of a client, unread or expected; 1 MiB */
     uint32_t lane_bytes_max;     /* 4 MiB */
     uint32_t reply_bytes_max;    /* of a partition; the two maxima before, and 8 MiB */
-    uint32_t retry_ms;           /* so long a part waits for an owner; 10 s */
+    uint32_t retry_ms;           /* so long a fragment waits for an owner; 10 s */
     uint32_t answer_ms;          /* a link that owes an answer for so long is lost; 15 s */
     uint32_t sweep_ms;           /* the same for commands that pass over many jobs; 10 min */
     uint32_t parting_ms;         /* so long an old owner may still answer; 1 s */
@@ -110,140 +110,143 @@ struct elapse__node_options {
 };
 
 /* Makes a node. Returns NULL if there is no memory, or the options are out of range. */
-struct elapse__node *elapse__node_new(const struct elapse__node_options *options, uint64_t now);
+struct elapse__router *elapse__router_new(const struct elapse__router_options *options,
+                                          uint64_t now);
 
 /* Releases it, with its clients and links, of which the shell has no more use. */
-void elapse__node_free(struct elapse__node *node);
+void elapse__router_free(struct elapse__router *router);
 
 /* ---- owners ---- */
 
-enum elapse__node_place {
-    ELAPSE__NODE_NOWHERE, /* nobody owns it, or nobody knows who */
-    ELAPSE__NODE_HERE,
-    ELAPSE__NODE_THERE,
+enum elapse__router_place {
+    ELAPSE__ROUTER_NOWHERE, /* nobody owns it, or nobody knows who */
+    ELAPSE__ROUTER_HERE,
+    ELAPSE__ROUTER_THERE,
 };
 
 /* Says who owns a partition. `epoch` differs whenever the owner does. Links to another owner may
  * answer what they were sent, for parting_ms. */
-void elapse__node_owner(struct elapse__node *node, uint64_t now, uint32_t partition,
-                        enum elapse__node_place place, uint64_t epoch);
+void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t partition,
+                          enum elapse__router_place place, uint64_t epoch);
 
 /* A job may have become ready in this partition: reserves that wait ask it now. */
-void elapse__node_ready(struct elapse__node *node, uint64_t now, uint32_t partition);
+void elapse__router_ready(struct elapse__router *router, uint64_t now, uint32_t partition);
 
 /* ---- clients ---- */
 
 /* Returns a client; NULL: there are clients_max of them, or there is no memory. With passwords, it
  * speaks beanstalkd's protocol only if `may_use_beanstalkd`. */
-struct elapse__node_client *elapse__node_client_new(struct elapse__node *node, uint64_t now,
-                                                    bool may_use_beanstalkd, void *shell);
-void *elapse__node_client_shell(const struct elapse__node_client *client);
+struct elapse__router_client *elapse__router_client_new(struct elapse__router *router, uint64_t now,
+                                                        bool may_use_beanstalkd, void *shell);
+void *elapse__router_client_shell(const struct elapse__router_client *client);
 
 /* Returns how many bytes `received` takes now; 0: read nothing until the client comes by
- * elapse__node_client_attention. */
-size_t elapse__node_client_room(const struct elapse__node_client *client);
-void elapse__node_client_received(struct elapse__node_client *client, uint64_t now,
-                                  const void *bytes, size_t size);
+ * elapse__router_client_attention. */
+size_t elapse__router_client_room(const struct elapse__router_client *client);
+void elapse__router_client_received(struct elapse__router_client *client, uint64_t now,
+                                    const void *bytes, size_t size);
 
 /* The client will send nothing more, but it may read: it ends when its replies were sent. */
-void elapse__node_client_received_all(struct elapse__node_client *client, uint64_t now);
+void elapse__router_client_received_all(struct elapse__router_client *client, uint64_t now);
 
 /* Returns how many bytes may leave now, and where they are, until the next call. */
-size_t elapse__node_client_output(const struct elapse__node_client *client, const uint8_t **bytes);
-void elapse__node_client_sent(struct elapse__node_client *client, uint64_t now, size_t size);
+size_t elapse__router_client_output(const struct elapse__router_client *client,
+                                    const uint8_t **bytes);
+void elapse__router_client_sent(struct elapse__router_client *client, uint64_t now, size_t size);
 
-/* Returns whether the shell should close the socket, and say elapse__node_client_closed. */
-bool elapse__node_client_wants_end(const struct elapse__node_client *client);
+/* Returns whether the shell should close the socket, and say elapse__router_client_closed. */
+bool elapse__router_client_wants_end(const struct elapse__router_client *client);
 
 /* What another node has asked for, in place of a client: docs/cluster_protocol.md. */
-struct elapse__node_given {
+struct elapse__router_given {
     uint32_t partition;
     bool is_pipe; /* for one client, whose bytes pass as they are */
 };
 
 /* Returns whether the client is such a node, and everything before was answered and sent: from now
  * on its bytes belong to the core of the partition, which this process has. The shell gives them to
- * it, and says elapse__node_client_closed. A node sends nothing before that; one that does is
+ * it, and says elapse__router_client_closed. A node sends nothing before that; one that does is
  * ended. */
-bool elapse__node_client_given(const struct elapse__node_client *client,
-                               struct elapse__node_given *given);
+bool elapse__router_client_given(const struct elapse__router_client *client,
+                                 struct elapse__router_given *given);
 
 /* The socket is closed: the client is gone. What it asked for and was not sent yet is done all the
  * same; jobs are given back. */
-void elapse__node_client_closed(struct elapse__node_client *client, uint64_t now);
+void elapse__router_client_closed(struct elapse__router_client *client, uint64_t now);
 
 /* ---- links ---- */
 
 /* Returns a link that the shell should open, NULL: none is left. It leads to the owner of its
- * partition as elapse__node_owner said last. */
-struct elapse__node_link *elapse__node_link_wanted(struct elapse__node *node, uint64_t now);
+ * partition as elapse__router_owner said last. */
+struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *router, uint64_t now);
 
-uint32_t elapse__node_link_partition(const struct elapse__node_link *link);
-bool elapse__node_link_is_pipe(const struct elapse__node_link *link);
-void elapse__node_link_set_shell(struct elapse__node_link *link, void *shell);
-void *elapse__node_link_shell(const struct elapse__node_link *link);
+uint32_t elapse__router_link_partition(const struct elapse__router_link *link);
+bool elapse__router_link_is_pipe(const struct elapse__router_link *link);
+void elapse__router_link_set_shell(struct elapse__router_link *link, void *shell);
+void *elapse__router_link_shell(const struct elapse__router_link *link);
 
 /* The link is open: it has output. */
-void elapse__node_link_opened(struct elapse__node_link *link, uint64_t now);
+void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now);
 
 /* As for clients. */
-size_t elapse__node_link_room(const struct elapse__node_link *link);
-void elapse__node_link_received(struct elapse__node_link *link, uint64_t now, const void *bytes,
-                                size_t size);
-size_t elapse__node_link_output(const struct elapse__node_link *link, const uint8_t **bytes);
-void elapse__node_link_sent(struct elapse__node_link *link, uint64_t now, size_t size);
-bool elapse__node_link_wants_end(const struct elapse__node_link *link);
+size_t elapse__router_link_room(const struct elapse__router_link *link);
+void elapse__router_link_received(struct elapse__router_link *link, uint64_t now, const void *bytes,
+                                  size_t size);
+size_t elapse__router_link_output(const struct elapse__router_link *link, const uint8_t **bytes);
+void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size);
+bool elapse__router_link_wants_end(const struct elapse__router_link *link);
 
 /* The link is closed, or could not be opened: it is gone. */
-void elapse__node_link_closed(struct elapse__node_link *link, uint64_t now);
+void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now);
 
-/* The same, and elapse__node_trouble tells why. */
-void elapse__node_link_failed(struct elapse__node_link *link, uint64_t now, const char *why);
+/* The same, and elapse__router_trouble tells why. */
+void elapse__router_link_failed(struct elapse__router_link *link, uint64_t now, const char *why);
 
 /* Returns why links to the owner of a partition are of no use, in words; "" if they are, or if
  * nobody has tried. Valid until the next call. */
-const char *elapse__node_trouble(const struct elapse__node *node, uint32_t partition);
+const char *elapse__router_trouble(const struct elapse__router *router, uint32_t partition);
 
 /* ---- turns ---- */
 
 /* Does what the time asks for, and a slice of what has become possible. Returns whether there is
  * more to do now. */
-bool elapse__node_turn(struct elapse__node *node, uint64_t now);
+bool elapse__router_turn(struct elapse__router *router, uint64_t now);
 
 /* Returns when a turn is next needed, unless something happens before; UINT64_MAX: never. */
-uint64_t elapse__node_next_ms(const struct elapse__node *node);
+uint64_t elapse__router_next_ms(const struct elapse__router *router);
 
 /* Returns whether what was begun has ended: no link owes an answer, nothing is to be sent to
  * another node, and no client has output. Reserves that wait for a job do not count, nor do
  * commands that wait for an owner; of pipes only bytes that are here. Cost: it looks at all clients
  * and links. */
-bool elapse__node_is_idle(const struct elapse__node *node);
+bool elapse__router_is_idle(const struct elapse__router *router);
 
 /* Return a client or a link whose output, room or end may have changed since it was returned last;
  * NULL: none is left. */
-struct elapse__node_client *elapse__node_client_attention(struct elapse__node *node);
-struct elapse__node_link *elapse__node_link_attention(struct elapse__node *node);
+struct elapse__router_client *elapse__router_client_attention(struct elapse__router *router);
+struct elapse__router_link *elapse__router_link_attention(struct elapse__router *router);
 
 /* ---- figures ---- */
 
-struct elapse__node_figures {
+struct elapse__router_figures {
     uint64_t clients;       /* now */
     uint64_t total_clients; /* since the start, as all below */
     uint64_t refused;       /* clients above the limit */
     uint64_t commands;
-    uint64_t parts;      /* sent, again included */
+    uint64_t fragments;  /* sent, again included */
     uint64_t again;      /* sent again */
-    uint64_t unknown;    /* parts that were answered -UNKNOWN */
+    uint64_t unknown;    /* fragments that were answered -UNKNOWN */
     uint64_t try_again;  /* -TRYAGAIN */
     uint64_t given_back; /* jobs */
     uint64_t links_lost;
     uint64_t waiting; /* reserves that wait, now */
 };
 
-void elapse__node_figures(const struct elapse__node *node, struct elapse__node_figures *figures);
+void elapse__router_figures(const struct elapse__router *router,
+                            struct elapse__router_figures *figures);
 
 /* Tests the invariants; for tests. Returns 0, or the number of the first one found broken, as in
  * src/cluster/router/check.c. */
-unsigned elapse__node_check(const struct elapse__node *node);
+unsigned elapse__router_check(const struct elapse__router *router);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Commands become parts, in the lanes of the partitions that they belong to.
+ * Commands become fragments, in the lanes of the partitions that they belong to.
  *
  * A command for one partition keeps its bytes. One with items for many partitions is written anew
  * for each. One that takes long, or that asks partitions in turn, is a barrier: it begins when all
@@ -18,56 +18,59 @@ enum {
     LOOK_CHARGE = 64 << 10, /* of one that has bodies, or many lines */
 };
 
-static struct elapse__node_lane *lane_of(struct elapse__node *node, uint32_t partition, bool slow)
+static struct elapse__router_lane *lane_of(struct elapse__router *router, uint32_t partition,
+                                           bool slow)
 {
-    ELAPSE__ASSERT_THAT(partition, <, node->options.partitions);
-    return slow ? &node->partitions[partition].slow : &node->partitions[partition].quick;
+    ELAPSE__ASSERT_THAT(partition, <, router->options.partitions);
+    return slow ? &router->partitions[partition].slow : &router->partitions[partition].quick;
 }
 
 /* Returns whether a lane takes a command; otherwise the client's turn comes when it does. */
-static bool has_place(struct elapse__node_client *client, struct elapse__node_lane *lane)
+static bool has_place(struct elapse__router_client *client, struct elapse__router_lane *lane)
 {
-    if (!elapse__lane_is_full(lane))
+    if (!elapse__router_lane_is_full(lane))
         return true;
-    elapse__node_unlink(&client->work);
+    elapse__ring_leave(&client->work);
     elapse__ring_append(&lane->blocked, &client->work);
     return false;
 }
 
 /* ---- one partition ---- */
 
-static enum elapse__taken take_whole(struct elapse__node_client *client, uint32_t partition,
-                                     enum elapse__on_loss on_loss, const unsigned char *bytes,
-                                     size_t size)
+static enum elapse__router_taken take_whole(struct elapse__router_client *client,
+                                            uint32_t partition, enum elapse__router_on_loss on_loss,
+                                            const unsigned char *bytes, size_t size)
 {
-    struct elapse__node_lane *lane = lane_of(client->node, partition, false);
+    struct elapse__router_lane *lane = lane_of(client->router, partition, false);
 
     if (!has_place(client, lane))
-        return ELAPSE__TAKEN_LATER;
-    struct elapse__node_command *command = elapse__command_new(
-        client, ELAPSE__COMMAND_ONE,
-        on_loss == ELAPSE__LOSS_LOOK ? (size_t)LOOK_CHARGE : (size_t)WORD_CHARGE);
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    struct elapse__router_command *command = elapse__router_command_new(
+        client, ELAPSE__ROUTER_COMMAND_ONE,
+        on_loss == ELAPSE__ROUTER_LOSS_LOOK ? (size_t)LOOK_CHARGE : (size_t)WORD_CHARGE);
     if (command != NULL)
-        elapse__lane_send(lane, command, on_loss, bytes, size);
-    return ELAPSE__TAKEN;
+        elapse__router_lane_send(lane, command, on_loss, bytes, size);
+    return ELAPSE__ROUTER_TAKEN;
 }
 
 /* Any partition: the command is not well formed, or its answer is the same everywhere. */
-static enum elapse__taken take_anywhere(struct elapse__node_client *client,
-                                        const unsigned char *bytes, size_t size)
+static enum elapse__router_taken take_anywhere(struct elapse__router_client *client,
+                                               const unsigned char *bytes, size_t size)
 {
-    return take_whole(client, elapse__node_home(client), ELAPSE__LOSS_LOOK, bytes, size);
+    return take_whole(client, elapse__router_home(client), ELAPSE__ROUTER_LOSS_LOOK, bytes, size);
 }
 
-static enum elapse__taken take_put(struct elapse__node_client *client, const unsigned char *bytes,
-                                   size_t size, const struct elapse__resp_argument *arguments,
-                                   uint32_t count)
+static enum elapse__router_taken take_put(struct elapse__router_client *client,
+                                          const unsigned char *bytes, size_t size,
+                                          const struct elapse__wire_resp_argument *arguments,
+                                          uint32_t count)
 {
     bool has_token = false;
-    uint32_t partition = elapse__route_put(client, arguments, count, &has_token);
+    uint32_t partition = elapse__router_route_put(client, arguments, count, &has_token);
 
-    return take_whole(client, partition, has_token ? ELAPSE__LOSS_TOKEN : ELAPSE__LOSS_UNKNOWN,
-                      bytes, size);
+    return take_whole(client, partition,
+                      has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN, bytes,
+                      size);
 }
 
 /* ---- items ---- */
@@ -80,20 +83,20 @@ struct items {
 };
 
 /* Stores the partition of each item. Returns false if an item is not well formed. */
-static bool find_items(struct elapse__node_client *client, enum elapse__route_kind kind,
-                       const struct elapse__resp_argument *arguments, const struct items *items,
-                       struct elapse__node_item *found)
+static bool find_items(struct elapse__router_client *client, enum elapse__router_route_kind kind,
+                       const struct elapse__wire_resp_argument *arguments,
+                       const struct items *items, struct elapse__router_item *found)
 {
-    uint32_t partitions = client->node->options.partitions;
+    uint32_t partitions = client->router->options.partitions;
     uint64_t id = 0;
 
     for (uint32_t i = 0; i < items->count; i++) {
-        struct elapse__resp_argument argument = arguments[items->first + i * items->each];
-        if (kind == ELAPSE__ROUTE_KEYS)
-            found[i].partition = elapse__node_partition_of_key(
+        struct elapse__wire_resp_argument argument = arguments[items->first + i * items->each];
+        if (kind == ELAPSE__ROUTER_ROUTE_KEYS)
+            found[i].partition = elapse__router_partition_of_key(
                 partitions, arguments[1].bytes, arguments[1].size, argument.bytes, argument.size);
-        else if (elapse__argument_id(argument, &id))
-            found[i].partition = elapse__node_partition_of_id(partitions, id);
+        else if (elapse__router_argument_id(argument, &id))
+            found[i].partition = elapse__router_partition_of_id(partitions, id);
         else
             return false;
     }
@@ -101,7 +104,8 @@ static bool find_items(struct elapse__node_client *client, enum elapse__route_ki
 }
 
 /* Each lease is two numbers and a dash: what a partition refuses, it refuses for all items. */
-static bool leases_are_well_formed(const struct elapse__resp_argument *arguments, uint32_t count)
+static bool leases_are_well_formed(const struct elapse__wire_resp_argument *arguments,
+                                   uint32_t count)
 {
     for (uint32_t i = 2; i < count; i += 2) {
         uint64_t number = 0;
@@ -118,47 +122,51 @@ static bool leases_are_well_formed(const struct elapse__resp_argument *arguments
 }
 
 /* Writes the command with the items of one partition alone, and sends it. */
-static void send_items(struct elapse__node_command *command,
-                       const struct elapse__resp_argument *arguments, const struct items *items,
-                       uint32_t partition)
+static void send_items(struct elapse__router_command *command,
+                       const struct elapse__wire_resp_argument *arguments,
+                       const struct items *items, uint32_t partition)
 {
-    struct elapse__node_lane *lane = lane_of(command->client->node, partition, false);
+    struct elapse__router_lane *lane = lane_of(command->client->router, partition, false);
     uint32_t mine = 0;
-    size_t size = ELAPSE__RESP_FRAME_MAX;
+    size_t size = ELAPSE__WIRE_RESP_FRAME_MAX;
 
     for (uint32_t i = 0; i < items->first; i++)
-        size += arguments[i].size + ELAPSE__RESP_FRAME_MAX;
+        size += arguments[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
     for (uint32_t i = 0; i < items->count; i++) {
         if (command->items[i].partition != partition)
             continue;
         mine++;
         for (uint32_t k = 0; k < items->each; k++)
-            size += arguments[items->first + i * items->each + k].size + ELAPSE__RESP_FRAME_MAX;
+            size +=
+                arguments[items->first + i * items->each + k].size + ELAPSE__WIRE_RESP_FRAME_MAX;
     }
-    struct elapse__node_part *part = elapse__part_new(lane, command, ELAPSE__LOSS_UNKNOWN, size);
-    if (part == NULL)
+    struct elapse__router_fragment *fragment =
+        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_UNKNOWN, size);
+    if (fragment == NULL)
         return;
-    struct elapse__resp_writer writer = {.bytes = part->bytes, .capacity = size};
-    elapse__resp_write_array(&writer, items->first + (size_t)mine * items->each);
+    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = size};
+    elapse__wire_resp_write_array(&writer, items->first + (size_t)mine * items->each);
     for (uint32_t i = 0; i < items->first; i++)
-        elapse__resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
+        elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
     for (uint32_t i = 0; i < items->count; i++) {
         for (uint32_t k = 0; k < items->each && command->items[i].partition == partition; k++) {
-            struct elapse__resp_argument argument = arguments[items->first + i * items->each + k];
-            elapse__resp_write_bytes(&writer, argument.bytes, argument.size);
+            struct elapse__wire_resp_argument argument =
+                arguments[items->first + i * items->each + k];
+            elapse__wire_resp_write_bytes(&writer, argument.bytes, argument.size);
         }
     }
     ELAPSE__ASSERT(!writer.too_small);
-    part->size = writer.size;
-    elapse__lane_push(lane, part);
+    fragment->size = writer.size;
+    elapse__router_lane_push(lane, fragment);
 }
 
-/* Sends the parts of a command with items. A partition is sent to when its first item comes. */
-static void send_all_items(struct elapse__node_command *command,
-                           const struct elapse__resp_argument *arguments, const struct items *items)
+/* Sends the fragments of a command with items. A partition is sent to when its first item comes. */
+static void send_all_items(struct elapse__router_command *command,
+                           const struct elapse__wire_resp_argument *arguments,
+                           const struct items *items)
 {
-    bool sent[ELAPSE__NODE_PARTITIONS_MAX] = {false};
-    uint32_t partitions[ELAPSE__NODE_PARTITIONS_MAX];
+    bool sent[ELAPSE__ROUTER_PARTITIONS_MAX] = {false};
+    uint32_t partitions[ELAPSE__ROUTER_PARTITIONS_MAX];
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < items->count; i++) {
@@ -167,152 +175,161 @@ static void send_all_items(struct elapse__node_command *command,
             partitions[count++] = partition;
         sent[partition] = true;
     }
-    /* All are counted before the first is sent: a part that fails at once must not be the last. */
-    command->parts = count;
+    /* All are counted before the first is sent: a fragment that fails at once must not be the last.
+     */
+    command->fragments = count;
     for (uint32_t i = 0; i < count; i++)
         send_items(command, arguments, items, partitions[i]);
 }
 
 /* Returns whether there is room in the lanes of all items. */
-static bool have_places(struct elapse__node_client *client, const struct elapse__node_item *found,
-                        uint32_t count)
+static bool have_places(struct elapse__router_client *client,
+                        const struct elapse__router_item *found, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (!has_place(client, lane_of(client->node, found[i].partition, false)))
+        if (!has_place(client, lane_of(client->router, found[i].partition, false)))
             return false;
     }
     return true;
 }
 
-static enum elapse__taken take_items(struct elapse__node_client *client,
-                                     enum elapse__route_kind kind, const unsigned char *bytes,
-                                     size_t size, const struct elapse__resp_argument *arguments,
-                                     uint32_t count)
+static enum elapse__router_taken take_items(struct elapse__router_client *client,
+                                            enum elapse__router_route_kind kind,
+                                            const unsigned char *bytes, size_t size,
+                                            const struct elapse__wire_resp_argument *arguments,
+                                            uint32_t count)
 {
-    struct elapse__node_item found[ELAPSE__RESP_ARGUMENTS_MAX];
-    struct items items = {.first = kind == ELAPSE__ROUTE_KEYS ? 2 : 1,
-                          .each = kind == ELAPSE__ROUTE_LEASES ? 2 : 1};
+    struct elapse__router_item found[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
+    struct items items = {.first = kind == ELAPSE__ROUTER_ROUTE_KEYS ? 2 : 1,
+                          .each = kind == ELAPSE__ROUTER_ROUTE_LEASES ? 2 : 1};
     bool is_one = true;
 
     found[0].partition = 0;
     items.count = (count - items.first) / items.each;
     if (items.count == 0 || (count - items.first) % items.each != 0 ||
-        (kind == ELAPSE__ROUTE_KEYS && arguments[1].size > TUBE_BYTES_MAX) ||
+        (kind == ELAPSE__ROUTER_ROUTE_KEYS && arguments[1].size > TUBE_BYTES_MAX) ||
         !find_items(client, kind, arguments, &items, found) ||
-        (kind == ELAPSE__ROUTE_LEASES && !leases_are_well_formed(arguments, count)))
+        (kind == ELAPSE__ROUTER_ROUTE_LEASES && !leases_are_well_formed(arguments, count)))
         return take_anywhere(client, bytes, size);
     for (uint32_t i = 1; i < items.count; i++)
         is_one = is_one && found[i].partition == found[0].partition;
     if (is_one)
-        return take_whole(client, found[0].partition, ELAPSE__LOSS_UNKNOWN, bytes, size);
+        return take_whole(client, found[0].partition, ELAPSE__ROUTER_LOSS_UNKNOWN, bytes, size);
     if (!have_places(client, found, items.count))
-        return ELAPSE__TAKEN_LATER;
-    struct elapse__node_command *command = elapse__command_new(
-        client, ELAPSE__COMMAND_ITEMS, (size_t)items.count * (WORD_CHARGE + sizeof *found));
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    struct elapse__router_command *command = elapse__router_command_new(
+        client, ELAPSE__ROUTER_COMMAND_ITEMS, (size_t)items.count * (WORD_CHARGE + sizeof *found));
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     command->items = calloc(items.count, sizeof *command->items);
     if (command->items == NULL) {
-        elapse__client_fail(client);
-        return ELAPSE__TAKEN;
+        elapse__router_client_fail(client);
+        return ELAPSE__ROUTER_TAKEN;
     }
     for (uint32_t i = 0; i < items.count; i++)
         command->items[i].partition = found[i].partition;
     command->item_count = items.count;
     send_all_items(command, arguments, &items);
-    return ELAPSE__TAKEN;
+    return ELAPSE__ROUTER_TAKEN;
 }
 
 /* ---- pages ---- */
 
 /* A cursor of the node: 0 is the beginning; otherwise the partition is its remainder, and the
  * partition's own cursor the quotient. */
-static enum elapse__taken take_page(struct elapse__node_client *client, const unsigned char *bytes,
-                                    size_t size, const struct elapse__resp_argument *arguments,
-                                    uint32_t count)
+static enum elapse__router_taken take_page(struct elapse__router_client *client,
+                                           const unsigned char *bytes, size_t size,
+                                           const struct elapse__wire_resp_argument *arguments,
+                                           uint32_t count)
 {
-    static const struct elapse__route_option options[] = {
+    static const struct elapse__router_route_option options[] = {
         {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}};
-    bool is_list = elapse__argument_is(arguments[0], "LIST");
-    uint32_t partitions = client->node->options.partitions;
+    bool is_list = elapse__router_argument_is(arguments[0], "LIST");
+    uint32_t partitions = client->router->options.partitions;
     uint32_t places[4];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
 
-    if (!elapse__route_options(arguments, count, is_list ? 2 : 1, options, 4, places) ||
+    if (!elapse__router_route_options(arguments, count, is_list ? 2 : 1, options, 4, places) ||
         (places[0] != 0 &&
          !elapse__decimal_read(arguments[places[0]].bytes, arguments[places[0]].size,
                                UINT64_MAX / 2, &cursor)))
         return take_anywhere(client, bytes, size);
-    struct elapse__node_lane *lane = lane_of(client->node, (uint32_t)(cursor % partitions), false);
+    struct elapse__router_lane *lane =
+        lane_of(client->router, (uint32_t)(cursor % partitions), false);
     if (!has_place(client, lane))
-        return ELAPSE__TAKEN_LATER;
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_PAGE, LOOK_CHARGE);
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_PAGE, LOOK_CHARGE);
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     command->cursor_of = lane->partition;
-    size_t room = size + ELAPSE__RESP_FRAME_MAX + sizeof text;
-    command->parts = 1;
-    struct elapse__node_part *part = elapse__part_new(lane, command, ELAPSE__LOSS_LOOK, room);
-    if (part == NULL)
-        return ELAPSE__TAKEN;
-    struct elapse__resp_writer writer = {.bytes = part->bytes, .capacity = room};
-    elapse__resp_write_array(&writer, count);
+    size_t room = size + ELAPSE__WIRE_RESP_FRAME_MAX + sizeof text;
+    command->fragments = 1;
+    struct elapse__router_fragment *fragment =
+        elapse__router_fragment_new(lane, command, ELAPSE__ROUTER_LOSS_LOOK, room);
+    if (fragment == NULL)
+        return ELAPSE__ROUTER_TAKEN;
+    struct elapse__wire_resp_writer writer = {.bytes = fragment->bytes, .capacity = room};
+    elapse__wire_resp_write_array(&writer, count);
     for (uint32_t i = 0; i < count; i++) {
         if (places[0] == i && i != 0)
-            elapse__resp_write_bytes(&writer, text,
-                                     elapse__decimal_write(text, cursor / partitions));
+            elapse__wire_resp_write_bytes(&writer, text,
+                                          elapse__decimal_write(text, cursor / partitions));
         else
-            elapse__resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
+            elapse__wire_resp_write_bytes(&writer, arguments[i].bytes, arguments[i].size);
     }
     ELAPSE__ASSERT(!writer.too_small);
-    part->size = writer.size;
-    elapse__lane_push(lane, part);
-    return ELAPSE__TAKEN;
+    fragment->size = writer.size;
+    elapse__router_lane_push(lane, fragment);
+    return ELAPSE__ROUTER_TAKEN;
 }
 
 /* ---- all partitions ---- */
 
 /* Returns whether a command that takes the other lanes can begin: all before it are answered. */
-static bool is_first(const struct elapse__node_client *client)
+static bool is_first(const struct elapse__router_client *client)
 {
     return client->commands.next == &client->commands;
 }
 
-static enum elapse__taken take_all(struct elapse__node_client *client,
-                                   const struct elapse__route *route, const unsigned char *bytes,
-                                   size_t size)
+static enum elapse__router_taken take_all(struct elapse__router_client *client,
+                                          const struct elapse__router_route *route,
+                                          const unsigned char *bytes, size_t size)
 {
-    struct elapse__node *node = client->node;
-    uint32_t partitions = node->options.partitions;
+    struct elapse__router *router = client->router;
+    uint32_t partitions = router->options.partitions;
 
     if (route->slow && !is_first(client))
-        return ELAPSE__TAKEN_LATER; /* the reply of the last one lets it be looked at again */
+        return ELAPSE__ROUTER_TAKEN_LATER; /* the reply of the last one lets it be looked at again
+                                            */
     for (uint32_t i = 0; i < partitions; i++) {
-        if (!has_place(client, lane_of(node, i, route->slow)))
-            return ELAPSE__TAKEN_LATER;
+        if (!has_place(client, lane_of(router, i, route->slow)))
+            return ELAPSE__ROUTER_TAKEN_LATER;
     }
-    struct elapse__node_command *command = elapse__command_new(client, route->command, LOOK_CHARGE);
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, route->command, LOOK_CHARGE);
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = route->slow;
-    command->parts = partitions;
+    command->fragments = partitions;
     for (uint32_t i = 0; i < partitions; i++) {
-        struct elapse__node_lane *lane = lane_of(node, i, route->slow);
-        struct elapse__node_part *part = elapse__part_new(
-            lane, command, route->looks ? ELAPSE__LOSS_LOOK : ELAPSE__LOSS_UNKNOWN, size);
-        if (part == NULL)
+        struct elapse__router_lane *lane = lane_of(router, i, route->slow);
+        struct elapse__router_fragment *fragment = elapse__router_fragment_new(
+            lane, command, route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN,
+            size);
+        if (fragment == NULL)
             continue;
-        memcpy(part->bytes, bytes, size);
-        elapse__lane_push(lane, part);
+        memcpy(fragment->bytes, bytes, size);
+        elapse__router_lane_push(lane, fragment);
     }
-    return ELAPSE__TAKEN;
+    return ELAPSE__ROUTER_TAKEN;
 }
 
-static enum elapse__taken take_kick(struct elapse__node_client *client, const unsigned char *bytes,
-                                    size_t size, const struct elapse__resp_argument *arguments,
-                                    uint32_t count)
+static enum elapse__router_taken take_kick(struct elapse__router_client *client,
+                                           const unsigned char *bytes, size_t size,
+                                           const struct elapse__wire_resp_argument *arguments,
+                                           uint32_t count)
 {
     uint64_t wanted = 0;
 
@@ -320,52 +337,53 @@ static enum elapse__taken take_kick(struct elapse__node_client *client, const un
         !elapse__decimal_read(arguments[2].bytes, arguments[2].size, UINT64_MAX, &wanted))
         return take_anywhere(client, bytes, size);
     if (!is_first(client))
-        return ELAPSE__TAKEN_LATER;
-    if (!has_place(client, lane_of(client->node, elapse__node_home(client), true)))
-        return ELAPSE__TAKEN_LATER;
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_KICK, WORD_CHARGE);
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    if (!has_place(client, lane_of(client->router, elapse__router_home(client), true)))
+        return ELAPSE__ROUTER_TAKEN_LATER;
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_KICK, WORD_CHARGE);
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     command->is_barrier = true;
     command->wanted = wanted;
-    command->first = elapse__node_home(client);
+    command->first = elapse__router_home(client);
     if (!elapse__buffer_append(&command->tube, arguments[1].bytes, arguments[1].size))
-        elapse__client_fail(client);
+        elapse__router_client_fail(client);
     else
-        elapse__kick_step(command);
-    return ELAPSE__TAKEN;
+        elapse__router_kick_step(command);
+    return ELAPSE__ROUTER_TAKEN;
 }
 
 /* ---- all commands ---- */
 
-static enum elapse__taken take_local(struct elapse__node_client *client,
-                                     const struct elapse__route *route,
-                                     const struct elapse__resp_argument *arguments, uint32_t count)
+static enum elapse__router_taken take_local(struct elapse__router_client *client,
+                                            const struct elapse__router_route *route,
+                                            const struct elapse__wire_resp_argument *arguments,
+                                            uint32_t count)
 {
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_ONE, WORD_CHARGE);
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, WORD_CHARGE);
 
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     if (count < route->least)
-        elapse__reply_fail(command, "ERR wrong number of arguments");
+        elapse__router_reply_fail(command, "ERR wrong number of arguments");
     else
         route->local(command, arguments, count);
-    elapse__command_done(command);
-    return ELAPSE__TAKEN;
+    elapse__router_command_done(command);
+    return ELAPSE__ROUTER_TAKEN;
 }
 
-static enum elapse__taken refuse(struct elapse__node_client *client, const char *error,
-                                 const struct elapse__resp_argument *name)
+static enum elapse__router_taken refuse(struct elapse__router_client *client, const char *error,
+                                        const struct elapse__wire_resp_argument *name)
 {
     enum { SHOWN_MAX = 64 };
-    char text[ELAPSE__NODE_ERROR_MAX] = "";
-    struct elapse__node_command *command =
-        elapse__command_new(client, ELAPSE__COMMAND_ONE, sizeof text);
+    char text[ELAPSE__ROUTER_ERROR_MAX] = "";
+    struct elapse__router_command *command =
+        elapse__router_command_new(client, ELAPSE__ROUTER_COMMAND_ONE, sizeof text);
 
     if (command == NULL)
-        return ELAPSE__TAKEN;
+        return ELAPSE__ROUTER_TAKEN;
     strncat(text, error, sizeof text - strlen(text) - 1);
     if (name != NULL) {
         size_t at = strlen(text);
@@ -375,62 +393,66 @@ static enum elapse__taken refuse(struct elapse__node_client *client, const char 
         text[at] = '\0';
         strncat(text, name->size > SHOWN_MAX ? "...'" : "'", sizeof text - at - 1);
     }
-    elapse__reply_fail(command, text);
-    elapse__command_done(command);
-    return ELAPSE__TAKEN;
+    elapse__router_reply_fail(command, text);
+    elapse__router_command_done(command);
+    return ELAPSE__ROUTER_TAKEN;
 }
 
 /* Takes a command for one partition, by tube and key or by an id. */
-static enum elapse__taken take_one(struct elapse__node_client *client,
-                                   const struct elapse__route *route, const unsigned char *bytes,
-                                   size_t size, const struct elapse__resp_argument *arguments)
+static enum elapse__router_taken take_one(struct elapse__router_client *client,
+                                          const struct elapse__router_route *route,
+                                          const unsigned char *bytes, size_t size,
+                                          const struct elapse__wire_resp_argument *arguments)
 {
-    uint32_t partitions = client->node->options.partitions;
-    enum elapse__on_loss on_loss = route->looks ? ELAPSE__LOSS_LOOK : ELAPSE__LOSS_UNKNOWN;
+    uint32_t partitions = client->router->options.partitions;
+    enum elapse__router_on_loss on_loss =
+        route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;
     uint64_t id = 0;
 
-    if (route->kind == ELAPSE__ROUTE_KEY && arguments[1].size <= TUBE_BYTES_MAX)
+    if (route->kind == ELAPSE__ROUTER_ROUTE_KEY && arguments[1].size <= TUBE_BYTES_MAX)
         return take_whole(client,
-                          elapse__node_partition_of_key(partitions, arguments[1].bytes,
-                                                        arguments[1].size, arguments[2].bytes,
-                                                        arguments[2].size),
+                          elapse__router_partition_of_key(partitions, arguments[1].bytes,
+                                                          arguments[1].size, arguments[2].bytes,
+                                                          arguments[2].size),
                           on_loss, bytes, size);
-    if (route->kind == ELAPSE__ROUTE_ID && elapse__argument_id(arguments[1], &id))
-        return take_whole(client, elapse__node_partition_of_id(partitions, id), on_loss, bytes,
+    if (route->kind == ELAPSE__ROUTER_ROUTE_ID && elapse__router_argument_id(arguments[1], &id))
+        return take_whole(client, elapse__router_partition_of_id(partitions, id), on_loss, bytes,
                           size);
     return take_anywhere(client, bytes, size);
 }
 
-enum elapse__taken elapse__take(struct elapse__node_client *client, const unsigned char *bytes,
-                                size_t size, const struct elapse__resp_argument *arguments,
-                                uint32_t count)
+enum elapse__router_taken elapse__router_take(struct elapse__router_client *client,
+                                              const unsigned char *bytes, size_t size,
+                                              const struct elapse__wire_resp_argument *arguments,
+                                              uint32_t count)
 {
-    const struct elapse__route *route = elapse__route_find(arguments[0]);
+    const struct elapse__router_route *route = elapse__router_route_find(arguments[0]);
 
     if (route == NULL)
         return refuse(client, "ERR unknown command ", &arguments[0]);
     if (!client->known && !route->before_auth)
         return refuse(client, "NOAUTH Authentication required.", NULL);
-    if (route->kind == ELAPSE__ROUTE_LOCAL)
+    if (route->kind == ELAPSE__ROUTER_ROUTE_LOCAL)
         return take_local(client, route, arguments, count);
     if (count < route->least)
         return take_anywhere(client, bytes, size);
     switch (route->kind) {
-    case ELAPSE__ROUTE_PUT:
+    case ELAPSE__ROUTER_ROUTE_PUT:
         return take_put(client, bytes, size, arguments, count);
-    case ELAPSE__ROUTE_KEYS:
-    case ELAPSE__ROUTE_IDS:
-    case ELAPSE__ROUTE_LEASES:
+    case ELAPSE__ROUTER_ROUTE_KEYS:
+    case ELAPSE__ROUTER_ROUTE_IDS:
+    case ELAPSE__ROUTER_ROUTE_LEASES:
         return take_items(client, route->kind, bytes, size, arguments, count);
-    case ELAPSE__ROUTE_PAGE:
+    case ELAPSE__ROUTER_ROUTE_PAGE:
         return take_page(client, bytes, size, arguments, count);
-    case ELAPSE__ROUTE_ALL:
+    case ELAPSE__ROUTER_ROUTE_ALL:
         return take_all(client, route, bytes, size);
-    case ELAPSE__ROUTE_KICK:
+    case ELAPSE__ROUTER_ROUTE_KICK:
         return take_kick(client, bytes, size, arguments, count);
-    case ELAPSE__ROUTE_RESERVE:
-        return elapse__reserve_take(client, arguments, count) ? ELAPSE__TAKEN
-                                                              : take_anywhere(client, bytes, size);
+    case ELAPSE__ROUTER_ROUTE_RESERVE:
+        return elapse__router_reserve_take(client, arguments, count)
+                   ? ELAPSE__ROUTER_TAKEN
+                   : take_anywhere(client, bytes, size);
     default:
         return take_one(client, route, bytes, size, arguments);
     }

@@ -14,11 +14,11 @@
 /* Under the lock. */
 static void begin(struct elapse__cluster_way *way, const char *address)
 {
-    struct elapse__serve_listen where;
+    struct elapse__loop_listen where;
 
     *way = (struct elapse__cluster_way){.count = 0};
     (void)snprintf(way->address, sizeof way->address, "%s", address);
-    if (elapse__serve_parse_listen(address, NULL, &where) != NULL || where.tls || where.is_path ||
+    if (elapse__loop_parse_listen(address, NULL, &where) != NULL || where.tls || where.is_path ||
         where.host[0] == '\0') {
         way->is_digits = true;
         way->why = "its address is not HOST:PORT";
@@ -30,15 +30,15 @@ static void begin(struct elapse__cluster_way *way, const char *address)
         way->count = 0;
 }
 
-bool elapse__addresses_find(struct elapse__cluster_part *part, struct elapse__os_address *found,
-                            const char **why)
+bool elapse__addresses_find(struct elapse__cluster_partition *partition,
+                            struct elapse__os_address *found, const char **why)
 {
-    struct elapse__errand *errand = &part->cluster->addresses;
-    struct elapse__cluster_way *way = &part->way;
+    struct elapse__errand *errand = &partition->cluster->addresses;
+    struct elapse__cluster_way *way = &partition->way;
 
     elapse__lock(&errand->lock);
-    if (strcmp(way->address, part->figures.partition.address) != 0)
-        begin(way, part->figures.partition.address);
+    if (strcmp(way->address, partition->figures.partition.address) != 0)
+        begin(way, partition->figures.partition.address);
     bool is_known = way->count > 0;
     if (is_known)
         *found = way->found[way->turn % way->count];
@@ -52,10 +52,10 @@ bool elapse__addresses_find(struct elapse__cluster_part *part, struct elapse__os
 }
 
 /* The last of them was tried: the name may have others by now. */
-void elapse__addresses_failed(struct elapse__cluster_part *part)
+void elapse__addresses_failed(struct elapse__cluster_partition *partition)
 {
-    struct elapse__errand *errand = &part->cluster->addresses;
-    struct elapse__cluster_way *way = &part->way;
+    struct elapse__errand *errand = &partition->cluster->addresses;
+    struct elapse__cluster_way *way = &partition->way;
 
     elapse__lock(&errand->lock);
     way->turn++;
@@ -68,11 +68,11 @@ void elapse__addresses_failed(struct elapse__cluster_part *part)
 
 /* Under the lock. Returns a partition whose owner's name is to be looked up; NULL: there is none.
  */
-static struct elapse__cluster_part *find_wanted(struct elapse__cluster *cluster)
+static struct elapse__cluster_partition *find_wanted(struct elapse__cluster *cluster)
 {
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].way.is_wanted)
-            return &cluster->parts[i];
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].way.is_wanted)
+            return &cluster->partitions[i];
     return NULL;
 }
 
@@ -80,14 +80,14 @@ static struct elapse__cluster_part *find_wanted(struct elapse__cluster *cluster)
 static void look_up(struct elapse__errand *errand, struct elapse__cluster_way *way)
 {
     struct elapse__os_address found[ELAPSE__OS_ADDRESSES_MAX];
-    struct elapse__serve_listen where;
+    struct elapse__loop_listen where;
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     size_t count = 0;
 
     memcpy(address, way->address, sizeof address);
     way->is_wanted = false;
     elapse__unlock(&errand->lock);
-    const char *why = elapse__serve_parse_listen(address, NULL, &where);
+    const char *why = elapse__loop_parse_listen(address, NULL, &where);
     if (why == NULL)
         why = elapse__os_resolve(where.host, where.port, found, &count);
     elapse__lock(&errand->lock);
@@ -110,9 +110,9 @@ void *elapse__addresses_errand(void *argument)
     elapse__os_thread_name("elapse-names");
     elapse__lock(&errand->lock);
     while (!errand->stops) {
-        struct elapse__cluster_part *part = find_wanted(cluster);
-        if (part != NULL)
-            look_up(errand, &part->way);
+        struct elapse__cluster_partition *partition = find_wanted(cluster);
+        if (partition != NULL)
+            look_up(errand, &partition->way);
         else
             elapse__condition_wait(&errand->changed, &errand->lock);
     }

@@ -11,8 +11,9 @@
 #define READING_NS UINT64_C(100000000) /* so often readings are looked at in any case */
 
 enum {
-    TWIN_LEASES = 3,   /* an owner that has died is followed by another before that */
-    SEARCH_LEASES = 2, /* so long others wait on a new timeline (R4 of src/cluster/ownership/partition.h) */
+    TWIN_LEASES = 3, /* an owner that has died is followed by another before that */
+    SEARCH_LEASES =
+        2, /* so long others wait on a new timeline (R4 of src/cluster/ownership/partition.h) */
 };
 
 /* ---- the core ---- */
@@ -20,9 +21,9 @@ enum {
 /* S1. */
 static bool may_answer(struct elapse__loop *loop)
 {
-    const struct elapse__cluster_part *part = loop->context;
+    const struct elapse__cluster_partition *partition = loop->context;
 
-    return elapse__runner_now_ms() < elapse__runner_answer_until_ms(part->runner);
+    return elapse__runner_now_ms() < elapse__runner_answer_until_ms(partition->runner);
 }
 
 static void free_core(struct elapse__loop *loop, void *argument)
@@ -75,15 +76,15 @@ static bool open_loop(struct elapse__cluster *cluster, struct elapse__loop *loop
 {
     if (!elapse__service_make_core(&cluster->service, loop))
         return false;
-    loop->reader = elapse__body_reader_start(loop->store->joint.journal);
+    loop->reader = elapse__body_reader_start(loop->store->engine.journal);
     return loop->reader != NULL && elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) == 0 &&
            elapse__loop_open(loop);
 }
 
 /* Makes the core. It has no passwords: the router knows who may speak to it. */
-static bool make_core(struct elapse__cluster_part *part)
+static bool make_core(struct elapse__cluster_partition *partition)
 {
-    struct elapse__cluster *cluster = part->cluster;
+    struct elapse__cluster *cluster = partition->cluster;
     const struct elapse__peers *front = &cluster->service.loop.peers;
     struct elapse__loop *loop = calloc(1, sizeof *loop);
 
@@ -97,64 +98,65 @@ static bool make_core(struct elapse__cluster_part *part)
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&loop->peers.rings[i]);
     loop->alarm.descriptor = ELAPSE__OS_NO_DESCRIPTOR;
-    loop->store = part->store;
+    loop->store = partition->store;
     loop->may_answer = may_answer;
-    loop->context = part;
+    loop->context = partition;
     if (!open_loop(cluster, loop)) {
         free_loop(loop);
         return false;
     }
-    part->core = loop;
-    part->readied = 0;
+    partition->core = loop;
+    partition->readied = 0;
     return true;
 }
 
-void elapse__part_release(struct elapse__cluster_part *part)
+void elapse__cluster_partition_release(struct elapse__cluster_partition *partition)
 {
-    struct elapse__loop *loop = part->core;
+    struct elapse__loop *loop = partition->core;
 
     if (loop != NULL) {
-        elapse__node_owner(part->cluster->node, elapse__runner_now_ms(), part->part,
-                           ELAPSE__NODE_NOWHERE, atomic_load(&part->epoch));
-        part->core = NULL;
+        elapse__router_owner(partition->cluster->router, elapse__runner_now_ms(), partition->number,
+                             ELAPSE__ROUTER_NOWHERE, atomic_load(&partition->epoch));
+        partition->core = NULL;
         free_loop(loop);
     }
-    elapse__lock(&part->lock);
-    part->has_core = false;
-    elapse__condition_broadcast(&part->changed);
-    elapse__unlock(&part->lock);
+    elapse__lock(&partition->lock);
+    partition->has_core = false;
+    elapse__condition_broadcast(&partition->changed);
+    elapse__unlock(&partition->lock);
 }
 
 /* ---- who owns it ---- */
 
-static void tell_router(struct elapse__cluster_part *part)
+static void tell_router(struct elapse__cluster_partition *partition)
 {
-    const struct elapse__partition_figures *seen = &part->figures.partition;
-    enum elapse__node_place place = ELAPSE__NODE_NOWHERE;
+    const struct elapse__partition_figures *seen = &partition->figures.partition;
+    enum elapse__router_place place = ELAPSE__ROUTER_NOWHERE;
     uint64_t epoch = seen->epoch;
 
-    if (part->core != NULL && part->cluster->cores_close) {
-        epoch = atomic_load(&part->epoch);
-    } else if (part->core != NULL) {
-        place = ELAPSE__NODE_HERE;
-        epoch = atomic_load(&part->epoch);
+    if (partition->core != NULL && partition->cluster->cores_close) {
+        epoch = atomic_load(&partition->epoch);
+    } else if (partition->core != NULL) {
+        place = ELAPSE__ROUTER_HERE;
+        epoch = atomic_load(&partition->epoch);
     } else if (seen->owner[0] != '\0' && seen->address[0] != '\0' &&
-               strcmp(seen->address, part->cluster->address) != 0) {
-        place = ELAPSE__NODE_THERE;
+               strcmp(seen->address, partition->cluster->address) != 0) {
+        place = ELAPSE__ROUTER_THERE;
     }
-    elapse__node_owner(part->cluster->node, elapse__runner_now_ms(), part->part, place, epoch);
+    elapse__router_owner(partition->cluster->router, elapse__runner_now_ms(), partition->number,
+                         place, epoch);
 }
 
-/* R11 of src/cluster/ownership/partition.h: it answers nothing any more, and before it says so for good it
- * may have to wait for the database. */
-static void look_at_stop(struct elapse__cluster_part *part)
+/* R11 of src/cluster/ownership/partition.h: it answers nothing any more, and before it says so for
+ * good it may have to wait for the database. */
+static void look_at_stop(struct elapse__cluster_partition *partition)
 {
-    if (part->figures.partition.stop == ELAPSE__STOP_NONE)
+    if (partition->figures.partition.stop == ELAPSE__STOP_NONE)
         return;
-    elapse__lock(&part->lock);
-    part->is_owned = false;
-    elapse__unlock(&part->lock);
-    elapse__part_release(part);
+    elapse__lock(&partition->lock);
+    partition->is_owned = false;
+    elapse__unlock(&partition->lock);
+    elapse__cluster_partition_release(partition);
 }
 
 static bool is_another(const struct elapse__partition_figures *left,
@@ -164,86 +166,89 @@ static bool is_another(const struct elapse__partition_figures *left,
            strcmp(left->owner, right->owner) != 0 || left->epoch != right->epoch;
 }
 
-static void log_change(struct elapse__cluster_part *part,
+static void log_change(struct elapse__cluster_partition *partition,
                        const struct elapse__runner_figures *figures, bool begins_to_mark)
 {
     const struct elapse__partition_figures *now = &figures->partition;
     const char *complaint = elapse__cluster_complaint(now->complaint);
 
     if (begins_to_mark)
-        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_CLUSTER,
-                    "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
-                    part->part, elapse__cluster_stop(now->stop));
-    elapse__log(elapse__cluster_log(part->cluster),
-                now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOG_NOTICE : ELAPSE__LOG_WARNING,
-                ELAPSE__EVENT_CLUSTER,
-                "partition %" PRIu32 ": %s, epoch %" PRIu64 ", owner %s at %s%s%s%s%s", part->part,
-                elapse__cluster_role(now->role), now->epoch,
-                now->owner[0] == '\0' ? "nobody" : now->owner,
-                now->address[0] == '\0' ? "no address" : now->address,
-                complaint[0] == '\0' ? "" : "; the database: ", complaint,
-                complaint[0] == '\0' || figures->message[0] == '\0' ? "" : ": ",
-                complaint[0] == '\0' ? "" : figures->message);
+        elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+                       ELAPSE__EVENT_CLUSTER,
+                       "partition %" PRIu32 ": %s; this node writes so into the database, and ends",
+                       partition->number, elapse__cluster_stop(now->stop));
+    elapse__logger(
+        elapse__cluster_log(partition->cluster),
+        now->complaint == ELAPSE__COMPLAINT_NONE ? ELAPSE__LOGGER_NOTICE : ELAPSE__LOGGER_WARNING,
+        ELAPSE__EVENT_CLUSTER,
+        "partition %" PRIu32 ": %s, epoch %" PRIu64 ", owner %s at %s%s%s%s%s", partition->number,
+        elapse__cluster_role(now->role), now->epoch, now->owner[0] == '\0' ? "nobody" : now->owner,
+        now->address[0] == '\0' ? "no address" : now->address,
+        complaint[0] == '\0' ? "" : "; the database: ", complaint,
+        complaint[0] == '\0' || figures->message[0] == '\0' ? "" : ": ",
+        complaint[0] == '\0' ? "" : figures->message);
 }
 
-static void look_at_figures(struct elapse__cluster_part *part)
+static void look_at_figures(struct elapse__cluster_partition *partition)
 {
     struct elapse__runner_figures figures;
 
-    elapse__runner_figures(part->runner, &figures);
-    bool has_changed = is_another(&figures.partition, &part->figures.partition);
+    elapse__runner_figures(partition->runner, &figures);
+    bool has_changed = is_another(&figures.partition, &partition->figures.partition);
     bool begins_to_mark = figures.partition.role == ELAPSE__ROLE_MARKING &&
-                          part->figures.partition.role != ELAPSE__ROLE_MARKING;
-    bool has_lost_polls = figures.polls_lost > part->figures.polls_lost;
-    part->figures = figures;
+                          partition->figures.partition.role != ELAPSE__ROLE_MARKING;
+    bool has_lost_polls = figures.polls_lost > partition->figures.polls_lost;
+    partition->figures = figures;
     if (has_changed)
-        log_change(part, &figures, begins_to_mark);
+        log_change(partition, &figures, begins_to_mark);
     if (has_lost_polls)
-        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
-                    " ms, so the session was ended, %" PRIu64 " times by now",
-                    part->part, part->cluster->queue.lease_ms / 8, figures.polls_lost);
+        elapse__logger(
+            elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+            "partition %" PRIu32 ": the inbox did not answer within %" PRIu32
+            " ms, so the session was ended, %" PRIu64 " times by now",
+            partition->number, partition->cluster->queue.lease_ms / 8, figures.polls_lost);
 }
 
 /* ---- two nodes with one address ---- */
 
 /* Another life has this node's address. An earlier one of this process does not beat any more. */
-static bool has_twin(const struct elapse__cluster_part *part)
+static bool has_twin(const struct elapse__cluster_partition *partition)
 {
-    const struct elapse__partition_figures *seen = &part->figures.partition;
+    const struct elapse__partition_figures *seen = &partition->figures.partition;
 
     return seen->role == ELAPSE__ROLE_FOLLOWING && seen->complaint == ELAPSE__COMPLAINT_NONE &&
-           seen->owner[0] != '\0' && strcmp(seen->owner, part->me) != 0 &&
-           strcmp(seen->address, part->cluster->address) == 0;
+           seen->owner[0] != '\0' && strcmp(seen->owner, partition->me) != 0 &&
+           strcmp(seen->address, partition->cluster->address) == 0;
 }
 
-static void look_for_twin(struct elapse__cluster_part *part)
+static void look_for_twin(struct elapse__cluster_partition *partition)
 {
-    uint64_t epoch = has_twin(part) ? part->figures.partition.epoch : 0;
+    uint64_t epoch = has_twin(partition) ? partition->figures.partition.epoch : 0;
     uint64_t now_ms = elapse__runner_now_ms();
 
-    if (epoch != part->twin_epoch) {
-        part->twin_epoch = epoch;
-        part->twin_ms = now_ms;
-        part->has_told_twin = false;
+    if (epoch != partition->twin_epoch) {
+        partition->twin_epoch = epoch;
+        partition->twin_ms = now_ms;
+        partition->has_told_twin = false;
     }
-    if (epoch == 0 || part->has_told_twin ||
-        now_ms - part->twin_ms < TWIN_LEASES * (uint64_t)part->cluster->queue.lease_ms)
+    if (epoch == 0 || partition->has_told_twin ||
+        now_ms - partition->twin_ms < TWIN_LEASES * (uint64_t)partition->cluster->queue.lease_ms)
         return;
-    part->has_told_twin = true;
-    elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_CLUSTER,
-                "partition %" PRIu32 ": its owner %s has the address of this node, %s: give each "
-                "node an address of its own by --advertise; until then nothing reaches that owner "
-                "from here",
-                part->part, part->figures.partition.owner, part->cluster->address);
+    partition->has_told_twin = true;
+    elapse__logger(
+        elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_CLUSTER,
+        "partition %" PRIu32 ": its owner %s has the address of this node, %s: give each "
+        "node an address of its own by --advertise; until then nothing reaches that owner "
+        "from here",
+        partition->number, partition->figures.partition.owner, partition->cluster->address);
 }
 
 /* ---- descriptors ---- */
 
-static uint64_t segments_of(const struct elapse__cluster_part *part)
+static uint64_t segments_of(const struct elapse__cluster_partition *partition)
 {
-    uint64_t followed = atomic_load(&part->segments);
-    uint64_t owned = part->core == NULL ? 0 : part->core->peers.segments;
+    uint64_t followed = atomic_load(&partition->segments);
+    uint64_t owned = partition->core == NULL ? 0 : partition->core->peers.segments;
 
     return owned > followed ? owned : followed;
 }
@@ -252,10 +257,10 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster)
 {
     struct elapse__peers *front = &cluster->service.loop.peers;
 
-    front->held = (uint64_t)cluster->part_count * ELAPSE__PART_FILES;
+    front->held = (uint64_t)cluster->partition_count * ELAPSE__CLUSTER_PARTITION_FILES;
     front->segments = 0;
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        front->segments += segments_of(&cluster->parts[i]);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        front->segments += segments_of(&cluster->partitions[i]);
 }
 
 /* ---- what the runner's thread has asked for ---- */
@@ -265,70 +270,73 @@ struct wishes {
     bool is_owned, is_opened_anew, has_failed, has_lost;
 };
 
-static struct wishes take_wishes(struct elapse__cluster_part *part)
+static struct wishes take_wishes(struct elapse__cluster_partition *partition)
 {
-    elapse__lock(&part->lock);
+    elapse__lock(&partition->lock);
     struct wishes wishes = {
-        .is_owned = part->is_owned,
-        .is_opened_anew = part->is_opened_anew,
-        .has_failed = part->has_failed,
-        .has_lost = part->has_lost,
+        .is_owned = partition->is_owned,
+        .is_opened_anew = partition->is_opened_anew,
+        .has_failed = partition->has_failed,
+        .has_lost = partition->has_lost,
     };
-    part->is_opened_anew = false;
-    if (wishes.is_owned && part->core == NULL && !atomic_load(&part->cluster->is_stopping))
-        part->has_core = true; /* from now on the runner's thread waits for its end */
-    elapse__unlock(&part->lock);
+    partition->is_opened_anew = false;
+    if (wishes.is_owned && partition->core == NULL &&
+        !atomic_load(&partition->cluster->is_stopping))
+        partition->has_core = true; /* from now on the runner's thread waits for its end */
+    elapse__unlock(&partition->lock);
     return wishes;
 }
 
-static void start_again(struct elapse__cluster_part *part)
+static void start_again(struct elapse__cluster_partition *partition)
 {
-    elapse__runner_stop(part->runner);
-    part->runner = NULL;
-    if (!elapse__part_start(part))
-        part->cluster->has_failed = true;
+    elapse__runner_stop(partition->runner);
+    partition->runner = NULL;
+    if (!elapse__cluster_partition_start(partition))
+        partition->cluster->has_failed = true;
 }
 
 /* The journal has failed, or the runner's thread has fenced it, which it says by itself. */
-static void look_at_broken(struct elapse__cluster_part *part)
+static void look_at_broken(struct elapse__cluster_partition *partition)
 {
-    struct elapse_queue *store = part->core->store;
+    struct elapse_queue *store = partition->core->store;
 
     elapse__store_arrive(store);
-    int error = elapse__journal_error(store->joint.journal);
+    int error = elapse__journal_error(store->engine.journal);
     elapse__store_depart(store);
     if (error == 0)
         return;
-    elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE,
-                "%s: writing or syncing failed: %s", part->directory, elapse__os_error_text(error));
-    part->cluster->has_failed = true;
+    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+                   ELAPSE__EVENT_STORE, "%s: writing or syncing failed: %s", partition->directory,
+                   elapse__os_error_text(error));
+    partition->cluster->has_failed = true;
 }
 
-void elapse__part_look(struct elapse__cluster_part *part)
+void elapse__cluster_partition_look(struct elapse__cluster_partition *partition)
 {
-    struct elapse__cluster *cluster = part->cluster;
+    struct elapse__cluster *cluster = partition->cluster;
 
-    if (part->runner == NULL)
+    if (partition->runner == NULL)
         return;
-    struct wishes wishes = take_wishes(part);
-    elapse__part_log(part);
+    struct wishes wishes = take_wishes(partition);
+    elapse__cluster_partition_log(partition);
     if (wishes.has_failed)
         cluster->has_failed = true;
     if (wishes.has_lost && cluster->search_until_ms == 0)
         cluster->search_until_ms =
             elapse__runner_now_ms() + SEARCH_LEASES * (uint64_t)cluster->queue.lease_ms;
-    if (part->core != NULL && part->core->is_broken)
-        look_at_broken(part);
+    if (partition->core != NULL && partition->core->is_broken)
+        look_at_broken(partition);
     if (!wishes.is_owned)
-        elapse__part_release(part);
-    else if (part->core == NULL && !atomic_load(&cluster->is_stopping) && !make_core(part))
+        elapse__cluster_partition_release(partition);
+    else if (partition->core == NULL && !atomic_load(&cluster->is_stopping) &&
+             !make_core(partition))
         cluster->has_failed = true;
     if (wishes.is_opened_anew && !atomic_load(&cluster->is_stopping))
-        start_again(part);
-    if (part->runner == NULL)
+        start_again(partition);
+    if (partition->runner == NULL)
         return;
-    look_at_figures(part);
-    look_at_stop(part);
-    look_for_twin(part);
-    tell_router(part);
+    look_at_figures(partition);
+    look_at_stop(partition);
+    look_for_twin(partition);
+    tell_router(partition);
 }

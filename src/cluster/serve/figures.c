@@ -79,27 +79,27 @@ const char *elapse__cluster_stop(enum elapse__partition_stop stop)
 
 /* ---- figures ---- */
 
-static bool may_answer(const struct elapse__cluster_part *part)
+static bool may_answer(const struct elapse__cluster_partition *partition)
 {
-    return part->core != NULL &&
-           elapse__runner_now_ms() < elapse__runner_answer_until_ms(part->runner);
+    return partition->core != NULL &&
+           elapse__runner_now_ms() < elapse__runner_answer_until_ms(partition->runner);
 }
 
 static void show_partition(void *context, uint32_t number, struct elapse__loop_partition *figures)
 {
     const struct elapse__cluster *cluster = context;
-    const struct elapse__cluster_part *part = &cluster->parts[number];
-    struct elapse__runner_figures seen = part->figures;
+    const struct elapse__cluster_partition *partition = &cluster->partitions[number];
+    struct elapse__runner_figures seen = partition->figures;
 
-    ELAPSE__ASSERT_THAT(number, <, cluster->queue.parts);
-    if (part->runner != NULL)
-        elapse__runner_figures(part->runner, &seen);
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
+    if (partition->runner != NULL)
+        elapse__runner_figures(partition->runner, &seen);
     *figures = (struct elapse__loop_partition){
-        .part = number,
+        .number = number,
         .role = elapse__cluster_role(seen.partition.role),
         .complaint = elapse__cluster_complaint(seen.partition.complaint),
-        .is_owned = part->core != NULL,
-        .may_answer = may_answer(part),
+        .is_owned = partition->core != NULL,
+        .may_answer = may_answer(partition),
         .epoch = seen.partition.epoch,
         .last_group = seen.partition.last_group,
         .local_group = seen.partition.local.group,
@@ -115,15 +115,15 @@ static void show_partition(void *context, uint32_t number, struct elapse__loop_p
 static void show_router(void *context, struct elapse__loop_router *figures)
 {
     const struct elapse__cluster *cluster = context;
-    struct elapse__node_figures seen;
+    struct elapse__router_figures seen;
 
-    elapse__node_figures(cluster->node, &seen);
+    elapse__router_figures(cluster->router, &seen);
     *figures = (struct elapse__loop_router){
         .clients = seen.clients,
         .waiting = seen.waiting,
         .total_clients = seen.total_clients,
         .commands = seen.commands,
-        .sent = seen.parts,
+        .sent = seen.fragments,
         .sent_again = seen.again,
         .unknown = seen.unknown,
         .try_again = seen.try_again,
@@ -135,9 +135,9 @@ static bool with_core(void *context, uint32_t number,
                       void (*call)(struct elapse__loop *loop, void *argument), void *argument)
 {
     const struct elapse__cluster *cluster = context;
-    struct elapse__loop *core = cluster->parts[number].core;
+    struct elapse__loop *core = cluster->partitions[number].core;
 
-    ELAPSE__ASSERT_THAT(number, <, cluster->queue.parts);
+    ELAPSE__ASSERT_THAT(number, <, cluster->queue.partitions);
     if (core == NULL)
         return false;
     elapse__loop_with_core(core, call, argument);
@@ -159,7 +159,7 @@ void elapse__cluster_show(struct elapse__cluster *cluster)
         .context = cluster,
         .queue = elapse__cluster_options(cluster)->queue,
         .node = cluster->name,
-        .partitions = cluster->queue.parts,
+        .partitions = cluster->queue.partitions,
         .partition = show_partition,
         .router = show_router,
         .with_core = with_core,

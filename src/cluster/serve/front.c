@@ -9,7 +9,7 @@ static struct elapse__cluster *cluster_of(struct elapse__loop *front)
     return front->context;
 }
 
-static struct elapse__node_client *client_of(const struct elapse__peer *peer)
+static struct elapse__router_client *client_of(const struct elapse__peer *peer)
 {
     return peer->user;
 }
@@ -17,11 +17,11 @@ static struct elapse__node_client *client_of(const struct elapse__peer *peer)
 /* Notes what the router says of a client now. */
 static void look(struct elapse__peer *peer)
 {
-    const struct elapse__node_client *client = client_of(peer);
+    const struct elapse__router_client *client = client_of(peer);
 
-    peer->output_bytes = elapse__node_client_output(client, &peer->output);
-    peer->room = elapse__node_client_room(client);
-    peer->wants_end = elapse__node_client_wants_end(client);
+    peer->output_bytes = elapse__router_client_output(client, &peer->output);
+    peer->room = elapse__router_client_room(client);
+    peer->wants_end = elapse__router_client_wants_end(client);
 }
 
 void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
@@ -29,10 +29,10 @@ void elapse__front_welcome(struct elapse__loop *loop, struct elapse__peer *peer)
     struct elapse__cluster *cluster = cluster_of(loop);
 
     peer->user =
-        elapse__node_client_new(cluster->node, elapse__runner_now_ms(), peer->is_local, peer);
+        elapse__router_client_new(cluster->router, elapse__runner_now_ms(), peer->is_local, peer);
     if (peer->user == NULL) {
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_REFUSED,
-                    "a connection was refused: there are too many, or there is no memory");
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_REFUSED,
+                       "a connection was refused: there are too many, or there is no memory");
         elapse__peer_free(peer);
         return;
     }
@@ -50,20 +50,20 @@ static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
     uint64_t now_ms = elapse__runner_now_ms();
 
     if (got > 0)
-        elapse__node_client_received(client_of(peer), now_ms, cluster->batch, got);
+        elapse__router_client_received(client_of(peer), now_ms, cluster->batch, got);
     if (peer->has_ended && !peer->is_end_known) {
         peer->is_end_known = true;
-        elapse__node_client_received_all(client_of(peer), now_ms);
+        elapse__router_client_received_all(client_of(peer), now_ms);
     }
     elapse__peer_enter(peer, ELAPSE__PEER_ATTENDED);
-    peer->room = elapse__node_client_room(client_of(peer));
+    peer->room = elapse__router_client_room(client_of(peer));
     elapse__peer_watch(peer);
 }
 
 void elapse__front_receive(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_READY];
-    struct elapse__link ready;
+    struct elapse__ring_node *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_READY];
+    struct elapse__ring_node ready;
 
     elapse__ring_init(&ready);
     if (!elapse__ring_empty(ring))
@@ -81,13 +81,13 @@ void elapse__front_receive(struct elapse__cluster *cluster)
 /* Another node becomes a connection of the core that it has asked for. Its socket is closed if that
  * core has gone meanwhile. */
 static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
-                 const struct elapse__node_given *given)
+                 const struct elapse__router_given *given)
 {
-    struct elapse__loop *core = cluster->parts[given->partition].core;
+    struct elapse__loop *core = cluster->partitions[given->partition].core;
     const struct elapse__connection_facts facts = {
         .may_use_beanstalkd = true, .speaks_resp3 = !given->is_pipe, .shell = peer};
 
-    elapse__node_client_closed(client_of(peer), elapse__runner_now_ms());
+    elapse__router_client_closed(client_of(peer), elapse__runner_now_ms());
     peer->user = NULL;
     if (core == NULL || core->is_broken || peer->has_ended) {
         elapse__peer_free(peer);
@@ -102,11 +102,11 @@ static void give(struct elapse__cluster *cluster, struct elapse__peer *peer,
 /* Sends what there is, as far as the socket takes it. */
 static void send_output(struct elapse__peer *peer)
 {
-    struct elapse__node_client *client = client_of(peer);
+    struct elapse__router_client *client = client_of(peer);
 
     do {
         if (peer->sent_bytes > 0)
-            elapse__node_client_sent(client, elapse__runner_now_ms(), peer->sent_bytes);
+            elapse__router_client_sent(client, elapse__runner_now_ms(), peer->sent_bytes);
         peer->sent_bytes = 0;
         look(peer);
         if (peer->output_bytes > 0 && !peer->is_blocked && !peer->places[ELAPSE__PEER_ENDING].is_in)
@@ -116,11 +116,11 @@ static void send_output(struct elapse__peer *peer)
 
 static void attend(struct elapse__cluster *cluster, struct elapse__peer *peer)
 {
-    struct elapse__node_given given;
+    struct elapse__router_given given;
 
     elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     send_output(peer);
-    if (elapse__node_client_given(client_of(peer), &given)) {
+    if (elapse__router_client_given(client_of(peer), &given)) {
         give(cluster, peer, &given);
         return;
     }
@@ -132,14 +132,14 @@ static void attend(struct elapse__cluster *cluster, struct elapse__peer *peer)
 
 static bool end_clients(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ENDING];
+    struct elapse__ring_node *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ENDING];
     bool has_ended = false;
 
     while (!elapse__ring_empty(ring)) {
         struct elapse__peer *peer = elapse__peer_first(ring);
         if (peer->sent_bytes > 0)
-            elapse__node_client_sent(client_of(peer), elapse__runner_now_ms(), peer->sent_bytes);
-        elapse__node_client_closed(client_of(peer), elapse__runner_now_ms());
+            elapse__router_client_sent(client_of(peer), elapse__runner_now_ms(), peer->sent_bytes);
+        elapse__router_client_closed(client_of(peer), elapse__runner_now_ms());
         peer->user = NULL;
         elapse__peer_free(peer);
         has_ended = true;
@@ -149,12 +149,12 @@ static bool end_clients(struct elapse__cluster *cluster)
 
 bool elapse__front_send(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ATTENDED];
-    struct elapse__node_client *client;
+    struct elapse__ring_node *ring = &cluster->service.loop.peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__router_client *client;
     bool has_news = !elapse__ring_empty(ring);
 
-    while ((client = elapse__node_client_attention(cluster->node)) != NULL) {
-        elapse__peer_enter(elapse__node_client_shell(client), ELAPSE__PEER_ATTENDED);
+    while ((client = elapse__router_client_attention(cluster->router)) != NULL) {
+        elapse__peer_enter(elapse__router_client_shell(client), ELAPSE__PEER_ATTENDED);
         has_news = true;
     }
     while (!elapse__ring_empty(ring))

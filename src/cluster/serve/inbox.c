@@ -7,7 +7,7 @@
 
 #include "../inbox/inbox.h"
 
-static struct elapse__cluster_part *part_of(void *context)
+static struct elapse__cluster_partition *partition_of(void *context)
 {
     return context;
 }
@@ -16,63 +16,65 @@ static struct elapse__cluster_part *part_of(void *context)
 static bool run(void *context, const struct elapse__inbox_command *command,
                 struct elapse__queue_answer *answer)
 {
-    struct elapse__cluster_part *part = part_of(context);
+    struct elapse__cluster_partition *partition = partition_of(context);
 
-    return elapse__joint_run(&part->store->joint, elapse__inbox_run, command, answer);
+    return elapse__engine_run(&partition->store->engine, elapse__inbox_run, command, answer);
 }
 
 /* A group goes to the log even if the rows have changed nothing. */
-static void push_if_held(struct elapse__cluster_part *part, bool holds)
+static void push_if_held(struct elapse__cluster_partition *partition, bool holds)
 {
     if (holds)
-        elapse__store_push(part->store);
+        elapse__store_push(partition->store);
 }
 
 /* ---- the runner's calls: on its thread, while this node owns the partition ---- */
 
 static bool on_ask(void *context, uint64_t now_ms, struct elapse__inbox_poll *poll)
 {
-    struct elapse__cluster_part *part = part_of(context);
+    struct elapse__cluster_partition *partition = partition_of(context);
 
-    if (!atomic_load(&part->cluster->has_inbox) || elapse__store_enter(part->store) != ELAPSE_OK)
+    if (!atomic_load(&partition->cluster->has_inbox) ||
+        elapse__store_enter(partition->store) != ELAPSE_OK)
         return false;
-    bool asks = elapse__inbox_ask(part->inbox, now_ms, poll);
-    elapse__store_leave(part->store);
+    bool asks = elapse__inbox_ask(partition->inbox, now_ms, poll);
+    elapse__store_leave(partition->store);
     return asks;
 }
 
 static void on_came(void *context, uint64_t now_ms, uint64_t serial,
                     const struct elapse__inbox_row *rows, size_t count)
 {
-    struct elapse__cluster_part *part = part_of(context);
+    struct elapse__cluster_partition *partition = partition_of(context);
 
-    if (elapse__store_enter(part->store) != ELAPSE_OK)
+    if (elapse__store_enter(partition->store) != ELAPSE_OK)
         return;
-    elapse__inbox_came(part->inbox, now_ms, serial, rows, count);
-    bool holds = elapse__inbox_holds(part->inbox);
-    elapse__store_leave(part->store);
-    push_if_held(part, holds);
+    elapse__inbox_came(partition->inbox, now_ms, serial, rows, count);
+    bool holds = elapse__inbox_holds(partition->inbox);
+    elapse__store_leave(partition->store);
+    push_if_held(partition, holds);
 }
 
 static void on_failed(void *context, uint64_t now_ms, uint64_t serial)
 {
-    struct elapse__cluster_part *part = part_of(context);
+    struct elapse__cluster_partition *partition = partition_of(context);
 
-    elapse__store_arrive(part->store);
-    elapse__inbox_failed(part->inbox, now_ms, serial);
-    elapse__store_depart(part->store);
+    elapse__store_arrive(partition->store);
+    elapse__inbox_failed(partition->inbox, now_ms, serial);
+    elapse__store_depart(partition->store);
 }
 
 static uint64_t on_next_ms(void *context)
 {
-    struct elapse__cluster_part *part = part_of(context);
+    struct elapse__cluster_partition *partition = partition_of(context);
 
     /* A store that takes nothing runs no row: a time that has come would wake the thread again and
      * again. */
-    if (!atomic_load(&part->cluster->has_inbox) || elapse__store_enter(part->store) != ELAPSE_OK)
+    if (!atomic_load(&partition->cluster->has_inbox) ||
+        elapse__store_enter(partition->store) != ELAPSE_OK)
         return UINT64_MAX;
-    uint64_t next_ms = elapse__inbox_next_ms(part->inbox);
-    elapse__store_leave(part->store);
+    uint64_t next_ms = elapse__inbox_next_ms(partition->inbox);
+    elapse__store_leave(partition->store);
     return next_ms;
 }
 
@@ -80,51 +82,52 @@ const struct elapse__runner_inbox elapse__part_inbox = {on_ask, on_came, on_fail
 
 /* ---- the store's ---- */
 
-bool elapse__part_make_inbox(struct elapse__cluster_part *part)
+bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition)
 {
-    part->inbox = elapse__inbox_new(run, part);
-    return part->inbox != NULL;
+    partition->inbox = elapse__inbox_new(run, partition);
+    return partition->inbox != NULL;
 }
 
-void elapse__part_free_inbox(struct elapse__cluster_part *part)
+void elapse__cluster_partition_free_inbox(struct elapse__cluster_partition *partition)
 {
-    if (part->inbox != NULL)
-        elapse__inbox_free(part->inbox);
-    part->inbox = NULL;
+    if (partition->inbox != NULL)
+        elapse__inbox_free(partition->inbox);
+    partition->inbox = NULL;
 }
 
-void elapse__part_own_inbox(struct elapse__cluster_part *part)
+void elapse__cluster_partition_own_inbox(struct elapse__cluster_partition *partition)
 {
-    elapse__store_arrive(part->store);
-    elapse__inbox_own(part->inbox, elapse__runner_now_ms());
-    elapse__store_depart(part->store);
+    elapse__store_arrive(partition->store);
+    elapse__inbox_own(partition->inbox, elapse__runner_now_ms());
+    elapse__store_depart(partition->store);
 }
 
-void elapse__part_disown_inbox(struct elapse__cluster_part *part)
+void elapse__cluster_partition_disown_inbox(struct elapse__cluster_partition *partition)
 {
-    elapse__store_arrive(part->store);
-    elapse__inbox_disown(part->inbox);
-    elapse__store_depart(part->store);
+    elapse__store_arrive(partition->store);
+    elapse__inbox_disown(partition->inbox);
+    elapse__store_depart(partition->store);
 }
 
-void elapse__part_attach_inbox(struct elapse__cluster_part *part, uint64_t position,
-                               struct elapse__partition_group *group)
+void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *partition,
+                                            uint64_t position,
+                                            struct elapse__partition_group *group)
 {
-    elapse__store_arrive(part->store);
-    const struct elapse__inbox_list list = elapse__inbox_attach(part->inbox, position);
-    bool holds = elapse__inbox_holds(part->inbox);
-    elapse__store_depart(part->store);
+    elapse__store_arrive(partition->store);
+    const struct elapse__inbox_list list = elapse__inbox_attach(partition->inbox, position);
+    bool holds = elapse__inbox_holds(partition->inbox);
+    elapse__store_depart(partition->store);
     group->inbox = list.ids;
     group->inbox_reasons = list.reasons;
     group->inbox_count = list.count;
-    push_if_held(part, holds);
+    push_if_held(partition, holds);
 }
 
 /* The next group may be submitted as soon as the store knows that this one is confirmed, so this
  * comes first. */
-void elapse__part_confirm_inbox(struct elapse__cluster_part *part)
+void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition)
 {
-    elapse__store_arrive(part->store);
-    elapse__inbox_confirmed(part->inbox, elapse__runner_now_ms());
-    elapse__store_depart(part->store);
+    elapse__store_arrive(partition->store);
+    elapse__inbox_confirmed(partition->inbox, elapse__runner_now_ms());
+    elapse__store_depart(partition->store);
 }

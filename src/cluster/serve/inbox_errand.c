@@ -25,15 +25,15 @@ static void tell(struct elapse__cluster *cluster, unsigned host,
                  const struct elapse__schema_why *why, struct elapse__schema_why *told)
 {
     if (strcmp(why->text, told->text) != 0)
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "waiting for the database: server %u of %u: %s", host + 1, cluster->hosts.count,
-                    why->text);
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+                       "waiting for the database: server %u of %u: %s", host + 1,
+                       cluster->hosts.count, why->text);
     *told = *why;
 }
 
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster)
 {
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const struct elapse__loop_options *options = elapse__cluster_options(cluster);
     struct elapse__schema_why told[ELAPSE__HOSTS_MAX];
     char status[ELAPSE__SCHEMA_WHY_BYTES + 64];
 
@@ -61,7 +61,7 @@ enum found { FOUND_NOTHING, FOUND_NONE, FOUND_INBOX, FOUND_CLOSED };
 
 static enum found look(struct elapse__cluster *cluster, struct elapse__schema_why *why)
 {
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const struct elapse__loop_options *options = elapse__cluster_options(cluster);
     const uint32_t body_bytes_max = options->body_bytes_max > 0
                                         ? (uint32_t)options->body_bytes_max
                                         : (uint32_t)ELAPSE__SERVER_BODY_BYTES;
@@ -69,8 +69,8 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
     for (unsigned i = 0; i < cluster->hosts.count && !atomic_load(&cluster->is_stopping); i++) {
         bool has_inbox = false;
         bool is_open =
-            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue, cluster->queue.parts,
-                                      body_bytes_max, &has_inbox, why);
+            elapse__schema_open_inbox(cluster->hosts.texts[i], options->queue,
+                                      cluster->queue.partitions, body_bytes_max, &has_inbox, why);
         if (is_open)
             return has_inbox ? FOUND_INBOX : FOUND_NONE;
         if (has_inbox)
@@ -83,10 +83,10 @@ static enum found look(struct elapse__cluster *cluster, struct elapse__schema_wh
 static void note(struct elapse__cluster *cluster, enum found found,
                  const struct elapse__schema_why *why)
 {
-    struct elapse__cluster_notice notice = {.level = ELAPSE__LOG_NOTICE};
+    struct elapse__cluster_notice notice = {.level = ELAPSE__LOGGER_NOTICE};
 
     if (found == FOUND_CLOSED) {
-        notice.level = ELAPSE__LOG_WARNING;
+        notice.level = ELAPSE__LOGGER_WARNING;
         (void)snprintf(notice.text, sizeof notice.text,
                        "the queue could not be entered into the inbox: %s", why->text);
     } else {
@@ -116,7 +116,7 @@ static uint64_t pause_ns(enum found found)
     }
 }
 
-void *elapse__inbox_errand(void *argument)
+void *elapse__errand_inbox(void *argument)
 {
     struct elapse__cluster *cluster = argument;
     struct elapse__errand *errand = &cluster->inbox;
@@ -139,7 +139,7 @@ void *elapse__inbox_errand(void *argument)
     return NULL;
 }
 
-void elapse__inbox_errand_look(struct elapse__cluster *cluster)
+void elapse__errand_inbox_look(struct elapse__cluster *cluster)
 {
     struct elapse__cluster_notice notice;
 
@@ -152,9 +152,9 @@ void elapse__inbox_errand_look(struct elapse__cluster *cluster)
     elapse__unlock(&cluster->inbox.lock);
     if (!has_notice)
         return;
-    elapse__log(elapse__cluster_log(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
-                notice.text);
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].runner != NULL)
-            elapse__runner_wake(cluster->parts[i].runner);
+    elapse__logger(elapse__cluster_log(cluster), notice.level, ELAPSE__EVENT_CLUSTER, "%s",
+                   notice.text);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].runner != NULL)
+            elapse__runner_wake(cluster->partitions[i].runner);
 }

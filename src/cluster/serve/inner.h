@@ -18,35 +18,35 @@
  *
  * Rules
  *
- *   S1  Bytes of a core leave only while its runner may answer (R3 of src/cluster/ownership/partition.h). The
- *       gate stands between the core and the router, and between the core and other nodes. What has
- *       passed it was true then, and may reach the client later, as if the network had held it up.
- *   S2  A core exists only between `own` and the end of the call `fenced`: the store is not closed
- *       before the core is gone.
- *   S3  The runner of a partition is started with what its files have at that time, and is never
- *       told to go on with a store that was opened anew: a group that was confirmed, but not
- *       written here, is read again.
- *   S4  A thread has one lock at a time: that of a partition, of a store, or of a runner.
+ *   S1  Bytes of a core leave only while its runner may answer (R3 of
+ * src/cluster/ownership/partition.h). The gate stands between the core and the router, and between
+ * the core and other nodes. What has passed it was true then, and may reach the client later, as if
+ * the network had held it up. S2  A core exists only between `own` and the end of the call
+ * `fenced`: the store is not closed before the core is gone. S3  The runner of a partition is
+ * started with what its files have at that time, and is never told to go on with a store that was
+ * opened anew: a group that was confirmed, but not written here, is read again. S4  A thread has
+ * one lock at a time: that of a partition, of a store, or of a runner.
  */
-#ifndef ELAPSE__CLUSTER_INNER_H
-#define ELAPSE__CLUSTER_INNER_H
+#ifndef ELAPSE__SERVE_INNER_H
+#define ELAPSE__SERVE_INNER_H
 
 #include <stdatomic.h>
 
+#include "../../engine/store/log.h"
+#include "../../os/lock.h"
+#include "../../server/serve/service.h"
 #include "../postgres/hosts.h"
 #include "../postgres/runner.h"
 #include "../postgres/schema.h"
 #include "../router/router.h"
-#include "../../os/lock.h"
-#include "../../engine/store/log.h"
-#include "../../server/serve/service.h"
 
 enum {
-    ELAPSE__PART_DIRECTORY_BYTES = 4096,
-    ELAPSE__PART_NOTICE_BYTES = 640,
-    ELAPSE__PART_NOTICES = 8,
-    ELAPSE__PART_TROUBLE_BYTES = 512,
-    ELAPSE__PART_FILES = 20,      /* descriptors of a partition beside its segments, at most */
+    ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES = 4096,
+    ELAPSE__CLUSTER_PARTITION_NOTICE_BYTES = 640,
+    ELAPSE__CLUSTER_PARTITION_NOTICES = 8,
+    ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES = 512,
+    ELAPSE__CLUSTER_PARTITION_FILES =
+        20,                       /* descriptors of a partition beside its segments, at most */
     ELAPSE__CLUSTER_HELD_MS = 10, /* bytes that may not leave now are looked at again */
 };
 
@@ -54,8 +54,8 @@ struct elapse__cluster;
 
 /* A line for the log, from a thread that is not the loop's. */
 struct elapse__cluster_notice {
-    enum elapse__log_level level;
-    char text[ELAPSE__PART_NOTICE_BYTES];
+    enum elapse__logger_level level;
+    char text[ELAPSE__CLUSTER_PARTITION_NOTICE_BYTES];
 };
 
 /* A thread for what waits: for the database, or for names of hosts. */
@@ -78,10 +78,10 @@ struct elapse__cluster_way {
     const char *why; /* it has no address; NULL: nobody has looked yet */
 };
 
-struct elapse__cluster_part {
+struct elapse__cluster_partition {
     struct elapse__cluster *cluster;
-    uint32_t part;
-    char directory[ELAPSE__PART_DIRECTORY_BYTES];
+    uint32_t number;
+    char directory[ELAPSE__CLUSTER_PARTITION_DIRECTORY_BYTES];
     struct elapse__journal_log log;
     struct elapse__inbox *inbox;   /* under the store's lock */
     struct elapse_queue *store;    /* the runner's thread may replace it, while there is no core */
@@ -104,18 +104,18 @@ struct elapse__cluster_part {
     bool has_ended;      /* the runner has handed over, or stopped: it calls nothing more */
     bool has_failed;     /* the process has to end */
     bool has_lost;       /* the same, because of lost groups: the others look for theirs before */
-    struct elapse__cluster_notice notices[ELAPSE__PART_NOTICES]; /* the oldest first */
+    struct elapse__cluster_notice notices[ELAPSE__CLUSTER_PARTITION_NOTICES]; /* the oldest first */
     unsigned notice_count;
     unsigned notices_lost; /* older ones, for which there was no room */
 
     /* The loop's. */
-    struct elapse__loop *core;                /* NULL: there is none */
-    struct elapse__link dirty;                /* local links with bytes for the core */
-    uint64_t readied;                         /* of the core, when the router heard last */
-    bool has_news;                            /* other nodes have not heard of it */
-    uint64_t pushed_ms;                       /* when they heard last */
-    struct elapse__runner_figures figures;    /* as the log told them last */
-    char trouble[ELAPSE__PART_TROUBLE_BYTES]; /* of links, as the log told it last */
+    struct elapse__loop *core;             /* NULL: there is none */
+    struct elapse__ring_node dirty;        /* local links with bytes for the core */
+    uint64_t readied;                      /* of the core, when the router heard last */
+    bool has_news;                         /* other nodes have not heard of it */
+    uint64_t pushed_ms;                    /* when they heard last */
+    struct elapse__runner_figures figures; /* as the log told them last */
+    char trouble[ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES]; /* of links, as the log told it last */
     uint64_t twin_epoch, twin_ms; /* another owner has this node's address: in which epoch, and
                                      since when without a pause; epoch 0: none has */
     bool has_told_twin;
@@ -124,11 +124,11 @@ struct elapse__cluster_part {
 
 /* A link of the router. */
 struct elapse__cluster_link {
-    struct elapse__link dirty; /* first; in no ring: `next` is NULL */
-    struct elapse__pipe pipe;  /* to a core of this node */
-    struct elapse__peer *peer; /* to another node; NULL: it is local */
-    struct elapse__node_link *link;
-    struct elapse__cluster_part *part;
+    struct elapse__ring_node dirty; /* first; in no ring: `next` is NULL */
+    struct elapse__loop_pipe pipe;  /* to a core of this node */
+    struct elapse__peer *peer;      /* to another node; NULL: it is local */
+    struct elapse__router_link *link;
+    struct elapse__cluster_partition *partition;
     bool is_opening, has_ended; /* the pipe */
     int error;                  /* why there is no connection to the other node; 0: there is */
     size_t given; /* bytes that the pipe has got in this turn, and the router has not heard of */
@@ -137,12 +137,12 @@ struct elapse__cluster_link {
 struct elapse__cluster {
     struct elapse__service service; /* its loop is the front, whose peers are clients */
     struct elapse__peers links;     /* peers of links to other nodes */
-    struct elapse__node *node;
+    struct elapse__router *router;
     struct elapse__loop_cluster shown;
     struct elapse__hosts hosts; /* of the database */
     struct elapse__schema_queue queue;
-    struct elapse__cluster_part *parts; /* queue.parts of them */
-    uint32_t part_count;                /* how many of them have been opened */
+    struct elapse__cluster_partition *partitions; /* queue.parts of them */
+    uint32_t partition_count;                     /* how many of them have been opened */
     char address[ELAPSE__NODE_ADDRESS_BYTES];
     char name[ELAPSE__NODE_NAME_BYTES];
     _Atomic bool has_inbox;          /* the database has one */
@@ -161,13 +161,13 @@ struct elapse__cluster {
     unsigned char *batch;
 };
 
-static inline const struct elapse__serve_options *
+static inline const struct elapse__loop_options *
 elapse__cluster_options(const struct elapse__cluster *cluster)
 {
     return cluster->service.loop.options;
 }
 
-static inline struct elapse__log *elapse__cluster_log(struct elapse__cluster *cluster)
+static inline struct elapse__logger *elapse__cluster_log(struct elapse__cluster *cluster)
 {
     return &cluster->service.loop.peers.log;
 }
@@ -198,10 +198,10 @@ void elapse__errand_stop(struct elapse__errand *errand);
 bool elapse__cluster_read_queue(struct elapse__cluster *cluster);
 
 /* The thread that looks for the inbox of the database, again and again. */
-void *elapse__inbox_errand(void *argument);
+void *elapse__errand_inbox(void *argument);
 
 /* On the thread of the loop: logs what the thread has found, and wakes the runners if it has. */
-void elapse__inbox_errand_look(struct elapse__cluster *cluster);
+void elapse__errand_inbox_look(struct elapse__cluster *cluster);
 
 /* ---- addresses.c ---- */
 
@@ -210,72 +210,75 @@ void *elapse__addresses_errand(void *argument);
 
 /* On the thread of the loop: stores an address of the owner of a partition. Returns whether it is
  * known; otherwise `*why` says why not, or is NULL: it is being looked up. */
-bool elapse__addresses_find(struct elapse__cluster_part *part, struct elapse__os_address *found,
-                            const char **why);
+bool elapse__addresses_find(struct elapse__cluster_partition *partition,
+                            struct elapse__os_address *found, const char **why);
 
 /* No node was reached there: the next time it is another address, if there is one. */
-void elapse__addresses_failed(struct elapse__cluster_part *part);
+void elapse__addresses_failed(struct elapse__cluster_partition *partition);
 
 /* ---- notices.c ---- */
 
 /* The loop has something to look at. */
-static inline void elapse__part_wake_loop(struct elapse__cluster_part *part)
+static inline void elapse__cluster_partition_wake_loop(struct elapse__cluster_partition *partition)
 {
-    elapse__os_event_set(part->cluster->event);
+    elapse__os_event_set(partition->cluster->event);
 }
 
 /* Leaves a line for the log, from any thread. */
-__attribute__((format(printf, 3, 4))) void elapse__part_say(struct elapse__cluster_part *part,
-                                                            enum elapse__log_level level,
-                                                            const char *format, ...);
+__attribute__((format(printf, 3, 4))) void
+elapse__cluster_partition_say(struct elapse__cluster_partition *partition,
+                              enum elapse__logger_level level, const char *format, ...);
 
 /* On the thread of the loop: logs what was left. */
-void elapse__part_log(struct elapse__cluster_part *part);
+void elapse__cluster_partition_log(struct elapse__cluster_partition *partition);
 
 /* ---- part.c ---- */
 
 /* The calls of the store and of the runner. */
-bool elapse__part_submit(void *context, const void *bytes, size_t size, uint64_t position);
-void elapse__part_trim(void *context, uint64_t tail);
-struct elapse__partition_owner elapse__part_owner(struct elapse__cluster_part *part);
+bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t size,
+                                      uint64_t position);
+void elapse__cluster_partition_trim(void *context, uint64_t tail);
+struct elapse__partition_owner
+elapse__cluster_partition_owner(struct elapse__cluster_partition *partition);
 extern const struct elapse__runner_calls elapse__part_calls;
 
 /* ---- part_life.c ---- */
 
 /* Opens the store of a partition: on any thread, while there is no runner or it waits in a call. */
-enum elapse_error elapse__part_open_store(struct elapse__cluster_part *part,
-                                          struct elapse_queue_fault *fault);
+enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
+                                                       struct elapse_queue_fault *fault);
 
 /* The same: counts the files of the journal. */
-void elapse__part_count_files(struct elapse__cluster_part *part);
+void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition);
 
 /* Opens the store of a partition, if its files belong to that partition. Returns false after a line
  * in the log. */
-bool elapse__part_open(struct elapse__cluster *cluster, uint32_t part);
+bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t partition);
 
 /* Starts the runner. Requires a store. Returns false after a line in the log. */
-bool elapse__part_start(struct elapse__cluster_part *part);
+bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition);
 
 /* Ends the runner, and closes the store. Requires that there is no core. Returns false if not
  * everything that is confirmed became durable here. */
-bool elapse__part_close(struct elapse__cluster_part *part);
+bool elapse__cluster_partition_close(struct elapse__cluster_partition *partition);
 
 /* ---- inbox.c ---- */
 
 extern const struct elapse__runner_inbox elapse__part_inbox;
 
 /* Returns false if there is no memory. */
-bool elapse__part_make_inbox(struct elapse__cluster_part *part);
-void elapse__part_free_inbox(struct elapse__cluster_part *part);
+bool elapse__cluster_partition_make_inbox(struct elapse__cluster_partition *partition);
+void elapse__cluster_partition_free_inbox(struct elapse__cluster_partition *partition);
 
 /* These take the store's lock. */
-void elapse__part_own_inbox(struct elapse__cluster_part *part);
-void elapse__part_disown_inbox(struct elapse__cluster_part *part);
-void elapse__part_confirm_inbox(struct elapse__cluster_part *part);
+void elapse__cluster_partition_own_inbox(struct elapse__cluster_partition *partition);
+void elapse__cluster_partition_disown_inbox(struct elapse__cluster_partition *partition);
+void elapse__cluster_partition_confirm_inbox(struct elapse__cluster_partition *partition);
 
 /* Adds the rows that leave with this group, which makes durable what lies before `position`. */
-void elapse__part_attach_inbox(struct elapse__cluster_part *part, uint64_t position,
-                               struct elapse__partition_group *group);
+void elapse__cluster_partition_attach_inbox(struct elapse__cluster_partition *partition,
+                                            uint64_t position,
+                                            struct elapse__partition_group *group);
 
 /* ---- core.c ---- */
 
@@ -284,10 +287,10 @@ void elapse__cluster_count_files(struct elapse__cluster *cluster);
 
 /* Does what the runner's thread has asked for: makes or frees the core, starts another runner, logs
  * what has changed, and tells the router who owns the partition. */
-void elapse__part_look(struct elapse__cluster_part *part);
+void elapse__cluster_partition_look(struct elapse__cluster_partition *partition);
 
 /* Frees the core, if there is one. */
-void elapse__part_release(struct elapse__cluster_part *part);
+void elapse__cluster_partition_release(struct elapse__cluster_partition *partition);
 
 /* ---- front.c ---- */
 
@@ -314,14 +317,14 @@ void elapse__links_receive(struct elapse__cluster *cluster);
 bool elapse__links_send(struct elapse__cluster *cluster);
 
 /* Tells the other nodes that jobs of this partition have become ready. */
-void elapse__links_push_ready(struct elapse__cluster_part *part);
+void elapse__links_push_ready(struct elapse__cluster_partition *partition);
 
 /* Tells them, once, that this node is about to hand over. Returns whether any node, or the router
  * of this one, still has a connection to the core. */
-bool elapse__links_push_leaving(struct elapse__cluster_part *part);
+bool elapse__links_push_leaving(struct elapse__cluster_partition *partition);
 
 /* Passes the bytes of local links to the core, by a turn of it. Returns whether there is more. */
-bool elapse__links_turn(struct elapse__cluster_part *part);
+bool elapse__links_turn(struct elapse__cluster_partition *partition);
 
 /* ---- turn.c ---- */
 

@@ -9,43 +9,43 @@
 #include "../../base/assert.h"
 #include "inner.h"
 
-static struct elapse__cluster_link *own_of(const struct elapse__node_link *link)
+static struct elapse__cluster_link *own_of(const struct elapse__router_link *link)
 {
-    return elapse__node_link_shell(link);
+    return elapse__router_link_shell(link);
 }
 
 /* ---- trouble ---- */
 
 /* Logs why links to the owner of a partition are of no use, when that is another reason than the
  * one that was logged last. */
-static void log_trouble(struct elapse__cluster_part *part)
+static void log_trouble(struct elapse__cluster_partition *partition)
 {
-    const char *why = elapse__node_trouble(part->cluster->node, part->part);
-    char line[ELAPSE__PART_TROUBLE_BYTES] = "";
+    const char *why = elapse__router_trouble(partition->cluster->router, partition->number);
+    char line[ELAPSE__CLUSTER_PARTITION_TROUBLE_BYTES] = "";
 
     if (why[0] != '\0')
         (void)snprintf(line, sizeof line, "no link to its owner at %s: %s",
-                       part->figures.partition.address, why);
-    if (strcmp(line, part->trouble) == 0)
+                       partition->figures.partition.address, why);
+    if (strcmp(line, partition->trouble) == 0)
         return;
-    memcpy(part->trouble, line, sizeof line);
+    memcpy(partition->trouble, line, sizeof line);
     if (line[0] != '\0')
-        elapse__log(elapse__cluster_log(part->cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "partition %" PRIu32 ": %s", part->part, line);
+        elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_WARNING,
+                       ELAPSE__EVENT_CLUSTER, "partition %" PRIu32 ": %s", partition->number, line);
 }
 
 /* ---- opening ---- */
 
-static struct elapse__cluster_link *new_link(struct elapse__cluster_part *part,
-                                             struct elapse__node_link *link)
+static struct elapse__cluster_link *new_link(struct elapse__cluster_partition *partition,
+                                             struct elapse__router_link *link)
 {
     struct elapse__cluster_link *own = calloc(1, sizeof *own);
 
     if (own == NULL)
         return NULL;
     own->link = link;
-    own->part = part;
-    elapse__node_link_set_shell(link, own);
+    own->partition = partition;
+    elapse__router_link_set_shell(link, own);
     return own;
 }
 
@@ -55,15 +55,15 @@ static void close_link(struct elapse__cluster_link *own)
     if (own->dirty.next != NULL)
         (void)elapse__ring_remove(&own->dirty);
     if (own->error != 0)
-        elapse__node_link_failed(own->link, elapse__runner_now_ms(),
-                                 elapse__os_error_text(own->error));
+        elapse__router_link_failed(own->link, elapse__runner_now_ms(),
+                                   elapse__os_error_text(own->error));
     else
-        elapse__node_link_closed(own->link, elapse__runner_now_ms());
-    log_trouble(own->part);
+        elapse__router_link_closed(own->link, elapse__runner_now_ms());
+    log_trouble(own->partition);
     free(own);
 }
 
-static struct elapse__cluster_link *link_of_pipe(struct elapse__pipe *pipe)
+static struct elapse__cluster_link *link_of_pipe(struct elapse__loop_pipe *pipe)
 {
     return (struct elapse__cluster_link *)(void *)((unsigned char *)pipe -
                                                    offsetof(struct elapse__cluster_link, pipe));
@@ -76,24 +76,24 @@ static void note_taken(struct elapse__cluster_link *own)
 
     own->given = own->pipe.input_bytes;
     if (sent > 0)
-        elapse__node_link_sent(own->link, elapse__runner_now_ms(), sent);
+        elapse__router_link_sent(own->link, elapse__runner_now_ms(), sent);
 }
 
-static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size)
+static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
 
     note_taken(own);
-    size_t room = elapse__node_link_room(own->link);
+    size_t room = elapse__router_link_room(own->link);
     if (size > room)
         size = room;
     if (size > 0)
-        elapse__node_link_received(own->link, elapse__runner_now_ms(), bytes, size);
+        elapse__router_link_received(own->link, elapse__runner_now_ms(), bytes, size);
     return size;
 }
 
 /* The core has ended it, or is freed. */
-static void on_ended(struct elapse__pipe *pipe)
+static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct elapse__cluster_link *own = link_of_pipe(pipe);
 
@@ -103,64 +103,65 @@ static void on_ended(struct elapse__pipe *pipe)
         close_link(own);
 }
 
-static bool open_here(struct elapse__cluster_part *part, struct elapse__node_link *link)
+static bool open_here(struct elapse__cluster_partition *partition, struct elapse__router_link *link)
 {
     struct elapse__cluster_link *own = NULL;
 
-    if (part->core == NULL || part->core->is_broken || (own = new_link(part, link)) == NULL)
+    if (partition->core == NULL || partition->core->is_broken ||
+        (own = new_link(partition, link)) == NULL)
         return false;
     own->pipe.output = on_output;
     own->pipe.ended = on_ended;
-    struct elapse__peer *peer = elapse__peer_new_pipe(&part->core->peers, &own->pipe);
+    struct elapse__peer *peer = elapse__peer_new_pipe(&partition->core->peers, &own->pipe);
     if (peer == NULL) {
         free(own);
         return false;
     }
     own->is_opening = true;
-    elapse__loop_welcome(part->core, peer); /* which may end it */
+    elapse__loop_welcome(partition->core, peer); /* which may end it */
     own->is_opening = false;
     if (own->has_ended) {
         free(own);
         return false;
     }
-    elapse__node_link_opened(link, elapse__runner_now_ms());
+    elapse__router_link_opened(link, elapse__runner_now_ms());
     return true;
 }
 
 /* Begins to connect. Returns false, and stores why in words; NULL: it is too early to tell. */
-static bool connect_to(struct elapse__cluster_part *part, const struct elapse__node_link *link,
-                       int *socket, const char **why)
+static bool connect_to(struct elapse__cluster_partition *partition,
+                       const struct elapse__router_link *link, int *socket, const char **why)
 {
-    const struct elapse__peers *front = &part->cluster->service.loop.peers;
+    const struct elapse__peers *front = &partition->cluster->service.loop.peers;
     struct elapse__os_address address;
 
     /* Each client of beanstalkd's protocol has a link of its own; the others are accounted for. */
-    if (elapse__node_link_is_pipe(link) && front->count >= elapse__peers_most(front)) {
+    if (elapse__router_link_is_pipe(link) && front->count >= elapse__peers_most(front)) {
         *why = "there are too many connections";
         return false;
     }
-    if (!elapse__addresses_find(part, &address, why))
+    if (!elapse__addresses_find(partition, &address, why))
         return false;
     int error = elapse__os_connect_to(&address, socket);
     if (error == 0)
         return true;
-    elapse__addresses_failed(part);
+    elapse__addresses_failed(partition);
     *why = elapse__os_error_text(error);
     return false;
 }
 
-static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_part *part,
-                       struct elapse__node_link *link, const char **why)
+static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_partition *partition,
+                       struct elapse__router_link *link, const char **why)
 {
     int socket;
 
-    if (!connect_to(part, link, &socket, why))
+    if (!connect_to(partition, link, &socket, why))
         return false;
     *why = "out of memory";
     struct elapse__peer *peer = elapse__peer_new(&cluster->links, socket, false, NULL);
     if (peer == NULL)
         return false;
-    struct elapse__cluster_link *own = new_link(part, link);
+    struct elapse__cluster_link *own = new_link(partition, link);
     if (own == NULL) {
         elapse__peer_free(peer);
         return false;
@@ -175,18 +176,20 @@ static bool open_there(struct elapse__cluster *cluster, struct elapse__cluster_p
 
 void elapse__links_open(struct elapse__cluster *cluster)
 {
-    struct elapse__node_link *link;
+    struct elapse__router_link *link;
 
-    while ((link = elapse__node_link_wanted(cluster->node, elapse__runner_now_ms())) != NULL) {
-        struct elapse__cluster_part *part = &cluster->parts[elapse__node_link_partition(link)];
+    while ((link = elapse__router_link_wanted(cluster->router, elapse__runner_now_ms())) != NULL) {
+        struct elapse__cluster_partition *partition =
+            &cluster->partitions[elapse__router_link_partition(link)];
         const char *why = NULL;
-        if (part->core != NULL ? open_here(part, link) : open_there(cluster, part, link, &why))
+        if (partition->core != NULL ? open_here(partition, link)
+                                    : open_there(cluster, partition, link, &why))
             continue;
         if (why != NULL)
-            elapse__node_link_failed(link, elapse__runner_now_ms(), why);
+            elapse__router_link_failed(link, elapse__runner_now_ms(), why);
         else
-            elapse__node_link_closed(link, elapse__runner_now_ms());
-        log_trouble(part);
+            elapse__router_link_closed(link, elapse__runner_now_ms());
+        log_trouble(partition);
     }
 }
 
@@ -195,11 +198,11 @@ void elapse__links_open(struct elapse__cluster *cluster)
 static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
 {
     struct elapse__cluster_link *own = peer->user;
-    size_t got = elapse__cluster_receive(cluster, peer, elapse__node_link_room(own->link));
+    size_t got = elapse__cluster_receive(cluster, peer, elapse__router_link_room(own->link));
 
     if (got > 0)
-        elapse__node_link_received(own->link, elapse__runner_now_ms(), cluster->batch, got);
-    peer->room = elapse__node_link_room(own->link);
+        elapse__router_link_received(own->link, elapse__runner_now_ms(), cluster->batch, got);
+    peer->room = elapse__router_link_room(own->link);
     if (peer->has_ended)
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     elapse__peer_watch(peer);
@@ -207,7 +210,7 @@ static void receive(struct elapse__cluster *cluster, struct elapse__peer *peer)
 
 void elapse__links_receive(struct elapse__cluster *cluster)
 {
-    struct elapse__link ready;
+    struct elapse__ring_node ready;
 
     elapse__ring_init(&ready);
     if (!elapse__ring_empty(&cluster->links.rings[ELAPSE__PEER_READY]))
@@ -228,10 +231,10 @@ static void connected(struct elapse__peer *peer)
     peer->is_connecting = false;
     own->error = elapse__os_connect_error(peer->socket);
     if (own->error == 0) {
-        elapse__node_link_opened(own->link, elapse__runner_now_ms());
+        elapse__router_link_opened(own->link, elapse__runner_now_ms());
         return;
     }
-    elapse__addresses_failed(own->part);
+    elapse__addresses_failed(own->partition);
     elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
 }
 
@@ -242,34 +245,34 @@ static void attend_there(struct elapse__peer *peer)
     elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
     if (peer->is_connecting && !peer->is_blocked)
         connected(peer);
-    if (elapse__node_link_wants_end(own->link))
+    if (elapse__router_link_wants_end(own->link))
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     do {
         if (peer->sent_bytes > 0)
-            elapse__node_link_sent(own->link, elapse__runner_now_ms(), peer->sent_bytes);
+            elapse__router_link_sent(own->link, elapse__runner_now_ms(), peer->sent_bytes);
         peer->sent_bytes = 0;
-        peer->output_bytes = elapse__node_link_output(own->link, &peer->output);
+        peer->output_bytes = elapse__router_link_output(own->link, &peer->output);
         if (peer->output_bytes > 0 && !peer->is_blocked && !peer->has_ended)
             elapse__peer_send(peer);
     } while (peer->sent_bytes > 0);
     peer->output = NULL;
-    peer->room = peer->is_connecting ? 0 : elapse__node_link_room(own->link);
+    peer->room = peer->is_connecting ? 0 : elapse__router_link_room(own->link);
     elapse__peer_watch(peer);
 }
 
 static bool end_links(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ENDING];
+    struct elapse__ring_node *ring = &cluster->links.rings[ELAPSE__PEER_ENDING];
     bool has_ended = false;
 
     while (!elapse__ring_empty(ring)) {
         struct elapse__peer *peer = elapse__peer_first(ring);
         const struct elapse__cluster_link *own = peer->user;
         if (peer->is_connecting)
-            elapse__addresses_failed(own->part);
+            elapse__addresses_failed(own->partition);
         /* An owner that ends has handed over, or is dead: the row of the partition may say so. */
-        if (own->part->runner != NULL)
-            elapse__runner_news(own->part->runner);
+        if (own->partition->runner != NULL)
+            elapse__runner_news(own->partition->runner);
         close_link(peer->user);
         elapse__peer_free(peer);
         has_ended = true;
@@ -284,24 +287,24 @@ static void attend_here(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
 
-    if (elapse__node_link_wants_end(own->link)) {
+    if (elapse__router_link_wants_end(own->link)) {
         /* What has reached the router counts, even if the core has not heard of it yet. */
-        elapse__pipe_end(&own->pipe, own->pipe.peer->sent_bytes);
+        elapse__loop_pipe_end(&own->pipe, own->pipe.peer->sent_bytes);
         close_link(own);
         return;
     }
     elapse__peer_enter(own->pipe.peer, ELAPSE__PEER_ATTENDED);
-    if (elapse__node_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
-        elapse__ring_append(&own->part->dirty, &own->dirty);
+    if (elapse__router_link_output(own->link, &bytes) > 0 && own->dirty.next == NULL)
+        elapse__ring_append(&own->partition->dirty, &own->dirty);
 }
 
 bool elapse__links_send(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ATTENDED];
-    struct elapse__node_link *link;
+    struct elapse__ring_node *ring = &cluster->links.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__router_link *link;
     bool has_news = !elapse__ring_empty(ring);
 
-    while ((link = elapse__node_link_attention(cluster->node)) != NULL) {
+    while ((link = elapse__router_link_attention(cluster->router)) != NULL) {
         struct elapse__cluster_link *own = own_of(link);
         has_news = true;
         if (own->peer != NULL)
@@ -319,7 +322,7 @@ static void offer(struct elapse__cluster_link *own)
 {
     const uint8_t *bytes;
 
-    own->given = elapse__node_link_output(own->link, &bytes);
+    own->given = elapse__router_link_output(own->link, &bytes);
     own->pipe.input = bytes;
     own->pipe.input_bytes = own->given;
     if (own->given > 0)
@@ -334,7 +337,7 @@ static bool take_back(struct elapse__cluster_link *own)
     note_taken(own);
     own->given = own->pipe.input_bytes = 0;
     own->pipe.input = NULL;
-    return elapse__node_link_output(own->link, &bytes) > 0;
+    return elapse__router_link_output(own->link, &bytes) > 0;
 }
 
 /* ---- from other nodes to cores of this node ---- */
@@ -373,24 +376,24 @@ static bool push(struct elapse__loop *core, struct elapse__peer *peer, const cha
 }
 
 /* Where the message does not fit, the other node asks by itself, a little later. */
-void elapse__links_push_ready(struct elapse__cluster_part *part)
+void elapse__links_push_ready(struct elapse__cluster_partition *partition)
 {
-    struct elapse__link *ring = &part->core->peers.rings[ELAPSE__PEER_ALL];
+    struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         if (peer->is_link)
-            (void)push(part->core, peer, ">1\r\n+ready\r\n");
+            (void)push(partition->core, peer, ">1\r\n+ready\r\n");
     }
 }
 
-bool elapse__links_push_leaving(struct elapse__cluster_part *part)
+bool elapse__links_push_leaving(struct elapse__cluster_partition *partition)
 {
-    struct elapse__link *ring = &part->core->peers.rings[ELAPSE__PEER_ALL];
+    struct elapse__ring_node *ring = &partition->core->peers.rings[ELAPSE__PEER_ALL];
 
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
-        if (peer->is_link && push(part->core, peer, ">1\r\n+leaving\r\n"))
+        if (peer->is_link && push(partition->core, peer, ">1\r\n+leaving\r\n"))
             peer->is_link = false;
     }
     return !elapse__ring_empty(ring);
@@ -398,15 +401,15 @@ bool elapse__links_push_leaving(struct elapse__cluster_part *part)
 
 /* ---- a turn ---- */
 
-bool elapse__links_turn(struct elapse__cluster_part *part)
+bool elapse__links_turn(struct elapse__cluster_partition *partition)
 {
-    struct elapse__link *next;
+    struct elapse__ring_node *next;
 
-    for (struct elapse__link *i = part->dirty.next; i != &part->dirty; i = i->next)
+    for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = i->next)
         offer((struct elapse__cluster_link *)(void *)i);
-    bool more = elapse__loop_turn(part->core);
+    bool more = elapse__loop_turn(partition->core);
     /* Those that have ended meanwhile are in the ring no more. */
-    for (struct elapse__link *i = part->dirty.next; i != &part->dirty; i = next) {
+    for (struct elapse__ring_node *i = partition->dirty.next; i != &partition->dirty; i = next) {
         next = i->next;
         if (take_back((struct elapse__cluster_link *)(void *)i))
             continue;

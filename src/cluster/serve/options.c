@@ -9,16 +9,16 @@
 
 static bool refuse(struct elapse__cluster *cluster, const char *what, const char *why)
 {
-    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s: %s",
-                what, why);
+    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION,
+                   "%s: %s", what, why);
     return false;
 }
 
 bool elapse__cluster_check_options(struct elapse__cluster *cluster)
 {
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const struct elapse__loop_options *options = elapse__cluster_options(cluster);
 
-    if (!elapse__queue_name_is_valid(options->queue))
+    if (!elapse__database_queue_name_is_valid(options->queue))
         return refuse(cluster, "--queue",
                       "a name has letters a to z, digits and _, 32 at most, "
                       "and begins with a letter");
@@ -27,7 +27,7 @@ bool elapse__cluster_check_options(struct elapse__cluster *cluster)
         if (why != NULL)
             return refuse(cluster, "--cluster", why);
     }
-    if (options->durability == ELAPSE__SERVE_MEMORY)
+    if (options->durability == ELAPSE__LOOP_MEMORY)
         return refuse(cluster, "--durability memory",
                       "a node of a cluster needs a directory, for what it must not forget");
     if (options->idle_ns > 0)
@@ -55,24 +55,24 @@ static void warn(struct elapse__cluster *cluster)
 
     if (begins_with(address, "127.") || begins_with(address, "[::1]:") ||
         begins_with(address, "localhost:"))
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "no other machine can reach this node at %s: if there are nodes on others, "
-                    "give --advertise",
-                    address);
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+                       "no other machine can reach this node at %s: if there are nodes on others, "
+                       "give --advertise",
+                       address);
     if (cluster->service.loop.tokens.count > 0)
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_NOTICE, ELAPSE__EVENT_CLUSTER,
-                    "nodes send the first password to each other in plain text, to the address "
-                    "that the database has");
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_CLUSTER,
+                       "nodes send the first password to each other in plain text, to the address "
+                       "that the database has");
 }
 
 bool elapse__cluster_choose_address(struct elapse__cluster *cluster)
 {
     const struct elapse__loop *front = &cluster->service.loop;
     const char *given = front->options->advertise;
-    struct elapse__serve_listen where;
+    struct elapse__loop_listen where;
 
     if (given != NULL) {
-        const char *fault = elapse__serve_parse_listen(given, NULL, &where);
+        const char *fault = elapse__loop_parse_listen(given, NULL, &where);
         if (fault != NULL || where.tls || where.is_path || where.host[0] == '\0')
             return refuse(cluster, "--advertise",
                           fault != NULL ? fault : "it is not HOST:PORT without tls:");

@@ -32,11 +32,11 @@
 
 static bool open_stores(struct elapse__cluster *cluster)
 {
-    cluster->parts = calloc(cluster->queue.parts, sizeof *cluster->parts);
-    if (cluster->parts == NULL)
+    cluster->partitions = calloc(cluster->queue.partitions, sizeof *cluster->partitions);
+    if (cluster->partitions == NULL)
         return false;
-    while (cluster->part_count < cluster->queue.parts)
-        if (!elapse__part_open(cluster, cluster->part_count++))
+    while (cluster->partition_count < cluster->queue.partitions)
+        if (!elapse__cluster_partition_open(cluster, cluster->partition_count++))
             return false;
     return true;
 }
@@ -60,10 +60,10 @@ static const void *link_password(void *context, size_t *size)
 
 static bool make_router(struct elapse__cluster *cluster)
 {
-    const struct elapse__serve_options *options = elapse__cluster_options(cluster);
+    const struct elapse__loop_options *options = elapse__cluster_options(cluster);
     bool has_passwords = options->auth != NULL; /* such a file always has one */
-    const struct elapse__node_options router = {
-        .partitions = cluster->queue.parts,
+    const struct elapse__router_options router = {
+        .partitions = cluster->queue.partitions,
         .queue = options->queue,
         .knows_password = has_passwords ? knows_password : NULL,
         .context = cluster,
@@ -73,22 +73,22 @@ static bool make_router(struct elapse__cluster *cluster)
         .output_bytes_max = (uint32_t)options->output_bytes_max,
     };
 
-    cluster->node = elapse__node_new(&router, elapse__runner_now_ms());
-    return cluster->node != NULL;
+    cluster->router = elapse__router_new(&router, elapse__runner_now_ms());
+    return cluster->router != NULL;
 }
 
-static void look_at_parts(struct elapse__cluster *cluster)
+static void look_at_partitions(struct elapse__cluster *cluster)
 {
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        elapse__part_look(&cluster->parts[i]);
-    elapse__inbox_errand_look(cluster);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        elapse__cluster_partition_look(&cluster->partitions[i]);
+    elapse__errand_inbox_look(cluster);
 }
 
 static void on_event(evutil_socket_t file, short what, void *argument)
 {
     (void)what;
     (void)elapse__os_event_reset((int)file);
-    look_at_parts(argument);
+    look_at_partitions(argument);
 }
 
 /* Complaints about the database come without an event. */
@@ -96,7 +96,7 @@ static void on_second(evutil_socket_t file, short what, void *argument)
 {
     (void)file;
     (void)what;
-    look_at_parts(argument);
+    look_at_partitions(argument);
     elapse__cluster_count_files(argument);
 }
 
@@ -113,9 +113,9 @@ static void with_cores(struct elapse__service *service,
 {
     struct elapse__cluster *cluster = (struct elapse__cluster *)(void *)service;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].core != NULL)
-            elapse__loop_with_core(cluster->parts[i].core, call, argument);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].core != NULL)
+            elapse__loop_with_core(cluster->partitions[i].core, call, argument);
 }
 
 static bool make_events(struct elapse__cluster *cluster)
@@ -160,10 +160,10 @@ static bool start(struct elapse__cluster *cluster)
     if (!make_router(cluster) || !make_events(cluster) || !open_http(&service->loop) ||
         !elapse__service_start_events(service) || !elapse__listeners_start(&service->loop) ||
         !elapse__errand_start(&cluster->addresses, elapse__addresses_errand, cluster) ||
-        !elapse__errand_start(&cluster->inbox, elapse__inbox_errand, cluster))
+        !elapse__errand_start(&cluster->inbox, elapse__errand_inbox, cluster))
         return false;
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (!elapse__part_start(&cluster->parts[i]))
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (!elapse__cluster_partition_start(&cluster->partitions[i]))
             return false;
     return true;
 }
@@ -203,13 +203,13 @@ static bool have_looked(struct elapse__cluster *cluster)
 {
     uint32_t lossy = 0, seen = UINT32_MAX;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++) {
-        struct elapse__cluster_part *part = &cluster->parts[i];
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures;
-        elapse__runner_figures(part->runner, &figures);
-        elapse__lock(&part->lock);
-        bool has_ended = part->has_ended;
-        elapse__unlock(&part->lock);
+        elapse__runner_figures(partition->runner, &figures);
+        elapse__lock(&partition->lock);
+        bool has_ended = partition->has_ended;
+        elapse__unlock(&partition->lock);
         if (timeline_of_loss(&figures) > lossy)
             lossy = timeline_of_loss(&figures);
         if (!has_ended && figures.partition.stop != ELAPSE__STOP_NONE)
@@ -233,10 +233,10 @@ static bool have_left(struct elapse__cluster *cluster)
 {
     bool has_links = false;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].core != NULL && !cluster->parts[i].core->is_broken)
-            has_links |= elapse__links_push_leaving(&cluster->parts[i]);
-    return !has_links && elapse__node_is_idle(cluster->node);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].core != NULL && !cluster->partitions[i].core->is_broken)
+            has_links |= elapse__links_push_leaving(&cluster->partitions[i]);
+    return !has_links && elapse__router_is_idle(cluster->router);
 }
 
 static void stop_core(struct elapse__loop *loop, void *argument)
@@ -264,11 +264,11 @@ static bool have_ended(struct elapse__cluster *cluster)
 {
     bool all = true;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++) {
-        struct elapse__cluster_part *part = &cluster->parts[i];
-        elapse__lock(&part->lock);
-        all = all && (part->has_ended || part->runner == NULL);
-        elapse__unlock(&part->lock);
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        struct elapse__cluster_partition *partition = &cluster->partitions[i];
+        elapse__lock(&partition->lock);
+        all = all && (partition->has_ended || partition->runner == NULL);
+        elapse__unlock(&partition->lock);
     }
     return all;
 }
@@ -276,9 +276,9 @@ static bool have_ended(struct elapse__cluster *cluster)
 /* All at once: each may take a while. */
 static void hand_over(struct elapse__cluster *cluster)
 {
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].runner != NULL)
-            elapse__runner_hand_over(cluster->parts[i].runner);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].runner != NULL)
+            elapse__runner_hand_over(cluster->partitions[i].runner);
 }
 
 /* Returns how many partitions the database still gives to this node, after a line for each. */
@@ -286,18 +286,18 @@ static unsigned count_kept(struct elapse__cluster *cluster)
 {
     unsigned count = 0;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++) {
-        struct elapse__cluster_part *part = &cluster->parts[i];
+    for (uint32_t i = 0; i < cluster->partition_count; i++) {
+        struct elapse__cluster_partition *partition = &cluster->partitions[i];
         struct elapse__runner_figures figures = {.has_released = true};
-        if (part->runner != NULL)
-            elapse__runner_figures(part->runner, &figures);
-        if (figures.has_released || strcmp(figures.partition.owner, part->me) != 0)
+        if (partition->runner != NULL)
+            elapse__runner_figures(partition->runner, &figures);
+        if (figures.has_released || strcmp(figures.partition.owner, partition->me) != 0)
             continue;
         count++;
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLUSTER,
-                    "partition %" PRIu32 " was not handed over, because the database has not "
-                    "confirmed it in time: another node takes over when the lease has ended",
-                    part->part);
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLUSTER,
+                       "partition %" PRIu32 " was not handed over, because the database has not "
+                       "confirmed it in time: another node takes over when the lease has ended",
+                       partition->number);
     }
     return count;
 }
@@ -308,11 +308,11 @@ static void stop_serving(struct elapse__cluster *cluster)
 
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
-    elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
-                "no connection is taken any more");
+    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
+                   "no connection is taken any more");
     elapse__listeners_close(&service->loop);
     cluster->cores_close = true;
-    look_at_parts(cluster);
+    look_at_partitions(cluster);
     serve_until(cluster, have_left, elapse__os_monotonic_ns() + FLUSH_NS);
     with_cores(service, stop_core, NULL);
     serve_until(cluster, is_quiet, elapse__os_monotonic_ns() + FLUSH_NS);
@@ -336,11 +336,11 @@ static void free_peers(struct elapse__peers *peers)
 /* The router must not call the cores any more, nor they the router. */
 static void free_links(struct elapse__cluster *cluster)
 {
-    struct elapse__link *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
+    struct elapse__ring_node *ring = &cluster->links.rings[ELAPSE__PEER_ALL];
 
     if (cluster->links.base == NULL)
         return;
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
     }
@@ -362,19 +362,19 @@ static bool release(struct elapse__cluster *cluster)
     elapse__listeners_close(&cluster->service.loop);
     elapse__http_close(cluster->service.loop.http);
     cluster->service.loop.http = NULL;
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        if (cluster->parts[i].runner != NULL)
-            elapse__part_release(&cluster->parts[i]);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        if (cluster->partitions[i].runner != NULL)
+            elapse__cluster_partition_release(&cluster->partitions[i]);
     hand_over(cluster);
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        is_durable = elapse__part_close(&cluster->parts[i]) && is_durable;
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        is_durable = elapse__cluster_partition_close(&cluster->partitions[i]) && is_durable;
     elapse__errand_stop(&cluster->inbox);
-    if (cluster->node != NULL)
+    if (cluster->router != NULL)
         free_links(cluster);
     elapse__errand_stop(&cluster->addresses);
     free_peers(&cluster->service.loop.peers);
-    elapse__node_free(cluster->node);
-    free(cluster->parts);
+    elapse__router_free(cluster->router);
+    free(cluster->partitions);
     free_event(cluster->on_event);
     free_event(cluster->on_second);
     free_event(cluster->alarm);
@@ -385,14 +385,14 @@ static bool release(struct elapse__cluster *cluster)
 
 static enum elapse__serve_end run(struct elapse__cluster *cluster)
 {
-    struct elapse__log *log = elapse__cluster_log(cluster);
+    struct elapse__logger *log = elapse__cluster_log(cluster);
 
-    elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_READY,
-                "elapse %s, process %" PRIu64 ", node %s of queue %s at %s, %" PRIu32
-                " partitions, lease %" PRIu32 " ms",
-                elapse_version(), elapse__os_process_id(), cluster->name,
-                elapse__cluster_options(cluster)->queue, cluster->address, cluster->queue.parts,
-                cluster->queue.lease_ms);
+    elapse__logger(log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
+                   "elapse %s, process %" PRIu64 ", node %s of queue %s at %s, %" PRIu32
+                   " partitions, lease %" PRIu32 " ms",
+                   elapse_version(), elapse__os_process_id(), cluster->name,
+                   elapse__cluster_options(cluster)->queue, cluster->address,
+                   cluster->queue.partitions, cluster->queue.lease_ms);
     elapse__os_notify("READY=1");
     serve_until(cluster, has_to_end, UINT64_MAX);
     bool has_failed = cluster->has_failed || cluster->search_until_ms != 0;
@@ -400,14 +400,16 @@ static enum elapse__serve_end run(struct elapse__cluster *cluster)
         stop_serving(cluster);
     unsigned kept = has_failed ? 0 : count_kept(cluster);
     if (!release(cluster) || has_failed) {
-        elapse__log(log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STOPPED, "the node could not go on");
+        elapse__logger(log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STOPPED,
+                       "the node could not go on");
         return ELAPSE__SERVE_FAILED;
     }
     if (kept > 0)
-        elapse__log(log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_STOPPED,
-                    "the node has ended, and keeps %u partitions until their lease ends", kept);
+        elapse__logger(log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_STOPPED,
+                       "the node has ended, and keeps %u partitions until their lease ends", kept);
     else
-        elapse__log(log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "the node has handed over");
+        elapse__logger(log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED,
+                       "the node has handed over");
     return ELAPSE__SERVE_STOPPED;
 }
 
@@ -431,15 +433,15 @@ static enum elapse__serve_end serve(struct elapse__cluster *cluster)
     }
     service->loop.peers.base = event_base_new();
     if (service->loop.peers.base == NULL || !start(cluster)) {
-        elapse__log(elapse__cluster_log(cluster), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING,
-                    "the system refuses memory, threads or descriptors");
+        elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
+                       "the system refuses memory, threads or descriptors");
         (void)release(cluster);
         return ELAPSE__SERVE_FAILED;
     }
     return run(cluster);
 }
 
-enum elapse__serve_end elapse__serve_cluster(const struct elapse__serve_options *options)
+enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *options)
 {
     struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
     enum elapse__serve_end end = ELAPSE__SERVE_FAILED;

@@ -22,12 +22,12 @@
  * with its three threads; and, while this node owns it, a reader of bodies. Two threads do what
  * waits for others.
  */
-#ifndef ELAPSE__CLUSTER_SERVE_CLUSTER_H
-#define ELAPSE__CLUSTER_SERVE_CLUSTER_H
+#ifndef ELAPSE__SERVE_SERVE_CLUSTER_H
+#define ELAPSE__SERVE_SERVE_CLUSTER_H
 
 #include "../../server/serve/serve.h"
 
 /* Does what elapse__serve does. Requires that `clusters` of the options has one string at least. */
-enum elapse__serve_end elapse__serve_cluster(const struct elapse__serve_options *options);
+enum elapse__serve_end elapse__cluster_serve(const struct elapse__loop_options *options);
 
 #endif

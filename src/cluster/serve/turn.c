@@ -19,58 +19,58 @@ size_t elapse__cluster_receive(struct elapse__cluster *cluster, struct elapse__p
 }
 
 /* Jobs have become ready: reserves that wait ask for them. Returns whether any have. */
-static bool tell_ready(struct elapse__cluster_part *part)
+static bool tell_ready(struct elapse__cluster_partition *partition)
 {
-    if (part->core->readied == part->readied)
+    if (partition->core->readied == partition->readied)
         return false;
-    part->readied = part->core->readied;
-    part->has_news = true;
-    elapse__node_ready(part->cluster->node, elapse__runner_now_ms(), part->part);
+    partition->readied = partition->core->readied;
+    partition->has_news = true;
+    elapse__router_ready(partition->cluster->router, elapse__runner_now_ms(), partition->number);
     return true;
 }
 
 /* Tells the other nodes, once a millisecond at most. */
-static void tell_others(struct elapse__cluster_part *part, uint64_t *wait_ms)
+static void tell_others(struct elapse__cluster_partition *partition, uint64_t *wait_ms)
 {
     uint64_t now_ms = elapse__runner_now_ms();
 
-    if (!part->has_news)
+    if (!partition->has_news)
         return;
-    if (part->pushed_ms == now_ms) {
+    if (partition->pushed_ms == now_ms) {
         *wait_ms = 1;
         return;
     }
-    part->has_news = false;
-    part->pushed_ms = now_ms;
-    elapse__links_push_ready(part);
+    partition->has_news = false;
+    partition->pushed_ms = now_ms;
+    elapse__links_push_ready(partition);
 }
 
 /* Gives the core of a partition its turn. Returns whether there is more to do; lowers `wait_ms` to
  * when it needs the next one. */
-static bool turn_part(struct elapse__cluster_part *part, uint64_t *wait_ms)
+static bool turn_partition(struct elapse__cluster_partition *partition, uint64_t *wait_ms)
 {
-    if (part->core == NULL)
+    if (partition->core == NULL)
         return false;
-    if (part->core->is_broken) {
-        elapse__part_look(part);
+    if (partition->core->is_broken) {
+        elapse__cluster_partition_look(partition);
         return false;
     }
-    bool more = elapse__links_turn(part);
-    if (part->core->is_broken)
+    bool more = elapse__links_turn(partition);
+    if (partition->core->is_broken)
         return false;
-    if (part->core->is_held && *wait_ms > ELAPSE__CLUSTER_HELD_MS)
+    if (partition->core->is_held && *wait_ms > ELAPSE__CLUSTER_HELD_MS)
         *wait_ms = ELAPSE__CLUSTER_HELD_MS;
-    more |= tell_ready(part);
-    tell_others(part, wait_ms);
-    return more || !elapse__ring_empty(&part->dirty);
+    more |= tell_ready(partition);
+    tell_others(partition, wait_ms);
+    return more || !elapse__ring_empty(&partition->dirty);
 }
 
-static bool turn_parts(struct elapse__cluster *cluster, uint64_t *wait_ms)
+static bool turn_partitions(struct elapse__cluster *cluster, uint64_t *wait_ms)
 {
     bool more = false;
 
-    for (uint32_t i = 0; i < cluster->part_count; i++)
-        more |= turn_part(&cluster->parts[i], wait_ms);
+    for (uint32_t i = 0; i < cluster->partition_count; i++)
+        more |= turn_partition(&cluster->partitions[i], wait_ms);
     return more;
 }
 
@@ -78,7 +78,7 @@ static bool turn_parts(struct elapse__cluster *cluster, uint64_t *wait_ms)
 static void set_alarm(struct elapse__cluster *cluster, uint64_t wait_ms)
 {
     uint64_t now_ms = elapse__runner_now_ms();
-    uint64_t next_ms = elapse__node_next_ms(cluster->node);
+    uint64_t next_ms = elapse__router_next_ms(cluster->router);
     uint64_t router_ms = next_ms > now_ms ? next_ms - now_ms : 0;
 
     if (wait_ms > router_ms)
@@ -101,10 +101,10 @@ bool elapse__cluster_turn(struct elapse__cluster *cluster)
     elapse__front_receive(cluster);
     elapse__links_receive(cluster);
     for (unsigned i = 0; i < ROUNDS_MAX && more; i++) {
-        more = elapse__node_turn(cluster->node, elapse__runner_now_ms());
+        more = elapse__router_turn(cluster->router, elapse__runner_now_ms());
         elapse__links_open(cluster);
         more |= elapse__links_send(cluster);
-        more |= turn_parts(cluster, &wait_ms);
+        more |= turn_partitions(cluster, &wait_ms);
         more |= elapse__links_send(cluster);
         more |= elapse__front_send(cluster);
     }

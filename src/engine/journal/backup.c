@@ -130,7 +130,7 @@ static int copy_segment(struct backup_run *run, const char *name)
         return ENOMEM;
     int error = run->files->open(run->journal.directory, name, ELAPSE__FILE_READ, &file);
     if (error == 0) {
-        error = elapse__read_all(run->files, file, 0, bytes, (size_t)size);
+        error = elapse__journal_read_all(run->files, file, 0, bytes, (size_t)size);
         run->files->close(file);
     }
     if (error == 0)

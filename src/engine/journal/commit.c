@@ -50,7 +50,7 @@ void elapse__commit_write(struct elapse__journal *journal)
     struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
     journal->idle_commit_wanted = group->size > 0;
     if (journal->is_placed)
-        elapse__log_place_group(journal, group);
+        elapse__journal_log_place_group(journal, group);
     ELAPSE__ASSERT_THAT(group->position, >=, journal->written);
     ELAPSE__ASSERT_THAT(group->tail, >=, journal->committed_tail);
     ELAPSE__ASSERT_THAT(group->size + ELAPSE__COMMIT_BYTES, <=, group->capacity);
@@ -71,8 +71,8 @@ static void start_group(struct elapse__journal *journal)
     struct elapse__group *group = elapse__group_take(journal);
     journal->in_flight = group;
     journal->progress = 0;
-    if (elapse__log_wants(journal, group))
-        elapse__log_start(journal);
+    if (elapse__journal_log_wants(journal, group))
+        elapse__journal_log_start(journal);
     else
         elapse__commit_write(journal);
 }
@@ -138,7 +138,7 @@ static void group_is_written(struct elapse__journal *journal)
     journal->commit_state =
         journal->interval_ms == 0 ? ELAPSE__COMMIT_SYNCING : ELAPSE__COMMIT_IDLE;
     if (journal->log != NULL)
-        elapse__log_trim(journal);
+        elapse__journal_log_trim(journal);
 }
 
 static void head_is_synced(struct elapse__journal *journal)
@@ -154,7 +154,7 @@ void elapse__commit_completed(struct elapse__journal *journal,
                               const struct elapse__operation *operation)
 {
     if (operation->kind == ELAPSE__OPERATION_SUBMIT) {
-        elapse__log_completed(journal, operation);
+        elapse__journal_log_completed(journal, operation);
         return;
     }
     if (operation->error != 0) {

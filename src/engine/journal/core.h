@@ -249,8 +249,8 @@ bool elapse__spare_start(struct elapse__journal *journal);
 void elapse__spare_next(struct elapse__journal *journal, struct elapse__operation *operation);
 void elapse__spare_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation);
-bool elapse__file_is_reusable(const struct elapse__journal *journal,
-                              const struct elapse__file_status *status);
+bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
+                                      const struct elapse__file_status *status);
 bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *spare);
 void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spare);
 bool elapse__retire_start(struct elapse__journal *journal);
@@ -268,20 +268,22 @@ void elapse__clean_completed(struct elapse__journal *journal,
                              const struct elapse__operation *operation);
 
 /* replica.c */
-bool elapse__log_takes_records(const struct elapse__journal *journal);
-bool elapse__log_wants(const struct elapse__journal *journal, const struct elapse__group *group);
-void elapse__log_start(struct elapse__journal *journal);
-void elapse__log_perform(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__log_completed(struct elapse__journal *journal,
-                           const struct elapse__operation *operation);
-void elapse__log_place_group(struct elapse__journal *journal, struct elapse__group *group);
-void elapse__log_trim(struct elapse__journal *journal);
-int elapse__log_replay_place(struct elapse__journal *journal, uint64_t position,
-                             const struct elapse__journal_place *place);
+bool elapse__journal_log_takes_records(const struct elapse__journal *journal);
+bool elapse__journal_log_wants(const struct elapse__journal *journal,
+                               const struct elapse__group *group);
+void elapse__journal_log_start(struct elapse__journal *journal);
+void elapse__journal_log_perform(struct elapse__journal *journal,
+                                 struct elapse__operation *operation);
+void elapse__journal_log_completed(struct elapse__journal *journal,
+                                   const struct elapse__operation *operation);
+void elapse__journal_log_place_group(struct elapse__journal *journal, struct elapse__group *group);
+void elapse__journal_log_trim(struct elapse__journal *journal);
+int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
+                                     const struct elapse__journal_place *place);
 
 /* perform.c: the same over and over until all bytes are done, for recovery. */
-int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
-                     size_t count);
+int elapse__journal_read_all(const struct elapse__files *files, int file, uint64_t offset,
+                             void *bytes, size_t count);
 int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count);
 int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
                       const void *bytes, size_t count);

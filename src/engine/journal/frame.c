@@ -137,8 +137,8 @@ uint64_t elapse__seal_decode(const uint8_t *bytes)
     return elapse__little_endian_load(bytes + ELAPSE__RECORD_HEADER_BYTES, 8);
 }
 
-void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_t position,
-                              uint64_t seed, uint8_t *bytes)
+void elapse__journal_log_place_encode(const struct elapse__journal_place *place, uint64_t position,
+                                      uint64_t seed, uint8_t *bytes)
 {
     uint8_t fields[ELAPSE__LOG_PLACE_BYTES - ELAPSE__RECORD_HEADER_BYTES];
     elapse__little_endian_store(fields, place->group, 8);
@@ -157,7 +157,7 @@ void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_
     elapse__frame_encode(&record, position, seed, bytes);
 }
 
-struct elapse__journal_place elapse__log_place_decode(const uint8_t *bytes)
+struct elapse__journal_place elapse__journal_log_place_decode(const uint8_t *bytes)
 {
     const uint8_t *fields = bytes + ELAPSE__RECORD_HEADER_BYTES;
     return (struct elapse__journal_place){

@@ -108,13 +108,13 @@ struct elapse__journal_place {
     bool forgets;      /* all records before this one are nothing */
 };
 
-void elapse__log_place_encode(const struct elapse__journal_place *place, uint64_t position,
-                              uint64_t seed, uint8_t *bytes);
+void elapse__journal_log_place_encode(const struct elapse__journal_place *place, uint64_t position,
+                                      uint64_t seed, uint8_t *bytes);
 
 /* Requires a whole record of this type. */
 struct elapse__commit elapse__commit_decode(const uint8_t *bytes);
 uint64_t elapse__seal_decode(const uint8_t *bytes);
-struct elapse__journal_place elapse__log_place_decode(const uint8_t *bytes);
+struct elapse__journal_place elapse__journal_log_place_decode(const uint8_t *bytes);
 
 /* Returns whether these bytes may be the header of a COMMIT: a quick check for searches, which look
  * at each place of a segment. */

@@ -152,7 +152,7 @@ static int begin_group(struct elapse__record_sink *sink, uint64_t bytes,
     ELAPSE__ASSERT(!journal->begun);
     if (journal->error != 0)
         return journal->error;
-    if (journal->is_placed && !elapse__log_takes_records(journal))
+    if (journal->is_placed && !elapse__journal_log_takes_records(journal))
         return EROFS;
     uint64_t room = elapse__segment_bytes(journal) - ELAPSE__SEGMENT_HEADER_BYTES -
                     elapse__group_end_bytes(journal) - elapse__segment_reserve(journal);

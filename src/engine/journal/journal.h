@@ -70,8 +70,8 @@
  *          elapse__journal_completed(journal, lane, &operation);
  *      }
  */
-#ifndef ELAPSE__JOURNAL_JOURNAL_H
-#define ELAPSE__JOURNAL_JOURNAL_H
+#ifndef ELAPSE__JOURNAL_H
+#define ELAPSE__JOURNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -267,6 +267,9 @@ uint32_t elapse__journal_patience_ms(const struct elapse__journal *journal);
 
 /* Returns the error that ended the journal, or 0. */
 int elapse__journal_error(const struct elapse__journal *journal);
+
+/* Returns the number of the segment in which this position lies. */
+uint64_t elapse__journal_segment_of(const struct elapse__journal *journal, uint64_t position);
 
 void elapse__journal_figures(const struct elapse__journal *journal,
                              struct elapse__journal_figures *figures);

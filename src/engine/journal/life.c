@@ -279,6 +279,11 @@ int elapse__journal_error(const struct elapse__journal *journal)
     return journal->error;
 }
 
+uint64_t elapse__journal_segment_of(const struct elapse__journal *journal, uint64_t position)
+{
+    return elapse__segment_of(journal, position);
+}
+
 void elapse__journal_figures(const struct elapse__journal *journal,
                              struct elapse__journal_figures *figures)
 {

@@ -45,7 +45,7 @@ void elapse__operation_perform(struct elapse__journal *journal, struct elapse__o
         operation->error = files->status(operation->file, &operation->status);
         break;
     case ELAPSE__OPERATION_SUBMIT:
-        elapse__log_perform(journal, operation);
+        elapse__journal_log_perform(journal, operation);
         break;
     }
     ELAPSE__ASSERT_THAT(operation->done, <=, operation->count);
@@ -67,8 +67,8 @@ bool elapse__journal_work(struct elapse__journal *journal)
 }
 
 /* Reads so many bytes. What lies behind the end of the file reads as zeros. */
-int elapse__read_all(const struct elapse__files *files, int file, uint64_t offset, void *bytes,
-                     size_t count)
+int elapse__journal_read_all(const struct elapse__files *files, int file, uint64_t offset,
+                             void *bytes, size_t count)
 {
     uint8_t *to = bytes;
     while (count > 0) {

@@ -44,7 +44,7 @@ static int copy_in_place(const struct elapse__journal *journal, int file, uint64
     uint8_t *bytes = malloc(count + 1); /* no bytes are no error */
     int error = bytes == NULL ? ENOMEM : 0;
     if (error == 0)
-        error = elapse__read_all(journal->files, file, from, bytes, count);
+        error = elapse__journal_read_all(journal->files, file, from, bytes, count);
     if (error == 0)
         error = elapse__write_all(journal->files, file, from, bytes, count);
     free(bytes);
@@ -121,7 +121,7 @@ static int judge(struct elapse__journal *journal, const char *name, int *file, b
     if (error != 0)
         return error;
     error = journal->files->status(*file, &status);
-    *is_usable = error == 0 && elapse__file_is_reusable(journal, &status) &&
+    *is_usable = error == 0 && elapse__journal_file_is_reusable(journal, &status) &&
                  journal->spare_count < elapse__spares_wanted(journal);
     if (error != 0)
         journal->files->close(*file);

@@ -71,8 +71,8 @@ static bool give(struct elapse__recovery *recovery, const struct elapse__walk *w
 
 static bool take_place(struct elapse__recovery *recovery, const struct elapse__walk *walk)
 {
-    struct elapse__journal_place place = elapse__log_place_decode(walk->bytes);
-    int error = elapse__log_replay_place(recovery->journal, walk->position, &place);
+    struct elapse__journal_place place = elapse__journal_log_place_decode(walk->bytes);
+    int error = elapse__journal_log_replay_place(recovery->journal, walk->position, &place);
     return error == 0 || elapse__refuse_call(recovery, error, "journal");
 }
 

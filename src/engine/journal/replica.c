@@ -35,7 +35,7 @@ bool elapse__journal_is_fenced(const struct elapse__journal *journal)
     return journal->commit_state == ELAPSE__LOG_FENCED;
 }
 
-bool elapse__log_takes_records(const struct elapse__journal *journal)
+bool elapse__journal_log_takes_records(const struct elapse__journal *journal)
 {
     return journal->log != NULL && !elapse__journal_is_fenced(journal);
 }
@@ -55,7 +55,7 @@ static uint64_t first_group_from(const struct elapse__journal *journal, uint64_t
 
 /* The copies of what lay below the tail that the last COMMIT says are in the log, so all that is
  * needed lies from there on. */
-void elapse__log_trim(struct elapse__journal *journal)
+void elapse__journal_log_trim(struct elapse__journal *journal)
 {
     uint64_t end = journal->log_end.group;
     uint64_t tail = first_group_from(journal, journal->committed_tail, end);
@@ -107,8 +107,8 @@ static void note_group(struct elapse__journal *journal, uint64_t position, uint6
         segment->first_group = group;
 }
 
-int elapse__log_replay_place(struct elapse__journal *journal, uint64_t position,
-                             const struct elapse__journal_place *place)
+int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
+                                     const struct elapse__journal_place *place)
 {
     int error = 0;
     if (place->forgets) {
@@ -124,14 +124,14 @@ int elapse__log_replay_place(struct elapse__journal *journal, uint64_t position,
 }
 
 /* Appends the LOG_PLACE to the group in flight. */
-void elapse__log_place_group(struct elapse__journal *journal, struct elapse__group *group)
+void elapse__journal_log_place_group(struct elapse__journal *journal, struct elapse__group *group)
 {
     uint64_t position = group->position + group->size;
     bool is_read = group->has_place && !group->log_place.is_confirmed;
     struct elapse__journal_place place = group->has_place ? group->log_place : journal->log_written;
     ELAPSE__ASSERT_THAT(group->size + ELAPSE__LOG_PLACE_BYTES + ELAPSE__COMMIT_BYTES, <=,
                         group->capacity);
-    elapse__log_place_encode(&place, position, journal->seed, group->bytes + group->size);
+    elapse__journal_log_place_encode(&place, position, journal->seed, group->bytes + group->size);
     group->size += ELAPSE__LOG_PLACE_BYTES;
     journal->log_written = place;
     journal->log_written.forgets = false; /* a repetition forgets nothing */
@@ -198,14 +198,15 @@ void elapse__journal_push(struct elapse__journal *journal)
 }
 
 /* A group without records may lie before groups that were read from the log (L2). */
-bool elapse__log_wants(const struct elapse__journal *journal, const struct elapse__group *group)
+bool elapse__journal_log_wants(const struct elapse__journal *journal,
+                               const struct elapse__group *group)
 {
     bool is_last = journal->log_written.group == journal->log_end.group;
     return journal->log != NULL && !journal->follows && !group->has_place &&
            (group->size > 0 || (journal->pushes && is_last));
 }
 
-void elapse__log_start(struct elapse__journal *journal)
+void elapse__journal_log_start(struct elapse__journal *journal)
 {
     const struct elapse__group *group = journal->in_flight;
     struct elapse__portable_facts *facts = &journal->log_facts;
@@ -230,7 +231,8 @@ static bool reserve_portable(struct elapse__journal *journal, size_t size)
 }
 
 /* Without the lock: what it writes belongs to the commit lane while the operation is under way. */
-void elapse__log_perform(struct elapse__journal *journal, struct elapse__operation *operation)
+void elapse__journal_log_perform(struct elapse__journal *journal,
+                                 struct elapse__operation *operation)
 {
     struct elapse__group *group = journal->in_flight;
     const struct elapse__journal_log *log = journal->log;
@@ -263,8 +265,8 @@ static void write_confirmed(struct elapse__journal *journal)
     elapse__commit_write(journal);
 }
 
-void elapse__log_completed(struct elapse__journal *journal,
-                           const struct elapse__operation *operation)
+void elapse__journal_log_completed(struct elapse__journal *journal,
+                                   const struct elapse__operation *operation)
 {
     if (journal->commit_state != ELAPSE__LOG_SUBMITTING)
         return; /* fenced meanwhile, or the other lane failed */

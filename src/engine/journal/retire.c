@@ -36,7 +36,7 @@ void elapse__retire_next(struct elapse__journal *journal, struct elapse__operati
 
 static void judge_file(struct elapse__journal *journal, const struct elapse__file_status *status)
 {
-    if (elapse__file_is_reusable(journal, status) &&
+    if (elapse__journal_file_is_reusable(journal, status) &&
         journal->spare_count < elapse__spares_wanted(journal)) {
         journal->making = (struct elapse__spare){++journal->spare_number, ELAPSE__NO_FILE};
         journal->background_state = ELAPSE__RETIRE_RENAME;

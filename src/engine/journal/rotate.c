@@ -129,7 +129,7 @@ static void head_is_sealed(struct elapse__journal *journal)
 static void judge_spare(struct elapse__journal *journal, const struct elapse__file_status *status)
 {
     journal->progress = 0;
-    if (!elapse__file_is_reusable(journal, status)) {
+    if (!elapse__journal_file_is_reusable(journal, status)) {
         journal->commit_state = ELAPSE__ROTATE_DISCARD;
         return;
     }

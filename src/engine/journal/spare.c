@@ -38,8 +38,8 @@ unsigned elapse__spares_wanted(const struct elapse__journal *journal)
 
 /* A file with another name belongs to a backup: it must not be written (F5). One that is shorter
  * has not all of its blocks. */
-bool elapse__file_is_reusable(const struct elapse__journal *journal,
-                              const struct elapse__file_status *status)
+bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
+                                      const struct elapse__file_status *status)
 {
     return status->links == 1 && status->bytes == elapse__segment_bytes(journal);
 }

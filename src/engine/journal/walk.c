@@ -22,7 +22,8 @@ static bool move_window(struct elapse__window *window, uint64_t offset, uint64_t
     size_t count = size - offset < ELAPSE__WINDOW_BYTES ? (size_t)(size - offset)
                                                         : (size_t)ELAPSE__WINDOW_BYTES;
     window->files->read_ahead(window->file, offset + READ_AHEAD_BYTES, ELAPSE__WINDOW_BYTES);
-    window->error = elapse__read_all(window->files, window->file, offset, window->bytes, count);
+    window->error =
+        elapse__journal_read_all(window->files, window->file, offset, window->bytes, count);
     window->from = offset;
     window->have = window->error == 0 ? count : 0;
     return window->error == 0;

@@ -49,7 +49,7 @@ void elapse__store_set_alarms(struct elapse_queue *store)
 {
     if (store->follows || store->fenced)
         return; /* no timer runs */
-    struct elapse__queue_due due = elapse__queue_next_due(store->joint.jobs);
+    struct elapse__queue_due due = elapse__queue_next_due(store->engine.jobs);
 
     if (due.boot_ms < store->alarm_boot_ms) {
         store->alarm_boot_ms = due.boot_ms;
@@ -89,7 +89,7 @@ enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_
     enum elapse_error error = ELAPSE_OK;
     bool has_led = false;
 
-    while (!elapse__joint_may_reply(&store->joint, position)) {
+    while (!elapse__engine_may_reply(&store->engine, position)) {
         error = elapse__store_life_error(store);
         if (error == ELAPSE_OK && elapse__store_has_passed(until_ns))
             error = ELAPSE_ERROR_TIMEOUT;
@@ -128,7 +128,7 @@ enum elapse_error elapse__store_error(const struct elapse_queue *store,
     case ELAPSE__QUEUE_REFUSED:
         if (elapse__store_is_broken(store))
             return ELAPSE_ERROR_BROKEN;
-        return store->joint.refused == EMSGSIZE ? ELAPSE_ERROR_ARGUMENT : ELAPSE_ERROR_DISK_FULL;
+        return store->engine.refused == EMSGSIZE ? ELAPSE_ERROR_ARGUMENT : ELAPSE_ERROR_DISK_FULL;
     default:
         return ELAPSE_OK;
     }
@@ -165,13 +165,13 @@ typedef enum elapse_error life_function(const struct elapse_queue *store);
 
 /* Runs the command when the journal has room. Requires the lock. */
 static enum elapse_error run_locked(struct elapse_queue *store, life_function *life,
-                                    elapse__joint_command *command, const void *arguments,
+                                    elapse__engine_command *command, const void *arguments,
                                     struct elapse__queue_answer *result)
 {
     struct elapse__store_stall stall = {.until_ns = 0};
     enum elapse_error error = life(store);
 
-    while (error == ELAPSE_OK && !elapse__joint_run(&store->joint, command, arguments, result)) {
+    while (error == ELAPSE_OK && !elapse__engine_run(&store->engine, command, arguments, result)) {
         error = elapse__store_wait_room(store, &stall);
         if (error == ELAPSE_OK)
             error = life(store);
@@ -180,7 +180,7 @@ static enum elapse_error run_locked(struct elapse_queue *store, life_function *l
 }
 
 static enum elapse_error run(struct elapse_queue *store, life_function *life,
-                             elapse__joint_command *command, const void *arguments,
+                             elapse__engine_command *command, const void *arguments,
                              struct elapse_answer *answer)
 {
     struct elapse_answer unwanted;
@@ -208,14 +208,14 @@ static enum elapse_error run(struct elapse_queue *store, life_function *life,
     return error;
 }
 
-enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
+enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__engine_command *command,
                                     const void *arguments, struct elapse_answer *answer)
 {
     return run(store, elapse__store_life_error, command, arguments, answer);
 }
 
 enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
-                                                   elapse__joint_command *command,
+                                                   elapse__engine_command *command,
                                                    const void *arguments,
                                                    struct elapse_answer *answer)
 {

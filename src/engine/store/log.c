@@ -21,24 +21,24 @@ typedef int step_function(struct elapse_queue *store, const void *argument);
 /* What was taken before is written first, so that it does not pile up in memory. */
 static int follow_step(struct elapse_queue *store, const void *argument)
 {
-    while (elapse__journal_is_full(store->joint.journal) && elapse__store_lead(store)) {
+    while (elapse__journal_is_full(store->engine.journal) && elapse__store_lead(store)) {
     }
     /* The lock was free meanwhile. */
-    if (follow_error(store) != ELAPSE_OK || elapse__journal_is_full(store->joint.journal))
+    if (follow_error(store) != ELAPSE_OK || elapse__journal_is_full(store->engine.journal))
         return EAGAIN;
-    return elapse__joint_follow(&store->joint, argument);
+    return elapse__engine_follow(&store->engine, argument);
 }
 
 static int rebuild_step(struct elapse_queue *store, const void *argument)
 {
     (void)argument;
-    return elapse__joint_rebuild(&store->joint);
+    return elapse__engine_rebuild(&store->engine);
 }
 
 static int own_step(struct elapse_queue *store, const void *argument)
 {
     (void)argument;
-    return elapse__joint_own(&store->joint);
+    return elapse__engine_own(&store->engine);
 }
 
 static enum elapse_error error_of(const struct elapse_queue *store, int error)
@@ -75,7 +75,7 @@ static enum elapse_error take_step(struct elapse_queue *store, step_function *st
 }
 
 enum elapse_error elapse__store_follow(struct elapse_queue *store,
-                                       const struct elapse__store_group *group)
+                                       const struct elapse__engine_group *group)
 {
     elapse__store_arrive(store);
     enum elapse_error error = take_step(store, follow_step, group);
@@ -105,7 +105,7 @@ void elapse__store_push(struct elapse_queue *store)
 {
     elapse__store_arrive(store);
     if (elapse__store_life_error(store) == ELAPSE_OK) {
-        elapse__journal_push(store->joint.journal);
+        elapse__journal_push(store->engine.journal);
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     }
     elapse__store_leave(store);
@@ -114,7 +114,7 @@ void elapse__store_push(struct elapse_queue *store)
 void elapse__store_confirmed(struct elapse_queue *store)
 {
     elapse__store_arrive(store);
-    elapse__journal_confirmed(store->joint.journal);
+    elapse__journal_confirmed(store->engine.journal);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     /* A thread that leads waits for progress; it may write the group itself. */
     elapse__store_tell_progress(store);
@@ -128,12 +128,12 @@ enum elapse_error elapse__store_fenced(struct elapse_queue *store, uint64_t epoc
     elapse__store_arrive(store);
     store->fenced = true;
     store->abandoned = true;
-    elapse__journal_fence(store->joint.journal);
+    elapse__journal_fence(store->engine.journal);
     elapse__store_wake_all(store);
     while (store->lanes[ELAPSE__LANE_COMMIT].busy)
         (void)elapse__store_wait_progress(store, elapse__store_until_ns(1));
-    if (elapse__journal_is_fenced(store->joint.journal))
-        error = elapse__journal_put_aside(store->joint.journal, epoch);
+    if (elapse__journal_is_fenced(store->engine.journal))
+        error = elapse__journal_put_aside(store->engine.journal, epoch);
     elapse__store_depart(store);
     if (error == 0)
         return ELAPSE_OK;
@@ -143,15 +143,15 @@ enum elapse_error elapse__store_fenced(struct elapse_queue *store, uint64_t epoc
 void elapse__store_place(struct elapse_queue *store, struct elapse__store_place *place)
 {
     elapse__store_arrive(store);
-    struct elapse__journal_place end = elapse__journal_place(store->joint.journal);
+    struct elapse__journal_place end = elapse__journal_place(store->engine.journal);
     *place = (struct elapse__store_place){
         .local_group = end.group,
         .local_hash = end.hash,
         .confirmed_group = end.is_confirmed || end.group == 0 ? end.group : end.group - 1,
         .confirmed_hash = end.is_confirmed || end.group == 0 ? end.hash : end.previous_hash,
-        .wall_ms = store->joint.log_wall_ms > store->joint.header_wall_ms
-                       ? store->joint.log_wall_ms
-                       : store->joint.header_wall_ms,
+        .wall_ms = store->engine.log_wall_ms > store->engine.header_wall_ms
+                       ? store->engine.log_wall_ms
+                       : store->engine.header_wall_ms,
     };
     elapse__store_depart(store);
 }

@@ -37,42 +37,17 @@
 #ifndef ELAPSE__STORE_LOG_H
 #define ELAPSE__STORE_LOG_H
 
-#include "../journal/log.h"
 #include "../engine.h"
+#include "../journal/log.h"
 
 struct elapse_queue;
-
-/* A group of the log. */
-struct elapse__store_group {
-    uint64_t number;
-    uint64_t hash, previous_hash;
-    const void *bytes;
-    size_t size;
-};
-
-/* ---- the joint: one thread at a time ---- */
-
-/* Applies the next group of the log. Returns 0; EAGAIN or ENOSPC: there is no room now; EMSGSIZE:
- * no segment here can hold it; EBADMSG: it is no group of this format, or has a record of another
- * partition. Nothing has changed then.
- * After any other error the journal has failed. Requires that the journal follows. */
-int elapse__joint_follow(struct elapse__joint *joint, const struct elapse__store_group *group);
-
-/* Forgets all jobs. Returns 0; EAGAIN or ENOSPC: nothing has changed; after any other error the
- * journal has failed. Requires that the journal follows. */
-int elapse__joint_rebuild(struct elapse__joint *joint);
-
-/* Begins a life: this node owns the log, and has applied all of it. Returns 0; EAGAIN or ENOSPC:
- * nothing has changed; EBADMSG: the log contradicts itself. After any other error the journal has
- * failed. */
-int elapse__joint_own(struct elapse__joint *joint);
 
 /* ---- the store: any thread; not from within calls of the log ---- */
 
 /* The same. They wait for room for a while: after DISK_FULL the caller may try again. CLOSED: the
  * store does not follow. ARGUMENT: it is no group of this format, or too long. */
 enum elapse_error elapse__store_follow(struct elapse_queue *store,
-                                       const struct elapse__store_group *group);
+                                       const struct elapse__engine_group *group);
 enum elapse_error elapse__store_rebuild(struct elapse_queue *store);
 enum elapse_error elapse__store_own(struct elapse_queue *store);
 

@@ -62,7 +62,7 @@ enum elapse_error elapse_queue_look_up(struct elapse_queue *queue, const char *t
         return error;
     return answer_look_up(
         queue,
-        elapse__queue_look_up_key(queue->joint.jobs, elapse__store_now(), elapse__store_text(tube),
+        elapse__queue_look_up_key(queue->engine.jobs, elapse__store_now(), elapse__store_text(tube),
                                   (struct elapse__queue_text){key, key_bytes}, &view),
         &view, job);
 }
@@ -76,7 +76,7 @@ enum elapse_error elapse_queue_look_up_id(struct elapse_queue *queue, uint64_t i
     if (error != ELAPSE_OK)
         return error;
     return answer_look_up(
-        queue, elapse__queue_look_up_id(queue->joint.jobs, elapse__store_now(), id, &view), &view,
+        queue, elapse__queue_look_up_id(queue->engine.jobs, elapse__store_now(), id, &view), &view,
         job);
 }
 
@@ -128,7 +128,7 @@ size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_fil
 
         if (elapse__store_enter(queue) != ELAPSE_OK)
             break;
-        uint32_t count = elapse__queue_list(queue->joint.jobs, elapse__store_now(), &inner, &place,
+        uint32_t count = elapse__queue_list(queue->engine.jobs, elapse__store_now(), &inner, &place,
                                             SLICE, views, room);
         for (uint32_t i = 0; i < count; i++)
             fill_job(&jobs[stored + i], &views[i]);
@@ -145,13 +145,13 @@ size_t elapse_queue_list(struct elapse_queue *queue, const struct elapse_job_fil
 enum elapse_error elapse_queue_peek(struct elapse_queue *queue, uint64_t id,
                                     struct elapse_content *content)
 {
-    struct elapse__joint_job texts;
+    struct elapse__engine_job texts;
     enum elapse_error error = elapse__store_enter(queue);
 
     *content = (struct elapse_content){.memory = NULL};
     if (error != ELAPSE_OK)
         return error;
-    int failed = elapse__joint_peek(&queue->joint, id, &texts);
+    int failed = elapse__engine_peek(&queue->engine, id, &texts);
     elapse__store_leave(queue);
     if (failed != 0)
         return failed == ENOENT    ? ELAPSE_ERROR_GONE
@@ -253,7 +253,7 @@ enum elapse_error elapse_queue_pause(struct elapse_queue *queue, const char *tub
 
     if (error != ELAPSE_OK)
         return error;
-    enum elapse__queue_result result = elapse__queue_pause(queue->joint.jobs, elapse__store_now(),
+    enum elapse__queue_result result = elapse__queue_pause(queue->engine.jobs, elapse__store_now(),
                                                            elapse__store_text(tube), pause_ms);
     error = result == ELAPSE__QUEUE_GONE ? ELAPSE_ERROR_GONE : elapse__store_error(queue, result);
     elapse__store_tell_watcher(queue);
@@ -276,7 +276,7 @@ bool elapse_queue_tubes(struct elapse_queue *queue, uint64_t *cursor,
         uint32_t most = TUBES_SLICE;
         if (elapse__store_enter(queue) != ELAPSE_OK)
             return false;
-        tube = elapse__queue_tubes(queue->joint.jobs, &place, &most);
+        tube = elapse__queue_tubes(queue->engine.jobs, &place, &most);
         ELAPSE__ASSERT_THAT(tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
         if (tube.size > 0)
             memcpy(name, tube.bytes, tube.size);
@@ -317,15 +317,15 @@ enum elapse_error elapse_queue_statistics(struct elapse_queue *queue, const char
     if (error != ELAPSE_OK)
         return error;
     if (tube == NULL)
-        counts = elapse__queue_statistics(queue->joint.jobs);
+        counts = elapse__queue_statistics(queue->engine.jobs);
     else
-        result = elapse__queue_tube_statistics(queue->joint.jobs, elapse__store_now(),
+        result = elapse__queue_tube_statistics(queue->engine.jobs, elapse__store_now(),
                                                elapse__store_text(tube), &counts);
     if (result == ELAPSE__QUEUE_OK)
         fill_statistics(statistics, &counts);
     if (tube == NULL) {
         struct elapse__journal_figures figures;
-        elapse__journal_figures(queue->joint.journal, &figures);
+        elapse__journal_figures(queue->engine.journal, &figures);
         statistics->segments = figures.head - figures.tail + 1;
         statistics->file_bytes = figures.log_bytes + figures.spare_bytes;
         statistics->live_bytes = figures.live_bytes;

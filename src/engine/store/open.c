@@ -9,8 +9,8 @@
 
 #include "../../base/assert.h"
 #include "../../base/bits.h"
-#include "../journal/log.h"
 #include "../../os/memory_files.h"
+#include "../journal/log.h"
 #include "refusal.h"
 #include "store.h"
 
@@ -87,8 +87,9 @@ static enum elapse_error make_jobs(struct elapse_queue *store,
     if (elapse__os->random_bytes(&inner.secret, sizeof inner.secret) != 0 ||
         elapse__os->random_bytes(&inner.seed, sizeof inner.seed) != 0)
         return ELAPSE_ERROR_SYSTEM;
-    return elapse__joint_make_jobs(&store->joint, elapse__store_now, &inner) ? ELAPSE_OK
-                                                                             : ELAPSE_ERROR_MEMORY;
+    return elapse__engine_make_jobs(&store->engine, elapse__store_now, &inner)
+               ? ELAPSE_OK
+               : ELAPSE_ERROR_MEMORY;
 }
 
 /* Returns the files that the options ask for. Those in memory get a path of their own, which takes
@@ -128,9 +129,9 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
     }
     if (elapse__os->random_bytes(&inner.identity, sizeof inner.identity) != 0)
         return ELAPSE_ERROR_SYSTEM;
-    if (!elapse__joint_open_journal(&store->joint, &inner, &refusal))
+    if (!elapse__engine_open_journal(&store->engine, &inner, &refusal))
         return elapse__store_refusal(&refusal, directory, fault);
-    if (wishes->log == NULL && elapse__journal_is_placed(store->joint.journal)) {
+    if (wishes->log == NULL && elapse__journal_is_placed(store->engine.journal)) {
         if (fault != NULL)
             (void)snprintf(fault->text, sizeof fault->text,
                            "%s: this is a node's copy of a replicated queue: only a node of its "
@@ -139,7 +140,7 @@ static enum elapse_error open_journal(struct elapse_queue *store, const char *di
         return ELAPSE_ERROR_FORMAT;
     }
     if (wishes->may_begin != NULL &&
-        !wishes->may_begin(wishes->context, store->joint.header_wall_ms))
+        !wishes->may_begin(wishes->context, store->engine.header_wall_ms))
         return ELAPSE_ERROR_CLOSED;
     return ELAPSE_OK;
 }
@@ -166,7 +167,7 @@ static void end_threads(struct elapse_queue *store, unsigned made)
 {
     elapse__lock(&store->lock);
     store->stopping = true;
-    elapse__journal_stop(store->joint.journal);
+    elapse__journal_stop(store->engine.journal);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     elapse__store_wake_lane(store, ELAPSE__LANE_BACKGROUND);
     elapse__unlock(&store->lock);
@@ -235,7 +236,7 @@ static void release(struct elapse_queue *store)
             elapse__os->alarm_close(&store->alarms[i]);
     if (store->news.descriptor != ELAPSE__OS_NO_DESCRIPTOR)
         elapse__os->alarm_close(&store->news);
-    elapse__joint_free(&store->joint);
+    elapse__engine_free(&store->engine);
     if (store->memory_path[0] != '\0')
         elapse__memory_forget(store->memory_path);
     free_locks(store);
@@ -257,7 +258,7 @@ static enum elapse_error open_store(struct elapse_queue *store, const char *dire
         error = open_journal(store, directory, options, wishes, fault);
     store->follows = wishes->log != NULL;
     if (error == ELAPSE_OK && !store->follows)
-        error = elapse__joint_begin_life(&store->joint);
+        error = elapse__engine_begin_life(&store->engine);
     if (error == ELAPSE_OK)
         error = start_threads(store);
     return error;
@@ -352,7 +353,7 @@ enum elapse_error elapse_queue_commit(struct elapse_queue *queue, uint64_t posit
 uint64_t elapse_queue_durable(struct elapse_queue *queue)
 {
     elapse__store_arrive(queue);
-    uint64_t durable = elapse__journal_durable(queue->joint.journal);
+    uint64_t durable = elapse__journal_durable(queue->engine.journal);
     elapse__store_depart(queue);
     return durable;
 }

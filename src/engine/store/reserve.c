@@ -31,12 +31,12 @@ struct batch {
 static void begin_batch(struct elapse_queue *store, struct batch *batch)
 {
     batch->now = elapse__store_now();
-    store->joint.batch = &batch->now;
+    store->engine.batch = &batch->now;
 }
 
 static void end_batch(struct elapse_queue *store)
 {
-    store->joint.batch = NULL;
+    store->engine.batch = NULL;
 }
 
 /* Takes jobs; waits until there is one. Returns OK, NOTHING_DUE, or an error. */
@@ -48,17 +48,17 @@ static enum elapse_error take(struct elapse_queue *store, struct batch *batch, u
 
     while (error == ELAPSE_OK) {
         enum elapse__queue_result result;
-        if (elapse__joint_take_many(&store->joint, &batch->reserve, batch->handed, &batch->count,
-                                    &result, gate))
+        if (elapse__engine_take_many(&store->engine, &batch->reserve, batch->handed, &batch->count,
+                                     &result, gate))
             return ELAPSE_OK;
         error = elapse__store_error(store, result);
         if (error != ELAPSE_OK)
             break;
         /* There may be jobs, and no room for a lease; or more that have expired than one call
          * drops. */
-        if (elapse__joint_lacks_room(&store->joint))
+        if (elapse__engine_lacks_room(&store->engine))
             error = elapse__store_wait_room(store, &stall);
-        else if (!elapse__queue_has_ready(store->joint.jobs, &batch->reserve))
+        else if (!elapse__queue_has_ready(store->engine.jobs, &batch->reserve))
             error = elapse__store_sleep(store, &batch->reserve, until_ns);
         if (error == ELAPSE_OK)
             error = elapse__store_may_hand_out(store);
@@ -78,19 +78,19 @@ static void read_jobs(struct elapse_queue *store, struct batch *batch)
     for (uint32_t i = 0; i < batch->count; i++) {
         struct elapse__queue_handed *handed = &batch->handed[kept];
         *handed = batch->handed[i];
-        if (elapse__joint_hand_over_begin(&store->joint, handed, &batch->readings[kept]) == 0)
+        if (elapse__engine_hand_over_begin(&store->engine, handed, &batch->readings[kept]) == 0)
             kept++;
     }
     end_batch(store);
     batch->count = kept;
     elapse__store_pass_on(store);
     elapse__unlock(&store->lock);
-    elapse__journal_read_perform(store->joint.journal, true, batch->readings, kept);
+    elapse__journal_read_perform(store->engine.journal, true, batch->readings, kept);
     elapse__lock(&store->lock);
 }
 
 static void fill(struct elapse_reserved *job, const struct elapse__queue_handed *handed,
-                 const struct elapse__joint_job *texts, uint64_t position)
+                 const struct elapse__engine_job *texts, uint64_t position)
 {
     ELAPSE__ASSERT_THAT(texts->tube.size, <=, ELAPSE_TUBE_BYTES_MAX);
     *job = (struct elapse_reserved){
@@ -122,11 +122,11 @@ static enum elapse_error finish(struct elapse_queue *store, struct batch *batch,
     read_jobs(store, batch);
     begin_batch(store, batch);
     for (uint32_t i = 0; i < batch->count; i++) {
-        struct elapse__joint_job texts;
-        int failed = elapse__joint_hand_over_end(&store->joint, &batch->handed[i],
-                                                 &batch->readings[i], &texts);
+        struct elapse__engine_job texts;
+        int failed = elapse__engine_hand_over_end(&store->engine, &batch->handed[i],
+                                                  &batch->readings[i], &texts);
         if (failed == 0)
-            fill(&jobs[(*reserved)++], &batch->handed[i], &texts, store->joint.last_position);
+            fill(&jobs[(*reserved)++], &batch->handed[i], &texts, store->engine.last_position);
         else if (failed != ENOENT && error == ELAPSE_ERROR_GONE)
             error = failed == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_SYSTEM;
     }
@@ -152,7 +152,7 @@ static enum elapse_error reserve_locked(struct elapse_queue *store, struct batch
             error = finish(store, batch, jobs, reserved);
         else
             for (uint32_t i = 0; i < batch->count; i++)
-                elapse__joint_take_back(&store->joint, &batch->handed[i]);
+                elapse__engine_take_back(&store->engine, &batch->handed[i]);
     } while (error == ELAPSE_ERROR_GONE);
     return error;
 }
@@ -240,7 +240,7 @@ struct holding {
 };
 
 /* A lease that is gone is an error for these verbs. */
-static enum elapse_error run_holding(struct elapse_queue *queue, elapse__joint_command *command,
+static enum elapse_error run_holding(struct elapse_queue *queue, elapse__engine_command *command,
                                      struct holding holding, struct elapse_answer *answer)
 {
     struct elapse_answer own;

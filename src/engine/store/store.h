@@ -21,8 +21,8 @@
  *
  *   stopped   nothing is put or handed out; the verbs of workers, and all others, go on
  */
-#ifndef ELAPSE__STORE_STORE_H
-#define ELAPSE__STORE_STORE_H
+#ifndef ELAPSE__STORE_H
+#define ELAPSE__STORE_H
 
 #include <stdatomic.h>
 
@@ -57,7 +57,7 @@ struct elapse__store_lane {
 
 /* A thread that waits in reserve; it lies on its stack. */
 struct elapse__store_sleeper {
-    struct elapse__link link; /* first */
+    struct elapse__ring_node ring_node; /* first */
     struct elapse__condition condition;
     const struct elapse__queue_reserve *reserve;
     bool woken; /* and no longer in the ring */
@@ -72,11 +72,11 @@ struct elapse_queue {
     uint64_t seen_position;         /* of the last record when the commit thread began to sleep */
     struct elapse__operation offer; /* for the background thread */
     bool has_offer;
-    struct elapse__link sleepers; /* reservers; the one that came first is the oldest */
-    uint64_t woken;               /* reservers that have been woken, and have not run yet */
-    uint64_t readied;             /* of the queue, when the sleepers were looked at last */
-    bool looks_again;             /* they are to be looked at again all the same */
-    struct elapse__joint joint;
+    struct elapse__ring_node sleepers; /* reservers; the one that came first is the oldest */
+    uint64_t woken;                    /* reservers that have been woken, and have not run yet */
+    uint64_t readied;                  /* of the queue, when the sleepers were looked at last */
+    bool looks_again;                  /* they are to be looked at again all the same */
+    struct elapse__engine engine;
     struct elapse__os_alarm alarms[ELAPSE__STORE_ALARMS];
     uint64_t alarm_boot_ms; /* what the alarms are set to */
     int64_t alarm_wall_ms;
@@ -124,7 +124,7 @@ enum elapse_error elapse__store_open(const char *directory,
 /* Returns whether the journal has failed. Requires the lock. */
 static inline bool elapse__store_is_broken(const struct elapse_queue *store)
 {
-    return elapse__journal_error(store->joint.journal) != 0;
+    return elapse__journal_error(store->engine.journal) != 0;
 }
 
 /* Returns OK; or CLOSED or BROKEN: no command is taken. Requires the lock. */
@@ -185,12 +185,12 @@ enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_
 
 /* Runs a command of the queue until the journal takes it: the journal may have to write first.
  * Translates the answer. */
-enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__joint_command *command,
+enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__engine_command *command,
                                     const void *arguments, struct elapse_answer *answer);
 
 /* Does the same for a command that a store which has stopped refuses. */
 enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
-                                                   elapse__joint_command *command,
+                                                   elapse__engine_command *command,
                                                    const void *arguments,
                                                    struct elapse_answer *answer);
 

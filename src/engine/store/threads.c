@@ -24,7 +24,7 @@ static bool next_operation(struct elapse_queue *store, enum elapse__journal_lane
     if (elapse__store_is_broken(store))
         return false;
     elapse__store_tick(store);
-    return elapse__journal_next_operation(store->joint.journal, lane, operation);
+    return elapse__journal_next_operation(store->engine.journal, lane, operation);
 }
 
 /* Wakes those for whom an operation has changed something. */
@@ -59,19 +59,19 @@ static void count(struct elapse_queue *store, const struct elapse__operation *op
 static void perform(struct elapse_queue *store, enum elapse__journal_lane lane,
                     struct elapse__operation *operation)
 {
-    uint64_t durable = elapse__journal_durable(store->joint.journal);
+    uint64_t durable = elapse__journal_durable(store->engine.journal);
     uint64_t began_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
 
     store->lanes[lane].busy = true;
     elapse__unlock(&store->lock);
-    elapse__operation_perform(store->joint.journal, operation);
+    elapse__operation_perform(store->engine.journal, operation);
     uint64_t took_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) - began_ns;
     elapse__lock(&store->lock);
     store->lanes[lane].busy = false;
     if (lane == ELAPSE__LANE_COMMIT)
         count(store, operation, took_ns);
-    elapse__journal_completed(store->joint.journal, lane, operation);
-    tell(store, lane, elapse__journal_durable(store->joint.journal) > durable);
+    elapse__journal_completed(store->engine.journal, lane, operation);
+    tell(store, lane, elapse__journal_durable(store->engine.journal) > durable);
 }
 
 bool elapse__store_lead(struct elapse_queue *store)
@@ -90,14 +90,14 @@ bool elapse__store_lead(struct elapse_queue *store)
 static void rest(struct elapse_queue *store, enum elapse__journal_lane lane, bool quiet)
 {
     bool looks_soon =
-        lane == ELAPSE__LANE_COMMIT && store->joint.last_position != store->seen_position;
-    uint64_t patience_ms = elapse__journal_patience_ms(store->joint.journal);
+        lane == ELAPSE__LANE_COMMIT && store->engine.last_position != store->seen_position;
+    uint64_t patience_ms = elapse__journal_patience_ms(store->engine.journal);
 
     /* Cleaning may have made a group although there is nothing to read. */
     if (!quiet && lane == ELAPSE__LANE_BACKGROUND)
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     if (lane == ELAPSE__LANE_COMMIT)
-        store->seen_position = store->joint.last_position;
+        store->seen_position = store->engine.last_position;
     if (looks_soon && ELAPSE__STORE_LINGER_MS < patience_ms)
         patience_ms = ELAPSE__STORE_LINGER_MS;
     store->lanes[lane].lingers = looks_soon;
@@ -119,7 +119,7 @@ static void work_in_lane(struct elapse_queue *store, enum elapse__journal_lane l
             perform(store, lane, &operation);
             continue;
         }
-        bool quiet = elapse__journal_is_quiet(store->joint.journal);
+        bool quiet = elapse__journal_is_quiet(store->engine.journal);
         goes_on = !elapse__store_is_broken(store) &&
                   !(store->stopping && (store->abandoned || may_end(store, lane, quiet)));
         if (goes_on)
@@ -160,7 +160,7 @@ static void turn(struct elapse_queue *store)
         }
         store->alarm_boot_ms = UINT64_MAX;
         store->alarm_wall_ms = INT64_MAX;
-        turned = elapse__queue_turn(store->joint.jobs, elapse__store_now());
+        turned = elapse__queue_turn(store->engine.jobs, elapse__store_now());
         elapse__store_tell_watcher(store);
         elapse__store_pass_on(store);
         elapse__unlock(&store->lock);

@@ -70,7 +70,7 @@ void elapse__store_offer_background(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     if (store->has_offer || store->background_ended ||
-        !elapse__journal_next_operation(store->joint.journal, ELAPSE__LANE_BACKGROUND,
+        !elapse__journal_next_operation(store->engine.journal, ELAPSE__LANE_BACKGROUND,
                                         &store->offer))
         return;
     store->has_offer = true;
@@ -87,7 +87,7 @@ void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journa
 
 /* ---- reservers ---- */
 
-static struct elapse__store_sleeper *sleeper_of(struct elapse__link *link)
+static struct elapse__store_sleeper *sleeper_of(struct elapse__ring_node *link)
 {
     return (struct elapse__store_sleeper *)(void *)link;
 }
@@ -95,7 +95,7 @@ static struct elapse__store_sleeper *sleeper_of(struct elapse__link *link)
 static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleeper *sleeper)
 {
     ELAPSE__ASSERT(!sleeper->woken);
-    (void)elapse__ring_remove(&sleeper->link);
+    (void)elapse__ring_remove(&sleeper->ring_node);
     sleeper->woken = true;
     store->woken++;
     elapse__condition_signal(&sleeper->condition);
@@ -104,9 +104,9 @@ static void wake_sleeper(struct elapse_queue *store, struct elapse__store_sleepe
 /* Wakes those that have a job; see 2 and 3 above. */
 static void wake_sleepers(struct elapse_queue *store)
 {
-    uint64_t readied = elapse__queue_readied(store->joint.jobs);
-    uint64_t ready = elapse__queue_ready(store->joint.jobs);
-    struct elapse__link *link = store->sleepers.next;
+    uint64_t readied = elapse__queue_readied(store->engine.jobs);
+    uint64_t ready = elapse__queue_ready(store->engine.jobs);
+    struct elapse__ring_node *link = store->sleepers.next;
 
     if (readied == store->readied && !store->looks_again)
         return;
@@ -115,7 +115,7 @@ static void wake_sleepers(struct elapse_queue *store)
     while (link != &store->sleepers && store->woken < ready) {
         struct elapse__store_sleeper *sleeper = sleeper_of(link);
         link = link->next;
-        if (elapse__queue_has_ready(store->joint.jobs, sleeper->reserve))
+        if (elapse__queue_has_ready(store->engine.jobs, sleeper->reserve))
             wake_sleeper(store, sleeper);
     }
 }
@@ -124,17 +124,17 @@ static void wake_sleepers(struct elapse_queue *store)
  * waits, more records may come into the group meanwhile. */
 static bool is_urgent(const struct elapse_queue *store)
 {
-    uint64_t written = elapse__journal_durable(store->joint.journal);
+    uint64_t written = elapse__journal_durable(store->engine.journal);
 
     return !store->lanes[ELAPSE__LANE_COMMIT].lingers || store->progress_waiters > 0 ||
-           store->watched || store->joint.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
+           store->watched || store->engine.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
 }
 
 void elapse__store_pass_on(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     elapse__store_set_alarms(store);
-    if (store->joint.last_position != store->seen_position && is_urgent(store))
+    if (store->engine.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
 }
@@ -144,7 +144,7 @@ void elapse__store_pass_on(struct elapse_queue *store)
 void elapse__store_stop_leading(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    bool has_more = store->joint.last_position > elapse__journal_durable(store->joint.journal);
+    bool has_more = store->engine.last_position > elapse__journal_durable(store->engine.journal);
 
     if (has_more && !store->lanes[ELAPSE__LANE_COMMIT].busy && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
@@ -164,7 +164,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
         return ELAPSE_ERROR_TIMEOUT;
     if (elapse__os->condition_init(&sleeper.condition) != 0)
         return ELAPSE_ERROR_SYSTEM;
-    elapse__ring_append(&store->sleepers, &sleeper.link);
+    elapse__ring_append(&store->sleepers, &sleeper.ring_node);
     elapse__store_pass_on(store);
     bool in_time = true;
     while (!sleeper.woken && in_time)
@@ -174,7 +174,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
         store->woken--;
         store->looks_again = true;
     } else {
-        (void)elapse__ring_remove(&sleeper.link);
+        (void)elapse__ring_remove(&sleeper.ring_node);
     }
     elapse__condition_free(&sleeper.condition);
     return sleeper.woken ? elapse__store_may_hand_out(store) : ELAPSE_ERROR_TIMEOUT;
@@ -222,7 +222,7 @@ bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns)
 
 void elapse__store_tick(struct elapse_queue *store)
 {
-    elapse__journal_tick(store->joint.journal,
+    elapse__journal_tick(store->engine.journal,
                          elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) / ELAPSE__STORE_NS_PER_MS);
 }
 
@@ -241,9 +241,9 @@ static bool stands_still(struct elapse_queue *store, struct elapse__store_stall 
 {
     struct elapse__journal_figures figures;
 
-    elapse__journal_figures(store->joint.journal, &figures);
+    elapse__journal_figures(store->engine.journal, &figures);
     struct elapse__store_stall now = {
-        .durable = elapse__journal_durable(store->joint.journal),
+        .durable = elapse__journal_durable(store->engine.journal),
         .tail = figures.tail,
         .spares = figures.spares,
         .cleaned_bytes = figures.cleaned_bytes,
@@ -263,7 +263,7 @@ enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
     if (!stands_still(store, stall) || stall->until_ns == 0)
         stall->until_ns = elapse__store_until_ns(ROOM_PATIENCE_MS);
     else if (elapse__store_has_passed(stall->until_ns))
-        return store->joint.clean_error == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_DISK_FULL;
+        return store->engine.clean_error == ENOMEM ? ELAPSE_ERROR_MEMORY : ELAPSE_ERROR_DISK_FULL;
     elapse__store_pass_on(store);
     elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     elapse__store_offer_background(store);

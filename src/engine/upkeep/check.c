@@ -114,7 +114,7 @@ static bool repair(struct check_run *run, const struct elapse__examination *firs
     int error = is_whole ? elapse__salvage_life(&run->salvage, first->lost_bytes) : 0;
     if (error != 0)
         (void)elapse__upkeep_fail(run->fault, run->repaired, strerror(error));
-    run->report->jobs = elapse__queue_jobs(data->joint.jobs);
+    run->report->jobs = elapse__queue_jobs(data->engine.jobs);
     return elapse__upkeep_close(data, run->fault) && is_whole && error == 0;
 }
 

@@ -128,10 +128,10 @@ static bool make_jobs(struct elapse__upkeep_data *data, uint64_t last_id,
     struct elapse__queue_options options = {.find_zone = find_zone};
     if (elapse__os->random_bytes(&options.secret, sizeof options.secret) != 0)
         return elapse__upkeep_fail(fault, data->directory, "the system has no random bytes yet");
-    if (!elapse__joint_make_jobs(&data->joint, elapse__store_now, &options))
+    if (!elapse__engine_make_jobs(&data->engine, elapse__store_now, &options))
         return elapse__upkeep_fail(fault, data->directory, strerror(ENOMEM));
-    elapse__queue_used_id(data->joint.jobs, last_id);
-    data->joint.loading = true;
+    elapse__queue_used_id(data->engine.jobs, last_id);
+    data->engine.loading = true;
     return true;
 }
 
@@ -145,7 +145,7 @@ static bool open_journal(struct elapse__upkeep_data *data, uint32_t segment_byte
         options.segment_bits++;
     if (elapse__os->random_bytes(&options.identity, sizeof options.identity) != 0)
         return elapse__upkeep_fail(fault, data->directory, "the system has no random bytes yet");
-    return elapse__joint_open_journal(&data->joint, &options, &refusal) ||
+    return elapse__engine_open_journal(&data->engine, &options, &refusal) ||
            elapse__upkeep_refuse(fault, data->directory, &refusal);
 }
 
@@ -160,7 +160,7 @@ struct elapse__upkeep_data *elapse__data_open(const char *directory, uint32_t se
     data->directory = directory;
     if (make_jobs(data, last_id, fault) && open_journal(data, segment_bytes, fault))
         return data;
-    elapse__joint_free(&data->joint);
+    elapse__engine_free(&data->engine);
     free(data);
     return NULL;
 }
@@ -201,22 +201,22 @@ struct elapse__upkeep_data *elapse__upkeep_open(const char *directory, bool crea
 /* ---- the disk ---- */
 
 /* Performs one operation of each lane. Returns whether there was one. */
-static bool perform(struct elapse__joint *joint)
+static bool perform(struct elapse__engine *engine)
 {
-    elapse__journal_tick(joint->journal, elapse__store_now().boot_ms);
-    return elapse__journal_work(joint->journal);
+    elapse__journal_tick(engine->journal, elapse__store_now().boot_ms);
+    return elapse__journal_work(engine->journal);
 }
 
 int elapse__data_load(struct elapse__upkeep_data *data, const struct elapse__record *record)
 {
-    struct elapse__joint *joint = &data->joint;
+    struct elapse__engine *engine = &data->engine;
     int error = 0;
     data->has_added = true;
     do {
-        while (elapse__journal_is_full(joint->journal) && perform(joint))
+        while (elapse__journal_is_full(engine->journal) && perform(engine))
             continue;
-        error = elapse__joint_load(joint, record);
-    } while (error == EAGAIN && perform(joint));
+        error = elapse__engine_load(engine, record);
+    } while (error == EAGAIN && perform(engine));
     return error == EAGAIN ? ENOSPC : error;
 }
 
@@ -225,18 +225,18 @@ bool elapse__upkeep_close(struct elapse__upkeep_data *data, struct elapse__upkee
     int error = 0;
     if (data == NULL)
         return true;
-    struct elapse__journal *journal = data->joint.journal;
+    struct elapse__journal *journal = data->engine.journal;
     if (data->has_added) {
         elapse__journal_stop(journal);
         while (!elapse__journal_is_quiet(journal) && elapse__journal_error(journal) == 0 &&
-               perform(&data->joint))
+               perform(&data->engine))
             continue;
         error = elapse__journal_error(journal);
-        if (error == 0 && elapse__journal_durable(journal) < data->joint.last_position)
+        if (error == 0 && elapse__journal_durable(journal) < data->engine.last_position)
             error = ENOSPC;
     }
     const char *directory = data->directory;
-    elapse__joint_free(&data->joint);
+    elapse__engine_free(&data->engine);
     free(data);
     return error == 0 || elapse__upkeep_fail(fault, directory, strerror(error));
 }

@@ -5,12 +5,12 @@
 #ifndef ELAPSE__UPKEEP_DATA_H
 #define ELAPSE__UPKEEP_DATA_H
 
-#include "../journal/examine.h"
 #include "../engine.h"
+#include "../journal/examine.h"
 #include "upkeep.h"
 
 struct elapse__upkeep_data {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     const char *directory;
     bool has_added;
 };

@@ -10,8 +10,8 @@
 #include <elapse/cron.h>
 
 #include "../../base/assert.h"
-#include "../journal/core.h"
 #include "../../queue/inner.h"
+#include "../journal/core.h"
 #include "data.h"
 
 /* ---- export ---- */
@@ -27,7 +27,7 @@ static int compare_ids(const void *left, const void *right)
 static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
 {
     enum { SLICE = 64 };
-    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue *jobs = data->engine.jobs;
     struct elapse__queue_view views[SLICE];
     struct elapse__queue_filter filter = {.state = ELAPSE__QUEUE_FREE};
     size_t capacity = (size_t)elapse__queue_jobs(jobs) + 1;
@@ -37,8 +37,8 @@ static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
     if (ids == NULL)
         return NULL;
     do {
-        uint32_t found =
-            elapse__queue_list(jobs, data->joint.now(), &filter, &cursor, UINT32_MAX, views, SLICE);
+        uint32_t found = elapse__queue_list(jobs, data->engine.now(), &filter, &cursor, UINT32_MAX,
+                                            views, SLICE);
         for (uint32_t i = 0; i < found; i++) {
             ELAPSE__ASSERT_THAT(*count, <, capacity);
             ids[(*count)++] = views[i].id;
@@ -52,7 +52,7 @@ static uint64_t *list_ids(const struct elapse__upkeep_data *data, size_t *count)
 static void describe_job(const struct elapse__upkeep_data *data, uint64_t id,
                          const struct elapse__queue_fields *old, struct elapse__upkeep_job *job)
 {
-    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue *jobs = data->engine.jobs;
     elapse__queue_describe(jobs, elapse__queue_entry_find(&jobs->jobs, id), &job->fields);
     job->fields.key = old->key;
     job->fields.tag = old->tag;
@@ -70,13 +70,13 @@ static int show_job(struct elapse__upkeep_data *data, uint64_t id,
                     bool (*each)(void *context, const struct elapse__upkeep_job *job),
                     void *context, bool *goes_on)
 {
-    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue *jobs = data->engine.jobs;
     struct elapse__upkeep_job job = {.is_damaged = false};
     struct elapse__queue_fields old;
     struct elapse__record record;
     void *memory = NULL;
     uint64_t position = elapse__queue_position(elapse__queue_entry_find(&jobs->jobs, id));
-    int error = elapse__journal_read(data->joint.journal, position, true, &record, &memory);
+    int error = elapse__journal_read(data->engine.journal, position, true, &record, &memory);
     if (error != 0 && error != EBADMSG)
         return error;
     if (error != 0 || !elapse__queue_fields_decode(&old, &record)) {
@@ -97,9 +97,9 @@ bool elapse__upkeep_each(struct elapse__upkeep_data *data,
 {
     size_t count;
     bool goes_on = true;
-    struct elapse__joint *joint = &data->joint;
-    if (!joint->jobs->open &&
-        elapse__queue_replay_done(joint->jobs, joint->now(), joint->life + 1) != ELAPSE__QUEUE_OK)
+    struct elapse__engine *engine = &data->engine;
+    if (!engine->jobs->open && elapse__queue_replay_done(engine->jobs, engine->now(),
+                                                         engine->life + 1) != ELAPSE__QUEUE_OK)
         return elapse__upkeep_fail(fault, data->directory, "the leases make no sense");
     uint64_t *ids = list_ids(data, &count);
     int error = ids == NULL ? ENOMEM : 0;
@@ -153,9 +153,9 @@ static const char *check_job(const struct elapse__upkeep_data *data,
                              const struct elapse__upkeep_job *job)
 {
     const struct elapse__queue_fields *fields = &job->fields;
-    struct elapse__queue *jobs = data->joint.jobs;
+    struct elapse__queue *jobs = data->engine.jobs;
     struct elapse__queue_view view;
-    uint64_t segment = UINT64_C(1) << data->joint.journal->segment_bits;
+    uint64_t segment = UINT64_C(1) << data->engine.journal->segment_bits;
     if (job->body.size > ELAPSE__QUEUE_BODY_BYTES_MAX ||
         job->body.size + ELAPSE__QUEUE_FIELDS_MAX + 1024 > segment)
         return "body: it is too long";
@@ -168,7 +168,7 @@ static const char *check_job(const struct elapse__upkeep_data *data,
     const char *fault =
         fields->recurring && fields->kind == ELAPSE__QUEUE_CRON ? check_cron(fields) : NULL;
     if (fault == NULL && fields->key.size > 0 &&
-        elapse__queue_look_up_key(jobs, data->joint.now(), fields->tube, fields->key, &view) !=
+        elapse__queue_look_up_key(jobs, data->engine.now(), fields->tube, fields->key, &view) !=
             ELAPSE__QUEUE_GONE)
         fault = "key: a job of this tube has it already";
     return fault;
@@ -180,7 +180,7 @@ enum elapse__upkeep_added elapse__upkeep_add(struct elapse__upkeep_data *data,
 {
     unsigned char bytes[ELAPSE__QUEUE_FIELDS_MAX];
     struct elapse__queue_fields *fields = &job->fields;
-    uint64_t last_id = elapse__queue_last_id(data->joint.jobs);
+    uint64_t last_id = elapse__queue_last_id(data->engine.jobs);
     const char *wrong = check_job(data, job);
     if (wrong != NULL)
         return refuse(fault, wrong);

@@ -13,7 +13,7 @@
 
 /* The group that is read: its records, as they lie in a log, behind room for their header. */
 struct reader {
-    struct elapse__local_log *log;
+    struct elapse__upkeep_local_log *log;
     uint8_t *bytes;
     size_t size, room;
     uint32_t records;
@@ -52,11 +52,11 @@ static int take_record(void *context, uint64_t position, const struct elapse__re
     return 0;
 }
 
-static struct elapse__local_group *add(struct elapse__local_log *log)
+static struct elapse__upkeep_local_group *add(struct elapse__upkeep_local_log *log)
 {
     size_t room = log->room == 0 ? 1024 : 2 * log->room;
     if (log->count == log->room) {
-        struct elapse__local_group *grown = realloc(log->groups, room * sizeof *grown);
+        struct elapse__upkeep_local_group *grown = realloc(log->groups, room * sizeof *grown);
         if (grown == NULL)
             return NULL;
         log->groups = grown;
@@ -67,7 +67,7 @@ static struct elapse__local_group *add(struct elapse__local_log *log)
 
 /* Makes the bytes of the group, and looks whether they are those that lay in the log. */
 static int keep_bytes(struct reader *reader, const struct elapse__journal_place *place,
-                      struct elapse__local_group *group)
+                      struct elapse__upkeep_local_group *group)
 {
     const struct elapse__portable_facts facts = {
         .tail = place->tail, .next_id = place->next_id, .wall_ms = place->wall_ms};
@@ -90,11 +90,11 @@ static int keep_bytes(struct reader *reader, const struct elapse__journal_place 
 
 static int add_group(struct reader *reader, const struct elapse__journal_place *place)
 {
-    struct elapse__local_log *log = reader->log;
-    struct elapse__local_group *group = add(log);
+    struct elapse__upkeep_local_log *log = reader->log;
+    struct elapse__upkeep_local_group *group = add(log);
     if (group == NULL)
         return ENOMEM;
-    *group = (struct elapse__local_group){
+    *group = (struct elapse__upkeep_local_group){
         .number = place->group, .hash = place->hash, .previous_hash = place->previous_hash};
     if (log->count > 1 &&
         (group[-1].number + 1 != group->number || group[-1].hash != group->previous_hash)) {
@@ -104,7 +104,7 @@ static int add_group(struct reader *reader, const struct elapse__journal_place *
     return place->group < log->from ? 0 : keep_bytes(reader, place, group);
 }
 
-static void forget_groups(struct elapse__local_log *log)
+static void forget_groups(struct elapse__upkeep_local_log *log)
 {
     for (size_t i = 0; i < log->count; i++)
         free(log->groups[i].bytes);
@@ -115,7 +115,7 @@ static void forget_groups(struct elapse__local_log *log)
 static int take_place(void *context, const struct elapse__journal_place *place)
 {
     struct reader *reader = context;
-    const struct elapse__local_log *log = reader->log;
+    const struct elapse__upkeep_local_log *log = reader->log;
     uint64_t last = log->count == 0 ? 0 : log->groups[log->count - 1].number;
     int error = 0;
     if (place->forgets)
@@ -172,8 +172,8 @@ static bool read_memory(const char *directory, struct elapse__store_memory *memo
     return error == 0 || elapse__upkeep_fail(fault, directory, strerror(error));
 }
 
-bool elapse__local_log_read(const char *directory, struct elapse__local_log *log,
-                            struct elapse__upkeep_fault *fault)
+bool elapse__upkeep_local_log_read(const char *directory, struct elapse__upkeep_local_log *log,
+                                   struct elapse__upkeep_fault *fault)
 {
     struct reader reader = {.log = log};
     ELAPSE__ASSERT(log->count == 0 && log->groups == NULL);
@@ -183,11 +183,11 @@ bool elapse__local_log_read(const char *directory, struct elapse__local_log *log
         read_memory(directory, &log->memory, fault) && read_log(directory, &reader, fault);
     free(reader.bytes);
     if (!is_read)
-        elapse__local_log_free(log);
+        elapse__upkeep_local_log_free(log);
     return is_read;
 }
 
-void elapse__local_log_free(struct elapse__local_log *log)
+void elapse__upkeep_local_log_free(struct elapse__upkeep_local_log *log)
 {
     forget_groups(log);
     free(log->groups);

@@ -8,7 +8,7 @@
 #include "../store/remember.h"
 #include "upkeep.h"
 
-struct elapse__local_group {
+struct elapse__upkeep_local_group {
     uint64_t number;
     uint64_t hash, previous_hash;
     /* As they lie in the log. NULL: they were not wanted; or they are not here any more, which only
@@ -17,12 +17,12 @@ struct elapse__local_group {
     size_t size;
 };
 
-struct elapse__local_log {
+struct elapse__upkeep_local_log {
     /* Returns the hash of a group, behind the group with the hash `previous`. */
     uint64_t (*next_hash)(uint64_t previous, const void *bytes, size_t size);
     uint64_t from; /* the bytes of groups with lower numbers are not wanted */
 
-    struct elapse__local_group *groups; /* one behind the other, without a gap */
+    struct elapse__upkeep_local_group *groups; /* one behind the other, without a gap */
     size_t count;
     size_t room;
     struct elapse__store_memory memory; /* what the node must not forget; zeros: it has no file */
@@ -35,8 +35,8 @@ struct elapse__local_log {
  * has no queue, is in use, is damaged, or never followed a log. A crash in the middle of the last
  * group is no damage; where a whole file is missing at the end, the words name it. Cost: all of the
  * directory is read, and the bytes that are wanted are kept. */
-bool elapse__local_log_read(const char *directory, struct elapse__local_log *log,
-                            struct elapse__upkeep_fault *fault);
-void elapse__local_log_free(struct elapse__local_log *log);
+bool elapse__upkeep_local_log_read(const char *directory, struct elapse__upkeep_local_log *log,
+                                   struct elapse__upkeep_fault *fault);
+void elapse__upkeep_local_log_free(struct elapse__upkeep_local_log *log);
 
 #endif

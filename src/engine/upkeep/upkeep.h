@@ -11,8 +11,8 @@
  * Check, repair, export and import take the lock of the directory, and refuse one that another
  * process has. Texts are English sentences without a full stop.
  */
-#ifndef ELAPSE__UPKEEP_UPKEEP_H
-#define ELAPSE__UPKEEP_UPKEEP_H
+#ifndef ELAPSE__UPKEEP_H
+#define ELAPSE__UPKEEP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -17,21 +17,22 @@ static struct elapse__queue_answer do_put(struct elapse__queue *jobs, struct ela
     return elapse__queue_put(jobs, now, arguments);
 }
 
-static enum elapse__step refuse_put(struct elapse__connection *connection,
-                                    enum elapse__server_refusal refusal)
+static enum elapse__session_step refuse_put(struct elapse__connection *connection,
+                                            enum elapse__server_refusal refusal)
 {
     switch (refusal) {
     case ELAPSE__PUT_DRAINING:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_DRAINING);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_DRAINING);
     case ELAPSE__PUT_TOO_BIG:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_JOB_TOO_BIG);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG);
     default: /* try again later */
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     }
 }
 
-enum elapse__step elapse__beanstalkd_put(struct elapse__connection *connection,
-                                         const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_put(struct elapse__connection *connection,
+                       const struct elapse__wire_beanstalkd_command *command)
 {
     const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     const struct elapse__queue_put put = {
@@ -53,23 +54,23 @@ enum elapse__step elapse__beanstalkd_put(struct elapse__connection *connection,
         return ELAPSE__STEP_LATER;
     switch (answer.result) {
     case ELAPSE__QUEUE_SCHEDULED:
-        line = elapse__reply_begin(connection, ELAPSE__BEANSTALKD_REPLY_BYTES_MAX);
+        line = elapse__reply_begin(connection, ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX);
         if (line != NULL)
-            elapse__reply_end(connection, elapse__beanstalkd_inserted(line, answer.id));
+            elapse__reply_end(connection, elapse__wire_beanstalkd_inserted(line, answer.id));
         return ELAPSE__STEP_RAN;
     case ELAPSE__QUEUE_ARGUMENT:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
     default: /* no memory, as many jobs as there may be, the disk is full: try again later */
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     }
 }
 
 /* ---- commands on one job ---- */
 
 /* Replies to a command that acts on one job. */
-static enum elapse__step say_of_job(struct elapse__connection *connection,
-                                    enum elapse__queue_result result,
-                                    enum elapse__beanstalkd_reply good)
+static enum elapse__session_step say_of_job(struct elapse__connection *connection,
+                                            enum elapse__queue_result result,
+                                            enum elapse__wire_beanstalkd_reply good)
 {
     switch (result) {
     case ELAPSE__QUEUE_OK:
@@ -77,16 +78,16 @@ static enum elapse__step say_of_job(struct elapse__connection *connection,
     case ELAPSE__QUEUE_CANCELLED: /* the job is gone for everybody but its worker */
     case ELAPSE__QUEUE_RUNNING:   /* another one has it */
     case ELAPSE__QUEUE_GONE:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
     case ELAPSE__QUEUE_NO_MEMORY:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     default:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
     }
 }
 
 struct job_arguments {
-    const struct elapse__beanstalkd_command *command;
+    const struct elapse__wire_beanstalkd_command *command;
     struct elapse__queue_connection *leases;
 };
 
@@ -96,10 +97,10 @@ static struct elapse__queue_holder holder_of(const struct job_arguments *argumen
                                          .connection = arguments->leases};
 }
 
-static enum elapse__step run_on_job(struct elapse__connection *connection,
-                                    const struct elapse__beanstalkd_command *command,
-                                    elapse__joint_command *function,
-                                    enum elapse__beanstalkd_reply good)
+static enum elapse__session_step run_on_job(struct elapse__connection *connection,
+                                            const struct elapse__wire_beanstalkd_command *command,
+                                            elapse__engine_command *function,
+                                            enum elapse__wire_beanstalkd_reply good)
 {
     const struct job_arguments arguments = {command, elapse__session_leases(connection)};
     struct elapse__queue_answer answer;
@@ -118,10 +119,11 @@ static struct elapse__queue_answer do_delete(struct elapse__queue *jobs,
     return elapse__queue_delete(jobs, now, job->command->id, job->leases);
 }
 
-enum elapse__step elapse__beanstalkd_delete(struct elapse__connection *connection,
-                                            const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_delete(struct elapse__connection *connection,
+                          const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_delete, ELAPSE__BEANSTALKD_SAYS_DELETED);
+    return run_on_job(connection, command, do_delete, ELAPSE__WIRE_BEANSTALKD_SAYS_DELETED);
 }
 
 static struct elapse__queue_answer do_release(struct elapse__queue *jobs,
@@ -132,10 +134,11 @@ static struct elapse__queue_answer do_release(struct elapse__queue *jobs,
                                  ms_of(job->command->delay_s));
 }
 
-enum elapse__step elapse__beanstalkd_release(struct elapse__connection *connection,
-                                             const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_release(struct elapse__connection *connection,
+                           const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_release, ELAPSE__BEANSTALKD_SAYS_RELEASED);
+    return run_on_job(connection, command, do_release, ELAPSE__WIRE_BEANSTALKD_SAYS_RELEASED);
 }
 
 static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct elapse__queue_now now,
@@ -145,10 +148,11 @@ static struct elapse__queue_answer do_bury(struct elapse__queue *jobs, struct el
     return elapse__queue_bury(jobs, now, holder_of(job), &job->command->priority);
 }
 
-enum elapse__step elapse__beanstalkd_bury(struct elapse__connection *connection,
-                                          const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_bury(struct elapse__connection *connection,
+                        const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_bury, ELAPSE__BEANSTALKD_SAYS_BURIED);
+    return run_on_job(connection, command, do_bury, ELAPSE__WIRE_BEANSTALKD_SAYS_BURIED);
 }
 
 static struct elapse__queue_answer do_touch(struct elapse__queue *jobs,
@@ -157,10 +161,11 @@ static struct elapse__queue_answer do_touch(struct elapse__queue *jobs,
     return elapse__queue_extend(jobs, now, holder_of(arguments));
 }
 
-enum elapse__step elapse__beanstalkd_touch(struct elapse__connection *connection,
-                                           const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_touch(struct elapse__connection *connection,
+                         const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_touch, ELAPSE__BEANSTALKD_SAYS_TOUCHED);
+    return run_on_job(connection, command, do_touch, ELAPSE__WIRE_BEANSTALKD_SAYS_TOUCHED);
 }
 
 static struct elapse__queue_answer do_kick_job(struct elapse__queue *jobs,
@@ -170,10 +175,11 @@ static struct elapse__queue_answer do_kick_job(struct elapse__queue *jobs,
     return elapse__queue_kick_id(jobs, now, job->command->id);
 }
 
-enum elapse__step elapse__beanstalkd_kick_job(struct elapse__connection *connection,
-                                              const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_kick_job(struct elapse__connection *connection,
+                            const struct elapse__wire_beanstalkd_command *command)
 {
-    return run_on_job(connection, command, do_kick_job, ELAPSE__BEANSTALKD_SAYS_KICKED);
+    return run_on_job(connection, command, do_kick_job, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
 }
 
 /* ---- kick ---- */
@@ -186,17 +192,18 @@ static struct elapse__queue_answer do_kick(struct elapse__queue *jobs, struct el
     return (struct elapse__queue_answer){.result = result, .position = (*kick)->position};
 }
 
-enum elapse__step elapse__beanstalkd_kick(struct elapse__connection *connection,
-                                          const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_kick(struct elapse__connection *connection,
+                        const struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     struct elapse__queue_answer answer;
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
 
     if (session->kick == NULL) {
         session->kick = calloc(1, sizeof *session->kick);
         if (session->kick == NULL)
-            return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+            return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
         session->kick->wanted = command->bound;
         session->kick->tube = elapse__server_tube_name(session->used);
     }
@@ -208,22 +215,23 @@ enum elapse__step elapse__beanstalkd_kick(struct elapse__connection *connection,
     free(session->kick);
     session->kick = NULL;
     if (answer.result != ELAPSE__QUEUE_OK && kicked == 0)
-        return say_of_job(connection, answer.result, ELAPSE__BEANSTALKD_SAYS_KICKED);
-    elapse__reply_bytes(connection, line, elapse__beanstalkd_kicked(line, kicked));
+        return say_of_job(connection, answer.result, ELAPSE__WIRE_BEANSTALKD_SAYS_KICKED);
+    elapse__reply_bytes(connection, line, elapse__wire_beanstalkd_kicked(line, kicked));
     return ELAPSE__STEP_RAN;
 }
 
 /* ---- reserve ---- */
 
-static uint64_t wait_ms_of(const struct elapse__beanstalkd_command *command)
+static uint64_t wait_ms_of(const struct elapse__wire_beanstalkd_command *command)
 {
     if (command->for_ever || command->timeout_s >= ELAPSE__SERVER_FOREVER / 1000)
         return ELAPSE__SERVER_FOREVER;
     return command->timeout_s * 1000;
 }
 
-enum elapse__step elapse__beanstalkd_reserve(struct elapse__connection *connection,
-                                             const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_reserve(struct elapse__connection *connection,
+                           const struct elapse__wire_beanstalkd_command *command)
 {
     const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     const struct elapse__session_reserve request = {
@@ -237,8 +245,9 @@ enum elapse__step elapse__beanstalkd_reserve(struct elapse__connection *connecti
     return elapse__session_reserve(connection, &request) ? ELAPSE__STEP_RAN : ELAPSE__STEP_LATER;
 }
 
-enum elapse__step elapse__beanstalkd_reserve_job(struct elapse__connection *connection,
-                                                 const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_reserve_job(struct elapse__connection *connection,
+                               const struct elapse__wire_beanstalkd_command *command)
 {
     enum elapse__queue_result result = ELAPSE__QUEUE_OK;
 
@@ -246,25 +255,26 @@ enum elapse__step elapse__beanstalkd_reserve_job(struct elapse__connection *conn
         return ELAPSE__STEP_LATER;
     if (result == ELAPSE__QUEUE_OK)
         return ELAPSE__STEP_RAN;
-    return say_of_job(connection, result, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+    return say_of_job(connection, result, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
 }
 
 /* ---- peek ---- */
 
 /* Goes on to read the body of a job that was found. */
-static enum elapse__step look_at(struct elapse__connection *connection,
-                                 enum elapse__queue_result result,
-                                 const struct elapse__queue_view *view)
+static enum elapse__session_step look_at(struct elapse__connection *connection,
+                                         enum elapse__queue_result result,
+                                         const struct elapse__queue_view *view)
 {
     if (result != ELAPSE__QUEUE_OK)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
     if (!elapse__session_look(connection, view, BEANSTALKD_FOUND))
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__beanstalkd_peek(struct elapse__connection *connection,
-                                          const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_peek(struct elapse__connection *connection,
+                        const struct elapse__wire_beanstalkd_command *command)
 {
     struct elapse__queue_view view;
     enum elapse__queue_result result = elapse__queue_look_up_id(
@@ -277,8 +287,9 @@ static struct elapse__queue_text used_tube(const struct elapse__connection *conn
     return elapse__server_tube_name(elapse__beanstalkd_session(connection)->used);
 }
 
-enum elapse__step elapse__beanstalkd_peek_ready(struct elapse__connection *connection,
-                                                const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_peek_ready(struct elapse__connection *connection,
+                              const struct elapse__wire_beanstalkd_command *command)
 {
     struct elapse__queue_view view;
     (void)command;
@@ -288,8 +299,9 @@ enum elapse__step elapse__beanstalkd_peek_ready(struct elapse__connection *conne
     return look_at(connection, result, &view);
 }
 
-enum elapse__step elapse__beanstalkd_peek_buried(struct elapse__connection *connection,
-                                                 const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_peek_buried(struct elapse__connection *connection,
+                               const struct elapse__wire_beanstalkd_command *command)
 {
     struct elapse__queue_view view;
     (void)command;
@@ -302,8 +314,9 @@ enum elapse__step elapse__beanstalkd_peek_buried(struct elapse__connection *conn
 /* The jobs that one slice of peek-delayed looks at. */
 enum { PEEK_SLICE = 4096 };
 
-enum elapse__step elapse__beanstalkd_peek_delayed(struct elapse__connection *connection,
-                                                  const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_peek_delayed(struct elapse__connection *connection,
+                                const struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     struct elapse__queue *queue = elapse__session_queue(connection);

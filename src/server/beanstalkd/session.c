@@ -11,92 +11,94 @@ struct verb {
     enum elapse__server_verb counted;
 };
 
-static enum elapse__step run_quit(struct elapse__connection *connection,
-                                  const struct elapse__beanstalkd_command *command)
+static enum elapse__session_step run_quit(struct elapse__connection *connection,
+                                          const struct elapse__wire_beanstalkd_command *command)
 {
     (void)connection;
     (void)command;
     return ELAPSE__STEP_END;
 }
 
-static const struct verb verbs[ELAPSE__BEANSTALKD_VERBS] = {
-    [ELAPSE__BEANSTALKD_PUT] = {elapse__beanstalkd_put, ELAPSE__VERB_PUT},
-    [ELAPSE__BEANSTALKD_PEEK] = {elapse__beanstalkd_peek, ELAPSE__VERB_PEEK},
-    [ELAPSE__BEANSTALKD_PEEK_READY] = {elapse__beanstalkd_peek_ready, ELAPSE__VERB_PEEK_READY},
-    [ELAPSE__BEANSTALKD_PEEK_DELAYED] = {elapse__beanstalkd_peek_delayed,
-                                         ELAPSE__VERB_PEEK_DELAYED},
-    [ELAPSE__BEANSTALKD_PEEK_BURIED] = {elapse__beanstalkd_peek_buried, ELAPSE__VERB_PEEK_BURIED},
-    [ELAPSE__BEANSTALKD_RESERVE] = {elapse__beanstalkd_reserve, ELAPSE__VERB_RESERVE},
-    [ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT] = {elapse__beanstalkd_reserve,
-                                                 ELAPSE__VERB_RESERVE_WITH_TIMEOUT},
-    [ELAPSE__BEANSTALKD_RESERVE_JOB] = {elapse__beanstalkd_reserve_job, ELAPSE__VERB_RESERVE_JOB},
-    [ELAPSE__BEANSTALKD_DELETE] = {elapse__beanstalkd_delete, ELAPSE__VERB_DELETE},
-    [ELAPSE__BEANSTALKD_RELEASE] = {elapse__beanstalkd_release, ELAPSE__VERB_RELEASE},
-    [ELAPSE__BEANSTALKD_USE] = {elapse__beanstalkd_use, ELAPSE__VERB_USE},
-    [ELAPSE__BEANSTALKD_WATCH] = {elapse__beanstalkd_watch, ELAPSE__VERB_WATCH},
-    [ELAPSE__BEANSTALKD_IGNORE] = {elapse__beanstalkd_ignore, ELAPSE__VERB_IGNORE},
-    [ELAPSE__BEANSTALKD_BURY] = {elapse__beanstalkd_bury, ELAPSE__VERB_BURY},
-    [ELAPSE__BEANSTALKD_KICK] = {elapse__beanstalkd_kick, ELAPSE__VERB_KICK},
-    [ELAPSE__BEANSTALKD_KICK_JOB] = {elapse__beanstalkd_kick_job, ELAPSE__VERB_KICK_JOB},
-    [ELAPSE__BEANSTALKD_TOUCH] = {elapse__beanstalkd_touch, ELAPSE__VERB_TOUCH},
-    [ELAPSE__BEANSTALKD_STATS] = {elapse__beanstalkd_stats, ELAPSE__VERB_STATS},
-    [ELAPSE__BEANSTALKD_STATS_JOB] = {elapse__beanstalkd_stats_job, ELAPSE__VERB_STATS_JOB},
-    [ELAPSE__BEANSTALKD_STATS_TUBE] = {elapse__beanstalkd_stats_tube, ELAPSE__VERB_STATS_TUBE},
-    [ELAPSE__BEANSTALKD_LIST_TUBES] = {elapse__beanstalkd_list_tubes, ELAPSE__VERB_LIST_TUBES},
-    [ELAPSE__BEANSTALKD_LIST_TUBE_USED] = {elapse__beanstalkd_list_tube_used,
-                                           ELAPSE__VERB_LIST_TUBE_USED},
-    [ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED] = {elapse__beanstalkd_list_tubes_watched,
-                                               ELAPSE__VERB_LIST_TUBES_WATCHED},
-    [ELAPSE__BEANSTALKD_PAUSE_TUBE] = {elapse__beanstalkd_pause_tube, ELAPSE__VERB_PAUSE_TUBE},
-    [ELAPSE__BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT},
+static const struct verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
+    [ELAPSE__WIRE_BEANSTALKD_PUT] = {elapse__beanstalkd_put, ELAPSE__VERB_PUT},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK] = {elapse__beanstalkd_peek, ELAPSE__VERB_PEEK},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK_READY] = {elapse__beanstalkd_peek_ready, ELAPSE__VERB_PEEK_READY},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED] = {elapse__beanstalkd_peek_delayed,
+                                              ELAPSE__VERB_PEEK_DELAYED},
+    [ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED] = {elapse__beanstalkd_peek_buried,
+                                             ELAPSE__VERB_PEEK_BURIED},
+    [ELAPSE__WIRE_BEANSTALKD_RESERVE] = {elapse__beanstalkd_reserve, ELAPSE__VERB_RESERVE},
+    [ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT] = {elapse__beanstalkd_reserve,
+                                                      ELAPSE__VERB_RESERVE_WITH_TIMEOUT},
+    [ELAPSE__WIRE_BEANSTALKD_RESERVE_JOB] = {elapse__beanstalkd_reserve_job,
+                                             ELAPSE__VERB_RESERVE_JOB},
+    [ELAPSE__WIRE_BEANSTALKD_DELETE] = {elapse__beanstalkd_delete, ELAPSE__VERB_DELETE},
+    [ELAPSE__WIRE_BEANSTALKD_RELEASE] = {elapse__beanstalkd_release, ELAPSE__VERB_RELEASE},
+    [ELAPSE__WIRE_BEANSTALKD_USE] = {elapse__beanstalkd_use, ELAPSE__VERB_USE},
+    [ELAPSE__WIRE_BEANSTALKD_WATCH] = {elapse__beanstalkd_watch, ELAPSE__VERB_WATCH},
+    [ELAPSE__WIRE_BEANSTALKD_IGNORE] = {elapse__beanstalkd_ignore, ELAPSE__VERB_IGNORE},
+    [ELAPSE__WIRE_BEANSTALKD_BURY] = {elapse__beanstalkd_bury, ELAPSE__VERB_BURY},
+    [ELAPSE__WIRE_BEANSTALKD_KICK] = {elapse__beanstalkd_kick, ELAPSE__VERB_KICK},
+    [ELAPSE__WIRE_BEANSTALKD_KICK_JOB] = {elapse__beanstalkd_kick_job, ELAPSE__VERB_KICK_JOB},
+    [ELAPSE__WIRE_BEANSTALKD_TOUCH] = {elapse__beanstalkd_touch, ELAPSE__VERB_TOUCH},
+    [ELAPSE__WIRE_BEANSTALKD_STATS] = {elapse__beanstalkd_stats, ELAPSE__VERB_STATS},
+    [ELAPSE__WIRE_BEANSTALKD_STATS_JOB] = {elapse__beanstalkd_stats_job, ELAPSE__VERB_STATS_JOB},
+    [ELAPSE__WIRE_BEANSTALKD_STATS_TUBE] = {elapse__beanstalkd_stats_tube, ELAPSE__VERB_STATS_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES] = {elapse__beanstalkd_list_tubes, ELAPSE__VERB_LIST_TUBES},
+    [ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED] = {elapse__beanstalkd_list_tube_used,
+                                                ELAPSE__VERB_LIST_TUBE_USED},
+    [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED] = {elapse__beanstalkd_list_tubes_watched,
+                                                    ELAPSE__VERB_LIST_TUBES_WATCHED},
+    [ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE] = {elapse__beanstalkd_pause_tube, ELAPSE__VERB_PAUSE_TUBE},
+    [ELAPSE__WIRE_BEANSTALKD_QUIT] = {run_quit, ELAPSE__VERB_QUIT},
 };
 
 /* beanstalkd counts every put whose line is well-formed; one that is too big makes no producer. */
-static enum elapse__step run_fault(struct elapse__connection *connection,
-                                   const struct elapse__beanstalkd_command *command)
+static enum elapse__session_step run_fault(struct elapse__connection *connection,
+                                           const struct elapse__wire_beanstalkd_command *command)
 {
     const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
     switch (command->verb) {
-    case ELAPSE__BEANSTALKD_TOO_BIG:
+    case ELAPSE__WIRE_BEANSTALKD_TOO_BIG:
         elapse__session_count(connection, ELAPSE__VERB_PUT);
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_JOB_TOO_BIG);
-    case ELAPSE__BEANSTALKD_EXPECTED_CRLF:
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_JOB_TOO_BIG);
+    case ELAPSE__WIRE_BEANSTALKD_EXPECTED_CRLF:
         elapse__session_count(connection, ELAPSE__VERB_PUT);
         (void)elapse__session_may_put(connection, elapse__server_tube_name(session->used), 0);
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_EXPECTED_CRLF);
-    case ELAPSE__BEANSTALKD_UNKNOWN:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_UNKNOWN_COMMAND);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_EXPECTED_CRLF);
+    case ELAPSE__WIRE_BEANSTALKD_UNKNOWN:
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_UNKNOWN_COMMAND);
     default:
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_BAD_FORMAT);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_BAD_FORMAT);
     }
 }
 
-static enum elapse__step run_command(struct elapse__connection *connection,
-                                     const struct elapse__beanstalkd_command *command)
+static enum elapse__session_step run_command(struct elapse__connection *connection,
+                                             const struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
-    if (command->verb < ELAPSE__BEANSTALKD_PUT)
+    if (command->verb < ELAPSE__WIRE_BEANSTALKD_PUT)
         return run_fault(connection, command);
     const struct verb *verb = &verbs[command->verb];
     ELAPSE__ASSERT(verb->run != NULL);
     /* Once, also if it comes again. Statistics count the command that asks for them. */
     if (!session->goes_on)
         elapse__session_count(connection, verb->counted);
-    enum elapse__step step = verb->run(connection, command);
+    enum elapse__session_step step = verb->run(connection, command);
     session->goes_on =
         step == ELAPSE__STEP_MORE || step == ELAPSE__STEP_LATER || step == ELAPSE__STEP_BEHIND;
     return step;
 }
 
-static enum elapse__step run(struct elapse__connection *connection, const uint8_t *bytes,
-                             size_t size, size_t *used)
+static enum elapse__session_step run(struct elapse__connection *connection, const uint8_t *bytes,
+                                     size_t size, size_t *used)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
-    struct elapse__beanstalkd_command command;
+    struct elapse__wire_beanstalkd_command command;
 
-    struct elapse__beanstalkd_parsed parsed =
+    struct elapse__wire_beanstalkd_parsed parsed =
         elapse__beanstalkd_parse(&session->parser, bytes, size, &command);
     *used = parsed.consumed;
     if (parsed.whole)
@@ -137,28 +139,28 @@ static void reply_body(struct elapse__connection *connection, struct elapse__que
 static void handed_out(struct elapse__connection *connection, uint64_t context,
                        const struct elapse__server_job *jobs, uint32_t count)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
 
     ELAPSE__ASSERT_THAT(context, ==, BEANSTALKD_RESERVED);
     ELAPSE__ASSERT_THAT(count, ==, 1);
     (void)context;
     (void)count;
-    size_t size = elapse__beanstalkd_reserved(line, jobs->handed.id, jobs->texts.body.size);
+    size_t size = elapse__wire_beanstalkd_reserved(line, jobs->handed.id, jobs->texts.body.size);
     elapse__reply_bytes(connection, line, size);
     reply_body(connection, jobs->texts.body);
 }
 
 static void looked(struct elapse__connection *connection, uint64_t context,
-                   const struct elapse__queue_view *view, const struct elapse__joint_job *texts)
+                   const struct elapse__queue_view *view, const struct elapse__engine_job *texts)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
 
     if (context == BEANSTALKD_STATS_JOB) {
         elapse__beanstalkd_looked_at_job(connection, view, texts);
         return;
     }
     ELAPSE__ASSERT_THAT(context, ==, BEANSTALKD_FOUND);
-    size_t size = elapse__beanstalkd_found(line, view->id, texts->body.size);
+    size_t size = elapse__wire_beanstalkd_found(line, view->id, texts->body.size);
     elapse__reply_bytes(connection, line, size);
     reply_body(connection, texts->body);
 }
@@ -169,21 +171,21 @@ static void nothing(struct elapse__connection *connection, uint64_t context,
     (void)context;
     switch (why) {
     case ELAPSE__NOTHING_TIMED_OUT:
-        (void)elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_TIMED_OUT);
+        (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_TIMED_OUT);
         return;
     case ELAPSE__NOTHING_DEADLINE_SOON:
-        (void)elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_DEADLINE_SOON);
+        (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_DEADLINE_SOON);
         return;
     case ELAPSE__NOTHING_NO_MEMORY:
-        (void)elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
         return;
     case ELAPSE__NOTHING_GONE:
-        (void)elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+        (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
         return;
     case ELAPSE__NOTHING_ERROR:
         break;
     }
-    (void)elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+    (void)elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
 }
 
 const struct elapse__protocol elapse__beanstalkd = {

@@ -9,8 +9,8 @@
  * A function of a command replies, or returns LATER or MORE and is called again with the same
  * command. What it has done so far of a long one is in the session.
  */
-#ifndef ELAPSE__SERVER_BEANSTALKD_SESSION_H
-#define ELAPSE__SERVER_BEANSTALKD_SESSION_H
+#ifndef ELAPSE__BEANSTALKD_SESSION_H
+#define ELAPSE__BEANSTALKD_SESSION_H
 
 #include "../../protocol/beanstalkd.h"
 #include "../core/session.h"
@@ -24,7 +24,7 @@ enum beanstalkd_context {
 
 /* Private to these files. */
 struct beanstalkd_session {
-    struct elapse__beanstalkd_parser parser;
+    struct elapse__wire_beanstalkd_parser parser;
     struct elapse__server_tube *used;     /* with a reference, as those watched */
     struct elapse__server_tube **watched; /* in the order of list-tubes-watched */
     uint32_t watched_count;
@@ -40,8 +40,9 @@ struct beanstalkd_session {
 /* As many tubes as one reserve takes. */
 enum { BEANSTALKD_WATCHED_MAX = ELAPSE__QUEUE_RESERVE_MAX };
 
-typedef enum elapse__step beanstalkd_function(struct elapse__connection *connection,
-                                              const struct elapse__beanstalkd_command *command);
+typedef enum elapse__session_step
+beanstalkd_function(struct elapse__connection *connection,
+                    const struct elapse__wire_beanstalkd_command *command);
 
 static inline struct beanstalkd_session *
 elapse__beanstalkd_session(const struct elapse__connection *connection)
@@ -50,10 +51,11 @@ elapse__beanstalkd_session(const struct elapse__connection *connection)
 }
 
 /* Replies one of the fixed lines. Returns RAN. */
-static inline enum elapse__step elapse__beanstalkd_say(struct elapse__connection *connection,
-                                                       enum elapse__beanstalkd_reply reply)
+static inline enum elapse__session_step
+elapse__beanstalkd_say(struct elapse__connection *connection,
+                       enum elapse__wire_beanstalkd_reply reply)
 {
-    struct elapse__beanstalkd_text text = elapse__beanstalkd_reply(reply);
+    struct elapse__wire_beanstalkd_text text = elapse__wire_beanstalkd_reply(reply);
     elapse__reply_bytes(connection, text.bytes, text.size);
     return ELAPSE__STEP_RAN;
 }
@@ -89,6 +91,6 @@ beanstalkd_function elapse__beanstalkd_stats_tube;
 /* Formats the reply of stats-job. */
 void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
                                       const struct elapse__queue_view *view,
-                                      const struct elapse__joint_job *texts);
+                                      const struct elapse__engine_job *texts);
 
 #endif

@@ -1,12 +1,10 @@
 #include "session.h"
 
-#include "../../engine/journal/core.h"
-
 static void reply_yaml(struct elapse__connection *connection, const char *yaml, size_t size)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
 
-    elapse__reply_bytes(connection, line, elapse__beanstalkd_ok(line, size));
+    elapse__reply_bytes(connection, line, elapse__wire_beanstalkd_ok(line, size));
     elapse__reply_bytes(connection, yaml, size);
     elapse__reply_text(connection, "\r\n");
 }
@@ -14,16 +12,17 @@ static void reply_yaml(struct elapse__connection *connection, const char *yaml, 
 /* ---- a job ---- */
 
 /* The time of the put is in the job's record, so that is read. */
-enum elapse__step elapse__beanstalkd_stats_job(struct elapse__connection *connection,
-                                               const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_stats_job(struct elapse__connection *connection,
+                             const struct elapse__wire_beanstalkd_command *command)
 {
     struct elapse__queue_view view;
 
     if (elapse__queue_look_up_id(elapse__session_queue(connection), elapse__session_now(connection),
                                  command->id, &view) != ELAPSE__QUEUE_OK)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
     if (!elapse__session_look(connection, &view, BEANSTALKD_STATS_JOB))
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     return ELAPSE__STEP_RAN;
 }
 
@@ -49,11 +48,10 @@ static uint64_t seconds_between(int64_t from_ms, int64_t to_ms)
 
 void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
                                       const struct elapse__queue_view *view,
-                                      const struct elapse__joint_job *texts)
+                                      const struct elapse__engine_job *texts)
 {
-    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
-    const struct elapse__journal *journal = elapse__session_options(connection)->joint->journal;
-    const struct elapse__beanstalkd_job_statistics statistics = {
+    char yaml[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
+    const struct elapse__wire_beanstalkd_job_statistics statistics = {
         .id = view->id,
         .tube = texts->tube.bytes,
         .tube_size = texts->tube.size,
@@ -63,32 +61,34 @@ void elapse__beanstalkd_looked_at_job(struct elapse__connection *connection,
         .delay_s = seconds_between(texts->put_ms, texts->due_ms),
         .ttr_s = view->ttr_ms / 1000,
         .time_left_s = view->left_ms / 1000,
-        .file = elapse__segment_of(journal, view->position),
+        .file =
+            elapse__engine_segment_of(elapse__session_options(connection)->engine, view->position),
         .reserves = view->reserves,
         .timeouts = view->timeouts,
         .releases = view->releases,
         .buries = view->buries,
         .kicks = view->kicks,
     };
-    reply_yaml(connection, yaml, elapse__beanstalkd_job_yaml(yaml, &statistics));
+    reply_yaml(connection, yaml, elapse__wire_beanstalkd_job_yaml(yaml, &statistics));
 }
 
 /* ---- a tube ---- */
 
-enum elapse__step elapse__beanstalkd_stats_tube(struct elapse__connection *connection,
-                                                const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_stats_tube(struct elapse__connection *connection,
+                              const struct elapse__wire_beanstalkd_command *command)
 {
-    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
+    char yaml[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
     const struct elapse__queue_text name = {command->tube, command->tube_size};
     struct elapse__queue_statistics jobs;
 
     if (elapse__queue_tube_statistics(elapse__session_queue(connection),
                                       elapse__session_now(connection), name,
                                       &jobs) != ELAPSE__QUEUE_OK)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
     const struct elapse__server_tube_figures figures =
         elapse__server_tube_figures(elapse__session_server(connection), name);
-    const struct elapse__beanstalkd_tube_statistics statistics = {
+    const struct elapse__wire_beanstalkd_tube_statistics statistics = {
         .name = name.bytes,
         .name_size = name.size,
         .urgent = jobs.urgent,
@@ -105,7 +105,7 @@ enum elapse__step elapse__beanstalkd_stats_tube(struct elapse__connection *conne
         .pause_s = jobs.pause_ms / 1000,
         .pause_left_s = jobs.pause_left_ms / 1000,
     };
-    reply_yaml(connection, yaml, elapse__beanstalkd_tube_yaml(yaml, &statistics));
+    reply_yaml(connection, yaml, elapse__wire_beanstalkd_tube_yaml(yaml, &statistics));
     return ELAPSE__STEP_RAN;
 }
 
@@ -114,31 +114,31 @@ enum elapse__step elapse__beanstalkd_stats_tube(struct elapse__connection *conne
 /* The counters of the core, by the verbs of this protocol. */
 static void copy_counters(uint64_t *commands, const uint64_t *counted)
 {
-    static const enum elapse__server_verb verbs[ELAPSE__BEANSTALKD_VERBS] = {
-        [ELAPSE__BEANSTALKD_PUT] = ELAPSE__VERB_PUT,
-        [ELAPSE__BEANSTALKD_PEEK] = ELAPSE__VERB_PEEK,
-        [ELAPSE__BEANSTALKD_PEEK_READY] = ELAPSE__VERB_PEEK_READY,
-        [ELAPSE__BEANSTALKD_PEEK_DELAYED] = ELAPSE__VERB_PEEK_DELAYED,
-        [ELAPSE__BEANSTALKD_PEEK_BURIED] = ELAPSE__VERB_PEEK_BURIED,
-        [ELAPSE__BEANSTALKD_RESERVE] = ELAPSE__VERB_RESERVE,
-        [ELAPSE__BEANSTALKD_RESERVE_WITH_TIMEOUT] = ELAPSE__VERB_RESERVE_WITH_TIMEOUT,
-        [ELAPSE__BEANSTALKD_DELETE] = ELAPSE__VERB_DELETE,
-        [ELAPSE__BEANSTALKD_RELEASE] = ELAPSE__VERB_RELEASE,
-        [ELAPSE__BEANSTALKD_USE] = ELAPSE__VERB_USE,
-        [ELAPSE__BEANSTALKD_WATCH] = ELAPSE__VERB_WATCH,
-        [ELAPSE__BEANSTALKD_IGNORE] = ELAPSE__VERB_IGNORE,
-        [ELAPSE__BEANSTALKD_BURY] = ELAPSE__VERB_BURY,
-        [ELAPSE__BEANSTALKD_KICK] = ELAPSE__VERB_KICK,
-        [ELAPSE__BEANSTALKD_TOUCH] = ELAPSE__VERB_TOUCH,
-        [ELAPSE__BEANSTALKD_STATS] = ELAPSE__VERB_STATS,
-        [ELAPSE__BEANSTALKD_STATS_JOB] = ELAPSE__VERB_STATS_JOB,
-        [ELAPSE__BEANSTALKD_STATS_TUBE] = ELAPSE__VERB_STATS_TUBE,
-        [ELAPSE__BEANSTALKD_LIST_TUBES] = ELAPSE__VERB_LIST_TUBES,
-        [ELAPSE__BEANSTALKD_LIST_TUBE_USED] = ELAPSE__VERB_LIST_TUBE_USED,
-        [ELAPSE__BEANSTALKD_LIST_TUBES_WATCHED] = ELAPSE__VERB_LIST_TUBES_WATCHED,
-        [ELAPSE__BEANSTALKD_PAUSE_TUBE] = ELAPSE__VERB_PAUSE_TUBE,
+    static const enum elapse__server_verb verbs[ELAPSE__WIRE_BEANSTALKD_VERBS] = {
+        [ELAPSE__WIRE_BEANSTALKD_PUT] = ELAPSE__VERB_PUT,
+        [ELAPSE__WIRE_BEANSTALKD_PEEK] = ELAPSE__VERB_PEEK,
+        [ELAPSE__WIRE_BEANSTALKD_PEEK_READY] = ELAPSE__VERB_PEEK_READY,
+        [ELAPSE__WIRE_BEANSTALKD_PEEK_DELAYED] = ELAPSE__VERB_PEEK_DELAYED,
+        [ELAPSE__WIRE_BEANSTALKD_PEEK_BURIED] = ELAPSE__VERB_PEEK_BURIED,
+        [ELAPSE__WIRE_BEANSTALKD_RESERVE] = ELAPSE__VERB_RESERVE,
+        [ELAPSE__WIRE_BEANSTALKD_RESERVE_WITH_TIMEOUT] = ELAPSE__VERB_RESERVE_WITH_TIMEOUT,
+        [ELAPSE__WIRE_BEANSTALKD_DELETE] = ELAPSE__VERB_DELETE,
+        [ELAPSE__WIRE_BEANSTALKD_RELEASE] = ELAPSE__VERB_RELEASE,
+        [ELAPSE__WIRE_BEANSTALKD_USE] = ELAPSE__VERB_USE,
+        [ELAPSE__WIRE_BEANSTALKD_WATCH] = ELAPSE__VERB_WATCH,
+        [ELAPSE__WIRE_BEANSTALKD_IGNORE] = ELAPSE__VERB_IGNORE,
+        [ELAPSE__WIRE_BEANSTALKD_BURY] = ELAPSE__VERB_BURY,
+        [ELAPSE__WIRE_BEANSTALKD_KICK] = ELAPSE__VERB_KICK,
+        [ELAPSE__WIRE_BEANSTALKD_TOUCH] = ELAPSE__VERB_TOUCH,
+        [ELAPSE__WIRE_BEANSTALKD_STATS] = ELAPSE__VERB_STATS,
+        [ELAPSE__WIRE_BEANSTALKD_STATS_JOB] = ELAPSE__VERB_STATS_JOB,
+        [ELAPSE__WIRE_BEANSTALKD_STATS_TUBE] = ELAPSE__VERB_STATS_TUBE,
+        [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES] = ELAPSE__VERB_LIST_TUBES,
+        [ELAPSE__WIRE_BEANSTALKD_LIST_TUBE_USED] = ELAPSE__VERB_LIST_TUBE_USED,
+        [ELAPSE__WIRE_BEANSTALKD_LIST_TUBES_WATCHED] = ELAPSE__VERB_LIST_TUBES_WATCHED,
+        [ELAPSE__WIRE_BEANSTALKD_PAUSE_TUBE] = ELAPSE__VERB_PAUSE_TUBE,
     };
-    for (size_t i = 0; i < ELAPSE__BEANSTALKD_VERBS; i++)
+    for (size_t i = 0; i < ELAPSE__WIRE_BEANSTALKD_VERBS; i++)
         commands[i] = counted[verbs[i]];
 }
 
@@ -147,11 +147,12 @@ static const char *text_of(const char *text)
     return text != NULL ? text : "";
 }
 
-enum elapse__step elapse__beanstalkd_stats(struct elapse__connection *connection,
-                                           const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_stats(struct elapse__connection *connection,
+                         const struct elapse__wire_beanstalkd_command *command)
 {
-    char yaml[ELAPSE__BEANSTALKD_YAML_BYTES_MAX];
-    uint64_t commands[ELAPSE__BEANSTALKD_VERBS];
+    char yaml[ELAPSE__WIRE_BEANSTALKD_YAML_BYTES_MAX];
+    uint64_t commands[ELAPSE__WIRE_BEANSTALKD_VERBS];
     struct elapse__server_statistics all;
     const struct elapse__server_options *options = elapse__session_options(connection);
 
@@ -159,7 +160,7 @@ enum elapse__step elapse__beanstalkd_stats(struct elapse__connection *connection
     elapse__server_statistics(elapse__session_server(connection), elapse__session_now(connection),
                               &all);
     copy_counters(commands, all.commands);
-    const struct elapse__beanstalkd_server_statistics statistics = {
+    const struct elapse__wire_beanstalkd_server_statistics statistics = {
         .urgent = all.jobs.urgent,
         .ready = all.jobs.ready,
         .reserved = all.jobs.reserved,
@@ -182,8 +183,8 @@ enum elapse__step elapse__beanstalkd_stats(struct elapse__connection *connection
         .uptime_s = all.uptime_ms / 1000,
         .binlog_oldest = all.journal.tail,
         .binlog_current = all.journal.head,
-        .binlog_migrated = options->joint->copies,
-        .binlog_written = options->joint->records,
+        .binlog_migrated = options->engine->copies,
+        .binlog_written = options->engine->records,
         .binlog_max_size = options->binlog_bytes_max,
         .draining = all.draining,
         .id = text_of(options->instance),
@@ -191,6 +192,6 @@ enum elapse__step elapse__beanstalkd_stats(struct elapse__connection *connection
         .os = text_of(options->os),
         .platform = text_of(options->platform),
     };
-    reply_yaml(connection, yaml, elapse__beanstalkd_server_yaml(yaml, &statistics));
+    reply_yaml(connection, yaml, elapse__wire_beanstalkd_server_yaml(yaml, &statistics));
     return ELAPSE__STEP_RAN;
 }

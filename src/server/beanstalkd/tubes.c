@@ -5,7 +5,7 @@
 
 #include "../../base/assert.h"
 
-static struct elapse__queue_text name_of(const struct elapse__beanstalkd_command *command)
+static struct elapse__queue_text name_of(const struct elapse__wire_beanstalkd_command *command)
 {
     return (struct elapse__queue_text){command->tube, command->tube_size};
 }
@@ -40,27 +40,29 @@ static bool use_tube(struct elapse__connection *connection, struct elapse__queue
     return true;
 }
 
-static enum elapse__step say_used(struct elapse__connection *connection)
+static enum elapse__session_step say_used(struct elapse__connection *connection)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
     struct elapse__queue_text name =
         elapse__server_tube_name(elapse__beanstalkd_session(connection)->used);
 
-    elapse__reply_bytes(connection, line, elapse__beanstalkd_using(line, name.bytes, name.size));
+    elapse__reply_bytes(connection, line,
+                        elapse__wire_beanstalkd_using(line, name.bytes, name.size));
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__beanstalkd_use(struct elapse__connection *connection,
-                                         const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_use(struct elapse__connection *connection,
+                       const struct elapse__wire_beanstalkd_command *command)
 {
     if (!use_tube(connection, name_of(command)))
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     return say_used(connection);
 }
 
-enum elapse__step
+enum elapse__session_step
 elapse__beanstalkd_list_tube_used(struct elapse__connection *connection,
-                                  const struct elapse__beanstalkd_command *command)
+                                  const struct elapse__wire_beanstalkd_command *command)
 {
     (void)command;
     return say_used(connection);
@@ -114,25 +116,27 @@ static bool watch_tube(struct elapse__connection *connection, struct elapse__que
     return true;
 }
 
-static enum elapse__step say_watching(struct elapse__connection *connection)
+static enum elapse__session_step say_watching(struct elapse__connection *connection)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
     uint32_t count = elapse__beanstalkd_session(connection)->watched_count;
 
-    elapse__reply_bytes(connection, line, elapse__beanstalkd_watching(line, count));
+    elapse__reply_bytes(connection, line, elapse__wire_beanstalkd_watching(line, count));
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__beanstalkd_watch(struct elapse__connection *connection,
-                                           const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_watch(struct elapse__connection *connection,
+                         const struct elapse__wire_beanstalkd_command *command)
 {
     if (!watch_tube(connection, name_of(command)))
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_OUT_OF_MEMORY);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_OUT_OF_MEMORY);
     return say_watching(connection);
 }
 
-enum elapse__step elapse__beanstalkd_ignore(struct elapse__connection *connection,
-                                            const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_ignore(struct elapse__connection *connection,
+                          const struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     uint32_t place = find_watched(session, name_of(command));
@@ -140,7 +144,7 @@ enum elapse__step elapse__beanstalkd_ignore(struct elapse__connection *connectio
     if (place == session->watched_count)
         return say_watching(connection);
     if (session->watched_count == 1)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_IGNORED);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_IGNORED);
     struct elapse__server_tube *tube = session->watched[place];
     session->watched[place] = session->watched[--session->watched_count];
     elapse__server_tube_watch(tube, -1);
@@ -178,18 +182,19 @@ void elapse__beanstalkd_tubes_end(struct elapse__connection *connection)
 
 /* ---- pause-tube ---- */
 
-enum elapse__step elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
-                                                const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_pause_tube(struct elapse__connection *connection,
+                              const struct elapse__wire_beanstalkd_command *command)
 {
     enum elapse__queue_result result =
         elapse__queue_pause(elapse__session_queue(connection), elapse__session_now(connection),
                             name_of(command), (uint64_t)command->delay_s * 1000);
 
     if (result == ELAPSE__QUEUE_OK)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_PAUSED);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_PAUSED);
     if (result == ELAPSE__QUEUE_GONE)
-        return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_NOT_FOUND);
-    return elapse__beanstalkd_say(connection, ELAPSE__BEANSTALKD_SAYS_INTERNAL_ERROR);
+        return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_NOT_FOUND);
+    return elapse__beanstalkd_say(connection, ELAPSE__WIRE_BEANSTALKD_SAYS_INTERNAL_ERROR);
 }
 
 /* ---- lists ---- */
@@ -200,32 +205,32 @@ enum { FIRST_LINE_BYTES = sizeof "OK 18446744073709551615\r\n" - 1 };
 
 static bool begin_list(struct elapse__connection *connection)
 {
-    char *text =
-        elapse__reply_begin(connection, FIRST_LINE_BYTES + ELAPSE__BEANSTALKD_LIST_BEGIN_BYTES);
+    char *text = elapse__reply_begin(connection,
+                                     FIRST_LINE_BYTES + ELAPSE__WIRE_BEANSTALKD_LIST_BEGIN_BYTES);
     if (text == NULL)
         return false;
     memset(text, ' ', FIRST_LINE_BYTES);
-    size_t size = elapse__beanstalkd_list_begin(text + FIRST_LINE_BYTES);
+    size_t size = elapse__wire_beanstalkd_list_begin(text + FIRST_LINE_BYTES);
     elapse__reply_end(connection, FIRST_LINE_BYTES + size);
     return true;
 }
 
 static bool list_item(struct elapse__connection *connection, struct elapse__queue_text name)
 {
-    char *text = elapse__reply_begin(connection, elapse__beanstalkd_item_size(name.size));
+    char *text = elapse__reply_begin(connection, elapse__wire_beanstalkd_item_size(name.size));
     if (text == NULL)
         return false;
-    elapse__reply_end(connection, elapse__beanstalkd_list_item(text, name.bytes, name.size));
+    elapse__reply_end(connection, elapse__wire_beanstalkd_list_item(text, name.bytes, name.size));
     return true;
 }
 
 static void end_list(struct elapse__connection *connection)
 {
-    char line[ELAPSE__BEANSTALKD_REPLY_BYTES_MAX];
+    char line[ELAPSE__WIRE_BEANSTALKD_REPLY_BYTES_MAX];
     size_t list = elapse__reply_size(connection) - FIRST_LINE_BYTES;
     char *text = elapse__reply_at(connection);
 
-    size_t size = elapse__beanstalkd_ok(line, list);
+    size_t size = elapse__wire_beanstalkd_ok(line, list);
     ELAPSE__ASSERT_THAT(size, <=, FIRST_LINE_BYTES);
     memcpy(text, line, size);
     memmove(text + size, text + FIRST_LINE_BYTES, list);
@@ -234,9 +239,9 @@ static void end_list(struct elapse__connection *connection)
 }
 
 /* Without memory the connection ends, and nothing more is replied. */
-enum elapse__step
+enum elapse__session_step
 elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
-                                      const struct elapse__beanstalkd_command *command)
+                                      const struct elapse__wire_beanstalkd_command *command)
 {
     const struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
 
@@ -253,8 +258,9 @@ elapse__beanstalkd_list_tubes_watched(struct elapse__connection *connection,
 /* The tubes that one slice of list-tubes writes, and the places that it looks at for them. */
 enum { LIST_SLICE = 4096, LIST_PLACES = 1 << 16 };
 
-enum elapse__step elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
-                                                const struct elapse__beanstalkd_command *command)
+enum elapse__session_step
+elapse__beanstalkd_list_tubes(struct elapse__connection *connection,
+                              const struct elapse__wire_beanstalkd_command *command)
 {
     struct beanstalkd_session *session = elapse__beanstalkd_session(connection);
     const struct elapse__queue *queue = elapse__session_queue(connection);

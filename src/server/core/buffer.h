@@ -2,8 +2,8 @@
  * Bytes that are appended at one end and taken from the other. It begins as zeros, grows by
  * doubling, and gives large memory back when it is empty.
  */
-#ifndef ELAPSE__SERVER_BUFFER_H
-#define ELAPSE__SERVER_BUFFER_H
+#ifndef ELAPSE__CORE_BUFFER_H
+#define ELAPSE__CORE_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -31,7 +31,7 @@ struct sums {
 static bool sits(const struct elapse__server_reply *reply, bool waits)
 {
     for (uint32_t i = 0; i < reply->waiter_count; i++)
-        if (elapse__linked(&reply->waiters[i].link) != waits)
+        if (elapse__ring_has_node(&reply->waiters[i].ring_node) != waits)
             return false;
     return true;
 }
@@ -41,7 +41,7 @@ static unsigned check_marks(const struct elapse__connection *connection, uint32_
     uint64_t end = connection->held_gone;
 
     for (uint32_t i = 0; i < connection->marks.count; i++) {
-        const struct elapse__mark *mark = elapse__marks_at(connection, i);
+        const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, i);
         if (mark->reply == NULL ? mark->end <= end : mark->end != end)
             return BROKEN_MARKS;
         end = mark->end;
@@ -59,13 +59,13 @@ static unsigned check_marks(const struct elapse__connection *connection, uint32_
  * for nothing. */
 static bool is_forgotten(const struct elapse__connection *connection)
 {
-    bool waits = elapse__marks_wait_for_journal(connection);
-    bool gated = elapse__linked(&connection->gated);
+    bool waits = elapse__reply_marks_wait_for_journal(connection);
+    bool gated = elapse__ring_has_node(&connection->gated);
 
     if (waits)
-        return !gated && !elapse__linked(&connection->work);
+        return !gated && !elapse__ring_has_node(&connection->work);
     return gated && connection->examined == connection->server->durable &&
-           !elapse__linked(&connection->work);
+           !elapse__ring_has_node(&connection->work);
 }
 
 static unsigned check_open(const struct elapse__connection *connection, struct sums *sums)
@@ -83,7 +83,7 @@ static unsigned check_open(const struct elapse__connection *connection, struct s
         return BROKEN_WAITING;
     if (is_forgotten(connection))
         return BROKEN_GATED;
-    if (elapse__connection_can_run(connection) && !elapse__linked(&connection->work))
+    if (elapse__connection_can_run(connection) && !elapse__ring_has_node(&connection->work))
         return BROKEN_WORK;
     if (connection->out_end - connection->sent != elapse__buffer_size(&connection->out) ||
         connection->reply_begin != connection->held_end - connection->held_gone ||
@@ -97,7 +97,7 @@ unsigned elapse__server_check(const struct elapse__server *server)
     const struct elapse__server_statistics *figures = &server->figures;
     struct sums sums = {0};
 
-    for (const struct elapse__link *link = server->open.next; link != &server->open;
+    for (const struct elapse__ring_node *link = server->open.next; link != &server->open;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;
         unsigned broken = connection->closed ? BROKEN_OPEN : check_open(connection, &sums);
@@ -106,7 +106,7 @@ unsigned elapse__server_check(const struct elapse__server *server)
     }
     if (sums.connections != figures->connections)
         return BROKEN_OPEN;
-    for (const struct elapse__link *link = server->closing.next; link != &server->closing;
+    for (const struct elapse__ring_node *link = server->closing.next; link != &server->closing;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;
         if (!connection->closed)

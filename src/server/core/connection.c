@@ -51,7 +51,7 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
     connection->number = ++figures->total_connections;
     figures->connections++;
     elapse__queue_connection_init(&connection->leases);
-    elapse__ring_append(&server->open, &connection->link);
+    elapse__ring_append(&server->open, &connection->ring_node);
     arm_idle(connection);
     elapse__server_leave(server);
     return connection;
@@ -59,9 +59,9 @@ struct elapse__connection *elapse__connection_new(struct elapse__server *server,
 
 static void leave_rings(struct elapse__connection *connection)
 {
-    elapse__unlink(&connection->attention);
-    elapse__unlink(&connection->work);
-    elapse__unlink(&connection->gated);
+    elapse__ring_leave(&connection->attention);
+    elapse__ring_leave(&connection->work);
+    elapse__ring_leave(&connection->gated);
     (void)elapse_wheel_stop(&connection->server->wheel, &connection->idle.timer);
 }
 
@@ -69,7 +69,7 @@ static void leave_rings(struct elapse__connection *connection)
 void elapse__connection_free(struct elapse__connection *connection)
 {
     leave_rings(connection);
-    elapse__unlink(&connection->link);
+    elapse__ring_leave(&connection->ring_node);
     elapse__buffer_free(&connection->input);
     elapse__buffer_free(&connection->held);
     elapse__buffer_free(&connection->out);
@@ -81,7 +81,7 @@ void elapse__connection_free(struct elapse__connection *connection)
 void elapse__connection_fail(struct elapse__connection *connection)
 {
     connection->dead = true;
-    elapse__link_once(&connection->server->work, &connection->work);
+    elapse__ring_join_once(&connection->server->work, &connection->work);
 }
 
 void *elapse__connection_shell(const struct elapse__connection *connection)
@@ -94,7 +94,8 @@ void *elapse__connection_shell(const struct elapse__connection *connection)
 bool elapse__connection_is_choked(const struct elapse__connection *connection)
 {
     return elapse__buffer_size(&connection->held) + elapse__buffer_size(&connection->out) +
-               connection->marks.count * sizeof(struct elapse__mark) + connection->reply_bytes >=
+               connection->marks.count * sizeof(struct elapse__reply_mark) +
+               connection->reply_bytes >=
            connection->server->options.output_bytes_max;
 }
 
@@ -138,18 +139,18 @@ void elapse__connection_arrange(struct elapse__connection *connection)
     if (connection->closed)
         return;
     /* After a half close, what cannot run by now never will. */
-    if (connection->input_ended && !elapse__linked(&connection->work) &&
+    if (connection->input_ended && !elapse__ring_has_node(&connection->work) &&
         !elapse__connection_is_choked(connection) && !elapse__connection_is_behind(connection) &&
         !server->stopped)
         connection->ending = true;
-    if (elapse__marks_wait_for_journal(connection))
-        elapse__link_once(&server->gated, &connection->gated);
+    if (elapse__reply_marks_wait_for_journal(connection))
+        elapse__ring_join_once(&server->gated, &connection->gated);
     else
-        elapse__unlink(&connection->gated);
+        elapse__ring_leave(&connection->gated);
     has_room = elapse__connection_room(connection) > 0;
     if (elapse__buffer_size(&connection->out) > 0 || elapse__connection_wants_end(connection) ||
         has_room != connection->had_room)
-        elapse__link_once(&server->attention, &connection->attention);
+        elapse__ring_join_once(&server->attention, &connection->attention);
     connection->had_room = has_room;
 }
 
@@ -157,7 +158,7 @@ void elapse__connection_arrange(struct elapse__connection *connection)
  * `work`, its turn comes. */
 static void run_buffered(struct elapse__connection *connection)
 {
-    if (!elapse__linked(&connection->work) && elapse__connection_can_run(connection)) {
+    if (!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection)) {
         size_t done = elapse__connection_run(connection, elapse__buffer_first(&connection->input),
                                              elapse__buffer_size(&connection->input));
         elapse__buffer_take(&connection->input, done);
@@ -171,7 +172,7 @@ static bool may_release(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0 || connection->dead)
         return false;
-    const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+    const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
     return mark->reply != NULL && mark->reply->state != ELAPSE__REPLY_WAITING &&
            mark->reply->unread == 0 && mark->reply->gate <= connection->server->durable &&
            elapse__buffer_size(&connection->out) < connection->server->options.output_bytes_max;
@@ -181,17 +182,17 @@ void elapse__connection_work(struct elapse__connection *connection)
 {
     if (connection->closed)
         return;
-    elapse__marks_release(connection);
+    elapse__reply_marks_release(connection);
     run_buffered(connection);
     elapse__connection_release(connection);
 }
 
 void elapse__connection_release(struct elapse__connection *connection)
 {
-    elapse__marks_release(connection);
+    elapse__reply_marks_release(connection);
     /* A choked connection that is no longer choked runs on. */
     if (may_release(connection) || elapse__connection_can_run(connection))
-        elapse__link_once(&connection->server->work, &connection->work);
+        elapse__ring_join_once(&connection->server->work, &connection->work);
     elapse__connection_arrange(connection);
 }
 
@@ -262,8 +263,8 @@ void elapse__connection_closed(struct elapse__connection *connection, struct ela
     if (connection->has_begun && connection->protocol->end != NULL)
         connection->protocol->end(connection);
     leave_rings(connection);
-    elapse__unlink(&connection->link);
-    elapse__ring_append(&server->closing, &connection->link);
+    elapse__ring_leave(&connection->ring_node);
+    elapse__ring_append(&server->closing, &connection->ring_node);
     elapse__buffer_free(&connection->input);
     elapse__buffer_free(&connection->held);
     elapse__buffer_free(&connection->out);
@@ -281,7 +282,7 @@ static bool undo_leavings(struct elapse__connection *connection)
         if (server->budget == 0 || elapse__server_journal_is_full(server))
             return false;
         struct elapse__queue_answer answer = elapse__queue_lease_withdraw(
-            server->joint->jobs, server->now, leavings->items[leavings->first].holder);
+            server->engine->jobs, server->now, leavings->items[leavings->first].holder);
         if (answer.result == ELAPSE__QUEUE_OK)
             server->figures.undone++;
         leavings->first = (leavings->first + 1) & (leavings->room - 1);
@@ -293,10 +294,10 @@ static bool undo_leavings(struct elapse__connection *connection)
 /* Undoes the replies that have no bytes yet. Returns true when none is left. */
 static bool undo_replies(struct elapse__connection *connection)
 {
-    struct elapse__marks *marks = &connection->marks;
+    struct elapse__reply_marks *marks = &connection->marks;
 
     for (; marks->count > 0; marks->count--) {
-        const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+        const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL && !elapse__reply_undo(mark->reply))
             return false;
         marks->first = (marks->first + 1) & (marks->room - 1);
@@ -311,7 +312,7 @@ static bool end_leases(struct elapse__connection *connection)
     while (!elapse__ring_empty(&connection->leases.leases)) {
         if (server->budget == 0 || elapse__server_journal_is_full(server))
             return false;
-        (void)elapse__queue_connection_close(server->joint->jobs, server->now, &connection->leases,
+        (void)elapse__queue_connection_close(server->engine->jobs, server->now, &connection->leases,
                                              1);
         (void)elapse__server_spend(server, 1);
     }

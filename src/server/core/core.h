@@ -2,7 +2,7 @@
  * The core of the server: connections as bytes in and bytes out. It is pure: no socket, thread,
  * clock or file. The shell (src/server/loop) has the sockets, and calls it under the store's lock.
  *
- *      bytes --> received --> input --> protocol --run--> joint (queue + journal)
+ *      bytes --> received --> input --> protocol --run--> engine (queue + journal)
  *                                          |
  *                             replies, in order, behind their gates
  *                                          |
@@ -45,8 +45,8 @@
  * The following holds for every function: one thread at a time, and the store's lock is held. `now`
  * was read under that lock, so that it does not go back between calls.
  */
-#ifndef ELAPSE__SERVER_CORE_H
-#define ELAPSE__SERVER_CORE_H
+#ifndef ELAPSE__CORE_H
+#define ELAPSE__CORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ enum {
 };
 
 struct elapse__server_options {
-    struct elapse__joint *joint; /* its life has begun */
+    struct elapse__engine *engine; /* its life has begun */
 
     /* Which protocols are spoken; NULL: not this one. A connection whose first byte is '*' speaks
      * `resp`, any other one `beanstalkd`. */
@@ -203,10 +203,10 @@ uint64_t elapse__server_next_ms(const struct elapse__server *server);
 struct elapse__connection *elapse__server_attention(struct elapse__server *server);
 
 /* A body that is not in the page cache. The shell performs it without the lock,
- *      elapse__journal_read_perform(joint->journal, true, &reading->reading, 1)
+ *      elapse__journal_read_perform(engine->journal, true, &reading->reading, 1)
  * and then gives it back. */
 struct elapse__server_reading {
-    struct elapse__link link; /* private */
+    struct elapse__ring_node ring_node; /* private */
     struct elapse__journal_reading reading;
     struct elapse__server_reply *reply; /* private */
 };

@@ -28,13 +28,13 @@ static void give_to_shell(struct elapse__server_reply *reply, struct elapse__han
     hand->state = ELAPSE__HAND_WITH_SHELL;
     hand->reading.reply = reply;
     reply->unread++;
-    elapse__ring_append(&reply->connection->server->readings, &hand->reading.link);
+    elapse__ring_append(&reply->connection->server->readings, &hand->reading.ring_node);
 }
 
 /* Reads what needs no waiting for the disk; the rest goes to the shell. */
 static void read_batch(struct elapse__server_reply *reply, struct batch *batch)
 {
-    const struct elapse__journal *journal = reply->connection->server->joint->journal;
+    const struct elapse__journal *journal = reply->connection->server->engine->journal;
 
     elapse__journal_read_perform(journal, false, batch->readings, batch->count);
     for (uint32_t i = 0; i < batch->count; i++) {
@@ -67,7 +67,7 @@ static void add_to_batch(struct elapse__server_reply *reply, struct elapse__hand
 static void begin_readings(struct elapse__server_reply *reply)
 {
     struct elapse__server *server = reply->connection->server;
-    struct elapse__joint *joint = server->joint;
+    struct elapse__engine *engine = server->engine;
     struct batch batch;
     uint32_t i;
 
@@ -80,10 +80,10 @@ static void begin_readings(struct elapse__server_reply *reply)
             break;
         (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
         if (hand->state == ELAPSE__HAND_TAKEN)
-            hand->state =
-                elapse__joint_hand_over_begin(joint, &hand->job.handed, &hand->reading.reading) == 0
-                    ? ELAPSE__HAND_BEGUN
-                    : ELAPSE__HAND_GONE;
+            hand->state = elapse__engine_hand_over_begin(engine, &hand->job.handed,
+                                                         &hand->reading.reading) == 0
+                              ? ELAPSE__HAND_BEGUN
+                              : ELAPSE__HAND_GONE;
         if (hand->state == ELAPSE__HAND_BEGUN)
             add_to_batch(reply, hand, &batch);
     }
@@ -97,8 +97,8 @@ struct elapse__server_reading *elapse__server_reading(struct elapse__server *ser
 {
     if (elapse__ring_empty(&server->readings))
         return NULL;
-    struct elapse__link *link = server->readings.next;
-    elapse__unlink(link);
+    struct elapse__ring_node *link = server->readings.next;
+    elapse__ring_leave(link);
     return (struct elapse__server_reading *)(void *)link;
 }
 
@@ -155,7 +155,7 @@ static bool finish_look(struct elapse__server_reply *reply)
     struct elapse__connection *connection = reply->connection;
     struct elapse__hand *hand = &reply->hands[0];
     int error =
-        elapse__joint_texts(connection->server->joint, &hand->reading.reading, &hand->job.texts);
+        elapse__engine_texts(connection->server->engine, &hand->reading.reading, &hand->job.texts);
 
     if (error != 0) {
         reply->why = error == ENOMEM                       ? ELAPSE__NOTHING_NO_MEMORY
@@ -178,7 +178,7 @@ static bool finish_look(struct elapse__server_reply *reply)
  * error of the last one that failed, or 0. */
 static int begin_leases(struct elapse__server_reply *reply)
 {
-    struct elapse__joint *joint = reply->connection->server->joint;
+    struct elapse__engine *engine = reply->connection->server->engine;
     uint32_t kept = 0;
     int failed = 0;
 
@@ -186,8 +186,8 @@ static int begin_leases(struct elapse__server_reply *reply)
         struct elapse__hand *hand = &reply->hands[i];
         int error = ENOENT;
         if (hand->state == ELAPSE__HAND_READ)
-            error = elapse__joint_hand_over_end(joint, &hand->job.handed, &hand->reading.reading,
-                                                &hand->job.texts);
+            error = elapse__engine_hand_over_end(engine, &hand->job.handed, &hand->reading.reading,
+                                                 &hand->job.texts);
         if (error == 0)
             reply->hands[kept++] = *hand;
         else if (error != ENOENT)
@@ -288,7 +288,7 @@ bool elapse__reply_advance(struct elapse__server_reply *reply)
 /* ---- the end of a connection ---- */
 
 /* Ends a reading that has begun. */
-static void end_reading(struct elapse__joint *joint, struct elapse__hand *hand)
+static void end_reading(struct elapse__engine *engine, struct elapse__hand *hand)
 {
     if (hand->state != ELAPSE__HAND_BEGUN && hand->state != ELAPSE__HAND_READ)
         return;
@@ -296,7 +296,7 @@ static void end_reading(struct elapse__joint *joint, struct elapse__hand *hand)
     if (hand->state == ELAPSE__HAND_BEGUN && hand->reading.reading.error == 0 &&
         hand->reading.reading.bytes == NULL)
         hand->reading.reading.error = EAGAIN;
-    if (elapse__joint_texts(joint, &hand->reading.reading, &hand->job.texts) == 0)
+    if (elapse__engine_texts(engine, &hand->reading.reading, &hand->job.texts) == 0)
         free_texts(hand);
     hand->state = ELAPSE__HAND_TAKEN;
 }
@@ -311,12 +311,12 @@ bool elapse__reply_undo(struct elapse__server_reply *reply)
     elapse__reply_stop_waiting(reply);
     for (; reply->hand_count > 0; reply->hand_count--) {
         struct elapse__hand *hand = &reply->hands[reply->hand_count - 1];
-        end_reading(server->joint, hand);
+        end_reading(server->engine, hand);
         if (reply->kind == ELAPSE__REPLY_LOOK || hand->state == ELAPSE__HAND_GONE)
             continue;
         if (server->budget == 0 || elapse__server_journal_is_full(server))
             return false;
-        elapse__joint_take_back(server->joint, &hand->job.handed);
+        elapse__engine_take_back(server->engine, &hand->job.handed);
         server->figures.undone++;
         (void)elapse__server_spend(server, 1);
     }
@@ -329,7 +329,7 @@ void elapse__reply_drop(struct elapse__server_reply *reply)
     ELAPSE__ASSERT_THAT(reply->unread, ==, 0);
     elapse__reply_stop_waiting(reply);
     for (uint32_t i = 0; i < reply->hand_count; i++)
-        end_reading(reply->connection->server->joint, &reply->hands[i]);
+        end_reading(reply->connection->server->engine, &reply->hands[i]);
     reply->hand_count = 0;
     elapse__reply_give(reply);
 }

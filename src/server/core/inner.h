@@ -24,8 +24,8 @@
  * ring `work`, where each connection has a quantum in its turn. In a turn each stage has its share,
  * so that neither commands nor hand-outs starve.
  */
-#ifndef ELAPSE__SERVER_INNER_H
-#define ELAPSE__SERVER_INNER_H
+#ifndef ELAPSE__CORE_INNER_H
+#define ELAPSE__CORE_INNER_H
 
 #include <elapse/wheel.h>
 
@@ -49,7 +49,7 @@ enum {
 };
 
 /* A timer of the server's wheel. */
-struct elapse__alarm {
+struct elapse__server_alarm {
     struct elapse_timer timer;       /* first */
     struct elapse__connection *idle; /* that of an idle connection; NULL: that of a reply */
 };
@@ -58,7 +58,7 @@ struct elapse__alarm {
 
 /* One tube that a reserve waits for. */
 struct elapse__waiter {
-    struct elapse__link link; /* in the tube's ring; NULL: not waiting */
+    struct elapse__ring_node ring_node; /* in the tube's ring; NULL: not waiting */
     struct elapse__server_tube *tube;
     struct elapse__server_reply *reply;
 };
@@ -91,7 +91,7 @@ enum elapse__reply_kind {
 };
 
 struct elapse__server_reply {
-    struct elapse__alarm alarm; /* first: when a wait ends, or a deadline is soon */
+    struct elapse__server_alarm alarm; /* first: when a wait ends, or a deadline is soon */
     struct elapse__connection *connection;
     enum elapse__reply_kind kind;
     enum elapse__reply_state state;
@@ -117,14 +117,14 @@ struct elapse__server_reply {
 
 struct elapse__server_tube {
     struct elapse__queue_watch watch; /* first */
-    struct elapse__link waiters;      /* those that wait, the first to be served first */
+    struct elapse__ring_node waiters; /* those that wait, the first to be served first */
     uint32_t references;
     struct elapse__server_tube_figures figures;
 };
 
 /* ---- connections ---- */
 
-struct elapse__mark {
+struct elapse__reply_mark {
     uint64_t end;                       /* of its bytes, counted from the connection's begin */
     uint64_t gate;                      /* of bytes */
     struct elapse__server_reply *reply; /* NULL: bytes */
@@ -137,8 +137,8 @@ struct elapse__leaving {
 };
 
 /* A queue of small items in a ring of memory. */
-struct elapse__marks {
-    struct elapse__mark *items;
+struct elapse__reply_marks {
+    struct elapse__reply_mark *items;
     uint32_t first, count, room; /* room is a power of two, or 0 */
 };
 
@@ -148,18 +148,18 @@ struct elapse__leavings {
 };
 
 struct elapse__connection {
-    struct elapse__link link; /* first; in `open` or `closing` */
-    struct elapse__link attention;
-    struct elapse__link work; /* in `work` or `stalled` */
-    struct elapse__link gated;
-    struct elapse__alarm idle;
+    struct elapse__ring_node ring_node; /* first; in `open` or `closing` */
+    struct elapse__ring_node attention;
+    struct elapse__ring_node work; /* in `work` or `stalled` */
+    struct elapse__ring_node gated;
+    struct elapse__server_alarm idle;
     struct elapse__server *server;
     const struct elapse__protocol *protocol; /* NULL: not known yet */
     struct elapse__connection_facts facts;
     struct elapse__queue_connection leases;
     struct elapse__buffer input, held, out;
     struct elapse__buffer *writing; /* where replies are appended: `held`, or `out` */
-    struct elapse__marks marks;
+    struct elapse__reply_marks marks;
     struct elapse__leavings leavings;
     uint64_t held_end;  /* bytes that `held` has had, up to the last mark */
     uint64_t held_gone; /* of them, those that have left it */
@@ -190,7 +190,7 @@ struct elapse__connection {
 
 struct elapse__server {
     struct elapse__server_options options;
-    struct elapse__joint *joint;
+    struct elapse__engine *engine;
     struct elapse__queue_now now;
     uint64_t started_ms;
     uint64_t durable; /* everything before this position */
@@ -200,38 +200,13 @@ struct elapse__server {
     bool refused;    /* the journal took no lease in this turn: its news come first */
     bool draining;
     bool stopped;
-    struct elapse__link open, closing, work, stalled, gated, attention, readings;
+    struct elapse__ring_node open, closing, work, stalled, gated, attention, readings;
     struct elapse__server_reply *free_replies;
     uint32_t free_reply_count;
     struct elapse__server_statistics figures; /* without jobs and journal */
     struct elapse__histogram lateness;        /* of hand-outs, in milliseconds */
     struct elapse_wheel wheel;                /* milliseconds of the boot-time clock */
 };
-
-/* ---- links that may be in no ring: then `next` is NULL ---- */
-
-static inline bool elapse__linked(const struct elapse__link *link)
-{
-    return link->next != NULL;
-}
-
-static inline void elapse__unlink(struct elapse__link *link)
-{
-    if (!elapse__linked(link))
-        return;
-    (void)elapse__ring_remove(link);
-    link->next = NULL;
-}
-
-/* Puts a link at the end of a ring, unless it is in one. */
-static inline void elapse__link_once(struct elapse__link *ring, struct elapse__link *link)
-{
-    if (!elapse__linked(link))
-        elapse__ring_append(ring, link);
-}
-
-#define ELAPSE__OWNER(pointer, type, member) \
-    ((type *)(void *)((unsigned char *)(pointer)-offsetof(type, member)))
 
 /* ---- entering and leaving (server.c) ---- */
 
@@ -248,7 +223,7 @@ static inline bool elapse__server_spend(struct elapse__server *server, uint32_t 
 
 static inline bool elapse__server_journal_is_full(const struct elapse__server *server)
 {
-    return elapse__journal_is_full(server->joint->journal);
+    return elapse__journal_is_full(server->engine->journal);
 }
 
 /* ---- one connection (connection.c, run.c, marks.c) ---- */
@@ -286,17 +261,18 @@ bool elapse__connection_can_run(const struct elapse__connection *connection);
 bool elapse__connection_is_choked(const struct elapse__connection *connection);
 
 /* The reply of a command has been appended to `held`: gives it its gate. */
-void elapse__marks_close_reply(struct elapse__connection *connection);
+void elapse__reply_marks_close_reply(struct elapse__connection *connection);
 /* Puts a reply without bytes behind it. Returns false if there is no memory. */
-bool elapse__marks_add_reply(struct elapse__connection *connection,
-                             struct elapse__server_reply *reply);
+bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
+                                   struct elapse__server_reply *reply);
 /* Takes it away again. */
-void elapse__marks_drop_last(struct elapse__connection *connection);
-struct elapse__mark *elapse__marks_at(const struct elapse__connection *connection, uint32_t place);
+void elapse__reply_marks_drop_last(struct elapse__connection *connection);
+struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
+                                                  uint32_t place);
 /* Moves what may leave to `out`. */
-void elapse__marks_release(struct elapse__connection *connection);
+void elapse__reply_marks_release(struct elapse__connection *connection);
 /* Whether the first mark waits for the journal alone. */
-bool elapse__marks_wait_for_journal(const struct elapse__connection *connection);
+bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection);
 
 bool elapse__leavings_add(struct elapse__connection *connection,
                           const struct elapse__queue_handed *handed);

@@ -30,16 +30,17 @@ static void *grow_ring(void *items, uint32_t first, uint32_t *room, size_t item_
     return grown;
 }
 
-struct elapse__mark *elapse__marks_at(const struct elapse__connection *connection, uint32_t place)
+struct elapse__reply_mark *elapse__reply_marks_at(const struct elapse__connection *connection,
+                                                  uint32_t place)
 {
-    const struct elapse__marks *marks = &connection->marks;
+    const struct elapse__reply_marks *marks = &connection->marks;
     ELAPSE__ASSERT_THAT(place, <, marks->count);
     return &marks->items[(marks->first + place) & (marks->room - 1)];
 }
 
-static bool add_mark(struct elapse__connection *connection, struct elapse__mark mark)
+static bool add_mark(struct elapse__connection *connection, struct elapse__reply_mark mark)
 {
-    struct elapse__marks *marks = &connection->marks;
+    struct elapse__reply_marks *marks = &connection->marks;
 
     if (marks->count == marks->room) {
         void *grown = grow_ring(marks->items, marks->first, &marks->room, sizeof *marks->items);
@@ -49,28 +50,28 @@ static bool add_mark(struct elapse__connection *connection, struct elapse__mark 
         marks->first = 0;
     }
     marks->count++;
-    *elapse__marks_at(connection, marks->count - 1) = mark;
+    *elapse__reply_marks_at(connection, marks->count - 1) = mark;
     return true;
 }
 
 static void drop_mark(struct elapse__connection *connection)
 {
-    struct elapse__marks *marks = &connection->marks;
+    struct elapse__reply_marks *marks = &connection->marks;
 
     marks->first = (marks->first + 1) & (marks->room - 1);
     marks->count--;
     /* A long pipeline needs many; a quiet connection none. */
     if (marks->count == 0 && marks->room * sizeof *marks->items > ELAPSE__BUFFER_KEPT) {
         free(marks->items);
-        *marks = (struct elapse__marks){.items = NULL};
+        *marks = (struct elapse__reply_marks){.items = NULL};
     }
 }
 
 /* ---- marks ---- */
 
-void elapse__marks_close_reply(struct elapse__connection *connection)
+void elapse__reply_marks_close_reply(struct elapse__connection *connection)
 {
-    uint64_t gate = connection->server->joint->last_position;
+    uint64_t gate = connection->server->engine->last_position;
     uint64_t end = connection->held_gone + elapse__buffer_size(&connection->held);
 
     connection->reply_begin = elapse__buffer_size(&connection->held);
@@ -78,24 +79,26 @@ void elapse__marks_close_reply(struct elapse__connection *connection)
         return;
     connection->held_end = end;
     if (connection->marks.count > 0) {
-        struct elapse__mark *last = elapse__marks_at(connection, connection->marks.count - 1);
+        struct elapse__reply_mark *last =
+            elapse__reply_marks_at(connection, connection->marks.count - 1);
         if (last->reply == NULL && last->gate == gate) {
             last->end = end;
             return;
         }
     }
-    if (!add_mark(connection, (struct elapse__mark){.end = end, .gate = gate}))
+    if (!add_mark(connection, (struct elapse__reply_mark){.end = end, .gate = gate}))
         elapse__connection_fail(connection);
 }
 
-bool elapse__marks_add_reply(struct elapse__connection *connection,
-                             struct elapse__server_reply *reply)
+bool elapse__reply_marks_add_reply(struct elapse__connection *connection,
+                                   struct elapse__server_reply *reply)
 {
     ELAPSE__ASSERT_THAT(connection->reply_begin, ==, elapse__buffer_size(&connection->held));
-    return add_mark(connection, (struct elapse__mark){.end = connection->held_end, .reply = reply});
+    return add_mark(connection,
+                    (struct elapse__reply_mark){.end = connection->held_end, .reply = reply});
 }
 
-void elapse__marks_drop_last(struct elapse__connection *connection)
+void elapse__reply_marks_drop_last(struct elapse__connection *connection)
 {
     ELAPSE__ASSERT_THAT(connection->marks.count, >, 0);
     connection->marks.count--;
@@ -126,13 +129,13 @@ static void release_bytes(struct elapse__connection *connection, uint64_t end)
     connection->out_end += size;
 }
 
-void elapse__marks_release(struct elapse__connection *connection)
+void elapse__reply_marks_release(struct elapse__connection *connection)
 {
     const struct elapse__server *server = connection->server;
 
     connection->examined = server->durable;
     while (connection->marks.count > 0 && !connection->dead) {
-        const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+        const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
         if (mark->reply != NULL) {
             if (elapse__buffer_size(&connection->out) >= server->options.output_bytes_max ||
                 server->budget == 0 || !elapse__reply_advance(mark->reply))
@@ -142,7 +145,7 @@ void elapse__marks_release(struct elapse__connection *connection)
         }
         uint64_t end = connection->held_gone;
         for (; mark->reply == NULL && mark->gate <= server->durable;
-             mark = elapse__marks_at(connection, 0)) {
+             mark = elapse__reply_marks_at(connection, 0)) {
             end = mark->end;
             drop_mark(connection);
             if (connection->marks.count == 0)
@@ -154,11 +157,11 @@ void elapse__marks_release(struct elapse__connection *connection)
     }
 }
 
-bool elapse__marks_wait_for_journal(const struct elapse__connection *connection)
+bool elapse__reply_marks_wait_for_journal(const struct elapse__connection *connection)
 {
     if (connection->marks.count == 0)
         return false;
-    const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+    const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
     uint64_t gate = mark->gate;
     if (mark->reply != NULL) {
         if (mark->reply->state == ELAPSE__REPLY_WAITING ||

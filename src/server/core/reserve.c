@@ -146,7 +146,7 @@ void elapse__reply_set_nothing(struct elapse__server_reply *reply, enum elapse__
     elapse__reply_stop_waiting(reply);
     reply->state = ELAPSE__REPLY_NOTHING;
     reply->why = why;
-    reply->gate = reply->connection->server->joint->last_position;
+    reply->gate = reply->connection->server->engine->last_position;
 }
 
 /* Looks at tubes that a reserve has cost: each is found by its name in each call of the queue, and
@@ -161,19 +161,19 @@ static enum elapse__queue_result take_some(struct elapse__server_reply *reply,
                                            const struct elapse__queue_reserve *reserve,
                                            uint32_t *taken)
 {
-    struct elapse__joint *joint = reply->connection->server->joint;
+    struct elapse__engine *engine = reply->connection->server->engine;
     struct elapse__queue_handed handed[TAKEN_AT_ONCE];
     enum elapse__queue_result result;
-    uint64_t before = joint->last_position;
+    uint64_t before = engine->last_position;
     uint64_t gate;
 
     ELAPSE__ASSERT_THAT(reserve->count, <=, TAKEN_AT_ONCE);
     *taken = 0;
-    if (!elapse__joint_take_many(joint, reserve, handed, taken, &result, &gate))
+    if (!elapse__engine_take_many(engine, reserve, handed, taken, &result, &gate))
         return result;
     if (!grow_hands(reply, *taken)) {
         for (; *taken > 0; --*taken)
-            elapse__joint_take_back(joint, &handed[*taken - 1]);
+            elapse__engine_take_back(engine, &handed[*taken - 1]);
         return ELAPSE__QUEUE_NO_MEMORY;
     }
     /* The leases of the same reply need not be durable before it; all else must be. */
@@ -226,7 +226,7 @@ static enum elapse__queue_result take_jobs(struct elapse__server_reply *reply,
 bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
 {
     struct elapse__connection *connection = reply->connection;
-    struct elapse__joint *joint = connection->server->joint;
+    struct elapse__engine *engine = connection->server->engine;
     struct elapse__queue_text names[ELAPSE__QUEUE_RESERVE_MAX];
     bool was_waiting = reply->state == ELAPSE__REPLY_WAITING;
 
@@ -240,7 +240,7 @@ bool elapse__reply_try(struct elapse__server_reply *reply, bool *again)
         .connection = elapse__session_leases(connection),
     };
     enum elapse__queue_result result = take_jobs(reply, &reserve);
-    *again = result == ELAPSE__QUEUE_OK && reply->hand_count == 0 && joint->refused == EAGAIN;
+    *again = result == ELAPSE__QUEUE_OK && reply->hand_count == 0 && engine->refused == EAGAIN;
     if (result != ELAPSE__QUEUE_OK) {
         elapse__reply_set_nothing(reply, result == ELAPSE__QUEUE_NO_MEMORY
                                              ? ELAPSE__NOTHING_NO_MEMORY
@@ -268,7 +268,7 @@ static uint64_t deadline_soon_ms(const struct elapse__server_reply *reply)
     if (!reply->tell_deadline)
         return UINT64_MAX;
     uint64_t end_ms = elapse__queue_connection_soonest(
-        connection->server->joint->jobs, &connection->leases, ELAPSE__LEASES_EXAMINED);
+        connection->server->engine->jobs, &connection->leases, ELAPSE__LEASES_EXAMINED);
     if (end_ms == UINT64_MAX || end_ms < ELAPSE__DEADLINE_SOON_MS)
         return end_ms == UINT64_MAX ? UINT64_MAX : 0;
     return end_ms - ELAPSE__DEADLINE_SOON_MS;
@@ -314,7 +314,7 @@ void elapse__reply_time(struct elapse__server_reply *reply)
         elapse__reply_set_nothing(reply, ELAPSE__NOTHING_TIMED_OUT);
     else
         arm(reply);
-    elapse__link_once(&connection->server->work, &connection->work);
+    elapse__ring_join_once(&connection->server->work, &connection->work);
 }
 
 void elapse__reply_look_at_deadlines(struct elapse__connection *connection)
@@ -322,7 +322,7 @@ void elapse__reply_look_at_deadlines(struct elapse__connection *connection)
     if (connection->waiting == 0)
         return;
     for (uint32_t i = 0; i < connection->marks.count; i++) {
-        struct elapse__server_reply *reply = elapse__marks_at(connection, i)->reply;
+        struct elapse__server_reply *reply = elapse__reply_marks_at(connection, i)->reply;
         if (reply != NULL && reply->state == ELAPSE__REPLY_WAITING && reply->tell_deadline)
             arm(reply);
     }
@@ -371,7 +371,7 @@ bool elapse__session_reserve(struct elapse__connection *connection,
     reply->tell_deadline = request->tell_deadline;
     reply->until_ms = until_ms(server, request->wait_ms);
     reply->state = ELAPSE__REPLY_NOTHING;
-    if (!elapse__marks_add_reply(connection, reply)) {
+    if (!elapse__reply_marks_add_reply(connection, reply)) {
         elapse__reply_give(reply);
         elapse__connection_fail(connection);
         return true;
@@ -380,7 +380,7 @@ bool elapse__session_reserve(struct elapse__connection *connection,
     if (elapse__reply_try(reply, &again))
         return true;
     if (again) {
-        elapse__marks_drop_last(connection);
+        elapse__reply_marks_drop_last(connection);
         elapse__reply_give(reply);
         return false;
     }
@@ -400,22 +400,22 @@ bool elapse__session_reserve_id(struct elapse__connection *connection, uint64_t 
         elapse__reply_take(connection, ELAPSE__REPLY_RESERVE_ID, context);
     if (reply == NULL)
         return true;
-    if (!elapse__marks_add_reply(connection, reply)) {
+    if (!elapse__reply_marks_add_reply(connection, reply)) {
         elapse__reply_give(reply);
         return true;
     }
     (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
-    if (elapse__joint_take_id(server->joint, id, elapse__session_leases(connection), &handed,
-                              result, &gate)) {
+    if (elapse__engine_take_id(server->engine, id, elapse__session_leases(connection), &handed,
+                               result, &gate)) {
         count_worker(connection);
         add_hand(reply, &handed);
         reply->state = ELAPSE__REPLY_READY;
         reply->gate = gate;
         return true;
     }
-    elapse__marks_drop_last(connection);
+    elapse__reply_marks_drop_last(connection);
     elapse__reply_give(reply);
-    return *result != ELAPSE__QUEUE_REFUSED || server->joint->refused != EAGAIN;
+    return *result != ELAPSE__QUEUE_REFUSED || server->engine->refused != EAGAIN;
 }
 
 bool elapse__session_look(struct elapse__connection *connection,
@@ -427,17 +427,17 @@ bool elapse__session_look(struct elapse__connection *connection,
 
     if (reply == NULL)
         return false;
-    if (!elapse__marks_add_reply(connection, reply)) {
+    if (!elapse__reply_marks_add_reply(connection, reply)) {
         elapse__reply_give(reply);
         return false;
     }
     (void)elapse__server_spend(server, ELAPSE__COST_HAND_OUT);
     reply->view = *view;
     reply->view.tube = (struct elapse__queue_text){NULL, 0};
-    reply->gate = server->joint->last_position;
+    reply->gate = server->engine->last_position;
     /* The segment stays as it is until the reading has ended; the job need not. */
     add_hand(reply, &(struct elapse__queue_handed){.id = view->id, .body_size = view->body_size});
-    elapse__journal_read_begin(server->joint->journal, view->position, view->body_size,
+    elapse__journal_read_begin(server->engine->journal, view->position, view->body_size,
                                &reply->hands[0].reading.reading);
     reply->hands[0].state = ELAPSE__HAND_BEGUN;
     reply->state = ELAPSE__REPLY_READY;

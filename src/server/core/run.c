@@ -80,7 +80,7 @@ static bool begin_session(struct elapse__connection *connection, const uint8_t *
     }
     if (choice == CHOICE_REFUSED) {
         connection->ending = true;
-        elapse__marks_close_reply(connection);
+        elapse__reply_marks_close_reply(connection);
         return false;
     }
     connection->has_begun = true;
@@ -119,7 +119,7 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
 {
     struct elapse__server *server = connection->server;
     const struct elapse__protocol *protocol = connection->protocol;
-    enum elapse__step step;
+    enum elapse__session_step step;
 
     *used = 0;
     connection->need = 0;
@@ -136,12 +136,12 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     case ELAPSE__STEP_MORE:
         *used = 0;
         (void)elapse__server_spend(server, ELAPSE__QUANTUM);
-        elapse__link_once(&server->work, &connection->work);
+        elapse__ring_join_once(&server->work, &connection->work);
         return false;
     case ELAPSE__STEP_LATER:
         *used = 0;
-        elapse__unlink(&connection->work);
-        elapse__link_once(&server->stalled, &connection->work);
+        elapse__ring_leave(&connection->work);
+        elapse__ring_join_once(&server->stalled, &connection->work);
         return false;
     case ELAPSE__STEP_BEHIND:
         *used = 0;
@@ -156,7 +156,7 @@ static bool run_one(struct elapse__connection *connection, const uint8_t *bytes,
     }
     ELAPSE__ASSERT_THAT(*used, >, 0);
     ELAPSE__ASSERT_THAT(*used, <=, size);
-    elapse__marks_close_reply(connection);
+    elapse__reply_marks_close_reply(connection);
     return elapse__server_spend(server, 1 + (uint32_t)(*used / ELAPSE__UNIT_BYTES));
 }
 
@@ -180,12 +180,12 @@ size_t elapse__connection_run(struct elapse__connection *connection, const uint8
         if (size == done || size - done < connection->need)
             break;
         if (server->budget == 0) {
-            elapse__link_once(&server->work, &connection->work);
+            elapse__ring_join_once(&server->work, &connection->work);
             break;
         }
         if (elapse__server_journal_is_full(server)) {
-            elapse__unlink(&connection->work);
-            elapse__link_once(&server->stalled, &connection->work);
+            elapse__ring_leave(&connection->work);
+            elapse__ring_join_once(&server->stalled, &connection->work);
             break;
         }
         if (!begin_session(connection, bytes + done, size - done))
@@ -228,7 +228,7 @@ elapse__session_options(const struct elapse__connection *connection)
 
 struct elapse__queue *elapse__session_queue(const struct elapse__connection *connection)
 {
-    return connection->server->joint->jobs;
+    return connection->server->engine->jobs;
 }
 
 struct elapse__queue_now elapse__session_now(const struct elapse__connection *connection)
@@ -257,10 +257,10 @@ void elapse__session_spend(struct elapse__connection *connection, uint32_t comma
     (void)elapse__server_spend(connection->server, commands);
 }
 
-bool elapse__session_run(struct elapse__connection *connection, elapse__joint_command *command,
+bool elapse__session_run(struct elapse__connection *connection, elapse__engine_command *command,
                          const void *arguments, struct elapse__queue_answer *answer)
 {
-    return elapse__joint_run(connection->server->joint, command, arguments, answer);
+    return elapse__engine_run(connection->server->engine, command, arguments, answer);
 }
 
 void elapse__session_need(struct elapse__connection *connection, size_t size)
@@ -314,7 +314,7 @@ static bool tube_is_full(const struct elapse__server *server, struct elapse__que
         return false;
     if (options->tube_bytes_max > 0 && body_bytes > options->tube_bytes_max)
         return true;
-    if (elapse__queue_tube_statistics(server->joint->jobs, server->now, tube, &figures) !=
+    if (elapse__queue_tube_statistics(server->engine->jobs, server->now, tube, &figures) !=
         ELAPSE__QUEUE_OK)
         return false;
     uint64_t jobs = figures.delayed + figures.ready + figures.reserved + figures.buried;

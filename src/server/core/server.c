@@ -27,14 +27,14 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
     own->connections_max = or_default(own->connections_max, ELAPSE__SERVER_CONNECTIONS);
     own->input_bytes_max = or_default(own->input_bytes_max, ELAPSE__SERVER_INPUT_BYTES);
     own->output_bytes_max = or_default(own->output_bytes_max, ELAPSE__SERVER_OUTPUT_BYTES);
-    server->joint = options->joint;
+    server->engine = options->engine;
     server->now = now;
     server->started_ms = now.boot_ms;
     server->round = ELAPSE__BUDGET;
-    server->durable = elapse__journal_durable(server->joint->journal);
-    struct elapse__link *rings[] = {&server->open,    &server->closing, &server->work,
-                                    &server->stalled, &server->gated,   &server->attention,
-                                    &server->readings};
+    server->durable = elapse__journal_durable(server->engine->journal);
+    struct elapse__ring_node *rings[] = {&server->open,    &server->closing, &server->work,
+                                         &server->stalled, &server->gated,   &server->attention,
+                                         &server->readings};
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++)
         elapse__ring_init(rings[i]);
@@ -45,7 +45,7 @@ struct elapse__server *elapse__server_new(const struct elapse__server_options *o
     return server;
 }
 
-static struct elapse__connection *connection_of(struct elapse__link *link)
+static struct elapse__connection *connection_of(struct elapse__ring_node *link)
 {
     return (struct elapse__connection *)(void *)link;
 }
@@ -54,7 +54,7 @@ static struct elapse__connection *connection_of(struct elapse__link *link)
 static void drop_replies(struct elapse__connection *connection)
 {
     for (uint32_t i = 0; i < connection->marks.count; i++) {
-        struct elapse__server_reply *reply = elapse__marks_at(connection, i)->reply;
+        struct elapse__server_reply *reply = elapse__reply_marks_at(connection, i)->reply;
         if (reply != NULL)
             elapse__reply_drop(reply);
     }
@@ -65,7 +65,7 @@ void elapse__server_free(struct elapse__server *server)
 {
     if (server == NULL)
         return;
-    struct elapse__link *rings[] = {&server->open, &server->closing};
+    struct elapse__ring_node *rings[] = {&server->open, &server->closing};
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers */
     for (size_t i = 0; i < sizeof rings / sizeof *rings; i++) {
         while (!elapse__ring_empty(rings[i])) {
@@ -74,7 +74,7 @@ void elapse__server_free(struct elapse__server *server)
             if (!connection->closed && connection->has_begun && connection->protocol->end != NULL)
                 connection->protocol->end(connection);
             /* The queue outlives the connection: it must not know the ring of its leases. */
-            (void)elapse__queue_connection_close(server->joint->jobs, server->now,
+            (void)elapse__queue_connection_close(server->engine->jobs, server->now,
                                                  &connection->leases, UINT32_MAX);
             elapse__connection_free(connection);
         }
@@ -99,7 +99,7 @@ void elapse__server_stop(struct elapse__server *server)
 
 bool elapse__server_is_quiet(const struct elapse__server *server)
 {
-    for (const struct elapse__link *link = server->open.next; link != &server->open;
+    for (const struct elapse__ring_node *link = server->open.next; link != &server->open;
          link = link->next) {
         const struct elapse__connection *connection = (const void *)link;
         if (connection->dead)
@@ -107,7 +107,7 @@ bool elapse__server_is_quiet(const struct elapse__server *server)
         if (elapse__buffer_size(&connection->out) > 0)
             return false;
         if (connection->marks.count > 0) {
-            const struct elapse__mark *mark = elapse__marks_at(connection, 0);
+            const struct elapse__reply_mark *mark = elapse__reply_marks_at(connection, 0);
             if (mark->reply == NULL || mark->reply->state != ELAPSE__REPLY_WAITING)
                 return false;
         }
@@ -141,17 +141,17 @@ void elapse__server_enter(struct elapse__server *server, struct elapse__queue_no
 {
     uint32_t left = server->round > ELAPSE__TURN_BUDGET ? server->round - ELAPSE__TURN_BUDGET : 0;
 
-    ELAPSE__ASSERT(server->joint->batch == NULL);
+    ELAPSE__ASSERT(server->engine->batch == NULL);
     server->now = now;
-    server->joint->batch = &server->now;
-    server->durable = elapse__journal_durable(server->joint->journal);
+    server->engine->batch = &server->now;
+    server->durable = elapse__journal_durable(server->engine->journal);
     server->budget = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
 }
 
 void elapse__server_leave(struct elapse__server *server)
 {
-    ELAPSE__ASSERT(server->joint->batch == &server->now);
-    server->joint->batch = NULL;
+    ELAPSE__ASSERT(server->engine->batch == &server->now);
+    server->engine->batch = NULL;
 }
 
 /* ---- turns ---- */
@@ -178,7 +178,7 @@ static bool turn_timers(struct elapse__server *server)
 
     elapse_wheel_advance(&server->wheel, server->now.boot_ms);
     while (server->budget > 0 && (timer = elapse_wheel_pop(&server->wheel)) != NULL) {
-        struct elapse__alarm *alarm = (struct elapse__alarm *)(void *)timer;
+        struct elapse__server_alarm *alarm = (struct elapse__server_alarm *)(void *)timer;
         (void)elapse__server_spend(server, 1);
         if (alarm->idle != NULL)
             come_idle(alarm->idle);
@@ -193,12 +193,12 @@ static bool turn_gated(struct elapse__server *server)
 {
     while (!elapse__ring_empty(&server->gated)) {
         struct elapse__connection *connection =
-            ELAPSE__OWNER(server->gated.next, struct elapse__connection, gated);
+            ELAPSE__CONTAINER_OF(server->gated.next, struct elapse__connection, gated);
         if (connection->examined == server->durable)
             return false;
         if (server->budget == 0)
             return true;
-        elapse__unlink(&connection->gated);
+        elapse__ring_leave(&connection->gated);
         (void)elapse__server_spend(server, 1);
         elapse__connection_release(connection);
     }
@@ -211,8 +211,8 @@ static void turn_stalled(struct elapse__server *server)
     if (elapse__server_journal_is_full(server))
         return;
     while (!elapse__ring_empty(&server->stalled)) {
-        struct elapse__link *link = server->stalled.next;
-        elapse__unlink(link);
+        struct elapse__ring_node *link = server->stalled.next;
+        elapse__ring_leave(link);
         elapse__ring_append(&server->work, link);
     }
 }
@@ -225,9 +225,9 @@ static bool turn_work(struct elapse__server *server)
     turn_stalled(server);
     while (left > 0 && !elapse__ring_empty(&server->work)) {
         struct elapse__connection *connection =
-            ELAPSE__OWNER(server->work.next, struct elapse__connection, work);
+            ELAPSE__CONTAINER_OF(server->work.next, struct elapse__connection, work);
         uint32_t quantum = left < ELAPSE__QUANTUM ? left : ELAPSE__QUANTUM;
-        elapse__unlink(&connection->work);
+        elapse__ring_leave(&connection->work);
         server->budget = quantum;
         elapse__connection_work(connection);
         left -= quantum - server->budget + (server->budget > 0);
@@ -245,10 +245,10 @@ static bool turn_waiting(struct elapse__server *server)
 /* Returns whether there is more to do now. */
 static bool turn_closing(struct elapse__server *server)
 {
-    const struct elapse__link *last = server->closing.previous;
+    const struct elapse__ring_node *last = server->closing.previous;
 
     while (!elapse__ring_empty(&server->closing)) {
-        struct elapse__link *link = server->closing.next;
+        struct elapse__ring_node *link = server->closing.next;
         bool is_last = link == last;
         if (server->budget == 0)
             return true;
@@ -284,7 +284,7 @@ bool elapse__server_turn(struct elapse__server *server, struct elapse__queue_now
 
     elapse__server_enter(server, now);
     server->refused = false;
-    more = elapse__queue_turn(server->joint->jobs, server->now).more;
+    more = elapse__queue_turn(server->engine->jobs, server->now).more;
     more |= run_stage(server, turn_gated, &left, left / 2);
     more |= run_stage(server, turn_timers, &left, left / 4);
     more |= run_stage(server, turn_waiting, &left, left / 2);
@@ -301,7 +301,7 @@ uint64_t elapse__server_next_ms(const struct elapse__server *server)
 
     if (!elapse__ring_empty(&server->work))
         return 0;
-    if (!full && elapse__queue_watch_has_news(server->joint->jobs))
+    if (!full && elapse__queue_watch_has_news(server->engine->jobs))
         return 0;
     uint64_t next_ms = elapse_wheel_next(&server->wheel);
     return next_ms == ELAPSE_NEVER ? UINT64_MAX : next_ms;
@@ -312,8 +312,8 @@ struct elapse__connection *elapse__server_attention(struct elapse__server *serve
     if (elapse__ring_empty(&server->attention))
         return NULL;
     struct elapse__connection *connection =
-        ELAPSE__OWNER(server->attention.next, struct elapse__connection, attention);
-    elapse__unlink(&connection->attention);
+        ELAPSE__CONTAINER_OF(server->attention.next, struct elapse__connection, attention);
+    elapse__ring_leave(&connection->attention);
     return connection;
 }
 
@@ -330,6 +330,6 @@ void elapse__server_statistics(const struct elapse__server *server, struct elaps
     *statistics = server->figures;
     statistics->draining = server->draining;
     statistics->uptime_ms = now.boot_ms > server->started_ms ? now.boot_ms - server->started_ms : 0;
-    statistics->jobs = elapse__queue_statistics(server->joint->jobs);
-    elapse__journal_figures(server->joint->journal, &statistics->journal);
+    statistics->jobs = elapse__queue_statistics(server->engine->jobs);
+    elapse__journal_figures(server->engine->journal, &statistics->journal);
 }

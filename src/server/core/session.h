@@ -5,7 +5,7 @@
  *
  * A command looks like this:
  *
- *      static enum elapse__step run_ack(connection, ...)
+ *      static enum elapse__session_step run_ack(connection, ...)
  *      {
  *          struct elapse__queue_answer answer;
  *          if (!elapse__session_run(connection, do_ack, &arguments, &answer))
@@ -18,14 +18,14 @@
  * durability. Replies of reserves and of looks at bodies come later, in their place, by the
  * protocol's functions `handed_out`, `nothing` and `looked`.
  */
-#ifndef ELAPSE__SERVER_SESSION_H
-#define ELAPSE__SERVER_SESSION_H
+#ifndef ELAPSE__CORE_SESSION_H
+#define ELAPSE__CORE_SESSION_H
 
 #include "core.h"
 
 /* ---- what a protocol is ---- */
 
-enum elapse__step {
+enum elapse__session_step {
     ELAPSE__STEP_NEED,   /* no whole command is there. Nothing was used. */
     ELAPSE__STEP_RAN,    /* `*used` bytes are done with, at least 1 */
     ELAPSE__STEP_MORE,   /* a part of the command was done; it comes again, with the same bytes */
@@ -39,7 +39,7 @@ enum elapse__step {
 /* A job that is handed out, as it is formatted. */
 struct elapse__server_job {
     struct elapse__queue_handed handed; /* without its tube */
-    struct elapse__joint_job texts;     /* tube, key, tag, body */
+    struct elapse__engine_job texts;    /* tube, key, tag, body */
 };
 
 /* Why a reserve has no job. */
@@ -67,8 +67,8 @@ struct elapse__protocol {
     void (*end)(struct elapse__connection *connection);
 
     /* Takes one command from `bytes`, of which there is at least one, and runs it. */
-    enum elapse__step (*run)(struct elapse__connection *connection, const uint8_t *bytes,
-                             size_t size, size_t *used);
+    enum elapse__session_step (*run)(struct elapse__connection *connection, const uint8_t *bytes,
+                                     size_t size, size_t *used);
 
     /* Format the reply of a reserve or a look. `context` is that of the request. Only reply_*
      * functions may be called. */
@@ -77,7 +77,7 @@ struct elapse__protocol {
     void (*nothing)(struct elapse__connection *connection, uint64_t context,
                     enum elapse__server_nothing why);
     void (*looked)(struct elapse__connection *connection, uint64_t context,
-                   const struct elapse__queue_view *view, const struct elapse__joint_job *texts);
+                   const struct elapse__queue_view *view, const struct elapse__engine_job *texts);
 };
 
 /* The two protocols of the program. */
@@ -114,7 +114,7 @@ void elapse__session_spend(struct elapse__connection *connection, uint32_t comma
 
 /* Runs a command of the queue. Returns false if the journal takes nothing now: return
  * ELAPSE__STEP_LATER. The answer's position means nothing here. */
-bool elapse__session_run(struct elapse__connection *connection, elapse__joint_command *command,
+bool elapse__session_run(struct elapse__connection *connection, elapse__engine_command *command,
                          const void *arguments, struct elapse__queue_answer *answer);
 
 /* With ELAPSE__STEP_NEED: do not ask again before `size` bytes are there, counted from the first of

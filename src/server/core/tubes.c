@@ -14,7 +14,7 @@ struct elapse__server_tube *elapse__server_tube_get(struct elapse__server *serve
                                                     struct elapse__queue_text name,
                                                     enum elapse__queue_result *result)
 {
-    struct elapse__queue *jobs = server->joint->jobs;
+    struct elapse__queue *jobs = server->engine->jobs;
     struct elapse__server_tube *tube = tube_of(elapse__queue_watch_find(jobs, name));
 
     *result = ELAPSE__QUEUE_OK;
@@ -38,7 +38,7 @@ void elapse__server_tube_give(struct elapse__server *server, struct elapse__serv
     if (--tube->references > 0)
         return;
     ELAPSE__ASSERT(elapse__ring_empty(&tube->waiters));
-    elapse__queue_watch_end(server->joint->jobs, &tube->watch);
+    elapse__queue_watch_end(server->engine->jobs, &tube->watch);
     free(tube);
 }
 
@@ -61,7 +61,7 @@ struct elapse__server_tube_figures elapse__server_tube_figures(const struct elap
                                                                struct elapse__queue_text name)
 {
     const struct elapse__server_tube *tube =
-        tube_of(elapse__queue_watch_find(server->joint->jobs, name));
+        tube_of(elapse__queue_watch_find(server->engine->jobs, name));
     return tube == NULL ? (struct elapse__server_tube_figures){0} : tube->figures;
 }
 
@@ -69,7 +69,7 @@ struct elapse__server_tube_figures elapse__server_tube_figures(const struct elap
 
 void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front)
 {
-    struct elapse__queue *jobs = reply->connection->server->joint->jobs;
+    struct elapse__queue *jobs = reply->connection->server->engine->jobs;
 
     reply->state = ELAPSE__REPLY_WAITING;
     reply->gate = UINT64_MAX;
@@ -78,9 +78,9 @@ void elapse__reply_wait(struct elapse__server_reply *reply, bool in_front)
     for (uint32_t i = 0; i < reply->waiter_count; i++) {
         struct elapse__waiter *waiter = &reply->waiters[i];
         if (in_front)
-            elapse__ring_prepend(&waiter->tube->waiters, &waiter->link);
+            elapse__ring_prepend(&waiter->tube->waiters, &waiter->ring_node);
         else
-            elapse__ring_append(&waiter->tube->waiters, &waiter->link);
+            elapse__ring_append(&waiter->tube->waiters, &waiter->ring_node);
         waiter->tube->figures.waiting++;
         elapse__queue_watch_ask(jobs, &waiter->tube->watch);
     }
@@ -97,7 +97,7 @@ void elapse__reply_stop_waiting(struct elapse__server_reply *reply)
     reply->connection->waiting--;
     server->figures.waiting--;
     for (uint32_t i = 0; i < reply->waiter_count; i++) {
-        elapse__unlink(&reply->waiters[i].link);
+        elapse__ring_leave(&reply->waiters[i].ring_node);
         reply->waiters[i].tube->figures.waiting--;
     }
     reply->state = ELAPSE__REPLY_NOTHING;
@@ -109,7 +109,7 @@ static bool serve_tube(struct elapse__server *server, struct elapse__server_tube
 {
     while (!elapse__ring_empty(&tube->waiters)) {
         struct elapse__server_reply *reply =
-            ELAPSE__OWNER(tube->waiters.next, struct elapse__waiter, link)->reply;
+            ELAPSE__CONTAINER_OF(tube->waiters.next, struct elapse__waiter, ring_node)->reply;
         struct elapse__connection *connection = reply->connection;
         bool again = false;
         if (!elapse__server_spend(server, ELAPSE__COST_HAND_OUT))
@@ -119,7 +119,7 @@ static bool serve_tube(struct elapse__server *server, struct elapse__server_tube
             return !again;
         }
         /* Its next commands run, and its reply leaves, in their turn. */
-        elapse__link_once(&server->work, &connection->work);
+        elapse__ring_join_once(&server->work, &connection->work);
     }
     return true;
 }
@@ -129,12 +129,12 @@ void elapse__server_serve(struct elapse__server *server)
     struct elapse__queue_watch *watch;
 
     while (!elapse__server_journal_is_full(server) && server->budget > 0 &&
-           (watch = elapse__queue_watch_next(server->joint->jobs)) != NULL) {
+           (watch = elapse__queue_watch_next(server->engine->jobs)) != NULL) {
         struct elapse__server_tube *tube = tube_of(watch);
         bool goes_on = serve_tube(server, tube);
         /* Also if it has no job any more: the next one is news. */
         if (!elapse__ring_empty(&tube->waiters))
-            elapse__queue_watch_ask(server->joint->jobs, watch);
+            elapse__queue_watch_ask(server->engine->jobs, watch);
         if (!goes_on)
             return;
     }

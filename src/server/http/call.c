@@ -17,7 +17,7 @@
 
 struct call {
     struct elapse__http_wait wait; /* first */
-    struct elapse__pipe pipe;
+    struct elapse__loop_pipe pipe;
     enum elapse__http_operation operation;
     struct elapse__buffer command;
     struct elapse__http_scan hello; /* the reply to HELLO comes first */
@@ -25,7 +25,7 @@ struct call {
     size_t reply_bytes;             /* of both, once it was answered; 0 before */
 };
 
-static struct call *call_of_pipe(struct elapse__pipe *pipe)
+static struct call *call_of_pipe(struct elapse__loop_pipe *pipe)
 {
     return (struct call *)(void *)((unsigned char *)pipe - offsetof(struct call, pipe));
 }
@@ -33,7 +33,7 @@ static struct call *call_of_pipe(struct elapse__pipe *pipe)
 /* Ends it; `sent` bytes of the reply have reached the client. */
 static void finish(struct call *call, size_t sent)
 {
-    elapse__pipe_end(&call->pipe, sent);
+    elapse__loop_pipe_end(&call->pipe, sent);
     elapse__http_wait_end(&call->wait);
     elapse__buffer_free(&call->command);
     free(call);
@@ -54,7 +54,7 @@ static void on_lost(struct elapse__http_wait *wait)
 
 /* ---- the reply ---- */
 
-static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size)
+static size_t on_output(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size)
 {
     struct call *call = call_of_pipe(pipe);
     struct elapse__json json = {.failed = false};
@@ -75,7 +75,7 @@ static size_t on_output(struct elapse__pipe *pipe, const uint8_t *bytes, size_t 
 }
 
 /* The core, or the server, has come to its end. */
-static void on_ended(struct elapse__pipe *pipe)
+static void on_ended(struct elapse__loop_pipe *pipe)
 {
     struct call *call = call_of_pipe(pipe);
 
@@ -133,7 +133,7 @@ static void start(struct elapse__http *http, struct evhttp_request *request,
 void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *request,
                              const struct elapse__http_route *route)
 {
-    const struct elapse__serve_options *options = http->loop->options;
+    const struct elapse__loop_options *options = http->loop->options;
     struct evbuffer *input = evhttp_request_get_input_buffer(request);
     const char *authorization =
         evhttp_find_header(evhttp_request_get_input_headers(request), "Authorization");
@@ -162,9 +162,9 @@ void elapse__http_call_begin(struct elapse__http *http, struct evhttp_request *r
 
 void elapse__http_calls_close(struct elapse__http *http)
 {
-    struct elapse__link *next;
+    struct elapse__ring_node *next;
 
-    for (struct elapse__link *i = http->calls.next; i != &http->calls; i = next) {
+    for (struct elapse__ring_node *i = http->calls.next; i != &http->calls; i = next) {
         struct call *call = (struct call *)(void *)i;
         next = i->next;
         ELAPSE__ASSERT(call->pipe.peer == NULL);

@@ -9,27 +9,28 @@
 
 /* ---- JSON ---- */
 
-static void write_partition(struct elapse__json *json, const struct elapse__http_partition *part)
+static void write_partition(struct elapse__json *json,
+                            const struct elapse__http_partition *partition)
 {
     elapse__json_open(json, '{');
-    elapse__json_unsigned_member(json, "partition", part->part);
-    elapse__json_text_member(json, "role", part->role);
-    elapse__json_boolean_member(json, "owned", part->is_owned);
-    elapse__json_boolean_member(json, "answering", part->may_answer);
-    elapse__json_text_member(json, "owner", part->owner);
-    elapse__json_text_member(json, "address", part->address);
-    elapse__json_unsigned_member(json, "epoch", part->epoch);
-    elapse__json_unsigned_member(json, "last_group", part->last_group);
-    elapse__json_unsigned_member(json, "lag", part->lag);
-    elapse__json_unsigned_member(json, "tail", part->tail);
-    elapse__json_text_member(json, "complaint", part->complaint);
+    elapse__json_unsigned_member(json, "partition", partition->number);
+    elapse__json_text_member(json, "role", partition->role);
+    elapse__json_boolean_member(json, "owned", partition->is_owned);
+    elapse__json_boolean_member(json, "answering", partition->may_answer);
+    elapse__json_text_member(json, "owner", partition->owner);
+    elapse__json_text_member(json, "address", partition->address);
+    elapse__json_unsigned_member(json, "epoch", partition->epoch);
+    elapse__json_unsigned_member(json, "last_group", partition->last_group);
+    elapse__json_unsigned_member(json, "lag", partition->lag);
+    elapse__json_unsigned_member(json, "tail", partition->tail);
+    elapse__json_text_member(json, "complaint", partition->complaint);
     elapse__json_close(json, '}');
 }
 
 void elapse__http_write_cluster(struct elapse__json *json,
                                 const struct elapse__http_cluster *cluster)
 {
-    struct elapse__http_partition part;
+    struct elapse__http_partition partition;
 
     elapse__json_open(json, '{');
     elapse__json_text_member(json, "queue", cluster->queue);
@@ -37,8 +38,8 @@ void elapse__http_write_cluster(struct elapse__json *json,
     elapse__json_name(json, "partitions");
     elapse__json_open(json, '[');
     for (uint32_t i = 0; i < cluster->partitions; i++) {
-        cluster->partition(cluster->context, i, &part);
-        write_partition(json, &part);
+        cluster->partition(cluster->context, i, &partition);
+        write_partition(json, &partition);
     }
     elapse__json_close(json, ']');
     elapse__json_close(json, '}');
@@ -50,47 +51,48 @@ void elapse__http_write_cluster(struct elapse__json *json,
 struct gauge {
     const char *name;
     const char *help;
-    uint64_t (*value)(const struct elapse__http_partition *part);
+    uint64_t (*value)(const struct elapse__http_partition *partition);
 };
 
-static uint64_t is_owned(const struct elapse__http_partition *part)
+static uint64_t is_owned(const struct elapse__http_partition *partition)
 {
-    return part->is_owned;
+    return partition->is_owned;
 }
 
-static uint64_t is_answering(const struct elapse__http_partition *part)
+static uint64_t is_answering(const struct elapse__http_partition *partition)
 {
-    return part->may_answer;
+    return partition->may_answer;
 }
 
-static uint64_t has_no_owner(const struct elapse__http_partition *part)
+static uint64_t has_no_owner(const struct elapse__http_partition *partition)
 {
-    return part->owner[0] == '\0';
+    return partition->owner[0] == '\0';
 }
 
-static uint64_t has_complaint(const struct elapse__http_partition *part)
+static uint64_t has_complaint(const struct elapse__http_partition *partition)
 {
-    return part->complaint[0] != '\0';
+    return partition->complaint[0] != '\0';
 }
 
-static uint64_t epoch(const struct elapse__http_partition *part)
+static uint64_t epoch(const struct elapse__http_partition *partition)
 {
-    return part->epoch;
+    return partition->epoch;
 }
 
-static uint64_t last_group(const struct elapse__http_partition *part)
+static uint64_t last_group(const struct elapse__http_partition *partition)
 {
-    return part->last_group;
+    return partition->last_group;
 }
 
-static uint64_t lag(const struct elapse__http_partition *part)
+static uint64_t lag(const struct elapse__http_partition *partition)
 {
-    return part->lag;
+    return partition->lag;
 }
 
-static uint64_t log_groups(const struct elapse__http_partition *part)
+static uint64_t log_groups(const struct elapse__http_partition *partition)
 {
-    return part->last_group + 1 - (part->tail <= part->last_group ? part->tail : part->last_group);
+    return partition->last_group + 1 -
+           (partition->tail <= partition->last_group ? partition->tail : partition->last_group);
 }
 
 static const struct gauge gauges[] = {
@@ -107,26 +109,26 @@ static const struct gauge gauges[] = {
 static void write_gauge(struct elapse__json *out, const struct elapse__http_cluster *cluster,
                         const struct gauge *gauge)
 {
-    struct elapse__http_partition part;
+    struct elapse__http_partition partition;
 
     elapse__metric_begin(out, gauge->name, "gauge", gauge->help);
     for (uint32_t i = 0; i < cluster->partitions; i++) {
-        cluster->partition(cluster->context, i, &part);
+        cluster->partition(cluster->context, i, &partition);
         elapse__metric_add(out, "elapse_%s{partition=\"%" PRIu32 "\"} %" PRIu64 "\n", gauge->name,
-                           i, gauge->value(&part));
+                           i, gauge->value(&partition));
     }
 }
 
 static void write_roles(struct elapse__json *out, const struct elapse__http_cluster *cluster)
 {
-    struct elapse__http_partition part;
+    struct elapse__http_partition partition;
 
     elapse__metric_begin(out, "partition_role", "gauge",
                          "The role of this node in the partition, as a label.");
     for (uint32_t i = 0; i < cluster->partitions; i++) {
-        cluster->partition(cluster->context, i, &part);
+        cluster->partition(cluster->context, i, &partition);
         elapse__metric_add(out, "elapse_partition_role{partition=\"%" PRIu32 "\",role=\"%s\"} 1\n",
-                           i, part.role);
+                           i, partition.role);
     }
 }
 

@@ -18,7 +18,7 @@ struct elapse__http_partition {
     uint64_t last_group; /* of the log */
     uint64_t lag;        /* groups of it that this node has not got */
     uint64_t tail;       /* the first group that is needed */
-    uint32_t part;
+    uint32_t number;
     bool is_owned;   /* by this node */
     bool may_answer; /* its lease allows that now */
 };
@@ -36,7 +36,7 @@ struct elapse__http_cluster {
     struct elapse__http_router router;
 
     /* Stores a partition. */
-    void (*partition)(void *context, uint32_t part, struct elapse__http_partition *figures);
+    void (*partition)(void *context, uint32_t partition, struct elapse__http_partition *figures);
     void *context;
 };
 

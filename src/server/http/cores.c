@@ -39,7 +39,7 @@ static void take_names(struct elapse__loop *loop, void *argument)
 
     while (names->count < ELAPSE__HTTP_NAMES && places > 0) {
         struct elapse__queue_text name =
-            elapse__queue_tubes(loop->store->joint.jobs, &names->cursor, &places);
+            elapse__queue_tubes(loop->store->engine.jobs, &names->cursor, &places);
         if (name.size > 0) {
             memcpy(names->bytes[names->count], name.bytes, name.size);
             names->sizes[names->count++] = name.size;
@@ -80,7 +80,7 @@ static void add_tube(struct elapse__loop *loop, void *argument)
     struct tube_sum *sum = argument;
     struct elapse__queue_statistics counts;
 
-    if (elapse__queue_tube_statistics(loop->store->joint.jobs, elapse__store_now(), sum->name,
+    if (elapse__queue_tube_statistics(loop->store->engine.jobs, elapse__store_now(), sum->name,
                                       &counts) != ELAPSE__QUEUE_OK)
         return;
     elapse__http_add_counts(sum->counts, &counts);
@@ -104,12 +104,13 @@ bool elapse__http_count_tube(struct elapse__loop *loop, const struct elapse__htt
 /* ---- the cluster ---- */
 
 /* The texts stay where they are until the next call. */
-static void show_partition(void *context, uint32_t part, struct elapse__http_partition *figures)
+static void show_partition(void *context, uint32_t partition,
+                           struct elapse__http_partition *figures)
 {
     static struct elapse__loop_partition seen;
     const struct elapse__loop_cluster *cluster = context;
 
-    cluster->partition(cluster->context, part, &seen);
+    cluster->partition(cluster->context, partition, &seen);
     *figures = (struct elapse__http_partition){
         .role = seen.role,
         .complaint = seen.complaint,
@@ -119,7 +120,7 @@ static void show_partition(void *context, uint32_t part, struct elapse__http_par
         .last_group = seen.last_group,
         .lag = seen.last_group > seen.local_group ? seen.last_group - seen.local_group : 0,
         .tail = seen.tail,
-        .part = part,
+        .number = partition,
         .is_owned = seen.is_owned,
         .may_answer = seen.may_answer,
     };

@@ -2,11 +2,11 @@
  * The cores that the figures of HTTP come from: that of the server, or, on a node of a cluster,
  * those of the partitions that it owns. Also, what the node tells of the cluster.
  */
-#ifndef ELAPSE__LOOP_HTTP_CORES_H
-#define ELAPSE__LOOP_HTTP_CORES_H
+#ifndef ELAPSE__HTTP_CORES_H
+#define ELAPSE__HTTP_CORES_H
 
-#include "cluster.h"
 #include "../loop/loop.h"
+#include "cluster.h"
 
 /* Calls with each core, one after the other, and with the lock of its store. */
 void elapse__http_each_core(struct elapse__loop *loop,

@@ -149,9 +149,10 @@ void elapse__http_events_begin(struct elapse__http *http, struct evhttp_request 
 
 void elapse__http_events_close(struct elapse__http *http)
 {
-    struct elapse__link *next;
+    struct elapse__ring_node *next;
 
-    for (struct elapse__link *i = http->event_clients.next; i != &http->event_clients; i = next) {
+    for (struct elapse__ring_node *i = http->event_clients.next; i != &http->event_clients;
+         i = next) {
         struct event_client *client = (struct event_client *)(void *)i;
         next = i->next;
         struct evhttp_request *request = client->wait.request;

@@ -6,8 +6,8 @@
 #include <elapse/version.h>
 
 #include "../../os/program.h"
-#include "window.h"
 #include "cores.h"
+#include "window.h"
 
 enum {
     SLICE_TUBES = 200,
@@ -64,7 +64,7 @@ struct gathered {
 static void gather(struct elapse__loop *loop, void *argument)
 {
     struct gathered *all = argument;
-    const struct elapse__queue *queue = loop->store->joint.jobs;
+    const struct elapse__queue *queue = loop->store->engine.jobs;
     struct elapse__queue_statistics jobs = elapse__queue_statistics(queue);
 
     all->totals.put += jobs.total_jobs;
@@ -207,14 +207,14 @@ static void end_pass(struct elapse__http_figures *figures)
 static void look_at_slice(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_figures *figures = argument;
-    const struct elapse__queue *jobs = loop->store->joint.jobs;
+    const struct elapse__queue *jobs = loop->store->engine.jobs;
     struct elapse__queue_now now = elapse__store_now();
     struct elapse__queue_statistics counts;
     uint32_t places = SLICE_PLACES;
 
     for (unsigned i = 0; i < SLICE_TUBES && places > 0; i++) {
         struct elapse__queue_text name =
-            elapse__queue_tubes(loop->store->joint.jobs, &figures->cursor, &places);
+            elapse__queue_tubes(loop->store->engine.jobs, &figures->cursor, &places);
         if (name.size > 0 &&
             elapse__queue_tube_statistics(jobs, now, name, &counts) == ELAPSE__QUEUE_OK)
             look_at_counts(figures, name, &counts);
@@ -283,7 +283,7 @@ static void on_second(evutil_socket_t descriptor, short what, void *argument)
 static void take(struct elapse__loop *loop, void *argument)
 {
     struct elapse__http_status *status = argument;
-    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue *jobs = loop->store->engine.jobs;
     struct elapse__queue_now now = elapse__store_now();
 
     status->now_ms = now.wall_ms;
@@ -324,17 +324,17 @@ static void take_node(struct elapse__http_figures *figures, struct elapse__http_
 
 bool elapse__http_has_disk(const struct elapse__loop *loop)
 {
-    return loop->options->durability != ELAPSE__SERVE_MEMORY;
+    return loop->options->durability != ELAPSE__LOOP_MEMORY;
 }
 
 static void describe(const struct elapse__http_figures *figures, struct elapse__http_status *status)
 {
     static const char *const names[] = {
-        [ELAPSE__SERVE_SYNC] = "sync",
-        [ELAPSE__SERVE_INTERVAL] = "interval",
-        [ELAPSE__SERVE_MEMORY] = "memory",
+        [ELAPSE__LOOP_SYNC] = "sync",
+        [ELAPSE__LOOP_INTERVAL] = "interval",
+        [ELAPSE__LOOP_MEMORY] = "memory",
     };
-    const struct elapse__serve_options *options = figures->loop->options;
+    const struct elapse__loop_options *options = figures->loop->options;
 
     status->version = elapse_version();
     status->durability = names[options->durability];

@@ -2,11 +2,11 @@
  * What the page shows, collected once a second: rates, what the last minute was like, and the
  * busiest tubes. Tubes are looked at in slices, so that no look holds the loop up.
  */
-#ifndef ELAPSE__LOOP_HTTP_FIGURES_H
-#define ELAPSE__LOOP_HTTP_FIGURES_H
+#ifndef ELAPSE__HTTP_FIGURES_H
+#define ELAPSE__HTTP_FIGURES_H
 
-#include "status.h"
 #include "../loop/loop.h"
+#include "status.h"
 
 struct elapse__http_figures;
 

@@ -116,7 +116,7 @@ static void on_gone(evutil_socket_t socket, short what, void *argument)
 }
 
 bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
-                             struct elapse__link *ring, struct evhttp_request *request)
+                             struct elapse__ring_node *ring, struct evhttp_request *request)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(request);
     struct bufferevent *stream = evhttp_connection_get_bufferevent(connection);
@@ -132,7 +132,7 @@ bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http
     }
     wait->http = http;
     wait->request = request;
-    elapse__ring_append(ring, &wait->link);
+    elapse__ring_append(ring, &wait->ring_node);
     evhttp_connection_set_closecb(connection, on_closed, wait);
     /* It may take long until there is an answer. */
     (void)bufferevent_set_timeouts(stream, NULL, &write_limit);
@@ -151,7 +151,7 @@ void elapse__http_wait_end(struct elapse__http_wait *wait)
                                        &limit);
     }
     event_free(wait->gone);
-    (void)elapse__ring_remove(&wait->link);
+    (void)elapse__ring_remove(&wait->ring_node);
 }
 
 /* ---- what needs no command ---- */
@@ -237,7 +237,7 @@ static bool may_ask(struct elapse__http *http, const char *authorization)
 /* Refuses what no page of a stranger may send. Returns whether the request goes on. */
 static bool guard(struct elapse__http *http, struct evhttp_request *request)
 {
-    const struct elapse__serve_options *options = http->loop->options;
+    const struct elapse__loop_options *options = http->loop->options;
     struct evkeyvalq *headers = evhttp_request_get_input_headers(request);
     const char *host = evhttp_find_header(headers, "Host");
 
@@ -338,8 +338,8 @@ static void on_listen_again(evutil_socket_t descriptor, short what, void *argume
 /* Connections wait in the queue of the system meanwhile. */
 static void pause_listening(struct elapse__http *http, const char *why)
 {
-    elapse__log(&http->loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_ACCEPT,
-                "no connection of HTTP can be taken now: %s", why);
+    elapse__logger(&http->loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
+                   "no connection of HTTP can be taken now: %s", why);
     if (wait_to_listen(http))
         set_listening(http, false);
 }

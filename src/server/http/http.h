@@ -15,8 +15,8 @@
  * All of it runs in the thread of the loop, without the store's lock: elapse__loop_with_core takes
  * it for each look at the passwords or at figures.
  */
-#ifndef ELAPSE__LOOP_HTTP_H
-#define ELAPSE__LOOP_HTTP_H
+#ifndef ELAPSE__HTTP_H
+#define ELAPSE__HTTP_H
 
 #include <stdbool.h>
 

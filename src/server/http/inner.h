@@ -1,8 +1,8 @@
 /*
  * What the files of HTTP share.
  */
-#ifndef ELAPSE__LOOP_HTTP_INNER_H
-#define ELAPSE__LOOP_HTTP_INNER_H
+#ifndef ELAPSE__HTTP_INNER_H
+#define ELAPSE__HTTP_INNER_H
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
@@ -10,11 +10,11 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
-#include "json_write.h"
-#include "routes.h"
-#include "figures.h"
 #include "../loop/loop.h"
 #include "../page/page.h"
+#include "figures.h"
+#include "json_write.h"
+#include "routes.h"
 
 enum {
     ELAPSE__HTTP_HEADERS_BYTES = 32 << 10,
@@ -33,12 +33,12 @@ struct elapse__http {
     struct evhttp_bound_socket *bound[ELAPSE__LISTENERS_MAX];
     bool is_secure[ELAPSE__LISTENERS_MAX];
     size_t bound_count;
-    struct event *listen_again;  /* after a pause, because this machine could take no connection */
-    uint64_t own_files;          /* descriptors that are neither connections nor the journal's */
-    uint64_t count_again_ns;     /* connections are not counted before this time */
-    struct elapse__link calls;   /* requests that are commands */
-    struct elapse__link scrapes; /* of the metrics */
-    struct elapse__link event_clients;
+    struct event *listen_again; /* after a pause, because this machine could take no connection */
+    uint64_t own_files;         /* descriptors that are neither connections nor the journal's */
+    uint64_t count_again_ns;    /* connections are not counted before this time */
+    struct elapse__ring_node calls;   /* requests that are commands */
+    struct elapse__ring_node scrapes; /* of the metrics */
+    struct elapse__ring_node event_clients;
     uint32_t event_client_count;
     struct elapse__http_figures *figures;
     char policy[ELAPSE__PAGE_POLICY_BYTES];
@@ -48,7 +48,7 @@ struct elapse__http {
 
 /* It begins as zeros, and is in a ring of the server. */
 struct elapse__http_wait {
-    struct elapse__link link; /* first */
+    struct elapse__ring_node ring_node; /* first */
     struct elapse__http *http;
     struct evhttp_request *request; /* NULL: its client has gone */
     struct event *gone;
@@ -58,7 +58,7 @@ struct elapse__http_wait {
 
 /* Enters the ring, and hears when the client goes. Returns false if there is no memory. */
 bool elapse__http_wait_begin(struct elapse__http_wait *wait, struct elapse__http *http,
-                             struct elapse__link *ring, struct evhttp_request *request);
+                             struct elapse__ring_node *ring, struct evhttp_request *request);
 
 /* Leaves the ring: the request is answered, or its client has gone. */
 void elapse__http_wait_end(struct elapse__http_wait *wait);

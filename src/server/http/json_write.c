@@ -103,7 +103,7 @@ void elapse__json_string(struct elapse__json *json, const void *bytes, size_t si
     begin_value(json);
     add(json, "\"", 1);
     while (done < size) {
-        struct elapse__json_piece piece = elapse__json_next(text + done, size - done);
+        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, size - done);
         add(json, text + done, piece.plain);
         add(json, piece.escape, piece.escape_size);
         done += piece.taken;

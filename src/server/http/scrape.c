@@ -9,8 +9,8 @@
 #include <elapse/version.h>
 
 #include "../../os/program.h"
-#include "metrics.h"
 #include "cores.h"
+#include "metrics.h"
 
 enum {
     SLICE_TUBES = 100,
@@ -47,7 +47,7 @@ static void on_lost(struct elapse__http_wait *wait)
 static void write_tubes(struct elapse__loop *loop, void *argument)
 {
     struct scrape *scrape = argument;
-    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue *jobs = loop->store->engine.jobs;
     struct elapse__queue_now now = elapse__store_now();
     struct elapse__queue_statistics counts;
 
@@ -90,7 +90,7 @@ struct copy {
 static void copy_figures(struct elapse__loop *loop, void *argument)
 {
     struct copy *copy = argument;
-    struct elapse__queue *jobs = loop->store->joint.jobs;
+    struct elapse__queue *jobs = loop->store->engine.jobs;
     struct elapse__queue_now now = elapse__store_now();
     struct elapse__server_statistics server;
     uint64_t overdue_ms = elapse__queue_overdue_ms(jobs, now);
@@ -191,9 +191,9 @@ void elapse__http_metrics_begin(struct elapse__http *http, struct evhttp_request
 
 void elapse__http_metrics_close(struct elapse__http *http)
 {
-    struct elapse__link *next;
+    struct elapse__ring_node *next;
 
-    for (struct elapse__link *i = http->scrapes.next; i != &http->scrapes; i = next) {
+    for (struct elapse__ring_node *i = http->scrapes.next; i != &http->scrapes; i = next) {
         next = i->next;
         release((struct scrape *)(void *)i);
     }

@@ -22,7 +22,7 @@ enum {
 
 /* A partition, as this node sees it. */
 struct elapse__loop_partition {
-    uint32_t part;
+    uint32_t number;
     const char *role; /* a word: "following", "owning", "unknown", ...; static */
     const char
         *complaint;  /* why the database does not do what it should; static; "": all is well */
@@ -49,12 +49,12 @@ struct elapse__loop_cluster {
     const char *node;  /* the name of this node */
     uint32_t partitions;
 
-    void (*partition)(void *context, uint32_t part, struct elapse__loop_partition *figures);
+    void (*partition)(void *context, uint32_t partition, struct elapse__loop_partition *figures);
     void (*router)(void *context, struct elapse__loop_router *figures);
 
     /* Calls with the loop of a partition, which has a store and a core, and with the lock of that
      * store. Returns false, and does not call, if this node does not own the partition. */
-    bool (*with_core)(void *context, uint32_t part,
+    bool (*with_core)(void *context, uint32_t partition,
                       void (*call)(struct elapse__loop *loop, void *argument), void *argument);
 
     /* Returns whether it is a password of the options; true if there are none. */

@@ -14,18 +14,18 @@
 
 enum { TEXT_BYTES = 1024, TIME_BYTES = 40, LINE_BYTES = 6 * TEXT_BYTES + 256 };
 
-static const char *const level_names[ELAPSE__LOG_LEVELS] = {
-    [ELAPSE__LOG_ERROR] = "error",
-    [ELAPSE__LOG_WARNING] = "warning",
-    [ELAPSE__LOG_NOTICE] = "notice",
-    [ELAPSE__LOG_DEBUG] = "debug",
+static const char *const level_names[ELAPSE__LOGGER_LEVELS] = {
+    [ELAPSE__LOGGER_ERROR] = "error",
+    [ELAPSE__LOGGER_WARNING] = "warning",
+    [ELAPSE__LOGGER_NOTICE] = "notice",
+    [ELAPSE__LOGGER_DEBUG] = "debug",
 };
 
 /* Which events can repeat without end, and must not fill the disk. */
 static const struct {
     const char *name;
     bool is_limited;
-} events[ELAPSE__LOG_EVENTS] = {
+} events[ELAPSE__LOGGER_EVENTS] = {
     [ELAPSE__EVENT_STARTING] = {"starting", false},
     [ELAPSE__EVENT_LISTENING] = {"listening", false},
     [ELAPSE__EVENT_READY] = {"ready", false},
@@ -71,8 +71,8 @@ static void write_json_text(char *to, size_t capacity, const char *text)
     to[length] = '\0';
 }
 
-static void write_line(const struct elapse__log *log, enum elapse__log_level level,
-                       enum elapse__log_event event, const char *text)
+static void write_line(const struct elapse__logger *log, enum elapse__logger_level level,
+                       enum elapse__logger_event event, const char *text)
 {
     char when[TIME_BYTES];
     char line[LINE_BYTES];
@@ -93,12 +93,12 @@ static void write_line(const struct elapse__log *log, enum elapse__log_level lev
 }
 
 /* Returns whether the event may be logged now, and says how many were not since the last time. */
-static bool is_within_limit(struct elapse__log *log, enum elapse__log_level level,
-                            enum elapse__log_event event)
+static bool is_within_limit(struct elapse__logger *log, enum elapse__logger_level level,
+                            enum elapse__logger_event event)
 {
     uint64_t minute = elapse__os_monotonic_ns() / NS_PER_MINUTE + 1;
 
-    if (!events[event].is_limited || level == ELAPSE__LOG_DEBUG)
+    if (!events[event].is_limited || level == ELAPSE__LOGGER_DEBUG)
         return true;
     if (log->limits[event].minute != minute) {
         uint64_t withheld = log->limits[event].withheld;
@@ -111,7 +111,7 @@ static bool is_within_limit(struct elapse__log *log, enum elapse__log_level leve
         if (withheld > 0)
             write_line(log, level, event, text);
     }
-    if (log->limits[event].logged == ELAPSE__LOG_A_MINUTE) {
+    if (log->limits[event].logged == ELAPSE__LOGGER_A_MINUTE) {
         log->limits[event].withheld++;
         return false;
     }
@@ -119,13 +119,13 @@ static bool is_within_limit(struct elapse__log *log, enum elapse__log_level leve
     return true;
 }
 
-void elapse__log(struct elapse__log *log, enum elapse__log_level level,
-                 enum elapse__log_event event, const char *format, ...)
+void elapse__logger(struct elapse__logger *log, enum elapse__logger_level level,
+                    enum elapse__logger_event event, const char *format, ...)
 {
     char text[TEXT_BYTES];
     va_list arguments;
 
-    ELAPSE__ASSERT_THAT(event, <, ELAPSE__LOG_EVENTS);
+    ELAPSE__ASSERT_THAT(event, <, ELAPSE__LOGGER_EVENTS);
     if (level > log->most || !is_within_limit(log, level, event))
         return;
     va_start(arguments, format);

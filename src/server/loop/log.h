@@ -16,15 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum elapse__log_level {
-    ELAPSE__LOG_ERROR,
-    ELAPSE__LOG_WARNING,
-    ELAPSE__LOG_NOTICE,
-    ELAPSE__LOG_DEBUG,
-    ELAPSE__LOG_LEVELS,
+enum elapse__logger_level {
+    ELAPSE__LOGGER_ERROR,
+    ELAPSE__LOGGER_WARNING,
+    ELAPSE__LOGGER_NOTICE,
+    ELAPSE__LOGGER_DEBUG,
+    ELAPSE__LOGGER_LEVELS,
 };
 
-enum elapse__log_event {
+enum elapse__logger_event {
     ELAPSE__EVENT_STARTING,
     ELAPSE__EVENT_LISTENING,
     ELAPSE__EVENT_READY,
@@ -41,25 +41,25 @@ enum elapse__log_event {
     ELAPSE__EVENT_ACCEPT,
     ELAPSE__EVENT_TLS,
     ELAPSE__EVENT_CLUSTER,
-    ELAPSE__LOG_EVENTS,
+    ELAPSE__LOGGER_EVENTS,
 };
 
-enum { ELAPSE__LOG_A_MINUTE = 20 };
+enum { ELAPSE__LOGGER_A_MINUTE = 20 };
 
-struct elapse__log {
+struct elapse__logger {
     bool json;
-    enum elapse__log_level most; /* less important events are not logged */
+    enum elapse__logger_level most; /* less important events are not logged */
     struct {
         uint64_t minute;   /* which one of the monotonic clock */
         uint64_t logged;   /* in that minute */
         uint64_t withheld; /* since the last line about it */
-    } limits[ELAPSE__LOG_EVENTS];
+    } limits[ELAPSE__LOGGER_EVENTS];
 };
 
 /* Logs an event, with a text in the manner of printf. Control characters in it become '?'. */
-__attribute__((format(printf, 4, 5))) void elapse__log(struct elapse__log *log,
-                                                       enum elapse__log_level level,
-                                                       enum elapse__log_event event,
-                                                       const char *format, ...);
+__attribute__((format(printf, 4, 5))) void elapse__logger(struct elapse__logger *log,
+                                                          enum elapse__logger_level level,
+                                                          enum elapse__logger_event event,
+                                                          const char *format, ...);
 
 #endif

@@ -13,7 +13,7 @@ enum { ROUNDS_MAX = 4, ROOM_LOOK_MS = 10 };
 /* Fills the batch from the peers that are ready, in their order. */
 static void receive(struct elapse__loop *loop)
 {
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_READY];
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_READY];
     struct elapse__peer *last = NULL;
     size_t used = 0;
     size_t most = ring->next == ring->previous ? ELAPSE__BATCH_BYTES : ELAPSE__BATCH_PEER_BYTES;
@@ -55,9 +55,9 @@ static void look(struct elapse__peer *peer)
 
 static void say_sent(struct elapse__loop *loop, struct elapse__queue_now now)
 {
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
 
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         if (peer->sent_bytes > 0 && peer->connection != NULL)
             elapse__connection_sent(peer->connection, now, peer->sent_bytes);
@@ -86,9 +86,9 @@ static void say_received(struct elapse__loop *loop, struct elapse__queue_now now
 
 static void say_closed(struct elapse__loop *loop, struct elapse__queue_now now)
 {
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
 
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         elapse__peer_leave(peer, ELAPSE__PEER_ATTENDED);
         if (peer->connection != NULL)
@@ -108,11 +108,11 @@ static void say_read(struct elapse__loop *loop, struct elapse__queue_now now)
 static void collect(struct elapse__loop *loop)
 {
     struct elapse__connection *connection;
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
 
     while ((connection = elapse__server_attention(loop->server)) != NULL)
         elapse__peer_enter(elapse__connection_shell(connection), ELAPSE__PEER_ATTENDED);
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next)
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next)
         look(((struct elapse__peer_place *)(void *)i)->peer);
 }
 
@@ -125,7 +125,7 @@ static void pass_readings(struct elapse__loop *loop, struct elapse__queue_now no
     while ((reading = elapse__server_reading(loop->server)) != NULL) {
         if (elapse__body_reader_give(loop->reader, reading))
             continue;
-        elapse__journal_read_perform(loop->store->joint.journal, true, &reading->reading, 1);
+        elapse__journal_read_perform(loop->store->engine.journal, true, &reading->reading, 1);
         elapse__server_reading_done(loop->server, now, reading);
     }
 }
@@ -148,10 +148,10 @@ static bool talk(struct elapse__loop *loop)
     pass_readings(loop, now);
     collect(loop);
     loop->next_ms = elapse__server_next_ms(loop->server);
-    loop->readied = elapse__queue_readied(store->joint.jobs);
+    loop->readied = elapse__queue_readied(store->engine.jobs);
     /* Room may come by an operation that makes nothing durable, of which there is no news. */
-    if ((elapse__journal_is_full(store->joint.journal) ||
-         elapse__joint_lacks_room(&store->joint)) &&
+    if ((elapse__journal_is_full(store->engine.journal) ||
+         elapse__engine_lacks_room(&store->engine)) &&
         loop->next_ms > now.boot_ms + ROOM_LOOK_MS)
         loop->next_ms = now.boot_ms + ROOM_LOOK_MS;
     elapse__store_leave(store);
@@ -164,15 +164,15 @@ static bool talk(struct elapse__loop *loop)
  */
 static bool send_all(struct elapse__loop *loop)
 {
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
-    struct elapse__link *next;
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ATTENDED];
+    struct elapse__ring_node *next;
     bool has_news = false;
 
     loop->is_held =
         loop->may_answer != NULL && !elapse__ring_empty(ring) && !loop->may_answer(loop);
     if (loop->is_held)
         return !elapse__ring_empty(&loop->peers.rings[ELAPSE__PEER_ENDING]);
-    for (struct elapse__link *i = ring->next; i != ring; i = next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         next = i->next;
         if (peer->output_bytes > 0 && !peer->is_blocked)
@@ -191,16 +191,16 @@ static bool send_all(struct elapse__loop *loop)
 /* Releases peers that the core does not know any more. */
 static void release_ended(struct elapse__loop *loop)
 {
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
-    struct elapse__link *next;
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ENDING];
+    struct elapse__ring_node *next;
 
-    for (struct elapse__link *i = ring->next; i != ring; i = next) {
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = next) {
         struct elapse__peer *peer = ((struct elapse__peer_place *)(void *)i)->peer;
         next = i->next;
         if (peer->connection != NULL)
             continue;
-        elapse__log(&loop->peers.log, ELAPSE__LOG_DEBUG, ELAPSE__EVENT_CLOSED,
-                    "a connection has ended");
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED,
+                       "a connection has ended");
         elapse__peer_free(peer);
     }
 }
@@ -255,8 +255,8 @@ void elapse__loop_connect(struct elapse__loop *loop, struct elapse__peer *peer,
         look(peer);
     elapse__store_depart(loop->store);
     if (peer->connection == NULL) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_REFUSED,
-                    "a connection was refused: there are too many, or there is no memory");
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_REFUSED,
+                       "a connection was refused: there are too many, or there is no memory");
         elapse__peer_free(peer);
         return;
     }

@@ -24,7 +24,7 @@ enum {
     ELAPSE__BATCH_BYTES = 1 << 17,      /* about what the core can run in a round */
     ELAPSE__BATCH_PEER_BYTES = 1 << 15, /* of one peer, while others are ready */
     ELAPSE__BATCH_PIECES = 1024,
-    ELAPSE__LISTENERS_MAX = 2 * ELAPSE__SERVE_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
+    ELAPSE__LISTENERS_MAX = 2 * ELAPSE__LOOP_LISTENS_MAX * ELAPSE__OS_ADDRESSES_MAX,
 };
 
 /* A piece of the batch: what one peer has sent. */
@@ -47,7 +47,7 @@ struct elapse__listener {
 struct elapse__http;
 
 struct elapse__loop {
-    const struct elapse__serve_options *options;
+    const struct elapse__loop_options *options;
     struct elapse__peers peers;
     struct elapse_queue *store;
     struct elapse__server *server;

@@ -52,7 +52,7 @@ void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring)
     if (place->is_in)
         return;
     place->is_in = true;
-    elapse__ring_append(&peer->peers->rings[ring], &place->link);
+    elapse__ring_append(&peer->peers->rings[ring], &place->ring_node);
 }
 
 void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring)
@@ -62,10 +62,10 @@ void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring)
     if (!place->is_in)
         return;
     place->is_in = false;
-    (void)elapse__ring_remove(&place->link);
+    (void)elapse__ring_remove(&place->ring_node);
 }
 
-struct elapse__peer *elapse__peer_first(struct elapse__link *ring)
+struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring)
 {
     if (elapse__ring_empty(ring))
         return NULL;
@@ -110,8 +110,8 @@ static void on_handshake_limit(evutil_socket_t socket, short what, void *argumen
     (void)what;
     if (peer->has_ended || elapse__tls_is_open(peer->tls))
         return;
-    elapse__log(&peer->peers->log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_TLS,
-                "a connection did not begin TLS within %d s", (int)HANDSHAKE_S);
+    elapse__logger(&peer->peers->log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
+                   "a connection did not begin TLS within %d s", (int)HANDSHAKE_S);
     peer->has_ended = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);
     elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
@@ -141,7 +141,8 @@ static struct elapse__peer *new_peer(struct elapse__peers *peers)
     return peer;
 }
 
-struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct elapse__pipe *pipe)
+struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
+                                           struct elapse__loop_pipe *pipe)
 {
     struct elapse__peer *peer = new_peer(peers);
 
@@ -153,7 +154,7 @@ struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct e
     return peer;
 }
 
-void elapse__pipe_end(struct elapse__pipe *pipe, size_t sent)
+void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent)
 {
     struct elapse__peer *peer = pipe->peer;
 
@@ -214,7 +215,7 @@ void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers)
 
 void elapse__peer_free(struct elapse__peer *peer)
 {
-    struct elapse__pipe *pipe = peer->pipe;
+    struct elapse__loop_pipe *pipe = peer->pipe;
 
     ELAPSE__ASSERT(peer->connection == NULL);
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
@@ -244,11 +245,11 @@ void elapse__peer_free(struct elapse__peer *peer)
 static void fail(struct elapse__peer *peer, const char *what, int error)
 {
     if (error == EPROTO)
-        elapse__log(&peer->peers->log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_TLS,
-                    "a connection broke the rules of TLS");
+        elapse__logger(&peer->peers->log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_TLS,
+                       "a connection broke the rules of TLS");
     else
-        elapse__log(&peer->peers->log, ELAPSE__LOG_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s", what,
-                    elapse__os_error_text(error));
+        elapse__logger(&peer->peers->log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CLOSED, "%s: %s",
+                       what, elapse__os_error_text(error));
     peer->has_ended = true;
     elapse__peer_leave(peer, ELAPSE__PEER_READY);
     elapse__peer_enter(peer, ELAPSE__PEER_ENDING);
@@ -256,7 +257,7 @@ static void fail(struct elapse__peer *peer, const char *what, int error)
 
 static size_t receive_from_pipe(struct elapse__peer *peer, void *buffer, size_t bytes)
 {
-    struct elapse__pipe *pipe = peer->pipe;
+    struct elapse__loop_pipe *pipe = peer->pipe;
     size_t got = bytes < pipe->input_bytes ? bytes : pipe->input_bytes;
 
     if (got > 0)

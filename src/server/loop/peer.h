@@ -41,9 +41,9 @@ enum { ELAPSE__DESCRIPTORS_HELD = 40 };
 
 /* All peers, and what they share. */
 struct elapse__peers {
-    struct elapse__log log;
+    struct elapse__logger log;
     struct event_base *base;
-    struct elapse__link rings[ELAPSE__PEER_RINGS];
+    struct elapse__ring_node rings[ELAPSE__PEER_RINGS];
     uint64_t count;    /* of those with a socket */
     uint64_t http;     /* connections of HTTP, which libevent has: at most so many */
     uint64_t files;    /* how many this process may have open */
@@ -64,28 +64,28 @@ uint64_t elapse__peers_most(const struct elapse__peers *peers);
 
 /* Where a peer is in a ring. */
 struct elapse__peer_place {
-    struct elapse__link link; /* first: a link is a place */
+    struct elapse__ring_node ring_node; /* first: a link is a place */
     struct elapse__peer *peer;
     bool is_in;
 };
 
 /* What a peer without a socket has: its bytes are in memory. */
-struct elapse__pipe {
+struct elapse__loop_pipe {
     struct elapse__peer *peer; /* NULL: it has ended, or has not begun */
     const uint8_t *input;      /* what the core has not got yet; it stays valid */
     size_t input_bytes;
     /* The core has these bytes for it: all that were not sent, from the first of them on. Returns
      * how many of them count as sent. */
-    size_t (*output)(struct elapse__pipe *pipe, const uint8_t *bytes, size_t size);
+    size_t (*output)(struct elapse__loop_pipe *pipe, const uint8_t *bytes, size_t size);
     /* The core, or the end of the server, has ended it; `peer` is NULL. */
-    void (*ended)(struct elapse__pipe *pipe);
+    void (*ended)(struct elapse__loop_pipe *pipe);
 };
 
 struct elapse__peer {
     struct elapse__peer_place places[ELAPSE__PEER_RINGS];
     struct elapse__peers *peers;
     struct elapse__connection *connection; /* NULL: the core does not know it */
-    struct elapse__pipe *pipe;             /* NULL: it has a socket */
+    struct elapse__loop_pipe *pipe;        /* NULL: it has a socket */
     struct elapse__tls_session *tls;       /* NULL: plain */
     struct event *can_read;
     struct event *can_write;
@@ -112,11 +112,12 @@ struct elapse__peer *elapse__peer_new(struct elapse__peers *peers, int socket, b
                                       struct elapse__tls_keys *keys);
 
 /* Makes a peer without a socket, for elapse__loop_welcome. Returns NULL if there is no memory. */
-struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers, struct elapse__pipe *pipe);
+struct elapse__peer *elapse__peer_new_pipe(struct elapse__peers *peers,
+                                           struct elapse__loop_pipe *pipe);
 
 /* The owner of a pipe is done with it. The first `sent` bytes of the output have reached the
  * client; hand-outs behind them are undone. */
-void elapse__pipe_end(struct elapse__pipe *pipe, size_t sent);
+void elapse__loop_pipe_end(struct elapse__loop_pipe *pipe, size_t sent);
 
 /* Moves a peer to others, with the same base. It is in no ring of theirs but ALL. */
 void elapse__peer_move(struct elapse__peer *peer, struct elapse__peers *peers);
@@ -129,7 +130,7 @@ void elapse__peer_enter(struct elapse__peer *peer, enum elapse__peer_ring ring);
 void elapse__peer_leave(struct elapse__peer *peer, enum elapse__peer_ring ring);
 
 /* Returns the oldest peer of a ring; NULL: it is empty. */
-struct elapse__peer *elapse__peer_first(struct elapse__link *ring);
+struct elapse__peer *elapse__peer_first(struct elapse__ring_node *ring);
 
 /* Receives up to `bytes` bytes into `buffer`; returns how many. Leaves the ring `ready` unless
  * there may be more. */

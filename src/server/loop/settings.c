@@ -5,7 +5,7 @@
 
 enum { PORT_MAX = 65535 };
 
-static const char *read_port(const char *text, struct elapse__serve_listen *listen)
+static const char *read_port(const char *text, struct elapse__loop_listen *listen)
 {
     unsigned port = 0;
 
@@ -22,7 +22,7 @@ static const char *read_port(const char *text, struct elapse__serve_listen *list
     return NULL;
 }
 
-static const char *copy_host(const char *text, size_t length, struct elapse__serve_listen *listen)
+static const char *copy_host(const char *text, size_t length, struct elapse__loop_listen *listen)
 {
     if (length >= sizeof listen->host)
         return "it is too long";
@@ -31,10 +31,10 @@ static const char *copy_host(const char *text, size_t length, struct elapse__ser
     return NULL;
 }
 
-const char *elapse__serve_parse_listen(const char *text, const char *port,
-                                       struct elapse__serve_listen *listen)
+const char *elapse__loop_parse_listen(const char *text, const char *port,
+                                      struct elapse__loop_listen *listen)
 {
-    *listen = (struct elapse__serve_listen){.tls = strncmp(text, "tls:", 4) == 0};
+    *listen = (struct elapse__loop_listen){.tls = strncmp(text, "tls:", 4) == 0};
     text += listen->tls ? 4 : 0;
     if (!listen->tls && strncmp(text, "unix:", 5) == 0) {
         listen->is_path = true;

@@ -9,43 +9,43 @@
 #include <stdint.h>
 
 enum {
-    ELAPSE__SERVE_LISTENS_MAX = 32,
-    ELAPSE__SERVE_CLUSTER_MAX = 16,
-    ELAPSE__SERVE_HOST_BYTES = 256,
+    ELAPSE__LOOP_LISTENS_MAX = 32,
+    ELAPSE__LOOP_CLUSTER_MAX = 16,
+    ELAPSE__LOOP_HOST_BYTES = 256,
 };
 
 /* An address to listen at. */
-struct elapse__serve_listen {
+struct elapse__loop_listen {
     bool tls;
     bool is_path;
-    char host[ELAPSE__SERVE_HOST_BYTES]; /* or the path */
+    char host[ELAPSE__LOOP_HOST_BYTES]; /* or the path */
     char port[8];
 };
 
-enum elapse__serve_durability {
-    ELAPSE__SERVE_SYNC,
-    ELAPSE__SERVE_INTERVAL,
-    ELAPSE__SERVE_MEMORY,
+enum elapse__loop_durability {
+    ELAPSE__LOOP_SYNC,
+    ELAPSE__LOOP_INTERVAL,
+    ELAPSE__LOOP_MEMORY,
 };
 
-struct elapse__serve_options {
-    struct elapse__serve_listen listens[ELAPSE__SERVE_LISTENS_MAX];
+struct elapse__loop_options {
+    struct elapse__loop_listen listens[ELAPSE__LOOP_LISTENS_MAX];
     size_t listen_count; /* 0: the sockets that the service manager passes, or the default */
-    struct elapse__serve_listen https[ELAPSE__SERVE_LISTENS_MAX]; /* where HTTP is spoken */
+    struct elapse__loop_listen https[ELAPSE__LOOP_LISTENS_MAX]; /* where HTTP is spoken */
     size_t http_count;
-    const char *http_hosts[ELAPSE__SERVE_LISTENS_MAX]; /* further names of this server */
+    const char *http_hosts[ELAPSE__LOOP_LISTENS_MAX]; /* further names of this server */
     size_t http_host_count;
     const char *directory;
-    enum elapse__serve_durability durability;
+    enum elapse__loop_durability durability;
     uint64_t interval_ms;
     uint64_t segment_bits;
     const char *auth;            /* the file of passwords; NULL: none */
     const char *tls_certificate; /* NULL: none */
     const char *tls_key;
-    const char *user;                                /* to become; NULL: stay as it is */
-    const char *clusters[ELAPSE__SERVE_CLUSTER_MAX]; /* connection strings of the databases */
-    size_t cluster_count;                            /* 0: one server alone */
-    const char *queue;                               /* of the cluster; its name */
+    const char *user;                               /* to become; NULL: stay as it is */
+    const char *clusters[ELAPSE__LOOP_CLUSTER_MAX]; /* connection strings of the databases */
+    size_t cluster_count;                           /* 0: one server alone */
+    const char *queue;                              /* of the cluster; its name */
     const char *advertise; /* where other nodes reach this one; NULL: where it listens */
     const char *node;      /* the name of this node; NULL: what it advertises */
     bool single_copy;      /* a database without standbys will do */
@@ -69,7 +69,7 @@ struct elapse__serve_options {
 /* Reads "host:port", "[v6]:port", "unix:PATH", or "tls:" and one of the first two. The port may be
  * missing where `port` is not NULL: then it is that. Returns NULL, or a phrase that names the
  * fault. */
-const char *elapse__serve_parse_listen(const char *text, const char *port,
-                                       struct elapse__serve_listen *listen);
+const char *elapse__loop_parse_listen(const char *text, const char *port,
+                                      struct elapse__loop_listen *listen);
 
 #endif

@@ -2,8 +2,8 @@
  * The page: one file of HTML, src/server/page/page.html, which the build puts into the program. It
  * asks nobody but this server for anything, and the policy that goes with it says so.
  */
-#ifndef ELAPSE__LOOP_PAGE_H
-#define ELAPSE__LOOP_PAGE_H
+#ifndef ELAPSE__PAGE_H
+#define ELAPSE__PAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -30,10 +30,10 @@ static struct elapse__queue_answer do_cancel_id(struct elapse__queue *queue,
     return elapse__queue_cancel_id(queue, now, named->id);
 }
 
-enum elapse__step elapse__resp_cancel(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_cancel(const struct elapse__resp_call *call)
 {
     struct named named = {.tube = elapse__resp_text(call->arguments[1])};
-    enum elapse__step step = ELAPSE__STEP_RAN;
+    enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
     while (goes_on) {
@@ -43,10 +43,10 @@ enum elapse__step elapse__resp_cancel(const struct elapse__resp_call *call)
     return step;
 }
 
-enum elapse__step elapse__resp_cancel_id(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_cancel_id(const struct elapse__resp_call *call)
 {
     struct named named = {.id = 0};
-    enum elapse__step step = ELAPSE__STEP_RAN;
+    enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
 
     for (uint32_t i = 1; i < call->count && call->session->done == 0; i++) {
@@ -74,7 +74,7 @@ do_cancel_all(struct elapse__queue *queue, struct elapse__queue_now now, const v
                                     &sweep->session->counts[1]);
 }
 
-enum elapse__step elapse__resp_cancel_all(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option options[] = {{"STATE", 1}, {"TAG", 1}};
     uint32_t places[2];
@@ -118,8 +118,8 @@ do_reschedule_id(struct elapse__queue *queue, struct elapse__queue_now now, cons
 }
 
 /* Runs a command with one answer, counts it, and replies with its word. */
-static enum elapse__step run_one(const struct elapse__resp_call *call,
-                                 elapse__joint_command *command, const struct named *named)
+static enum elapse__session_step run_one(const struct elapse__resp_call *call,
+                                         elapse__engine_command *command, const struct named *named)
 {
     struct elapse__queue_answer answer;
 
@@ -130,7 +130,7 @@ static enum elapse__step run_one(const struct elapse__resp_call *call,
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_reschedule(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_reschedule(const struct elapse__resp_call *call)
 {
     struct named named = {.tube = elapse__resp_text(call->arguments[1]),
                           .key = elapse__resp_text(call->arguments[2])};
@@ -140,7 +140,7 @@ enum elapse__step elapse__resp_reschedule(const struct elapse__resp_call *call)
     return run_one(call, do_reschedule, &named);
 }
 
-enum elapse__step elapse__resp_reschedule_id(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_reschedule_id(const struct elapse__resp_call *call)
 {
     struct named named = {.id = 0};
 
@@ -158,7 +158,7 @@ static struct elapse__queue_answer do_kick_id(struct elapse__queue *queue,
     return elapse__queue_kick_id(queue, now, named->id);
 }
 
-enum elapse__step elapse__resp_kick_id(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_kick_id(const struct elapse__resp_call *call)
 {
     struct named named = {.id = 0};
 
@@ -196,7 +196,7 @@ static bool begin_kick(const struct elapse__resp_call *call)
     return true;
 }
 
-enum elapse__step elapse__resp_kick(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_kick(const struct elapse__resp_call *call)
 {
     struct elapse__queue_answer answer;
 
@@ -217,7 +217,7 @@ enum elapse__step elapse__resp_kick(const struct elapse__resp_call *call)
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_pause(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_pause(const struct elapse__resp_call *call)
 {
     uint64_t delay_ms = 0;
 

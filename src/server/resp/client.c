@@ -9,7 +9,7 @@
 
 /* ---- small ones ---- */
 
-enum elapse__step elapse__resp_ping(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_ping(const struct elapse__resp_call *call)
 {
     if (call->count > 2)
         return elapse__resp_reply_error(call->connection,
@@ -21,13 +21,13 @@ enum elapse__step elapse__resp_ping(const struct elapse__resp_call *call)
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_echo(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_echo(const struct elapse__resp_call *call)
 {
     elapse__resp_reply_bytes(call, call->arguments[1].bytes, call->arguments[1].size);
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_select(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_select(const struct elapse__resp_call *call)
 {
     uint64_t number = 0;
 
@@ -39,13 +39,13 @@ enum elapse__step elapse__resp_select(const struct elapse__resp_call *call)
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_quit(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_quit(const struct elapse__resp_call *call)
 {
     elapse__resp_reply_word(call, "OK");
     return ELAPSE__STEP_END;
 }
 
-enum elapse__step elapse__resp_reset(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_reset(const struct elapse__resp_call *call)
 {
     const struct elapse__server_options *options = elapse__session_options(call->connection);
 
@@ -60,8 +60,9 @@ enum elapse__step elapse__resp_reset(const struct elapse__resp_call *call)
 
 /* Tries a user and a password. There is one user, whose name is "default". Otherwise replies with
  * the error and returns false. */
-static bool authenticate(const struct elapse__resp_call *call, struct elapse__resp_argument user,
-                         struct elapse__resp_argument password)
+static bool authenticate(const struct elapse__resp_call *call,
+                         struct elapse__wire_resp_argument user,
+                         struct elapse__wire_resp_argument password)
 {
     static const char name[] = "default";
     bool is_user = user.size == sizeof name - 1 && memcmp(user.bytes, name, user.size) == 0;
@@ -76,9 +77,9 @@ static bool authenticate(const struct elapse__resp_call *call, struct elapse__re
     return false;
 }
 
-enum elapse__step elapse__resp_auth(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_auth(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_argument default_user = {
+    static const struct elapse__wire_resp_argument default_user = {
         .bytes = (const unsigned char *)"default", .size = 7};
 
     if (call->count > 3)
@@ -94,7 +95,7 @@ enum elapse__step elapse__resp_auth(const struct elapse__resp_call *call)
 }
 
 /* Keeps the name of a client. Otherwise replies with the error and returns false. */
-static bool set_name(const struct elapse__resp_call *call, struct elapse__resp_argument name)
+static bool set_name(const struct elapse__resp_call *call, struct elapse__wire_resp_argument name)
 {
     bool fits = name.size <= ELAPSE__RESP_CLIENT_NAME_MAX;
 
@@ -114,24 +115,24 @@ static bool set_name(const struct elapse__resp_call *call, struct elapse__resp_a
 static void reply_hello(const struct elapse__resp_call *call)
 {
     enum { PAIRS = 7, BYTES = 400 };
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, BYTES);
 
-    elapse__resp_write_map(&writer, PAIRS);
-    elapse__resp_write_text(&writer, "server");
-    elapse__resp_write_text(&writer, "elapse");
-    elapse__resp_write_text(&writer, "version");
-    elapse__resp_write_text(&writer, ELAPSE_VERSION_TEXT);
-    elapse__resp_write_text(&writer, "proto");
-    elapse__resp_write_integer(&writer, call->session->resp3 ? 3 : 2);
-    elapse__resp_write_text(&writer, "id");
-    elapse__resp_write_integer(&writer, (int64_t)elapse__session_number(call->connection));
-    elapse__resp_write_text(&writer, "mode");
-    elapse__resp_write_text(&writer, "standalone");
-    elapse__resp_write_text(&writer, "role");
-    elapse__resp_write_text(&writer, "master");
-    elapse__resp_write_text(&writer, "modules");
-    elapse__resp_write_array(&writer, 0);
+    elapse__wire_resp_write_map(&writer, PAIRS);
+    elapse__wire_resp_write_text(&writer, "server");
+    elapse__wire_resp_write_text(&writer, "elapse");
+    elapse__wire_resp_write_text(&writer, "version");
+    elapse__wire_resp_write_text(&writer, ELAPSE_VERSION_TEXT);
+    elapse__wire_resp_write_text(&writer, "proto");
+    elapse__wire_resp_write_integer(&writer, call->session->resp3 ? 3 : 2);
+    elapse__wire_resp_write_text(&writer, "id");
+    elapse__wire_resp_write_integer(&writer, (int64_t)elapse__session_number(call->connection));
+    elapse__wire_resp_write_text(&writer, "mode");
+    elapse__wire_resp_write_text(&writer, "standalone");
+    elapse__wire_resp_write_text(&writer, "role");
+    elapse__wire_resp_write_text(&writer, "master");
+    elapse__wire_resp_write_text(&writer, "modules");
+    elapse__wire_resp_write_array(&writer, 0);
     elapse__resp_end(call->connection, &writer);
 }
 
@@ -140,7 +141,7 @@ static void reply_hello(const struct elapse__resp_call *call)
 static bool greet(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
-    const struct elapse__resp_argument *arguments = call->arguments;
+    const struct elapse__wire_resp_argument *arguments = call->arguments;
     uint32_t places[2] = {0, 0};
     uint64_t version = call->session->resp3 ? 3 : 2;
 
@@ -169,7 +170,7 @@ static bool greet(const struct elapse__resp_call *call)
     return true;
 }
 
-enum elapse__step elapse__resp_hello(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_hello(const struct elapse__resp_call *call)
 {
     if (greet(call))
         reply_hello(call);
@@ -191,9 +192,9 @@ static void reply_client(const struct elapse__resp_call *call)
     elapse__resp_reply_bytes(call, line.text, line.size);
 }
 
-enum elapse__step elapse__resp_client(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *call)
 {
-    const struct elapse__resp_argument *arguments = call->arguments;
+    const struct elapse__wire_resp_argument *arguments = call->arguments;
 
     if (call->count == 3 && elapse__resp_is(arguments[1], "SETNAME")) {
         if (set_name(call, arguments[2]))
@@ -222,7 +223,7 @@ enum elapse__step elapse__resp_client(const struct elapse__resp_call *call)
 
 /* ---- CONFIG and INFO ---- */
 
-enum elapse__step elapse__resp_config(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_config(const struct elapse__resp_call *call)
 {
     if (!elapse__resp_is(call->arguments[1], "GET"))
         return elapse__resp_reply_error(
@@ -254,7 +255,7 @@ static void append_number(struct information *information, const char *name, uin
     append(information, "\r\n");
 }
 
-enum elapse__step elapse__resp_info(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_info(const struct elapse__resp_call *call)
 {
     struct information information = {.size = 0};
     struct elapse__server_statistics server;

@@ -94,7 +94,7 @@ static const uint8_t first_of_length[LENGTH_MAX + 2] = {
     [9] = 27, [10] = 28, [11] = 29, [12] = 29, [13] = COMMANDS,
 };
 
-const struct elapse__resp_command *elapse__resp_find(struct elapse__resp_argument name)
+const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name)
 {
     unsigned char folded[sizeof commands->name] = {0};
 

@@ -9,16 +9,16 @@
 enum { DESCRIBED_BYTES = 1024 }; /* room for one command, in either form */
 
 /* Writes the name in small letters, as clients expect it. */
-static void write_name(struct elapse__resp_writer *writer,
+static void write_name(struct elapse__wire_resp_writer *writer,
                        const struct elapse__resp_command *command)
 {
     struct elapse__resp_line line = {.size = 0};
 
     elapse__resp_add_small(&line, command->name);
-    elapse__resp_write_bytes(writer, line.text, line.size);
+    elapse__wire_resp_write_bytes(writer, line.text, line.size);
 }
 
-static void write_flags(struct elapse__resp_writer *writer, unsigned flags)
+static void write_flags(struct elapse__wire_resp_writer *writer, unsigned flags)
 {
     static const struct {
         unsigned flag;
@@ -33,10 +33,10 @@ static void write_flags(struct elapse__resp_writer *writer, unsigned flags)
 
     for (size_t i = 0; i < NAMES; i++)
         count += (flags & names[i].flag) != 0;
-    elapse__resp_write_array(writer, count);
+    elapse__wire_resp_write_array(writer, count);
     for (size_t i = 0; i < NAMES; i++) {
         if ((flags & names[i].flag) != 0)
-            elapse__resp_write_word(writer, names[i].name);
+            elapse__wire_resp_write_word(writer, names[i].name);
     }
 }
 
@@ -47,17 +47,17 @@ static void reply_information(const struct elapse__resp_call *call,
                               const struct elapse__resp_command *command)
 {
     enum { FIELDS = 10, EMPTY = 4 };
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, DESCRIBED_BYTES);
 
-    elapse__resp_write_array(&writer, FIELDS);
+    elapse__wire_resp_write_array(&writer, FIELDS);
     write_name(&writer, command);
-    elapse__resp_write_integer(&writer, command->arity);
+    elapse__wire_resp_write_integer(&writer, command->arity);
     write_flags(&writer, command->flags);
     for (int i = 0; i < 3; i++)
-        elapse__resp_write_integer(&writer, 0);
+        elapse__wire_resp_write_integer(&writer, 0);
     for (int i = 0; i < EMPTY; i++)
-        elapse__resp_write_array(&writer, 0);
+        elapse__wire_resp_write_array(&writer, 0);
     elapse__resp_end(call->connection, &writer);
 }
 
@@ -67,28 +67,28 @@ static void reply_documentation(const struct elapse__resp_call *call,
                                 const struct elapse__resp_command *command)
 {
     enum { PAIRS = 4, ARGUMENT_PAIRS = 3 };
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, DESCRIBED_BYTES);
     bool has_arguments = command->syntax[0] != '\0';
 
     write_name(&writer, command);
-    elapse__resp_write_map(&writer, has_arguments ? PAIRS : PAIRS - 1);
-    elapse__resp_write_text(&writer, "summary");
-    elapse__resp_write_text(&writer, command->summary);
-    elapse__resp_write_text(&writer, "since");
-    elapse__resp_write_text(&writer, "0.2.0");
-    elapse__resp_write_text(&writer, "group");
-    elapse__resp_write_text(&writer, command->group);
+    elapse__wire_resp_write_map(&writer, has_arguments ? PAIRS : PAIRS - 1);
+    elapse__wire_resp_write_text(&writer, "summary");
+    elapse__wire_resp_write_text(&writer, command->summary);
+    elapse__wire_resp_write_text(&writer, "since");
+    elapse__wire_resp_write_text(&writer, "0.2.0");
+    elapse__wire_resp_write_text(&writer, "group");
+    elapse__wire_resp_write_text(&writer, command->group);
     if (has_arguments) {
-        elapse__resp_write_text(&writer, "arguments");
-        elapse__resp_write_array(&writer, 1);
-        elapse__resp_write_map(&writer, ARGUMENT_PAIRS);
-        elapse__resp_write_text(&writer, "name");
-        elapse__resp_write_text(&writer, command->syntax);
-        elapse__resp_write_text(&writer, "type");
-        elapse__resp_write_text(&writer, "string");
-        elapse__resp_write_text(&writer, "display_text");
-        elapse__resp_write_text(&writer, command->syntax);
+        elapse__wire_resp_write_text(&writer, "arguments");
+        elapse__wire_resp_write_array(&writer, 1);
+        elapse__wire_resp_write_map(&writer, ARGUMENT_PAIRS);
+        elapse__wire_resp_write_text(&writer, "name");
+        elapse__wire_resp_write_text(&writer, command->syntax);
+        elapse__wire_resp_write_text(&writer, "type");
+        elapse__wire_resp_write_text(&writer, "string");
+        elapse__wire_resp_write_text(&writer, "display_text");
+        elapse__wire_resp_write_text(&writer, command->syntax);
     }
     elapse__resp_end(call->connection, &writer);
 }
@@ -149,14 +149,14 @@ static void reply_names(const struct elapse__resp_call *call)
 {
     elapse__resp_reply_array(call, count_commands());
     for (uint32_t i = 0; elapse__resp_command_at(i) != NULL; i++) {
-        struct elapse__resp_writer writer =
+        struct elapse__wire_resp_writer writer =
             elapse__resp_begin(call->connection, call->session->resp3, DESCRIBED_BYTES);
         write_name(&writer, elapse__resp_command_at(i));
         elapse__resp_end(call->connection, &writer);
     }
 }
 
-enum elapse__step elapse__resp_command(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_command(const struct elapse__resp_call *call)
 {
     if (call->count == 1)
         reply_all(call);

@@ -15,27 +15,27 @@ enum {
     LIST_HEAD_BYTES = 24,  /* "*2\r\n:4294967295\r\n*1000\r\n" */
 };
 
-_Static_assert(JOB_PAIRS * 3 * ELAPSE__RESP_FRAME_MAX < JOB_BYTES, "frames fit");
+_Static_assert(JOB_PAIRS * 3 * ELAPSE__WIRE_RESP_FRAME_MAX < JOB_BYTES, "frames fit");
 
-static void write_pair(struct elapse__resp_writer *writer, const char *name, uint64_t value)
+static void write_pair(struct elapse__wire_resp_writer *writer, const char *name, uint64_t value)
 {
-    elapse__resp_write_text(writer, name);
-    elapse__resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    elapse__wire_resp_write_text(writer, name);
+    elapse__wire_resp_write_integer(writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 }
 
 /* Writes JOB_PAIRS names and values. `tube` is the name of the job's tube. */
-static void write_job(struct elapse__resp_writer *writer, const struct elapse__queue_view *view,
-                      struct elapse__queue_text tube)
+static void write_job(struct elapse__wire_resp_writer *writer,
+                      const struct elapse__queue_view *view, struct elapse__queue_text tube)
 {
     bool buried = view->state == ELAPSE__QUEUE_BURIED;
 
     write_pair(writer, "id", view->id);
-    elapse__resp_write_text(writer, "tube");
-    elapse__resp_write_bytes(writer, tube.bytes, tube.size);
-    elapse__resp_write_text(writer, "state");
-    elapse__resp_write_text(writer, elapse__resp_state_name(view->state));
-    elapse__resp_write_text(writer, "due");
-    elapse__resp_write_integer(writer, view->due_ms);
+    elapse__wire_resp_write_text(writer, "tube");
+    elapse__wire_resp_write_bytes(writer, tube.bytes, tube.size);
+    elapse__wire_resp_write_text(writer, "state");
+    elapse__wire_resp_write_text(writer, elapse__resp_state_name(view->state));
+    elapse__wire_resp_write_text(writer, "due");
+    elapse__wire_resp_write_integer(writer, view->due_ms);
     write_pair(writer, "left", view->left_ms);
     write_pair(writer, "priority", view->priority);
     write_pair(writer, "ttr", view->ttr_ms);
@@ -44,57 +44,57 @@ static void write_job(struct elapse__resp_writer *writer, const struct elapse__q
     write_pair(writer, "backoff_min", view->backoff_min_ms);
     write_pair(writer, "backoff_max", view->backoff_max_ms);
     write_pair(writer, "attempts", view->attempts);
-    elapse__resp_write_text(writer, "recurring");
-    elapse__resp_write_boolean(writer, view->recurring);
+    elapse__wire_resp_write_text(writer, "recurring");
+    elapse__wire_resp_write_boolean(writer, view->recurring);
     write_pair(writer, "missed", view->missed);
     write_pair(writer, "failures", view->failures);
-    elapse__resp_write_text(writer, "lease");
+    elapse__wire_resp_write_text(writer, "lease");
     if (view->lease.number == 0)
-        elapse__resp_write_null(writer);
+        elapse__wire_resp_write_null(writer);
     else
         elapse__resp_write_lease(writer, view->lease);
-    elapse__resp_write_text(writer, "reason");
+    elapse__wire_resp_write_text(writer, "reason");
     if (buried && view->reason != NULL)
-        elapse__resp_write_text(writer, view->reason);
+        elapse__wire_resp_write_text(writer, view->reason);
     else
-        elapse__resp_write_null(writer);
+        elapse__wire_resp_write_null(writer);
 }
 
 /* ---- one job ---- */
 
 /* Writes a key or a tag, which may be none. */
-static void write_name(struct elapse__resp_writer *writer, const char *name,
+static void write_name(struct elapse__wire_resp_writer *writer, const char *name,
                        struct elapse__queue_text text)
 {
-    elapse__resp_write_text(writer, name);
+    elapse__wire_resp_write_text(writer, name);
     if (text.size == 0)
-        elapse__resp_write_null(writer);
+        elapse__wire_resp_write_null(writer);
     else
-        elapse__resp_write_bytes(writer, text.bytes, text.size);
+        elapse__wire_resp_write_bytes(writer, text.bytes, text.size);
 }
 
 void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
                          const struct elapse__queue_view *view,
-                         const struct elapse__joint_job *texts)
+                         const struct elapse__engine_job *texts)
 {
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0,
                            JOB_BYTES + texts->key.size + texts->tag.size + texts->body.size +
-                               (size_t)7 * ELAPSE__RESP_FRAME_MAX);
+                               (size_t)7 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
-    elapse__resp_write_map(&writer, JOB_PAIRS + 3);
+    elapse__wire_resp_write_map(&writer, JOB_PAIRS + 3);
     write_job(&writer, view, texts->tube);
     write_name(&writer, "key", texts->key);
     write_name(&writer, "tag", texts->tag);
-    elapse__resp_write_text(&writer, "body");
-    elapse__resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
+    elapse__wire_resp_write_text(&writer, "body");
+    elapse__wire_resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
     elapse__resp_end(connection, &writer);
 }
 
 /* Replies with the job that was found, if it was. */
-static enum elapse__step show(const struct elapse__resp_call *call,
-                              enum elapse__queue_result result,
-                              const struct elapse__queue_view *view)
+static enum elapse__session_step show(const struct elapse__resp_call *call,
+                                      enum elapse__queue_result result,
+                                      const struct elapse__queue_view *view)
 {
     uint64_t context =
         ELAPSE__RESP_CONTEXT_LOOK | (call->session->resp3 ? ELAPSE__RESP_CONTEXT_RESP3 : 0);
@@ -107,7 +107,7 @@ static enum elapse__step show(const struct elapse__resp_call *call,
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_look_up(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_look_up(const struct elapse__resp_call *call)
 {
     struct elapse__queue_view view;
     enum elapse__queue_result result = elapse__queue_look_up_key(
@@ -117,7 +117,7 @@ enum elapse__step elapse__resp_look_up(const struct elapse__resp_call *call)
     return show(call, result, &view);
 }
 
-enum elapse__step elapse__resp_look_up_id(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_look_up_id(const struct elapse__resp_call *call)
 {
     struct elapse__queue_view view;
     uint64_t id = 0;
@@ -147,14 +147,14 @@ static bool begin_list(const struct elapse__resp_call *call)
 static void end_list(const struct elapse__resp_call *call, uint32_t cursor, uint32_t items)
 {
     unsigned char head[LIST_HEAD_BYTES];
-    struct elapse__resp_writer writer = {.bytes = head, .capacity = sizeof head};
+    struct elapse__wire_resp_writer writer = {.bytes = head, .capacity = sizeof head};
     size_t size = elapse__reply_size(call->connection);
 
     if (size < LIST_HEAD_BYTES)
         return; /* there was no memory: the connection ends */
-    elapse__resp_write_array(&writer, 2);
-    elapse__resp_write_integer(&writer, cursor);
-    elapse__resp_write_array(&writer, items);
+    elapse__wire_resp_write_array(&writer, 2);
+    elapse__wire_resp_write_integer(&writer, cursor);
+    elapse__wire_resp_write_array(&writer, items);
     ELAPSE__ASSERT(!writer.too_small);
     char *reply = elapse__reply_at(call->connection);
     memcpy(reply, head, writer.size);
@@ -196,16 +196,16 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
                                          LIST_PLACES / 16, views, room);
 
     for (uint32_t i = 0; i < listed; i++) {
-        struct elapse__resp_writer writer =
+        struct elapse__wire_resp_writer writer =
             elapse__resp_begin(call->connection, call->session->resp3, JOB_BYTES);
-        elapse__resp_write_map(&writer, JOB_PAIRS);
+        elapse__wire_resp_write_map(&writer, JOB_PAIRS);
         write_job(&writer, &views[i], views[i].tube);
         elapse__resp_end(call->connection, &writer);
     }
     return listed;
 }
 
-enum elapse__step elapse__resp_list(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option options[] = {
         {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}};
@@ -230,7 +230,7 @@ enum elapse__step elapse__resp_list(const struct elapse__resp_call *call)
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_tubes(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
     uint32_t places[2];
@@ -260,7 +260,7 @@ enum elapse__step elapse__resp_tubes(const struct elapse__resp_call *call)
 
 enum { JOBS_PAIRS = 15, SERVER_PAIRS = 15, TUBE_PAIRS = 2, STATS_BYTES = 2400 };
 
-static void write_counts(struct elapse__resp_writer *writer,
+static void write_counts(struct elapse__wire_resp_writer *writer,
                          const struct elapse__queue_statistics *jobs)
 {
     write_pair(writer, "delayed", jobs->delayed);
@@ -280,7 +280,7 @@ static void write_counts(struct elapse__resp_writer *writer,
     write_pair(writer, "total_pauses", jobs->pauses);
 }
 
-static void write_server(struct elapse__resp_writer *writer,
+static void write_server(struct elapse__wire_resp_writer *writer,
                          const struct elapse__server_statistics *server)
 {
     write_pair(writer, "uptime", server->uptime_ms);
@@ -291,18 +291,18 @@ static void write_server(struct elapse__resp_writer *writer,
     write_pair(writer, "total_connections", server->total_connections);
     write_pair(writer, "total_refused", server->refused);
     write_pair(writer, "total_undone", server->undone);
-    elapse__resp_write_text(writer, "draining");
-    elapse__resp_write_boolean(writer, server->draining);
+    elapse__wire_resp_write_text(writer, "draining");
+    elapse__wire_resp_write_boolean(writer, server->draining);
     write_pair(writer, "log_bytes", server->journal.log_bytes);
     write_pair(writer, "live_bytes", server->journal.live_bytes);
     write_pair(writer, "spare_bytes", server->journal.spare_bytes);
     write_pair(writer, "groups", server->journal.groups);
     write_pair(writer, "damaged_bodies", server->journal.damaged_bodies);
-    elapse__resp_write_text(writer, "disk_full");
-    elapse__resp_write_boolean(writer, server->journal.disk_is_full);
+    elapse__wire_resp_write_text(writer, "disk_full");
+    elapse__wire_resp_write_boolean(writer, server->journal.disk_is_full);
 }
 
-static enum elapse__step show_tube(const struct elapse__resp_call *call)
+static enum elapse__session_step show_tube(const struct elapse__resp_call *call)
 {
     struct elapse__queue_statistics jobs;
 
@@ -312,9 +312,9 @@ static enum elapse__step show_tube(const struct elapse__resp_call *call)
         elapse__resp_reply_null(call);
         return ELAPSE__STEP_RAN;
     }
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, STATS_BYTES);
-    elapse__resp_write_map(&writer, JOBS_PAIRS + TUBE_PAIRS);
+    elapse__wire_resp_write_map(&writer, JOBS_PAIRS + TUBE_PAIRS);
     write_counts(&writer, &jobs);
     write_pair(&writer, "pause", jobs.pause_ms);
     write_pair(&writer, "pause_left", jobs.pause_left_ms);
@@ -322,7 +322,7 @@ static enum elapse__step show_tube(const struct elapse__resp_call *call)
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_stats(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_stats(const struct elapse__resp_call *call)
 {
     struct elapse__server_statistics server;
 
@@ -334,9 +334,9 @@ enum elapse__step elapse__resp_stats(const struct elapse__resp_call *call)
         return show_tube(call);
     elapse__server_statistics(elapse__session_server(call->connection),
                               elapse__session_now(call->connection), &server);
-    struct elapse__resp_writer writer =
+    struct elapse__wire_resp_writer writer =
         elapse__resp_begin(call->connection, call->session->resp3, STATS_BYTES);
-    elapse__resp_write_map(&writer, JOBS_PAIRS + SERVER_PAIRS);
+    elapse__wire_resp_write_map(&writer, JOBS_PAIRS + SERVER_PAIRS);
     write_counts(&writer, &server.jobs);
     write_server(&writer, &server);
     elapse__resp_end(call->connection, &writer);

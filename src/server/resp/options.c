@@ -6,7 +6,7 @@
 #include "../../protocol/duration.h"
 #include "resp.h"
 
-bool elapse__resp_is(struct elapse__resp_argument argument, const char *word)
+bool elapse__resp_is(struct elapse__wire_resp_argument argument, const char *word)
 {
     uint32_t i = 0;
 
@@ -18,7 +18,7 @@ bool elapse__resp_is(struct elapse__resp_argument argument, const char *word)
     return i == argument.size && word[i] == '\0';
 }
 
-struct elapse__queue_text elapse__resp_text(struct elapse__resp_argument argument)
+struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument)
 {
     return (struct elapse__queue_text){.bytes = argument.bytes, .size = argument.size};
 }
@@ -33,7 +33,7 @@ static bool refuse(const struct elapse__resp_call *call, uint32_t place, const c
 bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t place,
                               uint64_t greatest, uint64_t *number)
 {
-    struct elapse__resp_argument argument = call->arguments[place];
+    struct elapse__wire_resp_argument argument = call->arguments[place];
 
     ELAPSE__ASSERT_THAT(place, <, call->count);
     if (elapse__decimal_read(argument.bytes, argument.size, greatest, number))
@@ -43,7 +43,7 @@ bool elapse__resp_read_number(const struct elapse__resp_call *call, uint32_t pla
 
 bool elapse__resp_read_id(const struct elapse__resp_call *call, uint32_t place, uint64_t *id)
 {
-    struct elapse__resp_argument argument = call->arguments[place];
+    struct elapse__wire_resp_argument argument = call->arguments[place];
 
     ELAPSE__ASSERT_THAT(place, <, call->count);
     if (elapse__decimal_read(argument.bytes, argument.size, ELAPSE__QUEUE_ID_MAX, id) && *id > 0)
@@ -65,7 +65,7 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
                                 uint64_t *duration_ms)
 {
     enum { NS_PER_MS = 1000000 };
-    struct elapse__resp_argument argument = call->arguments[place];
+    struct elapse__wire_resp_argument argument = call->arguments[place];
     struct elapse__resp_line line = {.size = 0};
     uint64_t duration_ns = 0;
 
@@ -85,7 +85,8 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
 }
 
 /* A lease is "<life>-<number>". */
-static bool read_lease(struct elapse__resp_argument argument, struct elapse__queue_lease *lease)
+static bool read_lease(struct elapse__wire_resp_argument argument,
+                       struct elapse__queue_lease *lease)
 {
     uint64_t life = 0;
     const unsigned char *dash = memchr(argument.bytes, '-', argument.size);

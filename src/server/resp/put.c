@@ -93,7 +93,7 @@ static bool read_if_key(const struct elapse__resp_call *call, const uint32_t *pl
     enum { WORDS = sizeof words / sizeof *words };
 
     if (places[OPTION_IFKEY] != 0) {
-        struct elapse__resp_argument word = call->arguments[places[OPTION_IFKEY]];
+        struct elapse__wire_resp_argument word = call->arguments[places[OPTION_IFKEY]];
         uint32_t i = 0;
         while (i < WORDS && !elapse__resp_is(word, words[i].name))
             i++;
@@ -183,7 +183,7 @@ static struct elapse__queue_answer do_put(struct elapse__queue *queue, struct el
     return elapse__queue_put(queue, now, arguments);
 }
 
-enum elapse__step elapse__resp_put(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_put(const struct elapse__resp_call *call)
 {
     struct elapse__queue_put put;
     struct elapse__queue_answer answer;

@@ -39,16 +39,16 @@ void elapse__resp_add_small(struct elapse__resp_line *line, const char *word)
     }
 }
 
-struct elapse__resp_writer elapse__resp_begin(struct elapse__connection *connection, bool resp3,
-                                              size_t size)
+struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
+                                                   bool resp3, size_t size)
 {
     char *bytes = elapse__reply_begin(connection, size);
-    return (struct elapse__resp_writer){
+    return (struct elapse__wire_resp_writer){
         .bytes = (unsigned char *)bytes, .capacity = bytes == NULL ? 0 : size, .resp3 = resp3};
 }
 
 void elapse__resp_end(struct elapse__connection *connection,
-                      const struct elapse__resp_writer *writer)
+                      const struct elapse__wire_resp_writer *writer)
 {
     ELAPSE__ASSERT(!writer->too_small || writer->bytes == NULL);
     if (writer->bytes != NULL)
@@ -57,55 +57,56 @@ void elapse__resp_end(struct elapse__connection *connection,
 
 void elapse__resp_reply_word(const struct elapse__resp_call *call, const char *word)
 {
-    struct elapse__resp_writer writer = elapse__resp_begin(call->connection, call->session->resp3,
-                                                           strlen(word) + ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_word(&writer, word);
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(
+        call->connection, call->session->resp3, strlen(word) + ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_word(&writer, word);
     elapse__resp_end(call->connection, &writer);
 }
 
-static struct elapse__resp_writer begin_frame(const struct elapse__resp_call *call)
+static struct elapse__wire_resp_writer begin_frame(const struct elapse__resp_call *call)
 {
-    return elapse__resp_begin(call->connection, call->session->resp3, ELAPSE__RESP_FRAME_MAX);
+    return elapse__resp_begin(call->connection, call->session->resp3, ELAPSE__WIRE_RESP_FRAME_MAX);
 }
 
 void elapse__resp_reply_integer(const struct elapse__resp_call *call, uint64_t value)
 {
-    struct elapse__resp_writer writer = begin_frame(call);
-    elapse__resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    struct elapse__wire_resp_writer writer = begin_frame(call);
+    elapse__wire_resp_write_integer(&writer, value > INT64_MAX ? INT64_MAX : (int64_t)value);
     elapse__resp_end(call->connection, &writer);
 }
 
 void elapse__resp_reply_bytes(const struct elapse__resp_call *call, const void *bytes, size_t size)
 {
-    struct elapse__resp_writer writer =
-        elapse__resp_begin(call->connection, call->session->resp3, size + ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_bytes(&writer, bytes, size);
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(
+        call->connection, call->session->resp3, size + ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_bytes(&writer, bytes, size);
     elapse__resp_end(call->connection, &writer);
 }
 
 void elapse__resp_reply_null(const struct elapse__resp_call *call)
 {
-    struct elapse__resp_writer writer = begin_frame(call);
-    elapse__resp_write_null(&writer);
+    struct elapse__wire_resp_writer writer = begin_frame(call);
+    elapse__wire_resp_write_null(&writer);
     elapse__resp_end(call->connection, &writer);
 }
 
 void elapse__resp_reply_array(const struct elapse__resp_call *call, size_t count)
 {
-    struct elapse__resp_writer writer = begin_frame(call);
-    elapse__resp_write_array(&writer, count);
+    struct elapse__wire_resp_writer writer = begin_frame(call);
+    elapse__wire_resp_write_array(&writer, count);
     elapse__resp_end(call->connection, &writer);
 }
 
 void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs)
 {
-    struct elapse__resp_writer writer = begin_frame(call);
-    elapse__resp_write_map(&writer, pairs);
+    struct elapse__wire_resp_writer writer = begin_frame(call);
+    elapse__wire_resp_write_map(&writer, pairs);
     elapse__resp_end(call->connection, &writer);
 }
 
-enum elapse__step elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
-                                           const struct elapse__resp_argument *argument)
+enum elapse__session_step
+elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
+                         const struct elapse__wire_resp_argument *argument)
 {
     enum { ARGUMENT_MAX = 64 };
     static const char question = '?';
@@ -120,9 +121,9 @@ enum elapse__step elapse__resp_reply_error(struct elapse__connection *connection
                 &line, argument->bytes[i] == 0 ? (const void *)&question : &argument->bytes[i], 1);
         elapse__resp_add(&line, shown < argument->size ? "...'" : "'");
     }
-    struct elapse__resp_writer writer =
-        elapse__resp_begin(connection, false, line.size + ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_error(&writer, line.text);
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(connection, false, line.size + ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_error(&writer, line.text);
     elapse__resp_end(connection, &writer);
     return ELAPSE__STEP_RAN;
 }
@@ -145,13 +146,13 @@ static const char *const words[] = {
 void elapse__resp_reply_job(const struct elapse__resp_call *call,
                             const struct elapse__queue_answer *answer)
 {
-    struct elapse__resp_writer writer = elapse__resp_begin(call->connection, call->session->resp3,
-                                                           (size_t)4 * ELAPSE__RESP_FRAME_MAX);
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(
+        call->connection, call->session->resp3, (size_t)4 * ELAPSE__WIRE_RESP_FRAME_MAX);
 
     ELAPSE__ASSERT_THAT(answer->result, <, sizeof words / sizeof *words);
-    elapse__resp_write_array(&writer, 2);
-    elapse__resp_write_integer(&writer, (int64_t)answer->id);
-    elapse__resp_write_word(&writer, words[answer->result]);
+    elapse__wire_resp_write_array(&writer, 2);
+    elapse__wire_resp_write_integer(&writer, (int64_t)answer->id);
+    elapse__wire_resp_write_word(&writer, words[answer->result]);
     elapse__resp_end(call->connection, &writer);
 }
 
@@ -206,12 +207,13 @@ const char *elapse__resp_state_name(enum elapse__queue_state state)
     return names[state];
 }
 
-void elapse__resp_write_lease(struct elapse__resp_writer *writer, struct elapse__queue_lease lease)
+void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
+                              struct elapse__queue_lease lease)
 {
     char text[2 * ELAPSE__DECIMAL_BYTES + 1];
     size_t size = elapse__decimal_write(text, lease.life);
 
     text[size++] = '-';
     size += elapse__decimal_write(text + size, lease.number);
-    elapse__resp_write_bytes(writer, text, size);
+    elapse__wire_resp_write_bytes(writer, text, size);
 }

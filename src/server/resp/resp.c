@@ -30,9 +30,9 @@ void elapse__resp_forget(struct elapse__resp_session *session)
     session->kick = NULL;
 }
 
-enum elapse__step elapse__resp_run_part(const struct elapse__resp_call *call, uint32_t parts,
-                                        elapse__joint_command *command, const void *arguments,
-                                        bool *goes_on)
+enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
+                                                uint32_t parts, elapse__engine_command *command,
+                                                const void *arguments, bool *goes_on)
 {
     struct elapse__resp_session *session = call->session;
     struct elapse__queue_answer answer;
@@ -59,7 +59,7 @@ static void end(struct elapse__connection *connection)
     elapse__resp_forget(elapse__session(connection));
 }
 
-static enum elapse__step refuse_arity(const struct elapse__resp_call *call)
+static enum elapse__session_step refuse_arity(const struct elapse__resp_call *call)
 {
     struct elapse__resp_line line = {.size = 0};
 
@@ -72,7 +72,7 @@ static enum elapse__step refuse_arity(const struct elapse__resp_call *call)
     return elapse__resp_reply_error(call->connection, line.text, NULL);
 }
 
-static enum elapse__step run_call(struct elapse__resp_call *call)
+static enum elapse__session_step run_call(struct elapse__resp_call *call)
 {
     call->command = elapse__resp_find(call->arguments[0]);
     if (call->command == NULL)
@@ -86,8 +86,8 @@ static enum elapse__step run_call(struct elapse__resp_call *call)
     return call->command->run(call);
 }
 
-static enum elapse__step refuse_bytes(struct elapse__connection *connection,
-                                      const struct elapse__resp_parsed *parsed)
+static enum elapse__session_step refuse_bytes(struct elapse__connection *connection,
+                                              const struct elapse__wire_resp_parsed *parsed)
 {
     struct elapse__resp_line line = {.size = 0};
 
@@ -97,34 +97,34 @@ static enum elapse__step refuse_bytes(struct elapse__connection *connection,
     return ELAPSE__STEP_END;
 }
 
-static enum elapse__step run(struct elapse__connection *connection, const uint8_t *bytes,
-                             size_t size, size_t *used)
+static enum elapse__session_step run(struct elapse__connection *connection, const uint8_t *bytes,
+                                     size_t size, size_t *used)
 {
-    struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
+    struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     struct elapse__resp_session *session = elapse__session(connection);
-    struct elapse__resp_parsed parsed =
-        elapse__resp_parse(&session->parser, bytes, size, arguments);
+    struct elapse__wire_resp_parsed parsed =
+        elapse__wire_resp_parse(&session->parser, bytes, size, arguments);
 
     *used = parsed.consumed;
     switch (parsed.outcome) {
-    case ELAPSE__RESP_MORE:
+    case ELAPSE__WIRE_RESP_MORE:
         /* What was consumed belongs to a command that is refused in the end: no reply yet. */
         if (parsed.consumed > 0)
             return ELAPSE__STEP_RAN;
         elapse__session_need(connection, parsed.wanted);
         return ELAPSE__STEP_NEED;
-    case ELAPSE__RESP_EMPTY:
+    case ELAPSE__WIRE_RESP_EMPTY:
         return ELAPSE__STEP_RAN;
-    case ELAPSE__RESP_TOO_MANY:
+    case ELAPSE__WIRE_RESP_TOO_MANY:
         return elapse__resp_reply_error(connection,
                                         "ERR too many arguments: a command may have 2048", NULL);
-    case ELAPSE__RESP_TOO_LONG:
+    case ELAPSE__WIRE_RESP_TOO_LONG:
         return elapse__resp_reply_error(
             connection, "ERR too long: a body, or all arguments together, exceed the limit", NULL);
-    case ELAPSE__RESP_BROKEN:
+    case ELAPSE__WIRE_RESP_BROKEN:
         *used = size;
         return refuse_bytes(connection, &parsed);
-    case ELAPSE__RESP_COMMAND:
+    case ELAPSE__WIRE_RESP_COMMAND:
         break;
     }
 
@@ -132,7 +132,7 @@ static enum elapse__step run(struct elapse__connection *connection, const uint8_
                                      .session = session,
                                      .arguments = arguments,
                                      .count = parsed.count};
-    enum elapse__step step = run_call(&call);
+    enum elapse__session_step step = run_call(&call);
     ELAPSE__ASSERT(step != ELAPSE__STEP_NEED);
     if (step == ELAPSE__STEP_RAN || step == ELAPSE__STEP_END)
         elapse__resp_forget(session);

@@ -20,8 +20,8 @@
  * are done, because it may be called again with the same arguments. All arguments are checked
  * before the first part is done.
  */
-#ifndef ELAPSE__SERVER_RESP_H
-#define ELAPSE__SERVER_RESP_H
+#ifndef ELAPSE__RESP_H
+#define ELAPSE__RESP_H
 
 #include "../../base/assert.h"
 #include "../../protocol/decimal.h"
@@ -43,7 +43,7 @@ enum {
 
 /* A connection's own state. */
 struct elapse__resp_session {
-    struct elapse__resp_parser parser;
+    struct elapse__wire_resp_parser parser;
     bool resp3; /* it has said HELLO 3 */
     bool known; /* it has said AUTH, or nobody has to */
     /* The command that was begun and comes again; all 0 between commands. */
@@ -60,11 +60,11 @@ struct elapse__resp_call {
     struct elapse__connection *connection;
     struct elapse__resp_session *session;
     const struct elapse__resp_command *command;
-    const struct elapse__resp_argument *arguments; /* the first one is the command's name */
+    const struct elapse__wire_resp_argument *arguments; /* the first one is the command's name */
     uint32_t count;
 };
 
-typedef enum elapse__step elapse__resp_function(const struct elapse__resp_call *call);
+typedef enum elapse__session_step elapse__resp_function(const struct elapse__resp_call *call);
 
 /* ---- the table (resp_commands.c) ---- */
 
@@ -88,7 +88,7 @@ struct elapse__resp_command {
 };
 
 /* Returns the command of this name, in capitals or not; NULL: there is none. */
-const struct elapse__resp_command *elapse__resp_find(struct elapse__resp_argument name);
+const struct elapse__resp_command *elapse__resp_find(struct elapse__wire_resp_argument name);
 
 /* Returns command number `place`, from 0; NULL at the end. */
 const struct elapse__resp_command *elapse__resp_command_at(unsigned place);
@@ -132,16 +132,16 @@ void elapse__resp_forget(struct elapse__resp_session *session);
 /* One part of a command that has `parts` of them: runs it, and appends its word to the array that
  * is the reply. Returns RAN after the last part, LATER, or MORE: then its caller returns that, or
  * goes on with the next part if `*goes_on`. */
-enum elapse__step elapse__resp_run_part(const struct elapse__resp_call *call, uint32_t parts,
-                                        elapse__joint_command *command, const void *arguments,
-                                        bool *goes_on);
+enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *call,
+                                                uint32_t parts, elapse__engine_command *command,
+                                                const void *arguments, bool *goes_on);
 
 /* ---- arguments (resp_options.c) ---- */
 
 /* Returns whether an argument is this word of capitals, in capitals or not. */
-bool elapse__resp_is(struct elapse__resp_argument argument, const char *word);
+bool elapse__resp_is(struct elapse__wire_resp_argument argument, const char *word);
 
-struct elapse__queue_text elapse__resp_text(struct elapse__resp_argument argument);
+struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument);
 
 /* Each of these reads argument number `place`. Otherwise replies with an error and returns false.
  */
@@ -194,11 +194,11 @@ void elapse__resp_add_small(struct elapse__resp_line *line, const char *word);
 
 /* Returns a writer with room for `size` bytes, in the version of the session, for a reply or a part
  * of one. Without memory it writes nowhere, and the connection ends. */
-struct elapse__resp_writer elapse__resp_begin(struct elapse__connection *connection, bool resp3,
-                                              size_t size);
+struct elapse__wire_resp_writer elapse__resp_begin(struct elapse__connection *connection,
+                                                   bool resp3, size_t size);
 /* Appends what was written. */
 void elapse__resp_end(struct elapse__connection *connection,
-                      const struct elapse__resp_writer *writer);
+                      const struct elapse__wire_resp_writer *writer);
 
 void elapse__resp_reply_word(const struct elapse__resp_call *call, const char *word);
 void elapse__resp_reply_integer(const struct elapse__resp_call *call, uint64_t value);
@@ -209,8 +209,9 @@ void elapse__resp_reply_map(const struct elapse__resp_call *call, size_t pairs);
 
 /* Replies with an error: code, text, and as much of an argument as fits, in quotation marks; NULL:
  * none. Returns ELAPSE__STEP_RAN, so that callers can return the result. */
-enum elapse__step elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
-                                           const struct elapse__resp_argument *argument);
+enum elapse__session_step
+elapse__resp_reply_error(struct elapse__connection *connection, const char *text,
+                         const struct elapse__wire_resp_argument *argument);
 
 /* Replies with the word of a result, or with its error. */
 void elapse__resp_reply_result(const struct elapse__resp_call *call,
@@ -224,7 +225,8 @@ void elapse__resp_reply_job(const struct elapse__resp_call *call,
 const char *elapse__resp_state_name(enum elapse__queue_state state);
 
 /* Writes a lease: "<life>-<number>". */
-void elapse__resp_write_lease(struct elapse__resp_writer *writer, struct elapse__queue_lease lease);
+void elapse__resp_write_lease(struct elapse__wire_resp_writer *writer,
+                              struct elapse__queue_lease lease);
 
 /* ---- what `context` says to the functions that format ---- */
 
@@ -239,6 +241,6 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
                           enum elapse__server_nothing why);
 void elapse__resp_looked(struct elapse__connection *connection, uint64_t context,
                          const struct elapse__queue_view *view,
-                         const struct elapse__joint_job *texts);
+                         const struct elapse__engine_job *texts);
 
 #endif

@@ -42,7 +42,7 @@ static void give_tubes(const struct elapse__resp_call *call, uint32_t count,
         elapse__server_tube_give(elapse__session_server(call->connection), tubes[i]);
 }
 
-enum elapse__step elapse__resp_reserve(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
     struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
@@ -62,7 +62,7 @@ enum elapse__step elapse__resp_reserve(const struct elapse__resp_call *call)
         return elapse__resp_reply_error(call->connection, "ERR too many tubes: at most 1000", NULL);
 
     uint32_t held = get_tubes(call, tube_count, tubes);
-    enum elapse__step step = ELAPSE__STEP_RAN;
+    enum elapse__session_step step = ELAPSE__STEP_RAN;
     if (held == tube_count) {
         struct elapse__session_reserve request = {
             .tubes = tubes,
@@ -85,31 +85,31 @@ static void hand_out(struct elapse__connection *connection, bool resp3,
                      const struct elapse__server_job *job)
 {
     enum { FIELDS = 8 };
-    const struct elapse__joint_job *texts = &job->texts;
+    const struct elapse__engine_job *texts = &job->texts;
     size_t size = texts->tube.size + texts->key.size + texts->body.size +
-                  (size_t)(FIELDS + 2) * 2 * ELAPSE__RESP_FRAME_MAX;
-    struct elapse__resp_writer writer = elapse__resp_begin(connection, resp3, size);
+                  (size_t)(FIELDS + 2) * 2 * ELAPSE__WIRE_RESP_FRAME_MAX;
+    struct elapse__wire_resp_writer writer = elapse__resp_begin(connection, resp3, size);
 
-    elapse__resp_write_array(&writer, FIELDS);
-    elapse__resp_write_integer(&writer, (int64_t)job->handed.id);
+    elapse__wire_resp_write_array(&writer, FIELDS);
+    elapse__wire_resp_write_integer(&writer, (int64_t)job->handed.id);
     elapse__resp_write_lease(&writer, job->handed.lease);
-    elapse__resp_write_bytes(&writer, texts->tube.bytes, texts->tube.size);
+    elapse__wire_resp_write_bytes(&writer, texts->tube.bytes, texts->tube.size);
     if (texts->key.size == 0)
-        elapse__resp_write_null(&writer);
+        elapse__wire_resp_write_null(&writer);
     else
-        elapse__resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
-    elapse__resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
-    elapse__resp_write_integer(&writer, job->handed.due_ms);
-    elapse__resp_write_integer(&writer, job->handed.attempt);
-    elapse__resp_write_integer(&writer, job->handed.missed);
+        elapse__wire_resp_write_bytes(&writer, texts->key.bytes, texts->key.size);
+    elapse__wire_resp_write_bytes(&writer, texts->body.bytes, texts->body.size);
+    elapse__wire_resp_write_integer(&writer, job->handed.due_ms);
+    elapse__wire_resp_write_integer(&writer, job->handed.attempt);
+    elapse__wire_resp_write_integer(&writer, job->handed.missed);
     elapse__resp_end(connection, &writer);
 }
 
 static void reply_array(struct elapse__connection *connection, size_t count)
 {
-    struct elapse__resp_writer writer =
-        elapse__resp_begin(connection, false, ELAPSE__RESP_FRAME_MAX);
-    elapse__resp_write_array(&writer, count);
+    struct elapse__wire_resp_writer writer =
+        elapse__resp_begin(connection, false, ELAPSE__WIRE_RESP_FRAME_MAX);
+    elapse__wire_resp_write_array(&writer, count);
     elapse__resp_end(connection, &writer);
 }
 
@@ -132,9 +132,9 @@ void elapse__resp_nothing(struct elapse__connection *connection, uint64_t contex
     } else if (why == ELAPSE__NOTHING_ERROR) {
         (void)elapse__resp_reply_error(connection, "DAMAGED the disk could not be read", NULL);
     } else if (look) {
-        struct elapse__resp_writer writer = elapse__resp_begin(
-            connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, ELAPSE__RESP_FRAME_MAX);
-        elapse__resp_write_null(&writer);
+        struct elapse__wire_resp_writer writer = elapse__resp_begin(
+            connection, (context & ELAPSE__RESP_CONTEXT_RESP3) != 0, ELAPSE__WIRE_RESP_FRAME_MAX);
+        elapse__wire_resp_write_null(&writer);
         elapse__resp_end(connection, &writer);
     } else {
         reply_array(connection, 0);
@@ -183,10 +183,10 @@ static struct elapse__queue_answer do_bury(struct elapse__queue *queue,
     return elapse__queue_bury(queue, now, held->holder, NULL);
 }
 
-enum elapse__step elapse__resp_ack(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_ack(const struct elapse__resp_call *call)
 {
     uint32_t jobs = (call->count - 1) / 2;
-    enum elapse__step step = ELAPSE__STEP_RAN;
+    enum elapse__session_step step = ELAPSE__STEP_RAN;
     bool goes_on = true;
     struct held held;
 
@@ -205,8 +205,8 @@ enum elapse__step elapse__resp_ack(const struct elapse__resp_call *call)
 }
 
 /* Runs a command about one lease, and replies with its word. */
-static enum elapse__step run_held(const struct elapse__resp_call *call,
-                                  elapse__joint_command *command, struct held *held)
+static enum elapse__session_step run_held(const struct elapse__resp_call *call,
+                                          elapse__engine_command *command, struct held *held)
 {
     struct elapse__queue_answer answer;
 
@@ -219,7 +219,7 @@ static enum elapse__step run_held(const struct elapse__resp_call *call,
     return ELAPSE__STEP_RAN;
 }
 
-enum elapse__step elapse__resp_nack(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
     static const struct elapse__resp_option option = {"IN", 1};
     struct held held = {.delay_ms = 0};
@@ -231,13 +231,13 @@ enum elapse__step elapse__resp_nack(const struct elapse__resp_call *call)
     return run_held(call, place == 0 ? do_nack : do_nack_in, &held);
 }
 
-enum elapse__step elapse__resp_extend(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_extend(const struct elapse__resp_call *call)
 {
     struct held held = {.delay_ms = 0};
     return run_held(call, do_extend, &held);
 }
 
-enum elapse__step elapse__resp_bury(const struct elapse__resp_call *call)
+enum elapse__session_step elapse__resp_bury(const struct elapse__resp_call *call)
 {
     struct held held = {.delay_ms = 0};
     return run_held(call, do_bury, &held);

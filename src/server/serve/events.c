@@ -35,14 +35,14 @@ static void reload_tokens(struct elapse__loop *loop)
     char fault[ELAPSE__TOKENS_FAULT_BYTES];
 
     if (!elapse__tokens_read(loop->options->auth, &tokens, fault)) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
-                    "the passwords stay as they are: %s", fault);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+                       "the passwords stay as they are: %s", fault);
         return;
     }
     elapse__loop_with_core(loop, use_tokens, &tokens);
     elapse__tokens_free(&tokens);
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "%zu passwords",
-                loop->tokens.count);
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED, "%zu passwords",
+                   loop->tokens.count);
 }
 
 static void reload_keys(struct elapse__loop *loop)
@@ -52,13 +52,14 @@ static void reload_keys(struct elapse__loop *loop)
         elapse__tls_keys_read(loop->options->tls_certificate, loop->options->tls_key, fault);
 
     if (keys == NULL) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_RELOADED,
-                    "the certificate stays as it is: %s", fault);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_RELOADED,
+                       "the certificate stays as it is: %s", fault);
         return;
     }
     elapse__tls_keys_free(loop->keys);
     loop->keys = keys;
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_RELOADED, "the certificate");
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_RELOADED,
+                   "the certificate");
 }
 
 static void with_cores(struct elapse__service *service,
@@ -86,8 +87,8 @@ static void take_signal(struct elapse__service *service, enum elapse__os_signal 
     case ELAPSE__OS_USER:
         service->drains = true;
         with_cores(service, refuse_puts);
-        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
-                    "no jobs are taken any more");
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_REFUSING_PUTS,
+                       "no jobs are taken any more");
         break;
     default:
         loop->peers.is_stopping = true;
@@ -121,10 +122,10 @@ void elapse__service_count_files(struct elapse__loop *loop, void *argument)
     struct elapse__journal_figures figures;
 
     (void)argument;
-    elapse__journal_figures(loop->store->joint.journal, &figures);
+    elapse__journal_figures(loop->store->engine.journal, &figures);
     /* The files of a queue in memory have no descriptors. */
     loop->peers.segments =
-        loop->options->durability == ELAPSE__SERVE_MEMORY ? 0 : figures.head - figures.tail + 1;
+        loop->options->durability == ELAPSE__LOOP_MEMORY ? 0 : figures.head - figures.tail + 1;
 }
 
 /* The files of a queue in memory are memory too, which is not counted as that of the process. */
@@ -132,9 +133,9 @@ static uint64_t bytes_of_memory_files(const struct elapse__loop *loop)
 {
     struct elapse__journal_figures figures;
 
-    if (loop->options->durability != ELAPSE__SERVE_MEMORY)
+    if (loop->options->durability != ELAPSE__LOOP_MEMORY)
         return 0;
-    elapse__journal_figures(loop->store->joint.journal, &figures);
+    elapse__journal_figures(loop->store->engine.journal, &figures);
     return figures.log_bytes + figures.spare_bytes;
 }
 

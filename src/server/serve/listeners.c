@@ -39,8 +39,8 @@ static void pause_accepting(struct elapse__loop *loop, int error)
 {
     const struct timeval pause = {.tv_usec = PAUSE_MS * 1000};
 
-    elapse__log(&loop->peers.log, ELAPSE__LOG_WARNING, ELAPSE__EVENT_ACCEPT,
-                "no connection can be taken now: %s", elapse__os_error_text(error));
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_ACCEPT,
+                   "no connection can be taken now: %s", elapse__os_error_text(error));
     if (event_add(loop->accept_again, &pause) == 0)
         set_accepting(loop, false);
 }
@@ -79,8 +79,8 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
             pause_accepting(loop, ENOMEM);
             return;
         }
-        elapse__log(&loop->peers.log, ELAPSE__LOG_DEBUG, ELAPSE__EVENT_CONNECTED, "%s",
-                    elapse__os_address_text(&from).text);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_DEBUG, ELAPSE__EVENT_CONNECTED, "%s",
+                       elapse__os_address_text(&from).text);
         elapse__loop_welcome(loop, peer);
     }
 }
@@ -89,7 +89,8 @@ static void on_connection(evutil_socket_t descriptor, short what, void *argument
 
 static bool refuse(struct elapse__loop *loop, const char *where, const char *why)
 {
-    elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_LISTENING, "%s: %s", where, why);
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_LISTENING, "%s: %s", where,
+                   why);
     return false;
 }
 
@@ -122,7 +123,7 @@ static bool is_allowed(struct elapse__loop *loop, const struct elapse__os_addres
                   "other machines can reach this address: give --auth, or --insecure");
 }
 
-static bool listen_at(struct elapse__loop *loop, const struct elapse__serve_listen *listen,
+static bool listen_at(struct elapse__loop *loop, const struct elapse__loop_listen *listen,
                       bool is_http)
 {
     const struct elapse__listener kind = {.tls = listen->tls, .is_http = is_http};
@@ -181,8 +182,8 @@ static bool take_passed(struct elapse__loop *loop, size_t *count)
 
 bool elapse__listeners_open(struct elapse__loop *loop)
 {
-    const struct elapse__serve_options *options = loop->options;
-    static const struct elapse__serve_listen standard = {.host = "127.0.0.1", .port = "11300"};
+    const struct elapse__loop_options *options = loop->options;
+    static const struct elapse__loop_listen standard = {.host = "127.0.0.1", .port = "11300"};
     size_t passed;
 
     if (!take_passed(loop, &passed))
@@ -221,9 +222,9 @@ bool elapse__listeners_start(struct elapse__loop *loop)
         struct elapse__listener *listener = loop->listeners[i];
         if (!start_listener(loop, listener))
             return false;
-        elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_LISTENING, "%s%s%s",
-                    listener->is_http ? "http:" : "", listener->tls ? "tls:" : "",
-                    elapse__os_address_text(&listener->address).text);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_LISTENING, "%s%s%s",
+                       listener->is_http ? "http:" : "", listener->tls ? "tls:" : "",
+                       elapse__os_address_text(&listener->address).text);
     }
     return true;
 }

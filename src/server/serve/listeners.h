@@ -1,8 +1,8 @@
 /*
  * Sockets that take connections.
  */
-#ifndef ELAPSE__LOOP_LISTENERS_H
-#define ELAPSE__LOOP_LISTENERS_H
+#ifndef ELAPSE__SERVE_LISTENERS_H
+#define ELAPSE__SERVE_LISTENERS_H
 
 #include <stdbool.h>
 

@@ -33,7 +33,7 @@
     (ELAPSE__OS_BIT(ELAPSE__OS_TERMINATE) | ELAPSE__OS_BIT(ELAPSE__OS_INTERRUPT) | \
      ELAPSE__OS_BIT(ELAPSE__OS_HANG_UP) | ELAPSE__OS_BIT(ELAPSE__OS_USER))
 
-static struct elapse__log *log_of(struct elapse__service *service)
+static struct elapse__logger *log_of(struct elapse__service *service)
 {
     return &service->loop.peers.log;
 }
@@ -60,16 +60,16 @@ static bool may_begin(void *context, int64_t header_wall_ms)
     int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
 
     if (header_wall_ms > 0 && now_ms - header_wall_ms > DAY_MS)
-        elapse__log(log_of(service), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLOCK,
-                    "the wall clock is %" PRId64 " hours after the last start or file of this "
-                    "queue; if it is wrong, jobs become due too early",
-                    (now_ms - header_wall_ms) / (DAY_MS / 24));
+        elapse__logger(log_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
+                       "the wall clock is %" PRId64 " hours after the last start or file of this "
+                       "queue; if it is wrong, jobs become due too early",
+                       (now_ms - header_wall_ms) / (DAY_MS / 24));
     while (now_ms < header_wall_ms) {
         if (!service->has_waited_for_clock)
-            elapse__log(log_of(service), ELAPSE__LOG_WARNING, ELAPSE__EVENT_CLOCK,
-                        "the wall clock is %" PRId64 " seconds before the last time that this "
-                        "queue wrote; waiting until it is right",
-                        (header_wall_ms - now_ms) / 1000 + 1);
+            elapse__logger(log_of(service), ELAPSE__LOGGER_WARNING, ELAPSE__EVENT_CLOCK,
+                           "the wall clock is %" PRId64 " seconds before the last time that this "
+                           "queue wrote; waiting until it is right",
+                           (header_wall_ms - now_ms) / 1000 + 1);
         service->has_waited_for_clock = true;
         elapse__os_notify("STATUS=waiting until the wall clock is right");
         if (elapse__service_is_asked_to_end(service))
@@ -84,18 +84,18 @@ static bool may_begin(void *context, int64_t header_wall_ms)
 bool elapse__service_read_files(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
-    const struct elapse__serve_options *options = loop->options;
+    const struct elapse__loop_options *options = loop->options;
     char fault[ELAPSE__TLS_FAULT_BYTES];
 
     if (options->auth != NULL && !elapse__tokens_read(options->auth, &loop->tokens, fault)) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
         return false;
     }
     if (options->tls_certificate == NULL)
         return true;
     loop->keys = elapse__tls_keys_read(options->tls_certificate, options->tls_key, fault);
     if (loop->keys == NULL)
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "%s", fault);
     return loop->keys != NULL;
 }
 
@@ -105,8 +105,8 @@ bool elapse__service_become_user(struct elapse__service *service)
     int error = user == NULL ? 0 : elapse__os_become_user(user);
 
     if (error != 0)
-        elapse__log(log_of(service), ELAPSE__LOG_ERROR, ELAPSE__EVENT_OPTION, "user %s: %s", user,
-                    elapse__os_error_text(error));
+        elapse__logger(log_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_OPTION, "user %s: %s",
+                       user, elapse__os_error_text(error));
     return error == 0;
 }
 
@@ -119,15 +119,15 @@ bool elapse__service_wants_http(const struct elapse__loop *loop)
 }
 
 struct elapse_queue_options
-elapse__service_queue_options(const struct elapse__serve_options *options)
+elapse__service_queue_options(const struct elapse__loop_options *options)
 {
     struct elapse_queue_options queue;
 
     elapse_queue_options_init(&queue);
-    if (options->durability == ELAPSE__SERVE_INTERVAL) {
+    if (options->durability == ELAPSE__LOOP_INTERVAL) {
         queue.durability = ELAPSE_DURABILITY_INTERVAL;
         queue.interval_ms = (uint32_t)options->interval_ms;
-    } else if (options->durability == ELAPSE__SERVE_MEMORY) {
+    } else if (options->durability == ELAPSE__LOOP_MEMORY) {
         queue.durability = ELAPSE_DURABILITY_MEMORY;
     }
     queue.segment_bytes = UINT32_C(1) << options->segment_bits;
@@ -142,7 +142,7 @@ elapse__service_queue_options(const struct elapse__serve_options *options)
 
 static enum elapse_error open_store(struct elapse__service *service)
 {
-    const struct elapse__serve_options *options = service->loop.options;
+    const struct elapse__loop_options *options = service->loop.options;
     const struct elapse__store_wishes wishes = {
         .context = service,
         .may_begin = may_begin,
@@ -153,7 +153,8 @@ static enum elapse_error open_store(struct elapse__service *service)
     enum elapse_error error =
         elapse__store_open(options->directory, &queue, &wishes, &service->loop.store, &fault);
     if (error != ELAPSE_OK && error != ELAPSE_ERROR_CLOSED)
-        elapse__log(log_of(service), ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE, "%s", fault.text);
+        elapse__logger(log_of(service), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
+                       fault.text);
     return error;
 }
 
@@ -170,9 +171,9 @@ void elapse__service_know_machine(struct elapse__service *service)
 
 bool elapse__service_make_core(struct elapse__service *service, struct elapse__loop *loop)
 {
-    const struct elapse__serve_options *options = loop->options;
+    const struct elapse__loop_options *options = loop->options;
     struct elapse__server_options core = {
-        .joint = &loop->store->joint,
+        .engine = &loop->store->engine,
         .beanstalkd = options->no_beanstalkd ? NULL : &elapse__beanstalkd,
         .resp = &elapse__resp,
         .passwords = loop->tokens.texts,
@@ -212,7 +213,7 @@ static bool start(struct elapse__service *service)
     elapse__loop_with_core(loop, elapse__service_count_files, NULL);
     if (elapse__service_wants_http(loop) && (loop->http = elapse__http_open(loop)) == NULL)
         return false;
-    loop->reader = elapse__body_reader_start(loop->store->joint.journal);
+    loop->reader = elapse__body_reader_start(loop->store->engine.journal);
     if (loop->reader == NULL || elapse__os->alarm_open(&loop->alarm, ELAPSE__OS_BOOTTIME) != 0)
         return false;
     return elapse__loop_open(loop) && elapse__service_start_events(service) &&
@@ -272,13 +273,13 @@ static void stop_serving(struct elapse__service *service)
 
     elapse__service_tick(service, TICK_NS);
     elapse__os_notify("STOPPING=1");
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPING,
-                "no connection is taken any more");
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPING,
+                   "no connection is taken any more");
     elapse__listeners_close(loop);
     elapse__loop_with_core(loop, stop_core, NULL);
     serve_until(loop, is_quiet, now_ns + FLUSH_NS);
-    struct elapse__link *ring = &loop->peers.rings[ELAPSE__PEER_ALL];
-    for (struct elapse__link *i = ring->next; i != ring; i = i->next)
+    struct elapse__ring_node *ring = &loop->peers.rings[ELAPSE__PEER_ALL];
+    for (struct elapse__ring_node *i = ring->next; i != ring; i = i->next)
         elapse__peer_enter(((struct elapse__peer_place *)(void *)i)->peer, ELAPSE__PEER_ENDING);
     serve_until(loop, has_no_peer, now_ns + END_NS);
 }
@@ -341,12 +342,13 @@ static enum elapse__serve_end end_broken(struct elapse__service *service)
     struct elapse__loop *loop = &service->loop;
 
     elapse__store_arrive(loop->store);
-    int error = elapse__journal_error(loop->store->joint.journal);
+    int error = elapse__journal_error(loop->store->engine.journal);
     elapse__store_depart(loop->store);
-    elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE,
-                "%s: writing or syncing failed: %s; the server ends, because nobody knows what the "
-                "disk has",
-                loop->options->directory, elapse__os_error_text(error));
+    elapse__logger(
+        &loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+        "%s: writing or syncing failed: %s; the server ends, because nobody knows what the "
+        "disk has",
+        loop->options->directory, elapse__os_error_text(error));
     (void)release(service);
     return ELAPSE__SERVE_FAILED;
 }
@@ -355,21 +357,21 @@ static enum elapse__serve_end run(struct elapse__service *service)
 {
     struct elapse__loop *loop = &service->loop;
 
-    elapse__log(&loop->peers.log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_READY,
-                "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
+    elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
+                   "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
     elapse__os_notify("READY=1");
     serve_until(loop, is_asked_to_stop, UINT64_MAX);
     if (!loop->is_broken)
         stop_serving(service);
     if (loop->is_broken)
         return end_broken(service);
-    struct elapse__log log = loop->peers.log;
+    struct elapse__logger log = loop->peers.log;
     if (!release(service)) {
-        elapse__log(&log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STORE,
-                    "not everything became durable: writing or syncing failed");
+        elapse__logger(&log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+                       "not everything became durable: writing or syncing failed");
         return ELAPSE__SERVE_FAILED;
     }
-    elapse__log(&log, ELAPSE__LOG_NOTICE, ELAPSE__EVENT_STOPPED, "everything is durable");
+    elapse__logger(&log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_STOPPED, "everything is durable");
     return ELAPSE__SERVE_STOPPED;
 }
 
@@ -391,8 +393,8 @@ static enum elapse__serve_end serve(struct elapse__service *service)
     }
     loop->peers.base = event_base_new();
     if (loop->peers.base == NULL || !start(service)) {
-        elapse__log(&loop->peers.log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING,
-                    "the system refuses memory, threads or descriptors");
+        elapse__logger(&loop->peers.log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING,
+                       "the system refuses memory, threads or descriptors");
         (void)release(service);
         return ELAPSE__SERVE_FAILED;
     }
@@ -400,27 +402,27 @@ static enum elapse__serve_end serve(struct elapse__service *service)
 }
 
 bool elapse__service_open(struct elapse__service *service,
-                          const struct elapse__serve_options *options)
+                          const struct elapse__loop_options *options)
 {
     struct elapse__peers *peers = &service->loop.peers;
 
     service->loop.options = options;
     for (unsigned i = 0; i < ELAPSE__PEER_RINGS; i++)
         elapse__ring_init(&peers->rings[i]);
-    peers->log = (struct elapse__log){
+    peers->log = (struct elapse__logger){
         .json = options->log_json,
-        .most = options->verbose ? ELAPSE__LOG_DEBUG : ELAPSE__LOG_NOTICE,
+        .most = options->verbose ? ELAPSE__LOGGER_DEBUG : ELAPSE__LOGGER_NOTICE,
     };
     (void)elapse__os_broken_pipe_ends(false);
     peers->files = elapse__os_raise_file_limit();
     int error = elapse__os_signals_open(&service->signals, TAKEN_SIGNALS);
     if (error != 0)
-        elapse__log(&peers->log, ELAPSE__LOG_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
-                    elapse__os_error_text(error));
+        elapse__logger(&peers->log, ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STARTING, "signals: %s",
+                       elapse__os_error_text(error));
     return error == 0;
 }
 
-enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options)
+enum elapse__serve_end elapse__serve(const struct elapse__loop_options *options)
 {
     struct elapse__service *service = calloc(1, sizeof *service);
     enum elapse__serve_end end = ELAPSE__SERVE_FAILED;

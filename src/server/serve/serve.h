@@ -16,8 +16,8 @@
  * beside it. The loop holds the store's lock while it calls the core, and never while it reads,
  * writes or waits.
  */
-#ifndef ELAPSE__LOOP_SERVE_H
-#define ELAPSE__LOOP_SERVE_H
+#ifndef ELAPSE__SERVE_H
+#define ELAPSE__SERVE_H
 
 #include "../loop/settings.h"
 
@@ -29,6 +29,6 @@ enum elapse__serve_end {
 };
 
 /* Serves until a signal ends it. Requires that no other thread runs. */
-enum elapse__serve_end elapse__serve(const struct elapse__serve_options *options);
+enum elapse__serve_end elapse__serve(const struct elapse__loop_options *options);
 
 #endif

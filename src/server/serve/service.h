@@ -2,8 +2,8 @@
  * What the two files of the server's life share: serve.c begins and ends it, and serve_events.c has
  * what happens meanwhile.
  */
-#ifndef ELAPSE__LOOP_SERVICE_H
-#define ELAPSE__LOOP_SERVICE_H
+#ifndef ELAPSE__SERVE_SERVICE_H
+#define ELAPSE__SERVE_SERVICE_H
 
 #include "../../os/program.h"
 #include "../loop/loop.h"
@@ -17,7 +17,7 @@ struct elapse__service {
     struct event *usage_check;
     struct event *tick; /* while it stops */
     char instance[17];
-    char host[ELAPSE__SERVE_HOST_BYTES];
+    char host[ELAPSE__LOOP_HOST_BYTES];
     char kernel[65];
     char platform[65];
     bool has_waited_for_clock;
@@ -39,7 +39,7 @@ bool elapse__service_become_user(struct elapse__service *service);
 
 /* Returns what the options say about the store. */
 struct elapse_queue_options
-elapse__service_queue_options(const struct elapse__serve_options *options);
+elapse__service_queue_options(const struct elapse__loop_options *options);
 
 /* Makes the core of a loop, whose store is open. The texts that it tells are the service's. Returns
  * false if there is no memory. */
@@ -53,7 +53,7 @@ bool elapse__service_is_asked_to_end(struct elapse__service *service);
 
 /* Opens what a service needs first: its log, and signals. Returns false after a line in the log. */
 bool elapse__service_open(struct elapse__service *service,
-                          const struct elapse__serve_options *options);
+                          const struct elapse__loop_options *options);
 
 /* Frees the events of the service, its base, and its files. */
 void elapse__service_close(struct elapse__service *service);

@@ -28,7 +28,7 @@ enum {
 
 static struct {
     PGconn *connection;
-    const char *part, *parts;
+    const char *partition, *partitions;
     char epoch[24];
     uint64_t group;
     struct log log;
@@ -104,7 +104,7 @@ static void read_log(void)
     PGresult *result =
         run_statement("select bytes from elapse.log where queue = 'main' and part = $1::integer"
                       " order by group_number",
-                      1, &owner.part, NULL, NULL, BINARY);
+                      1, &owner.partition, NULL, NULL, BINARY);
     for (int i = 0; i < PQntuples(result); i++)
         replay(PQgetvalue(result, i, 0), (size_t)PQgetlength(result, i, 0));
     PQclear(result);
@@ -188,7 +188,7 @@ static void submit_group(void)
     char *bytes = group_bytes(&size);
     write_arrays(&list, ids, reasons);
     (void)snprintf(group, sizeof group, "%llu", (unsigned long long)owner.group + 1);
-    const char *values[] = {owner.part, owner.epoch, bytes, group, ids, reasons};
+    const char *values[] = {owner.partition, owner.epoch, bytes, group, ids, reasons};
     const int sizes[] = {0, 0, (int)size, 0, 0, 0};
     const int formats[] = {0, 0, BINARY, 0, 0, 0};
     PGresult *result = run_statement(append, 6, values, sizes, formats, 0);
@@ -248,7 +248,7 @@ static int poll_inbox(const struct elapse__inbox_poll *poll)
     char rows_max[24], bytes_max[24];
     (void)snprintf(rows_max, sizeof rows_max, "%u", poll->rows_max);
     (void)snprintf(bytes_max, sizeof bytes_max, "%u", poll->bytes_max);
-    const char *values[] = {owner.part, rows_max, bytes_max, poll->relief ? "true" : "false"};
+    const char *values[] = {owner.partition, rows_max, bytes_max, poll->relief ? "true" : "false"};
     PGresult *result = run_statement("select * from elapse.inbox_rows('main', $1::integer, "
                                      "$2::integer, $3::bigint, $4::boolean)",
                                      4, values, NULL, NULL, BINARY);
@@ -281,7 +281,7 @@ static void take_over(const char *connection)
     PGresult *result = run_statement(
         "update elapse.partition set epoch = epoch + 1, beat = beat + 1 where queue = 'main' and"
         " part = $1::integer returning epoch, last_group",
-        1, &owner.part, NULL, NULL, 0);
+        1, &owner.partition, NULL, NULL, 0);
     (void)snprintf(owner.epoch, sizeof owner.epoch, "%s", PQgetvalue(result, 0, 0));
     owner.group = strtoull(PQgetvalue(result, 0, 1), NULL, 10);
     PQclear(result);
@@ -289,8 +289,8 @@ static void take_over(const char *connection)
     struct elapse__queue_options options = {
         .sink = &owner.log.sink,
         .secret = {1, 2},
-        .partitions = (uint32_t)strtoul(owner.parts, NULL, 10),
-        .partition = (uint32_t)strtoul(owner.part, NULL, 10),
+        .partitions = (uint32_t)strtoul(owner.partitions, NULL, 10),
+        .partition = (uint32_t)strtoul(owner.partition, NULL, 10),
     };
     owner.queue = elapse__queue_new(&options);
     if (owner.queue == NULL)
@@ -352,8 +352,8 @@ int main(int count, char **arguments)
 {
     if (count != 4)
         return EXIT_FAILURE;
-    owner.part = arguments[2];
-    owner.parts = arguments[3];
+    owner.partition = arguments[2];
+    owner.partitions = arguments[3];
     take_over(arguments[1]);
     printf("owns\n");
     (void)fflush(stdout);

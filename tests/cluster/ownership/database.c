@@ -108,7 +108,7 @@ bool database_replicate(int server, unsigned count)
     return has_more;
 }
 
-static void describe(const struct sim_server *server, struct elapse__cluster_settings *settings)
+static void describe(const struct sim_server *server, struct elapse__partition_settings *settings)
 {
     settings->standby_names = server->has_names ? "ANY 1 (a, b)" : "";
     settings->commit = "on";
@@ -369,7 +369,7 @@ static void fill_row(struct sim_session *session, const struct sim_row *row)
 {
     session->row = *row;
     session->result.count = 1;
-    session->result.row = (struct elapse__cluster_row){
+    session->result.row = (struct elapse__partition_row){
         .epoch = row->epoch,
         .beat = row->beat,
         .last_group = row->last_group,
@@ -392,8 +392,8 @@ static void read_log(struct sim_session *session, const struct sim_state *state)
             break;
         memcpy(session->log_bytes[count], content->bytes, GROUP_BYTES);
         session->log[count] =
-            (struct elapse__log_row){group, content->epoch, content->hash_of_previous,
-                                     session->log_bytes[count], GROUP_BYTES};
+            (struct elapse__partition_log_row){group, content->epoch, content->hash_of_previous,
+                                               session->log_bytes[count], GROUP_BYTES};
         count++;
     }
     session->result.log = session->log;
@@ -522,9 +522,9 @@ bool database_run(int number, uint64_t at)
     switch (session->statement.kind) {
     case ELAPSE__STATEMENT_SESSION:
         session->result.session =
-            (struct elapse__cluster_session){.system_identifier = 7,
-                                             .timeline = server->timeline,
-                                             .in_recovery = !server->is_primary};
+            (struct elapse__partition_session){.system_identifier = 7,
+                                               .timeline = server->timeline,
+                                               .in_recovery = !server->is_primary};
         session->result.count = 1;
         break;
     case ELAPSE__STATEMENT_READ_ROW:

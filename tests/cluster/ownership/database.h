@@ -95,7 +95,7 @@ struct sim_session {
     uint8_t bytes[GROUP_BYTES];
     struct elapse__statement_result result;
     struct sim_row row; /* of the result */
-    struct elapse__log_row log[ELAPSE__LOG_TABLE_GROUPS];
+    struct elapse__partition_log_row log[ELAPSE__LOG_TABLE_GROUPS];
     uint8_t log_bytes[ELAPSE__LOG_TABLE_GROUPS][GROUP_BYTES];
 };
 

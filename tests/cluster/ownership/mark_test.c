@@ -111,7 +111,7 @@ static void a_row_that_was_repaired_meanwhile_is_not_marked(void **state)
 /* The log is read, and its sixth group says what the fifth has. */
 static void give_sixth_group(uint64_t epoch, uint64_t hash_of_fifth)
 {
-    struct elapse__log_row log = {
+    struct elapse__partition_log_row log = {
         .group = 6, .epoch = epoch, .hash_of_previous = hash_of_fifth, .bytes = "a", .size = 1};
     expect(ELAPSE__STATEMENT_READ_LOG);
     assert_int_equal(at.statement.group, 6);
@@ -283,7 +283,7 @@ static void epochs_are_seen_in_the_log(void **state)
     at.row.epoch = 9;
     connect_and_look();
     assert_int_equal(elapse__partition_memory(at.partition, &mark).seen_epoch, 0);
-    struct elapse__log_row log = {
+    struct elapse__partition_log_row log = {
         .group = 1, .epoch = 4, .hash_of_previous = 99, .bytes = "a", .size = 1};
     expect(ELAPSE__STATEMENT_READ_LOG);
     struct elapse__statement_result result = good(1);
@@ -302,7 +302,8 @@ static void epochs_are_seen_in_the_log(void **state)
 static void an_owner_has_seen_its_epoch(void **state)
 {
     uint64_t mark;
-    struct elapse__log_row log = {.group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
+    struct elapse__partition_log_row log = {
+        .group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
     (void)state;
     at.row.last_group = 1;
     at.row.last_hash = elapse__chain_next(99, "a", 1);

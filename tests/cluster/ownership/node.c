@@ -44,10 +44,10 @@ static void keep(struct sim_node *node, uint64_t group, uint64_t hash)
     if (group >= GROUPS_MAX)
         abort();
     node->hashes[group] = hash;
-    node->local = (struct elapse__log_place){group, hash};
+    node->local = (struct elapse__partition_log_place){group, hash};
 }
 
-static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
     struct sim_node *node = context;
     trace(node, "applies", row->group);
@@ -61,7 +61,7 @@ static void on_rebuild(void *context, uint64_t tail)
     struct sim_node *node = context;
     trace(node, "rebuilds from", tail);
     node->base = tail - 1;
-    node->local = (struct elapse__log_place){tail - 1, 0};
+    node->local = (struct elapse__partition_log_place){tail - 1, 0};
     world_totals->rebuilds++;
 }
 
@@ -231,7 +231,7 @@ void node_lose_connection(int number)
 
 /* ---- answers ---- */
 
-static int write_of(int server, struct elapse__log_place place)
+static int write_of(int server, struct elapse__partition_log_place place)
 {
     for (unsigned i = servers[server].written; i-- > 0;)
         if (servers[server].writes[i].group == place.group)
@@ -239,7 +239,7 @@ static int write_of(int server, struct elapse__log_place place)
     return NONE;
 }
 
-static bool is_safe(struct elapse__log_place place)
+static bool is_safe(struct elapse__partition_log_place place)
 {
     if (place.group == 0)
         return true;
@@ -255,7 +255,7 @@ static bool may_answer(const struct sim_node *node)
 
 static void check_answer(const struct sim_node *node)
 {
-    struct elapse__log_place known = node->confirmed;
+    struct elapse__partition_log_place known = node->confirmed;
     for (int i = 0; i < NODES; i++)
         if (&nodes[i] != node && may_answer(&nodes[i]))
             world_violate("two nodes answer");
@@ -344,7 +344,7 @@ void node_crash(int number)
 static void repair_disk(struct sim_node *node)
 {
     if (node->local.group < node->confirmed.group || node->local.group == node->base)
-        node->local = (struct elapse__log_place){0, 0};
+        node->local = (struct elapse__partition_log_place){0, 0};
 }
 
 void node_start(int number)

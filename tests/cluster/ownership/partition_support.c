@@ -7,7 +7,7 @@
 
 struct partition_at at;
 
-static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
     (void)context, (void)row, (void)hash;
     at.applied++;
@@ -60,13 +60,13 @@ void begin_with(const struct elapse__partition_options *options)
     memset(&at, 0, sizeof at);
     at.now_ms = 5000;
     at.timeline = 3;
-    at.settings = (struct elapse__cluster_settings){"s1", "on", 1};
-    at.row = (struct elapse__cluster_row){.last_hash = 99,
-                                          .tail = 1,
-                                          .lease_ms = LEASE_MS,
-                                          .owner = "other",
-                                          .address = "there",
-                                          .stopped = ""};
+    at.settings = (struct elapse__partition_settings){"s1", "on", 1};
+    at.row = (struct elapse__partition_row){.last_hash = 99,
+                                            .tail = 1,
+                                            .lease_ms = LEASE_MS,
+                                            .owner = "other",
+                                            .address = "there",
+                                            .stopped = ""};
     at.partition = elapse__partition_new(options, at.now_ms);
     assert_non_null(at.partition);
 }
@@ -74,7 +74,7 @@ void begin_with(const struct elapse__partition_options *options)
 void begin_with_five_groups(void)
 {
     struct elapse__partition_options options = options_of();
-    options.confirmed = options.local = (struct elapse__log_place){5, 55};
+    options.confirmed = options.local = (struct elapse__partition_log_place){5, 55};
     options.memory.seen_epoch = 2;
     elapse__partition_free(at.partition);
     begin_with(&options);

@@ -21,8 +21,8 @@ struct partition_at {
     uint64_t now_ms;
     uint32_t timeline;
     struct elapse__statement statement;
-    struct elapse__cluster_row row;
-    struct elapse__cluster_settings settings;
+    struct elapse__partition_row row;
+    struct elapse__partition_settings settings;
     enum elapse__partition_stop stop;
     unsigned applied, confirmed, fenced, rebuilt;
     uint64_t owned_epoch;

@@ -89,7 +89,8 @@ static void beats_while_catching_up(void **state)
     assert_int_equal(role(), ELAPSE__ROLE_CATCHING_UP);
     expect(ELAPSE__STATEMENT_READ_LOG);
     at.now_ms += LEASE_MS / 4;
-    struct elapse__log_row log = {.group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
+    struct elapse__partition_log_row log = {
+        .group = 1, .hash_of_previous = 99, .bytes = "a", .size = 1};
     struct elapse__statement_result result = good(1);
     result.log = &log;
     give(&result);
@@ -297,8 +298,8 @@ static void builds_again_when_the_last_group_went_back(void **state)
     (void)state;
     elapse__partition_free(at.partition);
     struct elapse__partition_options options = options_of();
-    options.confirmed = (struct elapse__log_place){4, 44};
-    options.local = (struct elapse__log_place){5, 55};
+    options.confirmed = (struct elapse__partition_log_place){4, 44};
+    options.local = (struct elapse__partition_log_place){5, 55};
     begin_with(&options);
     at.row.last_group = 4;
     at.row.last_hash = 44;
@@ -328,7 +329,7 @@ static void own_tables(void)
     elapse__partition_free(at.partition);
     struct elapse__partition_options options = options_of();
     const uint64_t last = 2 * ELAPSE__LOG_TABLE_GROUPS + 2;
-    options.confirmed = options.local = (struct elapse__log_place){last, 55};
+    options.confirmed = options.local = (struct elapse__partition_log_place){last, 55};
     begin_with(&options);
     at.row.last_group = last;
     at.row.last_hash = 55;
@@ -393,7 +394,7 @@ static void a_database_without_standbys_needs_consent(void **state)
 static void judges_settings(void **state)
 {
     (void)state;
-    struct elapse__cluster_settings settings = {"ANY 1 (a, b)", "on", 1};
+    struct elapse__partition_settings settings = {"ANY 1 (a, b)", "on", 1};
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
     settings.commit = "remote_apply";
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NONE);
@@ -402,14 +403,14 @@ static void judges_settings(void **state)
     assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_NONE);
     settings.commit = "off";
     assert_int_equal(elapse__trust_settings(&settings, true), ELAPSE__COMPLAINT_COMMIT_IS_WEAK);
-    settings = (struct elapse__cluster_settings){"", "on", 1};
+    settings = (struct elapse__partition_settings){"", "on", 1};
     assert_int_equal(elapse__trust_settings(&settings, false), ELAPSE__COMPLAINT_NO_STANDBY);
 }
 
 static void judges_sessions(void **state)
 {
     (void)state;
-    struct elapse__cluster_session session = {.system_identifier = 7, .timeline = 3};
+    struct elapse__partition_session session = {.system_identifier = 7, .timeline = 3};
     assert_int_equal(elapse__trust_session(&session, 0, 0), ELAPSE__COMPLAINT_NONE);
     assert_int_equal(elapse__trust_session(&session, 7, 3), ELAPSE__COMPLAINT_NONE);
     assert_int_equal(elapse__trust_session(&session, 7, 4), ELAPSE__COMPLAINT_OLD_TIMELINE);

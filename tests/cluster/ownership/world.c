@@ -32,7 +32,7 @@ void world_end(void)
     database_end();
 }
 
-static bool primary_has(struct elapse__log_place place)
+static bool primary_has(struct elapse__partition_log_place place)
 {
     return database_has(primary, servers[primary].written, place.group, place.hash);
 }

@@ -43,7 +43,7 @@ struct sim_node {
 
     /* Its disk. */
     struct elapse__partition_memory memory;
-    struct elapse__log_place local, confirmed;
+    struct elapse__partition_log_place local, confirmed;
     uint64_t base; /* groups up to this one are not there */
     uint64_t hashes[GROUPS_MAX];
 
@@ -54,8 +54,8 @@ struct world {
     uint64_t now_ms; /* true time */
     uint64_t genesis;
     uint64_t submitted;
-    struct elapse__log_place told; /* the last group of which an answer told */
-    bool has_lost;                 /* the wrong standby was promoted */
+    struct elapse__partition_log_place told; /* the last group of which an answer told */
+    bool has_lost;                           /* the wrong standby was promoted */
     char violation[240];
 };
 

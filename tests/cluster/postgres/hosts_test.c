@@ -27,7 +27,7 @@ static void each_host_has_its_string(void **state)
     for (unsigned i = 0; i < 4; i++) {
         assert_non_null(strstr(hosts.texts[i], wanted[i][0]));
         assert_non_null(strstr(hosts.texts[i], wanted[i][1]));
-        assert_null(elapse__link_refuse_host(hosts.texts[i]));
+        assert_null(elapse__database_link_refuse_host(hosts.texts[i]));
     }
     elapse__hosts_free(&hosts);
     assert_int_equal(hosts.count, 0);
@@ -51,7 +51,7 @@ static void quotes_stay_what_they_are(void **state)
     (void)state;
     assert_null(elapse__hosts_add(&hosts, "host=a password='it\\'s \\\\'"));
     assert_non_null(strstr(hosts.texts[0], "password='it\\'s \\\\'"));
-    assert_null(elapse__link_refuse_host(hosts.texts[0]));
+    assert_null(elapse__database_link_refuse_host(hosts.texts[0]));
     elapse__hosts_free(&hosts);
 }
 
@@ -91,7 +91,7 @@ static void words_have_nothing_of_the_string(void **state)
         const char *words = elapse__hosts_add(&hosts, strings[i]);
         assert_non_null(words);
         assert_null(strstr(words, "nobody"));
-        words = elapse__link_refuse_host(strings[i]);
+        words = elapse__database_link_refuse_host(strings[i]);
         assert_non_null(words);
         assert_null(strstr(words, "nobody"));
         assert_int_equal(hosts.count, 0);

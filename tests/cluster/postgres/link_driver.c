@@ -43,14 +43,14 @@ static void print_end(const char *message)
     (void)fflush(stdout);
 }
 
-static void print_settings(const char *name, const struct elapse__cluster_settings *settings)
+static void print_settings(const char *name, const struct elapse__partition_settings *settings)
 {
     if (settings->standby_names != NULL)
         printf(",\"%s\":{\"names\":\"%s\",\"commit\":\"%s\",\"loaded_us\":%" PRId64 "}", name,
                settings->standby_names, settings->commit, settings->loaded_us);
 }
 
-static void print_row(const struct elapse__cluster_row *row)
+static void print_row(const struct elapse__partition_row *row)
 {
     printf(",\"row\":{\"epoch\":%" PRIu64 ",\"beat\":%" PRIu64 ",\"last_group\":%" PRIu64
            ",\"last_hash\":%" PRIu64 ",\"tail\":%" PRIu64 ",\"lease_ms\":%" PRIu32
@@ -63,7 +63,7 @@ static void print_log(const struct elapse__statement_result *result)
 {
     printf(",\"log\":[");
     for (uint64_t i = 0; i < result->count; i++) {
-        const struct elapse__log_row *row = &result->log[i];
+        const struct elapse__partition_log_row *row = &result->log[i];
         printf("%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,%" PRIu64 "]", i == 0 ? "" : ",",
                row->group, row->epoch, row->hash_of_previous, row->size,
                elapse__chain_next(row->hash_of_previous, row->bytes, row->size));
@@ -78,7 +78,7 @@ static void print_result(const struct elapse__statement_result *result)
         [ELAPSE__OUTCOME_MOVED] = "moved", [ELAPSE__OUTCOME_ERROR] = "error",
         [ELAPSE__OUTCOME_LOST] = "lost",
     };
-    const struct elapse__cluster_session *session = &result->session;
+    const struct elapse__partition_session *session = &result->session;
     printf("{\"serial\":%" PRIu64 ",\"outcome\":\"%s\",\"noticed\":%s,\"count\":%" PRIu64,
            result->serial, outcomes[result->outcome], result->noticed ? "true" : "false",
            result->count);
@@ -92,7 +92,7 @@ static void print_result(const struct elapse__statement_result *result)
     if (result->log != NULL)
         print_log(result);
     printf(",");
-    print_end(elapse__link_message(opened));
+    print_end(elapse__database_link_message(opened));
 }
 
 /* ---- commands ---- */
@@ -173,9 +173,9 @@ static struct elapse__statement statement_of(char *const *words)
     return statement;
 }
 
-static void create(uint32_t parts)
+static void create(uint32_t partitions)
 {
-    struct elapse__schema_queue queue = {.parts = parts, .lease_ms = lease_ms};
+    struct elapse__schema_queue queue = {.partitions = partitions, .lease_ms = lease_ms};
     struct elapse__schema_queue read = {0};
     struct elapse__schema_why why = {.text = ""};
     memcpy(queue.identity, "sixteen bytes ..", sizeof queue.identity);
@@ -203,8 +203,8 @@ static bool obey(char *line, bool is_busy)
         return is_busy;
     }
     struct elapse__statement statement = statement_of(words);
-    elapse__link_begin(opened, &statement);
-    if (!elapse__link_poll(opened, false, &result))
+    elapse__database_link_begin(opened, &statement);
+    if (!elapse__database_link_poll(opened, false, &result))
         return true;
     print_result(&result);
     return false;
@@ -237,14 +237,15 @@ static void turn(bool *is_busy)
 {
     struct elapse__os_watch watch;
     struct elapse__statement_result result;
-    elapse__link_watch(opened, &watch);
+    elapse__database_link_watch(opened, &watch);
     int events = (watch.for_data ? POLLIN : 0) | (watch.for_room ? POLLOUT : 0);
     struct pollfd files[] = {{STDIN_FILENO, POLLIN, 0}, {watch.file, (short)events, 0}};
     if (poll(files, 2, -1) < 0)
         exit(1);
     if (files[0].revents != 0 && !read_lines(is_busy))
         exit(0);
-    else if (files[0].revents == 0 && elapse__link_poll(opened, files[1].revents != 0, &result)) {
+    else if (files[0].revents == 0 &&
+             elapse__database_link_poll(opened, files[1].revents != 0, &result)) {
         print_result(&result);
         *is_busy = false;
     }
@@ -257,12 +258,12 @@ int main(int count, char **arguments)
     lease_ms = (uint32_t)number(arguments[2]);
     first_host = arguments[3];
     for (int i = 3; i < count; i++)
-        if (elapse__link_refuse_host(arguments[i]) != NULL) {
+        if (elapse__database_link_refuse_host(arguments[i]) != NULL) {
             printf("{\"refused\":true,");
-            print_end(elapse__link_refuse_host(arguments[i]));
+            print_end(elapse__database_link_refuse_host(arguments[i]));
             return 0;
         }
-    opened = elapse__link_new(&(struct elapse__link_options){
+    opened = elapse__database_link_new(&(struct elapse__database_link_options){
         .hosts = (const char *const *)&arguments[3],
         .host_count = (unsigned)count - 3,
         .queue = "test",

@@ -75,7 +75,7 @@ static void submit_next(void)
 
 /* ---- calls of the runner ---- */
 
-static void on_apply(void *context, const struct elapse__log_row *row, uint64_t hash)
+static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
 {
     (void)context;
     printf("{\"event\":\"apply\",\"group\":%" PRIu64 ",\"hash\":%" PRIu64 ",\"text\":\"%.*s\"}\n",
@@ -279,7 +279,7 @@ int main(int count, char **arguments)
         .calls = {on_remember, on_releasing, on_ended, on_changed},
         .hosts = (const char *const *)&arguments[4],
         .queue = "test",
-        .part = 0,
+        .number = 0,
         .address = "127.0.0.1:11300",
     };
     if (name[0] == '@')

@@ -162,15 +162,15 @@ void client_make(struct client *client)
     uint32_t place = client->count++;
     struct command *command = &client->commands[place];
     unsigned char bytes[2048];
-    struct elapse__resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
+    struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = sizeof bytes};
 
     *command = (struct command){.verb = choose_verb(), .resp3 = client->resp3};
     command->items = 1;
     making.count = 0;
     make_arguments(client, command, number_of(who, place));
-    elapse__resp_write_array(&writer, making.count);
+    elapse__wire_resp_write_array(&writer, making.count);
     for (uint32_t i = 0; i < making.count; i++)
-        elapse__resp_write_text(&writer, making.texts[i]);
+        elapse__wire_resp_write_text(&writer, making.texts[i]);
     (void)elapse__buffer_append(&client->to_send, writer.bytes, writer.size);
 }
 
@@ -182,11 +182,11 @@ struct reply {
     uint64_t number;
 };
 
-static struct elapse__resp_item next(struct reply *reply)
+static struct elapse__wire_resp_item next(struct reply *reply)
 {
     if (reply->at >= reply->size)
         violated("a reply is too short", reply->number, 0);
-    return elapse__resp_next(reply->bytes, reply->size, &reply->at);
+    return elapse__wire_resp_next(reply->bytes, reply->size, &reply->at);
 }
 
 static void expect(bool holds, const struct reply *reply, const char *what)
@@ -198,20 +198,20 @@ static void expect(bool holds, const struct reply *reply, const char *what)
     violated(what, reply->number, reply->at);
 }
 
-static bool says(struct elapse__resp_item item, const char *text)
+static bool says(struct elapse__wire_resp_item item, const char *text)
 {
     return item.size == strlen(text) && memcmp(item.bytes, text, item.size) == 0;
 }
 
 /* Returns how a command ended, from a word or an error. */
-static enum outcome outcome_of(const struct reply *reply, struct elapse__resp_item item,
+static enum outcome outcome_of(const struct reply *reply, struct elapse__wire_resp_item item,
                                const char *word)
 {
-    if (item.kind == ELAPSE__RESP_WORD) {
+    if (item.kind == ELAPSE__WIRE_RESP_WORD) {
         expect(says(item, word), reply, "another word");
         return OUTCOME_DONE;
     }
-    expect(item.kind == ELAPSE__RESP_ERROR, reply, "neither a word nor an error");
+    expect(item.kind == ELAPSE__WIRE_RESP_ERROR, reply, "neither a word nor an error");
     if (item.size > 8 && memcmp(item.bytes, "UNKNOWN ", 8) == 0)
         return OUTCOME_UNKNOWN;
     expect(item.size > 9 && memcmp(item.bytes, "TRYAGAIN ", 9) == 0, reply, "another error");
@@ -220,14 +220,14 @@ static enum outcome outcome_of(const struct reply *reply, struct elapse__resp_it
 
 static void take_items(struct command *command, struct reply *reply)
 {
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         for (uint32_t i = 0; i < command->items; i++)
             command->outcomes[i] = outcome_of(reply, head, "");
         return;
     }
-    expect(head.kind == ELAPSE__RESP_ARRAY && head.integer == command->items, reply,
+    expect(head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == command->items, reply,
            "another count of items");
     for (uint32_t i = 0; i < command->items; i++)
         command->outcomes[i] =
@@ -236,15 +236,15 @@ static void take_items(struct command *command, struct reply *reply)
 
 static void take_put(struct command *command, struct reply *reply)
 {
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         command->outcomes[0] = outcome_of(reply, head, "");
         return;
     }
-    expect(head.kind == ELAPSE__RESP_ARRAY && head.integer == 2, reply, "no answer of a put");
-    struct elapse__resp_item id = next(reply);
-    struct elapse__resp_item word = next(reply);
+    expect(head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 2, reply, "no answer of a put");
+    struct elapse__wire_resp_item id = next(reply);
+    struct elapse__wire_resp_item word = next(reply);
     const struct partition *partition = &world.partition[(uint64_t)id.integer % world.partitions];
     bool found = false;
     for (uint32_t i = 0; i < partition->job_count; i++)
@@ -258,19 +258,19 @@ static void take_put(struct command *command, struct reply *reply)
 
 static void take_reserve(struct command *command, struct reply *reply)
 {
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         expect(outcome_of(reply, head, "") == OUTCOME_TRY_AGAIN, reply, "a reserve is unknown");
         return;
     }
-    expect(head.kind == ELAPSE__RESP_ARRAY, reply, "no hand-out");
+    expect(head.kind == ELAPSE__WIRE_RESP_ARRAY, reply, "no hand-out");
     expect(head.integer <= (int64_t)(command->argument == 0 ? 1 : command->argument), reply,
            "too many jobs");
     for (int64_t i = 0; i < head.integer; i++) {
         (void)next(reply);
-        struct elapse__resp_item id = next(reply);
-        struct elapse__resp_item lease = next(reply);
+        struct elapse__wire_resp_item id = next(reply);
+        struct elapse__wire_resp_item lease = next(reply);
         for (int k = 0; k < 6; k++)
             (void)next(reply);
         struct partition *partition = &world.partition[(uint64_t)id.integer % world.partitions];
@@ -289,18 +289,18 @@ static void take_reserve(struct command *command, struct reply *reply)
 /* {name: its name, tag: nothing} */
 static void take_look(struct command *command, struct reply *reply)
 {
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
     char number[32];
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         expect(outcome_of(reply, head, "") == OUTCOME_TRY_AGAIN, reply, "a look is unknown");
         return;
     }
-    expect(command->resp3 ? head.kind == ELAPSE__RESP_MAP && head.integer == 2
-                          : head.kind == ELAPSE__RESP_ARRAY && head.integer == 4,
+    expect(command->resp3 ? head.kind == ELAPSE__WIRE_RESP_MAP && head.integer == 2
+                          : head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 4,
            reply, "no map");
     (void)next(reply);
-    struct elapse__resp_item name = next(reply);
+    struct elapse__wire_resp_item name = next(reply);
     expect(name.size < sizeof number, reply, "a long name");
     memcpy(number, name.bytes, name.size);
     number[name.size] = '\0';
@@ -309,7 +309,7 @@ static void take_look(struct command *command, struct reply *reply)
                         : strtoull(number, NULL, 10) / world.partitions / 1024;
     expect(code / 8 == reply->number, reply, "the look of another");
     (void)next(reply);
-    expect(next(reply).kind == ELAPSE__RESP_NULL, reply, "no null");
+    expect(next(reply).kind == ELAPSE__WIRE_RESP_NULL, reply, "no null");
 }
 
 static void take_list(struct command *command, struct reply *reply)
@@ -318,17 +318,17 @@ static void take_list(struct command *command, struct reply *reply)
     uint64_t then = command->argument / world.partitions == 0 ? 7 * world.partitions + partition
                     : partition + 1 < world.partitions        ? partition + 1
                                                               : 0;
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         expect(outcome_of(reply, head, "") == OUTCOME_TRY_AGAIN, reply, "a look is unknown");
         return;
     }
-    expect(head.kind == ELAPSE__RESP_ARRAY && head.integer == 2, reply, "no page");
+    expect(head.kind == ELAPSE__WIRE_RESP_ARRAY && head.integer == 2, reply, "no page");
     expect(next(reply).integer == (int64_t)then, reply, "another cursor");
     (void)next(reply);
     (void)next(reply);
-    struct elapse__resp_item tube = next(reply);
+    struct elapse__wire_resp_item tube = next(reply);
     char text[32];
     (void)snprintf(text, sizeof text, "t%llu", (unsigned long long)reply->number);
     expect(says(tube, text), reply, "the page of another");
@@ -339,9 +339,9 @@ static void take_list(struct command *command, struct reply *reply)
 static void take_sums(struct command *command, struct reply *reply)
 {
     int64_t all = world.partitions;
-    struct elapse__resp_item head = next(reply);
+    struct elapse__wire_resp_item head = next(reply);
 
-    if (head.kind == ELAPSE__RESP_ERROR) {
+    if (head.kind == ELAPSE__WIRE_RESP_ERROR) {
         command->outcomes[0] = outcome_of(reply, head, "");
         /* Some partitions may have done it, whatever the others say. */
         if (command->outcomes[0] == OUTCOME_TRY_AGAIN)
@@ -365,8 +365,8 @@ static void take_sums(struct command *command, struct reply *reply)
         (void)next(reply);
         expect(next(reply).integer == 4 + all, reply, "not the greatest");
         (void)next(reply);
-        struct elapse__resp_item yes = next(reply);
-        expect(command->resp3 ? yes.kind == ELAPSE__RESP_TRUE : yes.integer == 1, reply,
+        struct elapse__wire_resp_item yes = next(reply);
+        expect(command->resp3 ? yes.kind == ELAPSE__WIRE_RESP_TRUE : yes.integer == 1, reply,
                "not true");
     }
 }
@@ -418,11 +418,12 @@ static void take_reply(struct client *client, const unsigned char *bytes, size_t
         expect(says(next(&reply), "PONG"), &reply, "no PONG");
         break;
     case VERB_HELLO:
-        expect(next(&reply).kind == (command->resp3 ? ELAPSE__RESP_MAP : ELAPSE__RESP_ARRAY),
+        expect(next(&reply).kind ==
+                   (command->resp3 ? ELAPSE__WIRE_RESP_MAP : ELAPSE__WIRE_RESP_ARRAY),
                &reply, "another version");
         break;
     default:
-        expect(next(&reply).kind == ELAPSE__RESP_ERROR, &reply, "no error");
+        expect(next(&reply).kind == ELAPSE__WIRE_RESP_ERROR, &reply, "no error");
         break;
     }
 }
@@ -431,12 +432,12 @@ void client_take(struct client *client)
 {
     while (elapse__buffer_size(&client->read) > 0) {
         size_t end = 0;
-        enum elapse__resp_scanned scanned =
-            elapse__resp_scan(&client->scanner, elapse__buffer_first(&client->read),
-                              elapse__buffer_size(&client->read), &end);
-        if (scanned == ELAPSE__RESP_SCAN_BROKEN)
+        enum elapse__wire_resp_scanned scanned =
+            elapse__wire_resp_scan(&client->scanner, elapse__buffer_first(&client->read),
+                                   elapse__buffer_size(&client->read), &end);
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_BROKEN)
             violated("a reply is no RESP", (uint64_t)(client - world.client), client->answered);
-        if (scanned == ELAPSE__RESP_SCAN_MORE)
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE)
             return;
         take_reply(client, elapse__buffer_first(&client->read), end);
         elapse__buffer_take(&client->read, end);

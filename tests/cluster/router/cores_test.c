@@ -24,18 +24,18 @@
 enum { CORES_MAX = 4, LINKS_MAX = 2 * CORES_MAX, HEARD_MAX = 1 << 20 };
 
 static struct core {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     struct elapse__server *server;
 } cores[CORES_MAX];
 
 /* A link and the connection at its other end. */
 static struct joined {
-    struct elapse__node_link *link;
+    struct elapse__router_link *link;
     struct elapse__connection *connection;
 } joined[LINKS_MAX];
 
 static uint32_t core_count; /* the first ones are partitions */
-static struct elapse__node *node;
+static struct elapse__router *router;
 static struct elapse__queue_now now;
 static char heard[2][HEARD_MAX];
 
@@ -58,10 +58,10 @@ static void begin_core(uint32_t place, uint32_t partition, uint32_t partitions)
     const struct elapse__journal_options journal = {
         .files = &sim_disk_files, .path = path, .segment_bits = 20};
     memset(core, 0, sizeof *core);
-    assert_true(elapse__joint_make_jobs(&core->joint, present, &jobs));
-    assert_true(elapse__joint_open_journal(&core->joint, &journal, &refusal));
-    assert_int_equal(elapse__joint_begin_life(&core->joint), ELAPSE_OK);
-    const struct elapse__server_options options = {.joint = &core->joint, .resp = &elapse__resp};
+    assert_true(elapse__engine_make_jobs(&core->engine, present, &jobs));
+    assert_true(elapse__engine_open_journal(&core->engine, &journal, &refusal));
+    assert_int_equal(elapse__engine_begin_life(&core->engine), ELAPSE_OK);
+    const struct elapse__server_options options = {.engine = &core->engine, .resp = &elapse__resp};
     core->server = elapse__server_new(&options, now);
     assert_non_null(core->server);
 }
@@ -74,9 +74,9 @@ static void work_core(struct core *core)
     while (more) {
         while (elapse__server_turn(core->server, now))
             ;
-        more = elapse__journal_work(core->joint.journal);
+        more = elapse__journal_work(core->engine.journal);
         while ((reading = elapse__server_reading(core->server)) != NULL) {
-            elapse__journal_read_perform(core->joint.journal, true, &reading->reading, 1);
+            elapse__journal_read_perform(core->engine.journal, true, &reading->reading, 1);
             elapse__server_reading_done(core->server, now, reading);
             more = true;
         }
@@ -100,15 +100,15 @@ static struct elapse__connection *connect_to(uint32_t place)
 
 static void open_links(void)
 {
-    struct elapse__node_link *link;
+    struct elapse__router_link *link;
 
-    while ((link = elapse__node_link_wanted(node, now.boot_ms)) != NULL) {
+    while ((link = elapse__router_link_wanted(router, now.boot_ms)) != NULL) {
         int i = 0;
         while (joined[i].link != NULL)
             i++;
         joined[i].link = link;
-        joined[i].connection = connect_to(elapse__node_link_partition(link));
-        elapse__node_link_opened(link, now.boot_ms);
+        joined[i].connection = connect_to(elapse__router_link_partition(link));
+        elapse__router_link_opened(link, now.boot_ms);
     }
 }
 
@@ -116,25 +116,25 @@ static void open_links(void)
 static bool move_bytes(struct joined *wire)
 {
     const uint8_t *bytes;
-    size_t size = elapse__node_link_output(wire->link, &bytes);
+    size_t size = elapse__router_link_output(wire->link, &bytes);
     size_t room = elapse__connection_room(wire->connection);
     bool has_moved = false;
 
     size = size < room ? size : room;
     if (size > 0) {
         elapse__connection_received(wire->connection, now, bytes, size);
-        elapse__node_link_sent(wire->link, now.boot_ms, size);
+        elapse__router_link_sent(wire->link, now.boot_ms, size);
         has_moved = true;
     }
     size = elapse__connection_output(wire->connection, &bytes);
-    room = elapse__node_link_room(wire->link);
+    room = elapse__router_link_room(wire->link);
     size = size < room ? size : room;
     if (size > 0) {
-        elapse__node_link_received(wire->link, now.boot_ms, bytes, size);
+        elapse__router_link_received(wire->link, now.boot_ms, bytes, size);
         elapse__connection_sent(wire->connection, now, size);
         has_moved = true;
     }
-    assert_false(elapse__node_link_wants_end(wire->link));
+    assert_false(elapse__router_link_wants_end(wire->link));
     return has_moved;
 }
 
@@ -143,13 +143,13 @@ static void come_to_rest(void)
     bool moves = true;
 
     while (moves) {
-        moves = elapse__node_turn(node, now.boot_ms);
+        moves = elapse__router_turn(router, now.boot_ms);
         open_links();
         for (uint32_t i = 0; i < core_count; i++)
             work_core(&cores[i]);
         for (int i = 0; i < LINKS_MAX; i++)
             moves = (joined[i].link != NULL && move_bytes(&joined[i])) || moves;
-        assert_int_equal(elapse__node_check(node), 0);
+        assert_int_equal(elapse__router_check(router), 0);
     }
 }
 
@@ -162,17 +162,17 @@ static void pass(uint64_t ms)
 
 static void begin(uint32_t partitions)
 {
-    const struct elapse__node_options options = {.partitions = partitions, .queue = "q"};
+    const struct elapse__router_options options = {.partitions = partitions, .queue = "q"};
 
     now = (struct elapse__queue_now){.boot_ms = 5000, .wall_ms = 1700000000000};
     sim_disk_begin(1);
     memset(joined, 0, sizeof joined);
-    node = elapse__node_new(&options, now.boot_ms);
-    assert_non_null(node);
+    router = elapse__router_new(&options, now.boot_ms);
+    assert_non_null(router);
     core_count = partitions + 1;
     for (uint32_t i = 0; i < partitions; i++) {
         begin_core(i, i, partitions);
-        elapse__node_owner(node, now.boot_ms, i, ELAPSE__NODE_HERE, 1);
+        elapse__router_owner(router, now.boot_ms, i, ELAPSE__ROUTER_HERE, 1);
     }
     begin_core(partitions, 0, 1);
     come_to_rest();
@@ -181,10 +181,10 @@ static void begin(uint32_t partitions)
 static int end(void **state)
 {
     (void)state;
-    elapse__node_free(node);
+    elapse__router_free(router);
     for (uint32_t i = 0; i < core_count; i++) {
         elapse__server_free(cores[i].server);
-        elapse__joint_free(&cores[i].joint);
+        elapse__engine_free(&cores[i].engine);
     }
     sim_disk_end();
     return 0;
@@ -209,20 +209,20 @@ static size_t encode(const char *line, char *bytes)
     return at;
 }
 
-static const char *ask(struct elapse__node_client *client, const char *line)
+static const char *ask(struct elapse__router_client *client, const char *line)
 {
     static char bytes[1 << 16];
     const uint8_t *reply;
     size_t at = 0, size;
 
     size = encode(line, bytes);
-    elapse__node_client_received(client, now.boot_ms, bytes, size);
+    elapse__router_client_received(client, now.boot_ms, bytes, size);
     come_to_rest();
-    while ((size = elapse__node_client_output(client, &reply)) > 0) {
+    while ((size = elapse__router_client_output(client, &reply)) > 0) {
         assert_true(at + size < HEARD_MAX);
         memcpy(heard[0] + at, reply, size);
         at += size;
-        elapse__node_client_sent(client, now.boot_ms, size);
+        elapse__router_client_sent(client, now.boot_ms, size);
         come_to_rest();
     }
     heard[0][at] = '\0';
@@ -329,7 +329,8 @@ static void one_partition_answers_as_a_server(void **state)
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct random_source random = {.state = seed};
         begin(1);
-        struct elapse__node_client *client = elapse__node_client_new(node, now.boot_ms, true, NULL);
+        struct elapse__router_client *client =
+            elapse__router_client_new(router, now.boot_ms, true, NULL);
         struct elapse__connection *plain = connect_to(1);
         for (int i = 0; i < 600; i++) {
             char line[200];
@@ -353,17 +354,17 @@ static void one_partition_answers_as_a_server(void **state)
 
 /* ---- three partitions ---- */
 
-static struct elapse__node_client *meet(void)
+static struct elapse__router_client *meet(void)
 {
-    return elapse__node_client_new(node, now.boot_ms, true, NULL);
+    return elapse__router_client_new(router, now.boot_ms, true, NULL);
 }
 
 /* Returns how often a text is in another. */
-static unsigned occurrences(const char *text, const char *part)
+static unsigned occurrences(const char *text, const char *fragment)
 {
     unsigned count = 0;
 
-    for (; (text = strstr(text, part)) != NULL; text++)
+    for (; (text = strstr(text, fragment)) != NULL; text++)
         count++;
     return count;
 }
@@ -375,7 +376,7 @@ static void jobs_are_worked_on_wherever_they_are(void **state)
     (void)state;
 
     begin(3);
-    struct elapse__node_client *client = meet();
+    struct elapse__router_client *client = meet();
     for (int i = 0; i < 60; i++) {
         char put[64];
         (void)snprintf(put, sizeof put, "PUT t body%d KEY k%d", i, i);
@@ -385,14 +386,14 @@ static void jobs_are_worked_on_wherever_they_are(void **state)
     for (int left = 60; left > 0;) {
         const unsigned char *reply = (const unsigned char *)ask(client, "RESERVE t COUNT 7");
         size_t at = 0, size = strlen((const char *)reply);
-        struct elapse__resp_item head = elapse__resp_next(reply, size, &at);
+        struct elapse__wire_resp_item head = elapse__wire_resp_next(reply, size, &at);
         assert_in_range(head.integer, 1, 7);
         for (int64_t i = 0; i < head.integer; i++, left--) {
             size_t next = at;
-            (void)elapse__resp_next(reply, size, &next);
-            struct elapse__resp_item id = elapse__resp_next(reply, size, &next);
-            struct elapse__resp_item lease = elapse__resp_next(reply, size, &next);
-            elapse__resp_skip(reply, size, &at);
+            (void)elapse__wire_resp_next(reply, size, &next);
+            struct elapse__wire_resp_item id = elapse__wire_resp_next(reply, size, &next);
+            struct elapse__wire_resp_item lease = elapse__wire_resp_next(reply, size, &next);
+            elapse__wire_resp_skip(reply, size, &at);
             assert_true(id.integer < 200 && !seen[id.integer]);
             seen[id.integer] = true;
             (void)sprintf(line + strlen(line), " %lld %.*s", (long long)id.integer, (int)lease.size,
@@ -411,7 +412,7 @@ static void a_walk_lists_each_job_once(void **state)
     (void)state;
 
     begin(3);
-    struct elapse__node_client *client = meet();
+    struct elapse__router_client *client = meet();
     for (int i = 0; i < 40; i++) {
         char put[64];
         (void)snprintf(put, sizeof put, "PUT t b KEY k%d IN 1h", i);
@@ -436,14 +437,14 @@ static void a_job_that_is_given_back_is_as_before(void **state)
     (void)state;
 
     begin(3);
-    struct elapse__node_client *client = meet();
-    struct elapse__node_client *gone = meet();
+    struct elapse__router_client *client = meet();
+    struct elapse__router_client *gone = meet();
     (void)ask(client, "PUT t body KEY k RETRY 1");
     static char bytes_of[200];
-    elapse__node_client_received(gone, now.boot_ms, bytes_of, encode("RESERVE t", bytes_of));
+    elapse__router_client_received(gone, now.boot_ms, bytes_of, encode("RESERVE t", bytes_of));
     come_to_rest();
-    assert_true(elapse__node_client_output(gone, &bytes) > 10);
-    elapse__node_client_closed(gone, now.boot_ms);
+    assert_true(elapse__router_client_output(gone, &bytes) > 10);
+    elapse__router_client_closed(gone, now.boot_ms);
     come_to_rest();
     const char *reply = ask(client, "RESERVE t");
     assert_non_null(strstr(reply, "$4\r\nbody\r\n"));
@@ -463,18 +464,18 @@ static void a_wait_ends_when_a_job_comes(void **state)
     (void)state;
 
     begin(3);
-    struct elapse__node_client *client = meet();
-    struct elapse__node_client *worker = meet();
-    elapse__node_client_received(worker, now.boot_ms, line, encode("RESERVE t WAIT 10s", line));
+    struct elapse__router_client *client = meet();
+    struct elapse__router_client *worker = meet();
+    elapse__router_client_received(worker, now.boot_ms, line, encode("RESERVE t WAIT 10s", line));
     come_to_rest();
     (void)ask(client, "PUT t body KEY k IN 2s");
     for (int i = 0; i < 199; i++) {
         pass(10);
-        assert_int_equal(elapse__node_client_output(worker, &bytes), 0);
+        assert_int_equal(elapse__router_client_output(worker, &bytes), 0);
     }
     for (int i = 0; i < 13; i++)
         pass(10);
-    assert_true(elapse__node_client_output(worker, &bytes) > 10);
+    assert_true(elapse__router_client_output(worker, &bytes) > 10);
 }
 
 int main(void)

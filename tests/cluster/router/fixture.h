@@ -16,10 +16,10 @@
 enum { LINKS_MAX = 16, TEXT_MAX = 1 << 20 };
 
 struct fixture {
-    struct elapse__node_options options;
-    struct elapse__node *node;
+    struct elapse__router_options options;
+    struct elapse__router *router;
     uint64_t now;
-    struct elapse__node_link *links[LINKS_MAX]; /* that were opened, in their order */
+    struct elapse__router_link *links[LINKS_MAX]; /* that were opened, in their order */
     uint32_t link_count;
     char *text; /* what output_of returned last */
 };
@@ -37,27 +37,27 @@ void turn(struct fixture *f);
 /* Lets time pass first. */
 void pass(struct fixture *f, uint64_t ms);
 
-struct elapse__node_client *client(struct fixture *f);
+struct elapse__router_client *client(struct fixture *f);
 
 /* A client sends a line of words as a command; several lines are several commands. */
-void say(struct fixture *f, struct elapse__node_client *from, const char *lines);
+void say(struct fixture *f, struct elapse__router_client *from, const char *lines);
 /* Bytes as they are. */
-void say_bytes(struct fixture *f, struct elapse__node_client *from, const char *bytes);
+void say_bytes(struct fixture *f, struct elapse__router_client *from, const char *bytes);
 
 /* What a client has got since the last call, all of it sent. */
-const char *got(struct fixture *f, struct elapse__node_client *from);
-void expect(struct fixture *f, struct elapse__node_client *from, const char *bytes);
+const char *got(struct fixture *f, struct elapse__router_client *from);
+void expect(struct fixture *f, struct elapse__router_client *from, const char *bytes);
 
 /* What a link has to send, all of it sent; commands as lines of words. */
-const char *sent(struct fixture *f, struct elapse__node_link *link);
-void expect_sent(struct fixture *f, struct elapse__node_link *link, const char *lines);
+const char *sent(struct fixture *f, struct elapse__router_link *link);
+void expect_sent(struct fixture *f, struct elapse__router_link *link, const char *lines);
 /* The other end answers. */
-void answer(struct fixture *f, struct elapse__node_link *link, const char *bytes);
+void answer(struct fixture *f, struct elapse__router_link *link, const char *bytes);
 /* Greets the node: it has another owner now, or a new link. */
-void greet(struct fixture *f, struct elapse__node_link *link);
+void greet(struct fixture *f, struct elapse__router_link *link);
 /* The link is cut. */
-void cut(struct fixture *f, struct elapse__node_link *link);
+void cut(struct fixture *f, struct elapse__router_link *link);
 /* The last link that was opened. */
-struct elapse__node_link *last(struct fixture *f);
+struct elapse__router_link *last(struct fixture *f);
 
 #endif

@@ -13,8 +13,8 @@
 static void a_client_that_does_not_read_is_not_read(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
-    struct elapse__node_client *other;
+    struct elapse__router_client *c;
+    struct elapse__router_client *other;
     unsigned taken = 0;
 
     f->options.output_bytes_max = 4000;
@@ -22,12 +22,12 @@ static void a_client_that_does_not_read_is_not_read(void **state)
     begin(f);
     c = client(f);
     other = client(f);
-    while (elapse__node_client_room(c) >= 50 && taken < 10000) {
+    while (elapse__router_client_room(c) >= 50 && taken < 10000) {
         say(f, c, "ECHO 0123456789012345678901234567");
         taken++;
     }
     const uint8_t *bytes;
-    assert_in_range(elapse__node_client_output(c, &bytes), 3500, 4500);
+    assert_in_range(elapse__router_client_output(c, &bytes), 3500, 4500);
     assert_in_range(taken, 130, 180);
     say(f, other, "PING");
     expect(f, other, "+PONG\r\n");
@@ -39,7 +39,7 @@ static void a_client_that_does_not_read_is_not_read(void **state)
 static void replies_that_are_expected_count(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.output_bytes_max = 300000;
     begin(f);
@@ -56,9 +56,9 @@ static void replies_that_are_expected_count(void **state)
 static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
-    struct elapse__node_client *other;
-    struct elapse__node_figures figures;
+    struct elapse__router_client *c;
+    struct elapse__router_client *other;
+    struct elapse__router_figures figures;
 
     f->options.lane_bytes_max = 3000;
     begin(f);
@@ -66,8 +66,8 @@ static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
     other = client(f);
     for (int i = 0; i < 100; i++)
         say(f, c, "KICKID 3");
-    elapse__node_figures(f->node, &figures);
-    assert_in_range(figures.parts, 20, 40);
+    elapse__router_figures(f->router, &figures);
+    assert_in_range(figures.fragments, 20, 40);
     say(f, other, "KICKID 2\nKICKID 5");
     expect_sent(f, f->links[0], "KICKID 2\n");
     answer(f, f->links[0], "+ok\r\n");
@@ -77,7 +77,7 @@ static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
         const char *lines = sent(f, f->links[1]);
         for (size_t i = 0; lines[i] != '\0'; i++) {
             if (lines[i] == '\n')
-                elapse__node_link_received(f->links[1], f->now, "+ok\r\n", 5);
+                elapse__router_link_received(f->links[1], f->now, "+ok\r\n", 5);
         }
         turn(f);
     }
@@ -88,7 +88,7 @@ static void a_lane_that_is_full_holds_up_its_own_clients_only(void **state)
 static void a_link_takes_a_piece_at_a_time(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
     char line[2001] = "PUT t ";
 
@@ -96,7 +96,7 @@ static void a_link_takes_a_piece_at_a_time(void **state)
     line[1996] = '\0';
     for (int i = 0; i < 100; i++)
         say(f, c, line);
-    assert_in_range(elapse__node_link_output(f->links[0], &bytes), 64 << 10, 68 << 10);
+    assert_in_range(elapse__router_link_output(f->links[0], &bytes), 64 << 10, 68 << 10);
     const char *all = sent(f, f->links[0]);
     unsigned count = 0;
     for (; *all != '\0'; all++)
@@ -107,34 +107,34 @@ static void a_link_takes_a_piece_at_a_time(void **state)
 static void the_input_has_a_limit(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.input_bytes_max = 100;
     f->options.argument_bytes_max = 8000;
     begin(f);
     c = client(f);
-    assert_int_equal(elapse__node_client_room(c), 100);
+    assert_int_equal(elapse__router_client_room(c), 100);
     /* A longer argument gets the room that it takes, and no more. */
     say_bytes(f, c, "*2\r\n$4\r\nECHO\r\n$8000\r\n");
-    assert_int_equal(elapse__node_client_room(c), 8002);
+    assert_int_equal(elapse__router_client_room(c), 8002);
     c = client(f);
     say_bytes(f, c, "*2\r\n$4\r\nECHO\r\n$8001\r\n");
-    assert_int_equal(elapse__node_client_room(c), 100);
+    assert_int_equal(elapse__router_client_room(c), 100);
 }
 
 static void clients_have_a_limit(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_figures figures;
+    struct elapse__router_figures figures;
 
     f->options.clients_max = 2;
     begin(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     (void)client(f);
-    assert_null(elapse__node_client_new(f->node, f->now, false, NULL));
-    elapse__node_client_closed(c, f->now);
+    assert_null(elapse__router_client_new(f->router, f->now, false, NULL));
+    elapse__router_client_closed(c, f->now);
     (void)client(f);
-    elapse__node_figures(f->node, &figures);
+    elapse__router_figures(f->router, &figures);
     assert_int_equal(figures.clients, 2);
     assert_int_equal(figures.refused, 1);
 }
@@ -144,29 +144,29 @@ static void clients_have_a_limit(void **state)
 static void a_half_closed_client_gets_its_replies(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nKICKID 2");
     say_bytes(f, c, "*1\r\n");
-    elapse__node_client_received_all(c, f->now);
+    elapse__router_client_received_all(c, f->now);
     turn(f);
-    assert_false(elapse__node_client_wants_end(c));
+    assert_false(elapse__router_client_wants_end(c));
     (void)sent(f, f->links[0]);
     (void)sent(f, f->links[1]);
     answer(f, f->links[0], "+ok\r\n");
     answer(f, f->links[1], "+ok\r\n");
-    assert_false(elapse__node_client_wants_end(c));
+    assert_false(elapse__router_client_wants_end(c));
     expect(f, c, "+ok\r\n+ok\r\n");
-    assert_true(elapse__node_client_wants_end(c));
+    assert_true(elapse__router_client_wants_end(c));
 }
 
 static void what_a_gone_client_said_is_done(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nCANCELID 2 3\nSTATS");
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_closed(c, f->now);
     expect_sent(f, f->links[1], "KICKID 3\nCANCELID 3\nSTATS\n");
     expect_sent(f, f->links[0], "CANCELID 2\nSTATS\n");
     answer(f, f->links[1], "+ok\r\n*1\r\n+gone\r\n%0\r\n");
@@ -186,23 +186,23 @@ static void beanstalkd_passes_as_it_is(void **state)
     struct fixture *f = *state;
 
     begin_with_one(f);
-    elapse__node_owner(f->node, f->now, 0, ELAPSE__NODE_THERE, 2);
+    elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_THERE, 2);
     turn(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     say_bytes(f, c, "put 1 0 60 5\r\nhello\r\n");
-    assert_true(elapse__node_link_is_pipe(last(f)));
+    assert_true(elapse__router_link_is_pipe(last(f)));
     expect_sent(f, last(f), "HELLO 3\nNODE PIPE 1 orders 0\n");
     say_bytes(f, c, "reserve\r\n");
     answer(f, last(f), "%0\r\n+OK\r\nINSERTED ");
     const uint8_t *bytes;
-    size_t size = elapse__node_link_output(last(f), &bytes);
+    size_t size = elapse__router_link_output(last(f), &bytes);
     assert_int_equal(size, 30);
     assert_memory_equal(bytes, "put 1 0 60 5\r\nhello\r\nreserve\r\n", 30);
-    elapse__node_link_sent(last(f), f->now, size);
+    elapse__router_link_sent(last(f), f->now, size);
     answer(f, last(f), "1\r\n");
     expect(f, c, "INSERTED 1\r\n");
     cut(f, last(f));
-    assert_true(elapse__node_client_wants_end(c));
+    assert_true(elapse__router_client_wants_end(c));
 }
 
 static void a_pipe_to_this_node_has_no_greeting(void **state)
@@ -210,12 +210,12 @@ static void a_pipe_to_this_node_has_no_greeting(void **state)
     struct fixture *f = *state;
 
     begin_with_one(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     say_bytes(f, c, "stats\r\n");
     const uint8_t *bytes;
-    assert_int_equal(elapse__node_link_output(last(f), &bytes), 7);
-    elapse__node_client_closed(c, f->now);
-    assert_true(elapse__node_link_wants_end(last(f)));
+    assert_int_equal(elapse__router_link_output(last(f), &bytes), 7);
+    elapse__router_client_closed(c, f->now);
+    assert_true(elapse__router_link_wants_end(last(f)));
 }
 
 static void a_pipe_holds_its_bytes_back(void **state)
@@ -226,18 +226,18 @@ static void a_pipe_holds_its_bytes_back(void **state)
     f->options.output_bytes_max = 1000;
     f->options.input_bytes_max = 1000;
     begin_with_one(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     memset(bytes, 'x', sizeof bytes);
     say_bytes(f, c, "s");
-    elapse__node_link_received(last(f), f->now, bytes, 1000);
-    assert_int_equal(elapse__node_link_room(last(f)), 0);
+    elapse__router_link_received(last(f), f->now, bytes, 1000);
+    assert_int_equal(elapse__router_link_room(last(f)), 0);
     assert_int_equal(strlen(got(f, c)), 1000);
-    assert_int_equal(elapse__node_link_room(last(f)), 1000);
+    assert_int_equal(elapse__router_link_room(last(f)), 1000);
     /* Nobody reads what the client sends. */
     size_t taken = 0;
-    while (elapse__node_client_room(c) > 0) {
-        size_t room = elapse__node_client_room(c);
-        elapse__node_client_received(c, f->now, bytes, room < 500 ? room : 500);
+    while (elapse__router_client_room(c) > 0) {
+        size_t room = elapse__router_client_room(c);
+        elapse__router_client_received(c, f->now, bytes, room < 500 ? room : 500);
         taken += room < 500 ? room : 500;
         turn(f);
         assert_true(taken < 100000);
@@ -251,31 +251,31 @@ static void a_pipe_waits_for_an_owner_so_long(void **state)
 
     f->options.answer_ms = 700;
     begin_with_one(f);
-    elapse__node_owner(f->node, f->now, 0, ELAPSE__NODE_NOWHERE, 2);
-    struct elapse__node_client *c = client(f);
-    struct elapse__node_client *patient = client(f);
+    elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_NOWHERE, 2);
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_client *patient = client(f);
     say_bytes(f, c, "stats\r\n");
     pass(f, 300);
     say_bytes(f, patient, "stats\r\n");
     pass(f, 399);
-    assert_false(elapse__node_client_wants_end(c));
+    assert_false(elapse__router_client_wants_end(c));
     pass(f, 1);
-    assert_true(elapse__node_client_wants_end(c));
-    elapse__node_owner(f->node, f->now, 0, ELAPSE__NODE_HERE, 3);
+    assert_true(elapse__router_client_wants_end(c));
+    elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_HERE, 3);
     turn(f);
-    assert_false(elapse__node_client_wants_end(patient));
+    assert_false(elapse__router_client_wants_end(patient));
 }
 
 static void beanstalkd_takes_one_partition(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say_bytes(f, c, "stats\r\n");
     expect(f, c,
            "INTERNAL_ERROR: this queue has more than one partition, and beanstalkd's protocol "
            "takes one\r\n");
-    assert_true(elapse__node_client_wants_end(c));
+    assert_true(elapse__router_client_wants_end(c));
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #define TRY_1 "-TRYAGAIN partition 1 cannot be reached now; nothing has changed there\r\n"
 
 /* The next link to a partition, after those that there were. */
-static struct elapse__node_link *again(struct fixture *f)
+static struct elapse__router_link *again(struct fixture *f)
 {
     uint32_t before = f->link_count;
 
@@ -27,7 +27,7 @@ static struct elapse__node_link *again(struct fixture *f)
 static void what_was_wholly_sent_is_unknown(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nKICKID 2");
     (void)sent(f, f->links[0]);
@@ -42,13 +42,13 @@ static void what_was_wholly_sent_is_unknown(void **state)
 static void what_was_partly_sent_is_sent_again(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
 
     say(f, c, "KICKID 3\nKICKID 5\nKICKID 7");
-    size_t size = elapse__node_link_output(f->links[1], &bytes);
+    size_t size = elapse__router_link_output(f->links[1], &bytes);
     /* All but the last byte of the second one. */
-    elapse__node_link_sent(f->links[1], f->now, size / 3 * 2 - 1);
+    elapse__router_link_sent(f->links[1], f->now, size / 3 * 2 - 1);
     cut(f, f->links[1]);
     expect(f, c, UNKNOWN_1);
     greet(f, again(f));
@@ -60,18 +60,18 @@ static void what_was_partly_sent_is_sent_again(void **state)
 static void an_owner_that_leaves_answers_what_it_has_got(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3");
     expect_sent(f, f->links[1], "KICKID 3\n");
     answer(f, f->links[1], ">1\r\n+leaving\r\n");
     say(f, c, "KICKID 5");
     expect_sent(f, f->links[1], "");
-    assert_false(elapse__node_link_wants_end(f->links[1]));
+    assert_false(elapse__router_link_wants_end(f->links[1]));
     answer(f, f->links[1], "+ok\r\n");
     expect(f, c, "+ok\r\n");
-    assert_true(elapse__node_link_wants_end(f->links[1]));
-    elapse__node_link_closed(f->links[1], f->now);
+    assert_true(elapse__router_link_wants_end(f->links[1]));
+    elapse__router_link_closed(f->links[1], f->now);
     greet(f, again(f));
     expect_sent(f, last(f), "KICKID 5\n");
     answer(f, last(f), "+gone\r\n");
@@ -83,13 +83,13 @@ static void an_owner_that_leaves_idly_is_left_at_once(void **state)
     struct fixture *f = *state;
 
     answer(f, f->links[1], ">1\r\n+leaving\r\n");
-    assert_true(elapse__node_link_wants_end(f->links[1]));
+    assert_true(elapse__router_link_wants_end(f->links[1]));
 }
 
 static void looks_and_tokens_are_sent_again(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "LOOKUPID 3\nPUT t b TOKEN k1\nKICKID 3\nPUT t b TOKEN k3 IN 1s");
     expect_sent(f, f->links[1], "LOOKUPID 3\nPUT t b TOKEN k1\nKICKID 3\nPUT t b TOKEN k3 IN 1s\n");
@@ -104,14 +104,14 @@ static void looks_and_tokens_are_sent_again(void **state)
 static void what_waits_too_long_was_not_done(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.retry_ms = 500;
     begin(f);
     c = client(f);
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_NOWHERE, 2);
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_NOWHERE, 2);
     say(f, c, "KICKID 3");
-    assert_int_equal(elapse__node_next_ms(f->node), f->now + 500);
+    assert_int_equal(elapse__router_next_ms(f->router), f->now + 500);
     pass(f, 499);
     expect(f, c, "");
     pass(f, 1);
@@ -121,7 +121,7 @@ static void what_waits_too_long_was_not_done(void **state)
 static void a_put_with_a_token_that_was_sent_ends_unknown(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.retry_ms = 500;
     begin(f);
@@ -129,7 +129,7 @@ static void a_put_with_a_token_that_was_sent_ends_unknown(void **state)
     say(f, c, "PUT t b TOKEN k1\nLOOKUPID 3\nPUT t b TOKEN k3");
     const char *lines = sent(f, f->links[1]);
     assert_non_null(strstr(lines, "TOKEN k1"));
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_NOWHERE, 2);
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_NOWHERE, 2);
     cut(f, f->links[1]);
     pass(f, 500);
     expect(f, c, UNKNOWN_1 TRY_1 UNKNOWN_1);
@@ -138,7 +138,7 @@ static void a_put_with_a_token_that_was_sent_ends_unknown(void **state)
 static void a_silent_link_is_lost(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.answer_ms = 700;
     begin(f);
@@ -146,21 +146,21 @@ static void a_silent_link_is_lost(void **state)
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
     pass(f, 699);
-    assert_false(elapse__node_link_wants_end(f->links[1]));
+    assert_false(elapse__router_link_wants_end(f->links[1]));
     pass(f, 1);
-    assert_true(elapse__node_link_wants_end(f->links[1]));
+    assert_true(elapse__router_link_wants_end(f->links[1]));
     expect(f, c, UNKNOWN_1);
     /* An answer that comes after all is nobody's. */
-    elapse__node_link_received(f->links[1], f->now, "+ok\r\n", 5);
+    elapse__router_link_received(f->links[1], f->now, "+ok\r\n", 5);
     expect(f, c, "");
-    elapse__node_link_closed(f->links[1], f->now);
+    elapse__router_link_closed(f->links[1], f->now);
     greet(f, again(f));
 }
 
 static void sweeps_may_take_longer(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.answer_ms = 700;
     f->options.sweep_ms = 5000;
@@ -170,25 +170,25 @@ static void sweeps_may_take_longer(void **state)
     greet(f, last(f));
     (void)sent(f, last(f));
     pass(f, 4999);
-    assert_false(elapse__node_link_wants_end(last(f)));
+    assert_false(elapse__router_link_wants_end(last(f)));
     pass(f, 1);
-    assert_true(elapse__node_link_wants_end(last(f)));
+    assert_true(elapse__router_link_wants_end(last(f)));
     assert_int_equal(strncmp(got(f, c), "-UNKNOWN partition 0 ", 21), 0);
 }
 
 static void an_old_owner_may_still_answer(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_THERE, 2);
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_THERE, 2);
     say(f, c, "KICKID 5");
     assert_int_equal(f->link_count, 2);
     expect_sent(f, f->links[1], "");
     answer(f, f->links[1], "+ok\r\n");
-    assert_true(elapse__node_link_wants_end(f->links[1]));
+    assert_true(elapse__router_link_wants_end(f->links[1]));
     /* Without a pause, because it was not the link's fault. */
     assert_int_equal(f->link_count, 3);
     greet(f, last(f));
@@ -200,11 +200,11 @@ static void an_old_owner_may_still_answer(void **state)
 static void an_old_owner_is_not_waited_for(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3");
     (void)sent(f, f->links[1]);
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_THERE, 2);
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_THERE, 2);
     pass(f, 999);
     assert_int_equal(f->link_count, 2);
     pass(f, 1);
@@ -215,7 +215,7 @@ static void an_old_owner_is_not_waited_for(void **state)
 static void what_an_owner_refuses_goes_to_the_next(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nKICKID 5\nKICKID 7");
     (void)sent(f, f->links[1]);
@@ -223,8 +223,8 @@ static void what_an_owner_refuses_goes_to_the_next(void **state)
     say(f, c, "KICKID 9");
     expect_sent(f, f->links[1], "");
     answer(f, f->links[1], "-NOTOWNER other\r\n");
-    assert_true(elapse__node_link_wants_end(f->links[1]));
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_HERE, 2);
+    assert_true(elapse__router_link_wants_end(f->links[1]));
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_HERE, 2);
     turn(f);
     greet(f, last(f));
     expect_sent(f, last(f), "KICKID 5\nKICKID 7\nKICKID 9\n");
@@ -235,7 +235,7 @@ static void what_an_owner_refuses_goes_to_the_next(void **state)
 static void what_was_refused_goes_before_what_was_lost(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nKICKID 5\nLOOKUPID 7");
     (void)sent(f, f->links[1]);
@@ -262,8 +262,8 @@ static void a_link_that_does_not_open_is_tried_later_and_later(void **state)
         /* The greeting is refused. */
         (void)sent(f, last(f));
         answer(f, last(f), "%0\r\n-NOTOWNER\r\n");
-        assert_true(elapse__node_link_wants_end(last(f)));
-        elapse__node_link_closed(last(f), f->now);
+        assert_true(elapse__router_link_wants_end(last(f)));
+        elapse__router_link_closed(last(f), f->now);
     }
     static const uint64_t expected[] = {50, 100, 200, 400, 800, 1000, 1000};
     for (int i = 0; i < 7; i++)
@@ -278,11 +278,11 @@ static void bytes_that_are_no_answer_end_the_link(void **state)
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         begin(f);
-        struct elapse__node_client *c = client(f);
+        struct elapse__router_client *c = client(f);
         say(f, c, "KICKID 3");
         (void)sent(f, f->links[1]);
         answer(f, f->links[1], wrong[i]);
-        assert_true(elapse__node_link_wants_end(f->links[1]));
+        assert_true(elapse__router_link_wants_end(f->links[1]));
         expect(f, c, i == 0 ? "+ok\r\n" : UNKNOWN_1);
     }
 }
@@ -290,11 +290,11 @@ static void bytes_that_are_no_answer_end_the_link(void **state)
 static void an_answer_before_the_command_ends_the_link(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3");
     answer(f, f->links[1], "+ok\r\n");
-    assert_true(elapse__node_link_wants_end(f->links[1]));
+    assert_true(elapse__router_link_wants_end(f->links[1]));
     greet(f, again(f));
     expect_sent(f, last(f), "KICKID 3\n");
 }
@@ -306,15 +306,15 @@ static void a_reply_has_a_limit(void **state)
 
     f->options.reply_bytes_max = 1000;
     begin(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     memset(bytes, 'x', sizeof bytes);
     say(f, c, "LOOKUPID 3");
     (void)sent(f, f->links[1]);
     answer(f, f->links[1], "$5000\r\n");
-    elapse__node_link_received(f->links[1], f->now, bytes, 1000 - 7 - 1);
-    assert_false(elapse__node_link_wants_end(f->links[1]));
-    elapse__node_link_received(f->links[1], f->now, bytes, 1);
-    assert_true(elapse__node_link_wants_end(f->links[1]));
+    elapse__router_link_received(f->links[1], f->now, bytes, 1000 - 7 - 1);
+    assert_false(elapse__router_link_wants_end(f->links[1]));
+    elapse__router_link_received(f->links[1], f->now, bytes, 1);
+    assert_true(elapse__router_link_wants_end(f->links[1]));
 }
 
 static void a_reply_may_fill_the_output(void **state)
@@ -323,14 +323,14 @@ static void a_reply_may_fill_the_output(void **state)
 
     f->options.output_bytes_max = 20 << 20;
     begin(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "LOOKUPID 3");
     (void)sent(f, f->links[1]);
     answer(f, f->links[1], "$31457280\r\n");
     static char bytes[64 << 10];
     for (unsigned i = 0; i < 20 << 4; i++)
-        elapse__node_link_received(f->links[1], f->now, bytes, sizeof bytes);
-    assert_false(elapse__node_link_wants_end(f->links[1]));
+        elapse__router_link_received(f->links[1], f->now, bytes, sizeof bytes);
+    assert_false(elapse__router_link_wants_end(f->links[1]));
 }
 
 static void it_is_idle_when_all_is_answered(void **state)
@@ -338,21 +338,21 @@ static void it_is_idle_when_all_is_answered(void **state)
     struct fixture *f = *state;
 
     begin(f);
-    struct elapse__node_client *c = client(f);
-    assert_true(elapse__node_is_idle(f->node));
+    struct elapse__router_client *c = client(f);
+    assert_true(elapse__router_is_idle(f->router));
     say(f, c, "KICKID 3");
-    assert_false(elapse__node_is_idle(f->node));
+    assert_false(elapse__router_is_idle(f->router));
     (void)sent(f, f->links[1]);
-    assert_false(elapse__node_is_idle(f->node));
+    assert_false(elapse__router_is_idle(f->router));
     answer(f, f->links[1], "+ok\r\n");
-    assert_false(elapse__node_is_idle(f->node));
+    assert_false(elapse__router_is_idle(f->router));
     expect(f, c, "+ok\r\n");
-    assert_true(elapse__node_is_idle(f->node));
+    assert_true(elapse__router_is_idle(f->router));
     /* What waits for an owner, or for a job, is not under way. */
-    elapse__node_owner(f->node, f->now, 1, ELAPSE__NODE_NOWHERE, 2);
+    elapse__router_owner(f->router, f->now, 1, ELAPSE__ROUTER_NOWHERE, 2);
     turn(f);
     say(f, c, "KICKID 3");
-    assert_true(elapse__node_is_idle(f->node));
+    assert_true(elapse__router_is_idle(f->router));
 }
 
 int main(void)

@@ -27,13 +27,13 @@ static void answer_bytes(struct wire *wire, const void *bytes, size_t size)
     answer(wire, "\r\n");
 }
 
-static bool is(struct elapse__resp_argument argument, const char *word)
+static bool is(struct elapse__wire_resp_argument argument, const char *word)
 {
     return argument.size == strlen(word) && memcmp(argument.bytes, word, argument.size) == 0;
 }
 
 /* Returns the number in an argument behind its first letter. */
-static uint64_t number_in(struct elapse__resp_argument argument, size_t from)
+static uint64_t number_in(struct elapse__wire_resp_argument argument, size_t from)
 {
     char text[32] = "";
     size_t size = argument.size < from ? 0 : argument.size - from;
@@ -70,7 +70,8 @@ static void note_id(struct wire *wire, uint64_t id)
     note(wire, code / 8, (uint32_t)(code % 8));
 }
 
-static void do_put(struct wire *wire, const struct elapse__resp_argument *arguments, uint32_t count)
+static void do_put(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
+                   uint32_t count)
 {
     struct partition *partition = &world.partition[wire->partition];
     uint64_t number = number_in(arguments[2], 1);
@@ -96,7 +97,7 @@ static void do_put(struct wire *wire, const struct elapse__resp_argument *argume
     answer(wire, "+scheduled\r\n");
 }
 
-static void do_reserve(struct wire *wire, const struct elapse__resp_argument *arguments,
+static void do_reserve(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                        uint32_t count)
 {
     struct partition *partition = &world.partition[wire->partition];
@@ -134,7 +135,7 @@ static void do_reserve(struct wire *wire, const struct elapse__resp_argument *ar
 }
 
 /* The node gives a job back. */
-static void do_nack(struct wire *wire, const struct elapse__resp_argument *arguments,
+static void do_nack(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                     uint32_t count)
 {
     struct partition *partition = &world.partition[wire->partition];
@@ -156,7 +157,7 @@ static void do_nack(struct wire *wire, const struct elapse__resp_argument *argum
 }
 
 /* Cursors of a partition: 0, then 7, then the end. */
-static void do_list(struct wire *wire, const struct elapse__resp_argument *arguments,
+static void do_list(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                     uint32_t count)
 {
     uint64_t cursor = 0;
@@ -172,7 +173,7 @@ static void do_list(struct wire *wire, const struct elapse__resp_argument *argum
     answer_number(wire, ':', wire->partition);
 }
 
-static void do_items(struct wire *wire, const struct elapse__resp_argument *arguments,
+static void do_items(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                      uint32_t count)
 {
     bool is_ack = is(arguments[0], "ACK");
@@ -193,7 +194,7 @@ static void do_items(struct wire *wire, const struct elapse__resp_argument *argu
 }
 
 /* Commands for all partitions: what they add up to is known. */
-static void do_all(struct wire *wire, const struct elapse__resp_argument *arguments)
+static void do_all(struct wire *wire, const struct elapse__wire_resp_argument *arguments)
 {
     uint64_t number = number_in(arguments[1], 1);
 
@@ -213,7 +214,7 @@ static void do_all(struct wire *wire, const struct elapse__resp_argument *argume
         answer(wire, "%2\r\n$7\r\nremoved\r\n:1\r\n$7\r\nrunning\r\n:2\r\n");
 }
 
-static void greet(struct wire *wire, const struct elapse__resp_argument *arguments)
+static void greet(struct wire *wire, const struct elapse__wire_resp_argument *arguments)
 {
     if (is(arguments[0], "HELLO")) {
         answer(wire, "%1\r\n$5\r\nproto\r\n:3\r\n");
@@ -225,7 +226,7 @@ static void greet(struct wire *wire, const struct elapse__resp_argument *argumen
     }
 }
 
-void model_do(struct wire *wire, const struct elapse__resp_argument *arguments, uint32_t count)
+void model_do(struct wire *wire, const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     if (is(arguments[0], "HELLO") || is(arguments[0], "NODE")) {
         greet(wire, arguments);
@@ -258,7 +259,7 @@ void model_do(struct wire *wire, const struct elapse__resp_argument *arguments, 
         note(wire, code / 8, (uint32_t)(code % 8));
         answer(wire, "+rescheduled\r\n");
     } else if (is(arguments[0], "LOOKUPID") || is(arguments[0], "lookup")) {
-        struct elapse__resp_argument last = arguments[count - 1];
+        struct elapse__wire_resp_argument last = arguments[count - 1];
         answer(wire, "%2\r\n$4\r\nname\r\n");
         answer_bytes(wire, last.bytes, last.size);
         answer(wire, "$3\r\ntag\r\n_\r\n");

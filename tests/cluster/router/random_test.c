@@ -56,7 +56,7 @@ int main(int count, char **arguments)
     (void)printf(
         "commands %llu, parts %llu, sent again %llu, unknown %llu, try again %llu, given back "
         "%llu, links lost %llu\n",
-        (unsigned long long)world_totals.commands, (unsigned long long)world_totals.parts,
+        (unsigned long long)world_totals.commands, (unsigned long long)world_totals.fragments,
         (unsigned long long)world_totals.again, (unsigned long long)world_totals.unknown,
         (unsigned long long)world_totals.try_again, (unsigned long long)world_totals.given_back,
         (unsigned long long)world_totals.links_lost);

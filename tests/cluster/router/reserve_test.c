@@ -18,7 +18,7 @@
 static void this_node_is_asked_first(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "RESERVE t u COUNT 3");
     expect_sent(f, f->links[1], "");
@@ -38,7 +38,7 @@ static void this_node_is_asked_first(void **state)
 static void no_partition_is_left_out(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     unsigned asked[2] = {0, 0};
 
     /* There are always jobs everywhere. */
@@ -59,7 +59,7 @@ static void no_partition_is_left_out(void **state)
 static void nothing_is_an_empty_array(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "RESERVE t\nPING");
     (void)sent(f, f->links[0]);
@@ -73,7 +73,7 @@ static void nothing_is_an_empty_array(void **state)
 static void an_error_is_the_reply(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "RESERVE t WAIT 5s");
     (void)sent(f, f->links[0]);
@@ -85,7 +85,7 @@ static void an_error_is_the_reply(void **state)
 static void commands_that_are_not_well_formed_are_refused(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     /* None of these may make a partition wait: it refuses them. */
     say(f, c,
@@ -101,7 +101,7 @@ static void commands_that_are_not_well_formed_are_refused(void **state)
 static void without_partitions_it_says_so(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     cut(f, f->links[0]);
     say(f, c, "RESERVE t");
@@ -142,7 +142,7 @@ static unsigned deny(struct fixture *f)
 static void a_wait_ends_in_time(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -151,7 +151,7 @@ static void a_wait_ends_in_time(void **state)
     assert_int_equal(deny(f), 2);
     pass(f, 299);
     expect(f, c, "");
-    assert_int_equal(elapse__node_next_ms(f->node), f->now + 1);
+    assert_int_equal(elapse__router_next_ms(f->router), f->now + 1);
     pass(f, 1);
     expect(f, c, "*0\r\n+PONG\r\n");
 }
@@ -159,11 +159,11 @@ static void a_wait_ends_in_time(void **state)
 static void an_answer_that_is_under_way_is_waited_for(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "RESERVE t WAIT 300ms");
     assert_int_equal(deny(f), 2);
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 1);
     (void)sent(f, f->links[1]);
     pass(f, 400);
     expect(f, c, "");
@@ -171,7 +171,7 @@ static void an_answer_that_is_under_way_is_waited_for(void **state)
     expect(f, c, "*1\r\n" JOB_2("3", "1-1"));
     say(f, c, "RESERVE t WAIT 300ms");
     (void)deny(f);
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 1);
     (void)sent(f, f->links[1]);
     pass(f, 400);
     answer(f, f->links[1], "*0\r\n");
@@ -181,7 +181,7 @@ static void an_answer_that_is_under_way_is_waited_for(void **state)
 static void news_are_asked_about_at_once(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -201,7 +201,7 @@ static void news_are_asked_about_at_once(void **state)
 static void without_news_it_asks_again(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 200;
     begin(f);
@@ -211,7 +211,7 @@ static void without_news_it_asks_again(void **state)
     for (int i = 0; i < 5; i++) {
         pass(f, 199);
         assert_int_equal(deny(f), 0);
-        assert_int_equal(elapse__node_next_ms(f->node), f->now + 1);
+        assert_int_equal(elapse__router_next_ms(f->router), f->now + 1);
         pass(f, 1);
         assert_in_range(deny(f), 2, 3);
     }
@@ -220,7 +220,7 @@ static void without_news_it_asks_again(void **state)
 static void jobs_that_came_during_the_first_round_are_seen(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -228,7 +228,7 @@ static void jobs_that_came_during_the_first_round_are_seen(void **state)
     say(f, c, "RESERVE t WAIT 5s");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*0\r\n");
-    elapse__node_ready(f->node, f->now, 0);
+    elapse__router_ready(f->router, f->now, 0);
     (void)sent(f, f->links[1]);
     answer(f, f->links[1], "*0\r\n");
     expect_sent(f, f->links[0], "RESERVE t\n");
@@ -237,7 +237,7 @@ static void jobs_that_came_during_the_first_round_are_seen(void **state)
 static void waiters_are_asked_in_their_order(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c[3];
+    struct elapse__router_client *c[3];
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -246,7 +246,7 @@ static void waiters_are_asked_in_their_order(void **state)
         say(f, c[i], i == 2 ? "RESERVE u WAIT 5s" : "RESERVE t WAIT 5s");
         (void)deny(f);
     }
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 1);
     expect_sent(f, f->links[1], "RESERVE t\n");
     answer(f, f->links[1], "*1\r\n" JOB("3", "1-1"));
     expect(f, c[0], "*1\r\n" JOB_2("3", "1-1"));
@@ -269,7 +269,7 @@ static void the_same_tubes_are_asked_for_once(void **state)
         say(f, client(f), "RESERVE t WAIT 5s");
         (void)deny(f);
     }
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 1);
     expect_sent(f, f->links[1], "RESERVE t\n");
     answer(f, f->links[1], "*0\r\n");
     expect_sent(f, f->links[1], "");
@@ -278,15 +278,15 @@ static void the_same_tubes_are_asked_for_once(void **state)
 static void nobody_is_asked_about_twice_at_a_time(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
     begin(f);
     c = client(f);
     say(f, c, "RESERVE t WAIT 5s");
     (void)deny(f);
-    elapse__node_ready(f->node, f->now, 0);
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 0);
+    elapse__router_ready(f->router, f->now, 1);
     expect_sent(f, f->links[0], "RESERVE t\n");
     expect_sent(f, f->links[1], "");
     answer(f, f->links[0], "*0\r\n");
@@ -300,7 +300,7 @@ static void nobody_is_asked_about_twice_at_a_time(void **state)
 static void a_new_link_is_news(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
+    struct elapse__router_client *c;
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -323,11 +323,11 @@ static void a_new_link_is_news(void **state)
 static void jobs_for_a_gone_client_are_given_back(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "RESERVE t COUNT 2");
     (void)sent(f, f->links[0]);
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_closed(c, f->now);
     answer(f, f->links[0], "*2\r\n" JOB("2", "1-7") JOB("4", "1-8"));
     expect_sent(f, f->links[0], "NACK 2 1-7 IN 0s\nNACK 4 1-8 IN 0s\n");
     answer(f, f->links[0], "+ok\r\n+gone\r\n");
@@ -337,7 +337,7 @@ static void jobs_for_a_gone_client_are_given_back(void **state)
 static void replies_that_were_not_wholly_sent_are_given_back(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     const uint8_t *bytes;
 
     say(f, c, "RESERVE t\nRESERVE t\nRESERVE t");
@@ -347,35 +347,35 @@ static void replies_that_were_not_wholly_sent_are_given_back(void **state)
     }
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*0\r\n");
-    size_t size = elapse__node_client_output(c, &bytes);
+    size_t size = elapse__router_client_output(c, &bytes);
     /* The first one whole; of the second all but its last byte. */
-    elapse__node_client_sent(c, f->now, size - 1);
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_sent(c, f->now, size - 1);
+    elapse__router_client_closed(c, f->now);
     expect_sent(f, f->links[0], "NACK 4 1-8 IN 0s\n");
 }
 
 static void replies_that_were_sent_stay(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
-    struct elapse__node_figures figures;
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_figures figures;
 
     say(f, c, "RESERVE t");
     (void)sent(f, f->links[0]);
     answer(f, f->links[0], "*1\r\n" JOB("2", "1-7"));
     (void)got(f, c);
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_closed(c, f->now);
     expect_sent(f, f->links[0], "");
-    elapse__node_figures(f->node, &figures);
+    elapse__router_figures(f->router, &figures);
     assert_int_equal(figures.given_back, 0);
 }
 
 static void a_gone_client_waits_no_more(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c;
-    struct elapse__node_client *half;
-    struct elapse__node_figures figures;
+    struct elapse__router_client *c;
+    struct elapse__router_client *half;
+    struct elapse__router_figures figures;
 
     f->options.poll_ms = 10000;
     begin(f);
@@ -385,22 +385,22 @@ static void a_gone_client_waits_no_more(void **state)
     (void)deny(f);
     say(f, half, "RESERVE t WAIT 5s");
     (void)deny(f);
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_closed(c, f->now);
     /* Who only listens has nobody to work. */
-    elapse__node_client_received_all(half, f->now);
+    elapse__router_client_received_all(half, f->now);
     turn(f);
-    assert_true(elapse__node_client_wants_end(half));
-    elapse__node_client_closed(half, f->now);
-    elapse__node_figures(f->node, &figures);
+    assert_true(elapse__router_client_wants_end(half));
+    elapse__router_client_closed(half, f->now);
+    elapse__router_figures(f->router, &figures);
     assert_int_equal(figures.waiting, 0);
-    elapse__node_ready(f->node, f->now, 1);
+    elapse__router_ready(f->router, f->now, 1);
     expect_sent(f, f->links[1], "");
 }
 
 static void commands_behind_it_wait(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 3\nRESERVE t\nKICKID 5\nKICKID 4");
     expect_sent(f, f->links[0], "RESERVE t\n");

@@ -10,7 +10,7 @@
 
 static uint32_t partition_of(uint32_t partitions, const char *tube, const char *key)
 {
-    return elapse__node_partition_of_key(partitions, tube, strlen(tube), key, strlen(key));
+    return elapse__router_partition_of_key(partitions, tube, strlen(tube), key, strlen(key));
 }
 
 /* Data lie where the rule said: these never change. */
@@ -36,7 +36,7 @@ static void the_partition_of_a_key_never_changes(void **state)
 static void commands_go_to_their_partitions(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c,
         "LOOKUPID 4\nLOOKUPID 5\nEXTEND 7 1-1\nNACK 6 1-1 IN 5s\nkickid 3\nRESCHEDULEID 8 IN "
@@ -57,7 +57,7 @@ static void append(char *text, size_t size, const char *more)
 static void keys_and_tokens_choose_the_partition(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     char lines[200];
     char expected[2][800] = {"", ""};
 
@@ -96,7 +96,7 @@ static void a_put_without_key_goes_where_somebody_is(void **state)
 {
     struct fixture *f = *state;
 
-    elapse__node_owner(f->node, f->now, 0, ELAPSE__NODE_NOWHERE, 2);
+    elapse__router_owner(f->router, f->now, 0, ELAPSE__ROUTER_NOWHERE, 2);
     for (int i = 0; i < 3; i++)
         say(f, client(f), "PUT t b");
     expect_sent(f, f->links[1], "PUT t b\nPUT t b\nPUT t b\n");
@@ -105,7 +105,7 @@ static void a_put_without_key_goes_where_somebody_is(void **state)
 static void replies_are_in_the_order_of_the_commands(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 2\nKICKID 3\nPING\nKICKID 4");
     (void)sent(f, f->links[0]);
@@ -119,7 +119,7 @@ static void replies_are_in_the_order_of_the_commands(void **state)
 static void answers_come_in_pieces(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     const char *reply = "%1\r\n$4\r\nbody\r\n$4\r\n\r\n+x\r\n";
 
     say(f, c, "LOOKUPID 2\nLOOKUPID 4");
@@ -134,7 +134,7 @@ static void answers_come_in_pieces(void **state)
 static void replies_have_the_version_of_their_command(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "LOOKUPID 2\nHELLO 3\nLOOKUPID 2");
     (void)sent(f, f->links[0]);
@@ -147,7 +147,7 @@ static void replies_have_the_version_of_their_command(void **state)
 static void items_are_split_and_joined(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "CANCELID 2 3 4 5 5\nACK 8 1-1 10 1-2\nACK 9 1-1 10 1-2");
     expect_sent(f, f->links[0], "CANCELID 2 4\nACK 8 1-1 10 1-2\nACK 10 1-2\n");
@@ -163,7 +163,7 @@ static void items_are_split_and_joined(void **state)
 static void one_wrong_item_goes_nowhere_else(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     /* Each is refused whole, so it must go to one partition, whole. */
     say(f, c,
@@ -178,7 +178,7 @@ static void one_wrong_item_goes_nowhere_else(void **state)
 static void a_walk_over_pages_comes_to_all_partitions(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "LIST t COUNT 5");
     expect_sent(f, f->links[0], "LIST t COUNT 5\n");
@@ -205,7 +205,7 @@ static void a_walk_over_pages_comes_to_all_partitions(void **state)
 static void statistics_are_added_up(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "STATS\nSTATS t\nSTATS t");
     (void)sent(f, f->links[0]);
@@ -225,11 +225,11 @@ static void statistics_are_added_up(void **state)
 static void kick_asks_partitions_in_turn(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICK t 5\nPING");
     /* It takes links of its own: others do not wait for it. */
-    struct elapse__node_link *slow = last(f);
+    struct elapse__router_link *slow = last(f);
     assert_int_equal(f->link_count, 3);
     greet(f, slow);
     expect_sent(f, slow, "KICK t 5\n");
@@ -249,7 +249,7 @@ static void kick_asks_partitions_in_turn(void **state)
 static void a_sweep_waits_for_the_commands_before_it(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 2\nCANCELALL t TAG g\nKICKID 4");
     expect_sent(f, f->links[0], "KICKID 2\n");
@@ -270,7 +270,7 @@ static void a_sweep_waits_for_the_commands_before_it(void **state)
 static void a_pause_of_one_partition_is_enough(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "PAUSE t 1s\nPAUSE t 1s\nPAUSE t 1s");
     (void)sent(f, f->links[0]);
@@ -283,36 +283,36 @@ static void a_pause_of_one_partition_is_enough(void **state)
 static void a_node_is_given_to_the_partition_that_it_asks_for(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
-    struct elapse__node_given given;
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_given given;
 
     say(f, c, "PING\nNODE HELLO 1 orders 0");
-    assert_false(elapse__node_client_given(c, &given)); /* the answers have not been sent */
+    assert_false(elapse__router_client_given(c, &given)); /* the answers have not been sent */
     expect(f, c, "+PONG\r\n+OK\r\n");
-    assert_true(elapse__node_client_given(c, &given));
+    assert_true(elapse__router_client_given(c, &given));
     assert_int_equal(given.partition, 0);
     assert_false(given.is_pipe);
-    assert_int_equal(elapse__node_client_room(c), 0);
+    assert_int_equal(elapse__router_client_room(c), 0);
     expect_sent(f, f->links[0], "");
-    elapse__node_client_closed(c, f->now);
+    elapse__router_client_closed(c, f->now);
 }
 
 static void a_node_that_does_not_wait_is_ended(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
-    struct elapse__node_given given;
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_given given;
 
     say(f, c, "NODE HELLO 1 orders 0\nPING");
-    assert_true(elapse__node_client_wants_end(c));
-    assert_false(elapse__node_client_given(c, &given));
+    assert_true(elapse__router_client_wants_end(c));
+    assert_false(elapse__router_client_given(c, &given));
 }
 
 static void a_node_that_gives_wrong_facts_stays_a_client(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
-    struct elapse__node_given given;
+    struct elapse__router_client *c = client(f);
+    struct elapse__router_given given;
 
     say(f, c,
         "NODE HELLO 1 orders 1\nNODE HELLO 1 orders 2\nNODE HELLO 1 others 0\n"
@@ -326,14 +326,14 @@ static void a_node_that_gives_wrong_facts_stays_a_client(void **state)
            "-ERR this node has another queue, or other partitions\r\n"
            "-ERR NODE is what nodes of version 1 say to each other\r\n"
            "-ERR NODE is what nodes of version 1 say to each other\r\n+PONG\r\n");
-    assert_false(elapse__node_client_given(c, &given));
-    assert_true(elapse__node_client_room(c) > 0);
+    assert_false(elapse__router_client_given(c, &given));
+    assert_true(elapse__router_client_room(c) > 0);
 }
 
 static void commands_that_do_not_exist_are_refused(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "SET a b");
     expect(f, c, "-ERR unknown command 'SET'\r\n");
@@ -363,7 +363,7 @@ static void a_password_comes_first(void **state)
     f->options.knows_password = is_sesame;
     f->options.link_password = link_password;
     begin(f);
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c,
         "KICKID 2\nPING\nNODE HELLO 1 orders 0\nAUTH wrong\nHELLO 3\nAUTH sesame\nPING\nRESET\n"
         "PING\nHELLO 2 AUTH default sesame\nPING");
@@ -385,13 +385,13 @@ static void links_greet(void **state)
 
     f->options.link_password = link_password;
     f->options.partitions = 12;
-    elapse__node_free(f->node);
+    elapse__router_free(f->router);
     f->link_count = 0;
-    f->node = elapse__node_new(&f->options, f->now);
-    elapse__node_owner(f->node, f->now, 11, ELAPSE__NODE_THERE, 7);
+    f->router = elapse__router_new(&f->options, f->now);
+    elapse__router_owner(f->router, f->now, 11, ELAPSE__ROUTER_THERE, 7);
     turn(f);
     expect_sent(f, last(f), "HELLO 3 AUTH default sesame\nNODE HELLO 1 orders 11\n");
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
     say(f, c, "KICKID 11");
     /* Nothing is sent before it is known who is there. */
     answer(f, last(f), "%0\r\n");
@@ -418,33 +418,33 @@ static void the_node_says_what_the_trouble_with_an_owner_is(void **state)
     struct fixture *f = *state;
 
     begin(f);
-    assert_string_equal(elapse__node_trouble(f->node, 1), "");
+    assert_string_equal(elapse__router_trouble(f->router, 1), "");
     cut(f, f->links[1]);
     pass(f, 100);
     (void)sent(f, last(f));
     answer(f, last(f), "-WRONGPASS no such password\r\n");
-    assert_string_equal(elapse__node_trouble(f->node, 1), "WRONGPASS no such password");
-    assert_string_equal(elapse__node_trouble(f->node, 0), "");
-    assert_true(elapse__node_link_wants_end(last(f)));
+    assert_string_equal(elapse__router_trouble(f->router, 1), "WRONGPASS no such password");
+    assert_string_equal(elapse__router_trouble(f->router, 0), "");
+    assert_true(elapse__router_link_wants_end(last(f)));
     cut(f, last(f));
     pass(f, 2000);
-    elapse__node_link_failed(last(f), f->now, "connection refused");
-    assert_string_equal(elapse__node_trouble(f->node, 1), "connection refused");
+    elapse__router_link_failed(last(f), f->now, "connection refused");
+    assert_string_equal(elapse__router_trouble(f->router, 1), "connection refused");
     pass(f, 2000);
     greet(f, last(f));
-    assert_string_equal(elapse__node_trouble(f->node, 1), "");
+    assert_string_equal(elapse__router_trouble(f->router, 1), "");
     /* That another node owns it by now is none. */
     cut(f, last(f));
     pass(f, 2000);
     (void)sent(f, last(f));
     answer(f, last(f), "%0\r\n-NOTOWNER x\r\n");
-    assert_string_equal(elapse__node_trouble(f->node, 1), "");
+    assert_string_equal(elapse__router_trouble(f->router, 1), "");
 }
 
 static void what_clients_expect(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c,
         "PING hello\nECHO x\nECHO\nSELECT 0\nSELECT 1\nSELECT x\nCLIENT GETNAME\nCLIENT SETNAME "
@@ -463,39 +463,39 @@ static void what_clients_expect(void **state)
            "-ERR syntax error\r\n");
     say(f, c, "INFO\nQUIT\nPING");
     assert_non_null(strstr(got(f, c), "partitions:2\r\npartitions_here:1\r\n"));
-    assert_true(elapse__node_client_wants_end(c));
+    assert_true(elapse__router_client_wants_end(c));
 }
 
 static void a_broken_command_ends_the_client(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_client *c = client(f);
+    struct elapse__router_client *c = client(f);
 
     say(f, c, "KICKID 2");
     say_bytes(f, c, "*1\r\nPING\r\n");
     (void)sent(f, f->links[0]);
     expect(f, c, "");
-    assert_false(elapse__node_client_wants_end(c));
+    assert_false(elapse__router_client_wants_end(c));
     answer(f, f->links[0], "+ok\r\n");
     expect(f, c, "+ok\r\n-ERR Protocol error: expected '$'\r\n");
-    assert_true(elapse__node_client_wants_end(c));
-    assert_int_equal(elapse__node_client_room(c), 0);
+    assert_true(elapse__router_client_wants_end(c));
+    assert_int_equal(elapse__router_client_room(c), 0);
 }
 
 static void options_have_ranges(void **state)
 {
     struct fixture *f = *state;
-    struct elapse__node_options options = f->options;
+    struct elapse__router_options options = f->options;
     options.partitions = 0;
-    assert_null(elapse__node_new(&options, 0));
-    options.partitions = ELAPSE__NODE_PARTITIONS_MAX + 1;
-    assert_null(elapse__node_new(&options, 0));
-    options.partitions = ELAPSE__NODE_PARTITIONS_MAX;
-    struct elapse__node *node = elapse__node_new(&options, 0);
-    assert_non_null(node);
-    elapse__node_free(node);
+    assert_null(elapse__router_new(&options, 0));
+    options.partitions = ELAPSE__ROUTER_PARTITIONS_MAX + 1;
+    assert_null(elapse__router_new(&options, 0));
+    options.partitions = ELAPSE__ROUTER_PARTITIONS_MAX;
+    struct elapse__router *router = elapse__router_new(&options, 0);
+    assert_non_null(router);
+    elapse__router_free(router);
     options.queue = NULL;
-    assert_null(elapse__node_new(&options, 0));
+    assert_null(elapse__router_new(&options, 0));
 }
 
 int main(void)

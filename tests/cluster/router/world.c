@@ -9,7 +9,7 @@
 
 struct world world;
 bool world_trace;
-struct elapse__node_figures world_totals;
+struct elapse__router_figures world_totals;
 
 static void trace(const char *what, uint64_t one, uint64_t other)
 {
@@ -40,33 +40,33 @@ static struct wire *free_wire(void)
 /* The node gives a wire up. What is on its way to the partition may still arrive. */
 static void drop_wire(struct wire *wire)
 {
-    struct elapse__node_link *link = wire->node_side;
+    struct elapse__router_link *link = wire->node_side;
 
     wire->node_side = NULL;
     world.has_harmed = true;
     if (choose(2) == 0)
         clear_wire(wire);
-    elapse__node_link_closed(link, world.now);
+    elapse__router_link_closed(link, world.now);
 }
 
 static void open_links(void)
 {
-    struct elapse__node_link *link;
+    struct elapse__router_link *link;
 
-    while ((link = elapse__node_link_wanted(world.node, world.now)) != NULL) {
+    while ((link = elapse__router_link_wanted(world.router, world.now)) != NULL) {
         struct wire *wire = free_wire();
         if (wire == NULL || (world.does_harm && choose(8) == 0)) {
-            trace("a link cannot be opened", elapse__node_link_partition(link), 0);
-            elapse__node_link_closed(link, world.now);
+            trace("a link cannot be opened", elapse__router_link_partition(link), 0);
+            elapse__router_link_closed(link, world.now);
             continue;
         }
         *wire = (struct wire){.in_use = true,
                               .node_side = link,
-                              .partition = elapse__node_link_partition(link),
+                              .partition = elapse__router_link_partition(link),
                               .parser.argument_bytes_max = 65535};
         wire->epoch = world.partition[wire->partition].epoch;
-        elapse__node_link_set_shell(link, wire);
-        elapse__node_link_opened(link, world.now);
+        elapse__router_link_set_shell(link, wire);
+        elapse__router_link_opened(link, world.now);
     }
 }
 
@@ -83,21 +83,21 @@ static void send_wire(struct wire *wire)
 
     if (wire->node_side == NULL)
         return;
-    if (elapse__node_link_wants_end(wire->node_side)) {
+    if (elapse__router_link_wants_end(wire->node_side)) {
         drop_wire(wire);
         return;
     }
-    size = some(elapse__node_link_output(wire->node_side, &bytes));
+    size = some(elapse__router_link_output(wire->node_side, &bytes));
     if (size == 0)
         return;
     (void)elapse__buffer_append(&wire->to_partition, bytes, size);
-    elapse__node_link_sent(wire->node_side, world.now, size);
+    elapse__router_link_sent(wire->node_side, world.now, size);
 }
 
 /* Some bytes arrive at the partition, which does the commands that are whole. */
 static void arrive(struct wire *wire)
 {
-    struct elapse__resp_argument arguments[ELAPSE__RESP_ARGUMENTS_MAX];
+    struct elapse__wire_resp_argument arguments[ELAPSE__WIRE_RESP_ARGUMENTS_MAX];
     size_t size = some(elapse__buffer_size(&wire->to_partition));
 
     if (size > 0) {
@@ -105,12 +105,12 @@ static void arrive(struct wire *wire)
         elapse__buffer_take(&wire->to_partition, size);
     }
     while (elapse__buffer_size(&wire->input) > 0) {
-        struct elapse__resp_parsed parsed =
-            elapse__resp_parse(&wire->parser, elapse__buffer_first(&wire->input),
-                               elapse__buffer_size(&wire->input), arguments);
-        if (parsed.outcome == ELAPSE__RESP_MORE)
+        struct elapse__wire_resp_parsed parsed =
+            elapse__wire_resp_parse(&wire->parser, elapse__buffer_first(&wire->input),
+                                    elapse__buffer_size(&wire->input), arguments);
+        if (parsed.outcome == ELAPSE__WIRE_RESP_MORE)
             break;
-        if (parsed.outcome != ELAPSE__RESP_COMMAND)
+        if (parsed.outcome != ELAPSE__WIRE_RESP_COMMAND)
             violated("the node has sent no command", parsed.outcome, 0);
         /* An owner that is none any more does nothing that comes late. */
         if (wire->node_side != NULL || wire->epoch == world.partition[wire->partition].epoch)
@@ -127,12 +127,12 @@ static void answer_wire(struct wire *wire)
 
     if (wire->node_side == NULL)
         return;
-    room = elapse__node_link_room(wire->node_side);
+    room = elapse__router_link_room(wire->node_side);
     size = some(size < room ? size : room);
     if (size == 0)
         return;
-    elapse__node_link_received(wire->node_side, world.now, elapse__buffer_first(&wire->to_node),
-                               size);
+    elapse__router_link_received(wire->node_side, world.now, elapse__buffer_first(&wire->to_node),
+                                 size);
     elapse__buffer_take(&wire->to_node, size);
 }
 
@@ -157,7 +157,7 @@ static void move_wire(struct wire *wire)
 
 static void begin_client(struct client *client)
 {
-    client->node_side = elapse__node_client_new(world.node, world.now, true, client);
+    client->node_side = elapse__router_client_new(world.router, world.now, true, client);
     if (client->node_side == NULL)
         violated("there is no memory", 0, 0);
     client->wanted = 1 + (uint32_t)choose(COMMANDS_MAX);
@@ -165,7 +165,7 @@ static void begin_client(struct client *client)
 
 static void send_client(struct client *client)
 {
-    size_t room = elapse__node_client_room(client->node_side);
+    size_t room = elapse__router_client_room(client->node_side);
 
     while (client->count < client->wanted && elapse__buffer_size(&client->to_send) < 200)
         client_make(client);
@@ -173,29 +173,29 @@ static void send_client(struct client *client)
     size = some(size < room ? size : room);
     if (size == 0)
         return;
-    elapse__node_client_received(client->node_side, world.now,
-                                 elapse__buffer_first(&client->to_send), size);
+    elapse__router_client_received(client->node_side, world.now,
+                                   elapse__buffer_first(&client->to_send), size);
     elapse__buffer_take(&client->to_send, size);
 }
 
 static void read_client(struct client *client)
 {
     const uint8_t *bytes;
-    size_t size = some(elapse__node_client_output(client->node_side, &bytes));
+    size_t size = some(elapse__router_client_output(client->node_side, &bytes));
 
     if (size > 0) {
         (void)elapse__buffer_append(&client->read, bytes, size);
-        elapse__node_client_sent(client->node_side, world.now, size);
+        elapse__router_client_sent(client->node_side, world.now, size);
         client_take(client);
     }
-    if (elapse__node_client_wants_end(client->node_side))
+    if (elapse__router_client_wants_end(client->node_side))
         violated("the node ends a client", (uint64_t)(client - world.client), 0);
 }
 
 static void end_client(struct client *client)
 {
     trace("a client goes", (uint64_t)(client - world.client), client->answered);
-    elapse__node_client_closed(client->node_side, world.now);
+    elapse__router_client_closed(client->node_side, world.now);
     client->node_side = NULL;
     client->has_gone = true;
 }
@@ -214,15 +214,15 @@ static void move_client(struct client *client)
 
 static void change_owner(uint32_t partition)
 {
-    enum elapse__node_place place = (enum elapse__node_place)choose(3);
+    enum elapse__router_place place = (enum elapse__router_place)choose(3);
 
     /* A node that has read the row sees the new owner; one that has not finds out by its links. */
     world.partition[partition].epoch++;
     world.has_harmed = true;
     trace("an owner changes", partition, place);
     if (choose(2) == 0)
-        elapse__node_owner(world.node, world.now, partition, place,
-                           world.partition[partition].epoch);
+        elapse__router_owner(world.router, world.now, partition, place,
+                             world.partition[partition].epoch);
 }
 
 static void do_harm(void)
@@ -256,7 +256,7 @@ static void do_harm(void)
 
 static void check(void)
 {
-    unsigned broken = elapse__node_check(world.node);
+    unsigned broken = elapse__router_check(world.router);
 
     if (broken != 0)
         violated("an invariant is broken", broken, 0);
@@ -264,11 +264,11 @@ static void check(void)
 
 static void serve(void)
 {
-    (void)elapse__node_turn(world.node, world.now);
+    (void)elapse__router_turn(world.router, world.now);
     open_links();
-    while (elapse__node_client_attention(world.node) != NULL) {
+    while (elapse__router_client_attention(world.router) != NULL) {
     }
-    while (elapse__node_link_attention(world.node) != NULL) {
+    while (elapse__router_link_attention(world.router) != NULL) {
     }
 }
 
@@ -287,7 +287,7 @@ static void step(void)
     else if (world.does_harm && choose(world.harm_in) == 0)
         do_harm();
     else
-        elapse__node_ready(world.node, world.now, (uint32_t)choose(world.partitions));
+        elapse__router_ready(world.router, world.now, (uint32_t)choose(world.partitions));
     check();
 }
 
@@ -338,12 +338,12 @@ static void heal(void)
 
     world.does_harm = false;
     for (uint32_t i = 0; i < world.partitions; i++)
-        elapse__node_owner(world.node, world.now, i,
-                           ELAPSE__NODE_HERE + (enum elapse__node_place)(i % 2),
-                           world.partition[i].epoch);
+        elapse__router_owner(world.router, world.now, i,
+                             ELAPSE__ROUTER_HERE + (enum elapse__router_place)(i % 2),
+                             world.partition[i].epoch);
     for (unsigned round = 0; !is_quiet(); round++) {
         go_round();
-        uint64_t next = elapse__node_next_ms(world.node);
+        uint64_t next = elapse__router_next_ms(world.router);
         if (round % 8 == 0)
             world.now += next > world.now && next != UINT64_MAX && next < world.now + 1000
                              ? next - world.now
@@ -365,7 +365,7 @@ static void check_jobs(void)
     }
 }
 
-/* Clients without replies go; then all parts of theirs are over, too. */
+/* Clients without replies go; then all fragments of theirs are over, too. */
 static void part_with_all(void)
 {
     for (uint32_t i = 0; i < world.clients; i++) {
@@ -390,7 +390,7 @@ static void begin(void)
 {
     static const uint32_t few[] = {300, 1000, 5000};
     static const uint32_t harms[] = {2, 8, 40};
-    struct elapse__node_options options = {
+    struct elapse__router_options options = {
         .queue = "orders",
         .link_password = choose(2) == 0 ? NULL : link_password,
         .input_bytes_max = few[choose(3)],
@@ -405,14 +405,14 @@ static void begin(void)
     world.partitions = 1 + (uint32_t)choose(PARTITIONS_MAX);
     world.clients = 1 + (uint32_t)choose(CLIENTS_MAX);
     options.partitions = world.partitions;
-    world.node = elapse__node_new(&options, world.now);
-    if (world.node == NULL)
+    world.router = elapse__router_new(&options, world.now);
+    if (world.router == NULL)
         violated("there is no memory", 0, 0);
     for (uint32_t i = 0; i < world.partitions; i++) {
         world.partition[i].epoch = 1;
         world.partition[i].next_id = world.partitions + i;
-        elapse__node_owner(world.node, world.now, i,
-                           choose(2) == 0 ? ELAPSE__NODE_HERE : ELAPSE__NODE_THERE, 1);
+        elapse__router_owner(world.router, world.now, i,
+                             choose(2) == 0 ? ELAPSE__ROUTER_HERE : ELAPSE__ROUTER_THERE, 1);
     }
     for (uint32_t i = 0; i < world.clients; i++)
         begin_client(&world.client[i]);
@@ -423,11 +423,11 @@ static void begin(void)
 
 static void add_totals(void)
 {
-    struct elapse__node_figures figures;
+    struct elapse__router_figures figures;
 
-    elapse__node_figures(world.node, &figures);
+    elapse__router_figures(world.router, &figures);
     world_totals.commands += figures.commands;
-    world_totals.parts += figures.parts;
+    world_totals.fragments += figures.fragments;
     world_totals.again += figures.again;
     world_totals.unknown += figures.unknown;
     world_totals.try_again += figures.try_again;
@@ -440,7 +440,7 @@ static void end(void)
     add_totals();
     for (int i = 0; i < WIRES_MAX; i++)
         clear_wire(&world.wire[i]);
-    elapse__node_free(world.node);
+    elapse__router_free(world.router);
     for (uint32_t i = 0; i < world.clients; i++) {
         elapse__buffer_free(&world.client[i].to_send);
         elapse__buffer_free(&world.client[i].read);

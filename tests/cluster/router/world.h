@@ -91,9 +91,9 @@ static inline uint64_t number_of(uint32_t client, uint32_t place)
 }
 
 struct client {
-    struct elapse__node_client *node_side; /* NULL: gone */
+    struct elapse__router_client *node_side; /* NULL: gone */
     struct elapse__buffer to_send, read;
-    struct elapse__resp_scanner scanner;
+    struct elapse__wire_resp_scanner scanner;
     struct command commands[COMMANDS_MAX];
     uint32_t count, wanted; /* commands made, and to make */
     uint32_t answered;
@@ -123,17 +123,17 @@ struct partition {
 /* The remote end of a link. */
 struct wire {
     bool in_use;
-    struct elapse__node_link
+    struct elapse__router_link
         *node_side; /* NULL: the node has given it up; what is on it may arrive */
     uint32_t partition;
     uint64_t epoch; /* the owner at the other end */
     struct elapse__buffer to_partition, input, to_node;
-    struct elapse__resp_parser parser;
+    struct elapse__wire_resp_parser parser;
     bool is_open;
 };
 
 struct world {
-    struct elapse__node *node;
+    struct elapse__router *router;
     uint32_t partitions, clients;
     uint64_t now;
     bool does_harm;
@@ -150,12 +150,13 @@ extern struct world world;
 void world_run(void);
 
 /* What all runs had, so that it can be seen what they try. */
-extern struct elapse__node_figures world_totals;
+extern struct elapse__router_figures world_totals;
 
 /* ---- model.c ---- */
 
 /* Does the command that a wire has brought, and appends the answer. */
-void model_do(struct wire *wire, const struct elapse__resp_argument *arguments, uint32_t count);
+void model_do(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
+              uint32_t count);
 
 /* ---- clients.c ---- */
 

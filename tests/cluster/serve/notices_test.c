@@ -11,65 +11,65 @@
 
 #include <cmocka.h>
 
-#include "../../../src/os/os.h"
 #include "../../../src/cluster/serve/inner.h"
+#include "../../../src/os/os.h"
 
-static struct elapse__cluster_part *set_up(void)
+static struct elapse__cluster_partition *set_up(void)
 {
     struct elapse__cluster *cluster = calloc(1, sizeof *cluster);
-    struct elapse__cluster_part *part = calloc(1, sizeof *part);
+    struct elapse__cluster_partition *partition = calloc(1, sizeof *partition);
     assert_non_null(cluster);
-    assert_non_null(part);
-    assert_int_equal(elapse__os->lock_init(&part->lock), 0);
+    assert_non_null(partition);
+    assert_int_equal(elapse__os->lock_init(&partition->lock), 0);
     assert_int_equal(elapse__os_event_open(&cluster->event), 0);
-    cluster->service.loop.peers.log.most = ELAPSE__LOG_DEBUG;
-    part->cluster = cluster;
-    return part;
+    cluster->service.loop.peers.log.most = ELAPSE__LOGGER_DEBUG;
+    partition->cluster = cluster;
+    return partition;
 }
 
-static void tear_down(struct elapse__cluster_part *part)
+static void tear_down(struct elapse__cluster_partition *partition)
 {
-    (void)elapse__os_close(part->cluster->event);
-    elapse__lock_free(&part->lock);
-    free(part->cluster);
-    free(part);
+    (void)elapse__os_close(partition->cluster->event);
+    elapse__lock_free(&partition->lock);
+    free(partition->cluster);
+    free(partition);
 }
 
-static void say(struct elapse__cluster_part *part, unsigned count)
+static void say(struct elapse__cluster_partition *partition, unsigned count)
 {
     for (unsigned i = 1; i <= count; i++)
-        elapse__part_say(part, ELAPSE__LOG_NOTICE, "line %u", i);
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_NOTICE, "line %u", i);
 }
 
 static void lines_wait_in_their_order(void **state)
 {
-    struct elapse__cluster_part *part = set_up();
+    struct elapse__cluster_partition *partition = set_up();
 
     (void)state;
-    say(part, ELAPSE__PART_NOTICES);
-    assert_int_equal(part->notice_count, ELAPSE__PART_NOTICES);
-    assert_int_equal(part->notices_lost, 0);
-    assert_string_equal(part->notices[0].text, "line 1");
-    assert_string_equal(part->notices[ELAPSE__PART_NOTICES - 1].text, "line 8");
-    elapse__part_log(part);
-    assert_int_equal(part->notice_count, 0);
-    tear_down(part);
+    say(partition, ELAPSE__CLUSTER_PARTITION_NOTICES);
+    assert_int_equal(partition->notice_count, ELAPSE__CLUSTER_PARTITION_NOTICES);
+    assert_int_equal(partition->notices_lost, 0);
+    assert_string_equal(partition->notices[0].text, "line 1");
+    assert_string_equal(partition->notices[ELAPSE__CLUSTER_PARTITION_NOTICES - 1].text, "line 8");
+    elapse__cluster_partition_log(partition);
+    assert_int_equal(partition->notice_count, 0);
+    tear_down(partition);
 }
 
 static void the_oldest_lines_make_room(void **state)
 {
-    struct elapse__cluster_part *part = set_up();
+    struct elapse__cluster_partition *partition = set_up();
 
     (void)state;
-    say(part, ELAPSE__PART_NOTICES + 2);
-    assert_int_equal(part->notice_count, ELAPSE__PART_NOTICES);
-    assert_int_equal(part->notices_lost, 2);
-    assert_string_equal(part->notices[0].text, "line 3");
-    assert_string_equal(part->notices[ELAPSE__PART_NOTICES - 1].text, "line 10");
-    elapse__part_log(part);
-    assert_int_equal(part->notice_count, 0);
-    assert_int_equal(part->notices_lost, 0);
-    tear_down(part);
+    say(partition, ELAPSE__CLUSTER_PARTITION_NOTICES + 2);
+    assert_int_equal(partition->notice_count, ELAPSE__CLUSTER_PARTITION_NOTICES);
+    assert_int_equal(partition->notices_lost, 2);
+    assert_string_equal(partition->notices[0].text, "line 3");
+    assert_string_equal(partition->notices[ELAPSE__CLUSTER_PARTITION_NOTICES - 1].text, "line 10");
+    elapse__cluster_partition_log(partition);
+    assert_int_equal(partition->notice_count, 0);
+    assert_int_equal(partition->notices_lost, 0);
+    tear_down(partition);
 }
 
 int main(void)

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "../../../src/os/lock.h"
 #include "../../../src/engine/store/store.h"
+#include "../../../src/os/lock.h"
 #include "directory.h"
 
 /* ---- a sync that waits, if a certain thread calls it ---- */
@@ -119,7 +119,7 @@ static bool record_was_left_behind(void)
     const struct elapse__store_lane *lane = &queue->lanes[ELAPSE__LANE_COMMIT];
 
     elapse__lock(&queue->lock);
-    bool is_behind = queue->joint.last_position > elapse__journal_durable(queue->joint.journal) &&
+    bool is_behind = queue->engine.last_position > elapse__journal_durable(queue->engine.journal) &&
                      lane->asleep && !lane->lingers;
     elapse__unlock(&queue->lock);
     return is_behind;

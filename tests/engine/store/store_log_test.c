@@ -168,8 +168,8 @@ static void follow(struct elapse_queue *store)
     for (uint64_t i = place.local_group + 1; i <= log_end(); i++)
         assert_int_equal(
             elapse__store_follow(
-                store, &(struct elapse__store_group){i, groups[i].hash, groups[i].previous_hash,
-                                                     groups[i].bytes, groups[i].size}),
+                store, &(struct elapse__engine_group){i, groups[i].hash, groups[i].previous_hash,
+                                                      groups[i].bytes, groups[i].size}),
             ELAPSE_OK);
     elapse__store_place(store, &place);
     assert_int_equal(place.local_group, log_end());
@@ -411,7 +411,7 @@ static void test_bytes_that_are_no_group(void **state)
     (void)state;
     struct elapse_queue *store = open_node("a");
     uint8_t bytes[64] = {9};
-    struct elapse__store_group group = {1, 1, GENESIS, bytes, sizeof bytes};
+    struct elapse__engine_group group = {1, 1, GENESIS, bytes, sizeof bytes};
     assert_int_equal(elapse__store_follow(store, &group), ELAPSE_ERROR_ARGUMENT);
     bytes[0] = ELAPSE__PORTABLE_FORMAT;
     assert_int_equal(elapse__store_follow(store, &group), ELAPSE_ERROR_ARGUMENT);
@@ -427,9 +427,9 @@ static void test_bytes_that_are_no_group(void **state)
 static enum elapse_error try_to_follow(struct elapse_queue *store, uint64_t number)
 {
     const struct group *group = &groups[number];
-    return elapse__store_follow(store, &(struct elapse__store_group){number, group->hash,
-                                                                     group->previous_hash,
-                                                                     group->bytes, group->size});
+    return elapse__store_follow(store, &(struct elapse__engine_group){number, group->hash,
+                                                                      group->previous_hash,
+                                                                      group->bytes, group->size});
 }
 
 static void test_a_group_of_another_partition(void **state)
@@ -553,18 +553,18 @@ static void test_upkeep(void **state)
 
 /* ---- reading the groups from the files ---- */
 
-static bool read_local(const char *name, uint64_t from, struct elapse__local_log *log,
+static bool read_local(const char *name, uint64_t from, struct elapse__upkeep_local_log *log,
                        struct elapse__upkeep_fault *fault)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/%s", directory, name);
-    *log = (struct elapse__local_log){.next_hash = next_hash, .from = from};
-    return elapse__local_log_read(path, log, fault);
+    *log = (struct elapse__upkeep_local_log){.next_hash = next_hash, .from = from};
+    return elapse__upkeep_local_log_read(path, log, fault);
 }
 
 static void refuse_local(const char *name, uint64_t from, const char *words)
 {
-    struct elapse__local_log log;
+    struct elapse__upkeep_local_log log;
     struct elapse__upkeep_fault fault;
     assert_false(read_local(name, from, &log, &fault));
     assert_non_null(strstr(fault.text, words));
@@ -573,7 +573,7 @@ static void refuse_local(const char *name, uint64_t from, const char *words)
 /* All groups that the files have are those of the log, up to the last one. Returns the first. */
 static uint64_t expect_local(const char *name, uint64_t from)
 {
-    struct elapse__local_log log;
+    struct elapse__upkeep_local_log log;
     struct elapse__upkeep_fault fault;
     if (!read_local(name, from, &log, &fault))
         fail_msg("%s", fault.text);
@@ -581,7 +581,7 @@ static uint64_t expect_local(const char *name, uint64_t from)
     uint64_t first = log.groups[0].number;
     assert_int_equal(log.groups[log.count - 1].number, log_end());
     for (size_t i = 0; i < log.count; i++) {
-        const struct elapse__local_group *group = &log.groups[i];
+        const struct elapse__upkeep_local_group *group = &log.groups[i];
         const struct group *expected = &groups[group->number];
         assert_int_equal(group->number, first + i);
         assert_int_equal(group->hash, expected->hash);
@@ -592,7 +592,7 @@ static uint64_t expect_local(const char *name, uint64_t from)
         assert_int_equal(group->size, expected->size);
         assert_memory_equal(group->bytes, expected->bytes, group->size);
     }
-    elapse__local_log_free(&log);
+    elapse__upkeep_local_log_free(&log);
     return first;
 }
 
@@ -678,7 +678,7 @@ static void test_the_first_group_may_be_gone(void **state)
 {
     (void)state;
     struct elapse_queue *other = open_behind("b"), *third = open_node("c");
-    struct elapse__local_log log;
+    struct elapse__upkeep_local_log log;
     struct elapse__upkeep_fault fault;
     chain_again(1, 77);
     follow(other);
@@ -688,7 +688,7 @@ static void test_the_first_group_may_be_gone(void **state)
     assert_int_equal(log.groups[0].hash, 77);
     for (size_t i = 0; i < log.count; i++)
         assert_true((log.groups[i].bytes == NULL) == (i == 0));
-    elapse__local_log_free(&log);
+    elapse__upkeep_local_log_free(&log);
     chain_again(2, 78); /* another one may not */
     follow(third);
     assert_int_equal(elapse_queue_close(third), ELAPSE_OK);

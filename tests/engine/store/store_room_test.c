@@ -15,7 +15,7 @@
 
 enum { REFUSALS_MOST = 10000, EXPIRED = 2500 };
 
-/* ---- the journal's sink, between the joint and the journal ---- */
+/* ---- the journal's sink, between the engine and the journal ---- */
 
 static struct elapse__record_sink sink;
 static struct elapse__record_sink *below;

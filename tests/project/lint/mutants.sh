@@ -33,7 +33,7 @@ mutant()
     fi
 }
 
-for list in tests/*/mutants/list.sh tests/*/*/mutants/list.sh; do
+for list in tests/*/mutants/list.sh tests/*/*/mutants/list.sh tests/*/*/*/mutants/list.sh; do
     [[ -f $list ]] || continue
     lists=$((lists + 1))
     names=

@@ -32,15 +32,15 @@ mutant highest_level_cascaded_first src/structures/wheel_cascade.c \
     'elapse__wheel_slot_on(elapse__lowest_bit(wheel->cascading), wheel->pointer);' \
     'elapse__wheel_slot_on(elapse__highest_bit(wheel->cascading), wheel->pointer);'
 mutant start_appends_in_front src/structures/wheel_slots.h \
-    '    link->next = ring;
+    '    ring_node->next = ring;
     timer->deadline = deadline;
-    newest->next = link;
-    ring->previous = link;
+    newest->next = ring_node;
+    ring->previous = ring_node;
     entered->entered = number + 1;
-    link->previous = newest;' \
+    ring_node->previous = newest;' \
     '    timer->deadline = deadline;
     entered->entered = number + 1;
-    elapse__ring_prepend(ring, link);'
+    elapse__ring_prepend(ring, ring_node);'
 mutant pointer_runs_past_an_occupied_slot src/structures/wheel.c \
     'limit = last_before < limit ? last_before : limit;' \
     '(void)last_before;'
@@ -264,7 +264,7 @@ mutant wake_forgotten_after_a_pop src/structures/wheel_cascade.c \
 # ---- the wheel: cascade, stop, memory ----
 
 mutant cascade_forgets_the_rest src/structures/wheel_cascade.c \
-    '    if (link != ring)
+    '    if (ring_node != ring)
         return false;
     elapse__wheel_mark_empty(wheel, slot);' \
     '    elapse__wheel_mark_empty(wheel, slot);'
@@ -298,8 +298,8 @@ mutant emptied_slot_stays_open include/elapse/wheel.h \
         elapse_wheel_close_slot(wheel, place);' \
     '    (void)place;'
 mutant for_each_reads_a_released_timer src/base/ring.h \
-    '        link = next;' \
-    '        link = link->next;'
+    '        ring_node = next;' \
+    '        ring_node = ring_node->next;'
 mutant check_does_not_count src/structures/wheel_inspect.c \
     '    if (broken == 0 && count != elapse_wheel_count(wheel))
         broken = 4;' \
@@ -416,24 +416,24 @@ mutant dials_cascade_reverses_order src/structures/dials.c \
     '        (void)place_timer(dials, timer, true);' \
     '        (void)place_timer(dials, timer, false);'
 mutant dials_cascade_from_the_oldest src/structures/dials.c \
-    '    struct elapse__link *link = ring->previous;
+    '    struct elapse__ring_node *ring_node = ring->previous;
     size_t left = *budget;
-    for (; link != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(link);
+    for (; ring_node != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(ring_node);
         ELAPSE__ASSERT(timer->place != 0);
-        link = link->previous;
+        ring_node = ring_node->previous;
         (void)place_timer(dials, timer, true);
     }
-    elapse__ring_close_behind(ring, link);' \
-    '    struct elapse__link *link = ring->next;
+    elapse__ring_close_behind(ring, ring_node);' \
+    '    struct elapse__ring_node *ring_node = ring->next;
     size_t left = *budget;
-    for (; link != ring && left > 0; left--) {
-        struct elapse_timer *timer = elapse__ring_timer(link);
-        link = link->next;
+    for (; ring_node != ring && left > 0; left--) {
+        struct elapse_timer *timer = elapse__ring_timer(ring_node);
+        ring_node = ring_node->next;
         (void)place_timer(dials, timer, true);
     }
-    ring->next = link;
-    link->previous = ring;'
+    ring->next = ring_node;
+    ring_node->previous = ring;'
 mutant dials_start_as_the_oldest src/structures/dials.c \
     'lower_wake(dials, place_timer(dials, timer, false));' \
     'lower_wake(dials, place_timer(dials, timer, true));'
@@ -492,8 +492,8 @@ mutant dials_cascade_says_done_too_soon src/structures/dials.c \
     '        if (!cascade_at_pointer(dials, budget))
             return true;'
 mutant dials_cascade_exceeds_its_budget src/structures/dials.c \
-    'for (; link != ring && left > 0; left--) {' \
-    'for (; link != ring; left -= left > 0) {'
+    'for (; ring_node != ring && left > 0; left--) {' \
+    'for (; ring_node != ring; left -= left > 0) {'
 mutant dials_re_armed_timer_not_taken_out src/structures/dials.c \
     '        remove_timer(dials, timer);
         follow_clock(dials);' \
@@ -563,11 +563,11 @@ mutant hashed_rounds_popped_early src/structures/hashed.c \
     'if (rounds < turns) {' \
     'if (rounds <= turns) {'
 mutant hashed_visit_reverses_order src/structures/hashed.c \
-    'elapse__ring_prepend(ring, link);' \
-    'elapse__ring_append(ring, link);'
+    'elapse__ring_prepend(ring, ring_node);' \
+    'elapse__ring_append(ring, ring_node);'
 mutant hashed_visit_reverses_the_due src/structures/hashed.c \
-    'elapse__ring_prepend(ring, &timer->keep.link);' \
-    'elapse__ring_append(ring, &timer->keep.link);'
+    'elapse__ring_prepend(ring, &timer->keep.ring_node);' \
+    'elapse__ring_append(ring, &timer->keep.ring_node);'
 mutant hashed_visit_forgets_the_bit src/structures/hashed.c \
     '            mark_occupied(hashed, hashed->visiting);
 ' \
@@ -591,8 +591,8 @@ mutant hashed_jump_overlooks_the_first_slot src/structures/hashed.c \
     'if (slot < hashed->slots && slot > 0) {
         hashed->unvisited = slot;'
 mutant hashed_sort_is_not_stable src/structures/hashed_sort.h \
-    'elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), link);' \
-    'elapse__ring_append(elapse__hashed_ring_of_turn(hashed, turn), link);'
+    'elapse__ring_prepend(elapse__hashed_ring_of_turn(hashed, turn), ring_node);' \
+    'elapse__ring_append(elapse__hashed_ring_of_turn(hashed, turn), ring_node);'
 mutant hashed_sort_exceeds_its_budget src/structures/hashed_sort.h \
     '        if (*budget == 0)
             return false;

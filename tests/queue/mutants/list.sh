@@ -59,9 +59,9 @@ mutant token_forgotten_by_cleaning src/queue/clean.c \
     'record->type != ELAPSE__RECORD_TOKEN)' 'true)'
 mutant waits_are_not_ordered src/queue/waits.c \
     'if (youngest == &waits->jobs || due_of(youngest) <= entry->timer.deadline) {' \
-    'if (youngest != entry->timer.keep.link.next) {'
+    'if (youngest != entry->timer.keep.ring_node.next) {'
 mutant waits_remember_a_job_that_is_gone src/queue/waits.c \
-    'if (waits->last == link)' 'if (false)'
+    'if (waits->last == ring_node)' 'if (false)'
 mutant waits_of_one_clock_count src/queue/waits.c \
     'for (unsigned by_wall = 0; by_wall < 2; by_wall++)' \
     'for (unsigned by_wall = 0; by_wall < 1; by_wall++)'

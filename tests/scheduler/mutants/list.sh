@@ -157,7 +157,7 @@ mutant busy_shard_is_always_first src/scheduler/pull.c \
     elapse__shard_unlock(shard);'
 mutant older_place_in_the_queue_counts src/scheduler/run.c \
     'task->state == ELAPSE__TASK_QUEUED &&
-        *elapse__queue_number_of(task) == queued.number)' \
+        *elapse__work_queue_number_of(task) == queued.number)' \
     'task->state == ELAPSE__TASK_QUEUED)'
 mutant refused_worker_is_not_tried_again src/scheduler/clock_thread.c \
     'staffing == REFUSED ? *retry_ns : ELAPSE_NEVER' \

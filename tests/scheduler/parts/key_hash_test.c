@@ -121,8 +121,8 @@ static void where_the_key_lies_does_not_matter(void **state)
 
 static void no_two_secrets_are_the_same(void **state)
 {
-    struct elapse__hash_secret one = elapse__hash_secret_make();
-    struct elapse__hash_secret other = elapse__hash_secret_make();
+    struct elapse__hash_secret one = elapse__key_secret_make();
+    struct elapse__hash_secret other = elapse__key_secret_make();
 
     (void)state;
     assert_true(one.low != other.low || one.high != other.high);

@@ -28,13 +28,13 @@ mutant nothing_leaves_before_it_is_durable src/server/core/hand_over.c \
 mutant lease_begins_when_the_job_is_taken src/server/core/reserve.c \
     '        add_hand(reply, &handed[i]);' \
     '        add_hand(reply, &handed[i]),
-            (void)elapse__queue_lease_begin(joint->jobs, reply->connection->server->now,
+            (void)elapse__queue_lease_begin(engine->jobs, reply->connection->server->now,
                 (struct elapse__queue_holder){.id = handed[i].id, .lease = handed[i].lease});'
 mutant unsent_hand_out_is_forgotten src/server/core/connection.c \
     'if (!undo_leavings(connection) || !undo_replies' \
     'if (!undo_replies'
 mutant unwritten_hand_out_is_forgotten src/server/core/hand_over.c \
-    'elapse__joint_take_back(server->joint, &hand->job.handed);' \
+    'elapse__engine_take_back(server->engine, &hand->job.handed);' \
     ''
 mutant leases_outlive_their_connection src/server/core/connection.c \
     ' || !end_leases(connection))' \
@@ -46,11 +46,11 @@ mutant wholly_sent_means_partly_sent src/server/core/marks.c \
 # ---- order and fairness ----
 
 mutant waiter_is_served_out_of_order src/server/core/tubes.c \
-    'elapse__ring_append(&waiter->tube->waiters, &waiter->link);' \
-    'elapse__ring_prepend(&waiter->tube->waiters, &waiter->link);'
+    'elapse__ring_append(&waiter->tube->waiters, &waiter->ring_node);' \
+    'elapse__ring_prepend(&waiter->tube->waiters, &waiter->ring_node);'
 mutant tube_asks_once_alone src/server/core/tubes.c \
     'if (!elapse__ring_empty(&tube->waiters))
-            elapse__queue_watch_ask(server->joint->jobs, watch);' \
+            elapse__queue_watch_ask(server->engine->jobs, watch);' \
     ''
 mutant slice_has_no_end src/server/core/server.c \
     'server->budget = quantum;' \
@@ -67,7 +67,7 @@ mutant waiting_reserves_have_no_share src/server/core/server.c \
     'more |= run_stage(server, turn_work, &left, left);
     more |= run_stage(server, turn_gated, &left, left / 2);'
 mutant a_reader_has_more_turns src/server/core/connection.c \
-    'if (!elapse__linked(&connection->work) && elapse__connection_can_run(connection)) {' \
+    'if (!elapse__ring_has_node(&connection->work) && elapse__connection_can_run(connection)) {' \
     'if (elapse__connection_can_run(connection)) {'
 mutant a_reserve_looks_at_any_number_of_tubes src/server/core/reserve.c \
     'looks < LOOKS_MAX' \
@@ -82,8 +82,9 @@ mutant back_pressure_is_missing src/server/core/run.c \
     '!elapse__connection_is_choked(connection);' \
     'true;'
 mutant replies_without_bytes_cost_nothing src/server/core/connection.c \
-    'sizeof(struct elapse__mark) + connection->reply_bytes >=' \
-    'sizeof(struct elapse__mark) >='
+    'sizeof(struct elapse__reply_mark) +
+               connection->reply_bytes >=' \
+    'sizeof(struct elapse__reply_mark) >='
 mutant one_connection_too_many src/server/core/connection.c \
     'figures->connections < server->options.connections_max' \
     'figures->connections <= server->options.connections_max'

@@ -89,7 +89,7 @@ static void say_slowly(const char *bytes, size_t size)
 /* As many keys as one command can name, each as long as it can be. */
 static void longest_cancel(void **state)
 {
-    enum { KEYS = ELAPSE__RESP_ARGUMENTS_MAX - 2, KEY_BYTES = 250 };
+    enum { KEYS = ELAPSE__WIRE_RESP_ARGUMENTS_MAX - 2, KEY_BYTES = 250 };
     static char command[KEYS * (KEY_BYTES + 8) + 64];
     static char expected[KEYS * 6 + 10];
     size_t size = (size_t)sprintf(command, "*%d\r\n$6\r\nCANCEL\r\n$1\r\nt\r\n", KEYS + 2);
@@ -133,12 +133,12 @@ static void cancel_all_of_many(void **state)
     connect(&other);
     ask_many(&c, JOBS, "PUT t b IN 1h");
     ask(&c, "CANCELALL t");
-    assert_int_not_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_not_equal(elapse__queue_jobs(f.engine.jobs), 0);
     ask(&c, "PING");
     ask(&other, "PUT u b");
-    assert_int_not_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_not_equal(elapse__queue_jobs(f.engine.jobs), 0);
     hear(&c, "*4|$7|removed|:3000|$7|running|:0|+PONG|");
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 1);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 1);
     hear(&other, "*2|:3001|+scheduled|");
 }
 

@@ -138,7 +138,7 @@ static void quit(void **state)
     say(&c, "*1\r\n$4\r\nQUIT\r\n*3\r\n$3\r\nPUT\r\n$1\r\nt\r\n$1\r\nb\r\n");
     hear(&c, "+OK|");
     assert_true(elapse__connection_wants_end(c.connection));
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
 /* What was understood before is done and answered. */
@@ -175,8 +175,8 @@ static void table(void **state)
         const struct elapse__resp_command *command = elapse__resp_command_at(count);
         unsigned char small[16] = "";
         uint32_t size = (uint32_t)strlen(command->name);
-        struct elapse__resp_argument name = {.bytes = (const unsigned char *)command->name,
-                                             .size = size};
+        struct elapse__wire_resp_argument name = {.bytes = (const unsigned char *)command->name,
+                                                  .size = size};
 
         assert_ptr_equal(elapse__resp_find(name), command);
         for (uint32_t i = 0; i < size; i++)

@@ -189,9 +189,9 @@ static void tubes_among_many_that_ended(void **state)
             struct elapse__queue_text text = {.bytes = name,
                                               .size = (size_t)sprintf(name, "ended-%d", i)};
             if (round == 0)
-                assert_int_equal(elapse__queue_tube_hold(f.joint.jobs, text), ELAPSE__QUEUE_OK);
+                assert_int_equal(elapse__queue_tube_hold(f.engine.jobs, text), ELAPSE__QUEUE_OK);
             else if (i < ENDED - 1)
-                elapse__queue_tube_drop(f.joint.jobs, text);
+                elapse__queue_tube_drop(f.engine.jobs, text);
         }
     says("TUBES", "*2|:65536|*0|");
     says("TUBES CURSOR 65536", "*2|:0|*1|$11|ended-69999|");

@@ -171,7 +171,7 @@ static void errors(void **state)
         begins(&c, refused[i], "-ERR ");
     begins(&c, "PUT t",
            "-ERR wrong number of arguments for 'put' command; syntax: PUT tube body [");
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
 /* Puts a job with texts of these sizes; 0: without the option. Returns the first byte of the
@@ -209,7 +209,7 @@ static void limits(void **state)
     assert_int_equal(put_sized(1, 1, 251, 0, 0), '-');
     assert_int_equal(put_sized(1, 1, 0, 251, 0), '-');
     assert_int_equal(put_sized(1, 1, 0, 0, 251), '-');
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 2);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 2);
 }
 
 static void small_bodies(void **state)

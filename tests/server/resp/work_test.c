@@ -123,14 +123,14 @@ static void ack_of_a_thousand(void **state)
 
     ask_many(&c, JOBS, "PUT t b");
     /* The journal may take no more leases at once. */
-    while (elapse__queue_statistics(f.joint.jobs).reserved < JOBS)
+    while (elapse__queue_statistics(f.engine.jobs).reserved < JOBS)
         begins(&c, "RESERVE t COUNT 1000", "*");
     for (int i = 1; i <= JOBS; i++) {
         size += (size_t)sprintf(words + size, " %d 1-%d", i, i);
         reply += (size_t)sprintf(expected + reply, "+ok|");
     }
     says(words, expected);
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
 static void ack(void **state)
@@ -142,7 +142,7 @@ static void ack(void **state)
     says("ACK 1 1-1", "*1|+ok|");
     says("ACK 1 1-1", "*1|+gone|");
     says("ACK 2 1-3 3 1-3 2 1-2", "*3|+gone|+ok|+ok|");
-    assert_int_equal(elapse__queue_jobs(f.joint.jobs), 0);
+    assert_int_equal(elapse__queue_jobs(f.engine.jobs), 0);
 }
 
 /* A lease has two numbers, and nothing is done if one of many is wrong. */

@@ -13,36 +13,36 @@
 # ---- replies ----
 
 mutant reply_before_it_is_durable src/engine/engine.c \
-    'return elapse__journal_durable(joint->journal) >= gate;' \
-    'return gate > 0 || joint->life == 0;'
+    'return elapse__journal_durable(engine->journal) >= gate;' \
+    'return gate > 0 || engine->life == 0;'
 mutant answer_without_records_is_not_gated src/engine/engine.c \
-    'answer->position = joint->last_position;' \
-    '(void)joint;'
+    'answer->position = engine->last_position;' \
+    '(void)engine;'
 mutant hand_out_is_gated_by_nothing src/engine/engine.c \
-    '*gate = joint->previous_position;' \
+    '*gate = engine->previous_position;' \
     '*gate = 0;'
 mutant hand_out_reads_the_old_place src/engine/engine.c \
-    'elapse__journal_read_begin(joint->journal, place.position, place.body_size, reading);' \
-    'elapse__journal_read_begin(joint->journal, handed->position, place.body_size, reading);'
+    'elapse__journal_read_begin(engine->journal, place.position, place.body_size, reading);' \
+    'elapse__journal_read_begin(engine->journal, handed->position, place.body_size, reading);'
 mutant cancelled_job_is_handed_out src/engine/engine.c \
-    'if (elapse__queue_locate(joint->jobs, handed->id, &place->position, &place->body_size))' \
+    'if (elapse__queue_locate(engine->jobs, handed->id, &place->position, &place->body_size))' \
     '*place = (struct place){handed->position, handed->body_size};
     if (handed->id != 0)'
 mutant lost_hand_out_is_not_undone src/engine/engine.c \
-    '    (void)elapse__queue_lease_undo(joint->jobs, present(joint), holder_of(handed));' \
-    '    (void)joint, (void)handed;'
+    '    (void)elapse__queue_lease_undo(engine->jobs, present(engine), holder_of(handed));' \
+    '    (void)engine, (void)handed;'
 mutant unread_job_is_not_buried src/engine/engine.c \
-    '        (void)elapse__queue_bury_damaged(joint->jobs, present(joint), handed->id);' \
-    '        elapse__joint_take_back(joint, handed);'
+    '        (void)elapse__queue_bury_damaged(engine->jobs, present(engine), handed->id);' \
+    '        elapse__engine_take_back(engine, handed);'
 
 # ---- the life and its number ----
 
 mutant life_has_the_number_of_before src/engine/engine.c \
-    '    joint->life = next_life(joint, is_backup);' \
-    '    joint->life = joint->life == 0 ? next_life(joint, is_backup) : joint->life;'
+    '    engine->life = next_life(engine, is_backup);' \
+    '    engine->life = engine->life == 0 ? next_life(engine, is_backup) : engine->life;'
 mutant life_is_lost_by_cleaning src/engine/engine.c \
-    'return position == joint->epoch_position
-                   ? elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_COPY)
+    'return position == engine->epoch_position
+                   ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
                    : 0;' \
     'return 0;'
 mutant life_is_not_synced src/engine/engine.c \
@@ -50,8 +50,8 @@ mutant life_is_not_synced src/engine/engine.c \
 ' \
     ''
 mutant ids_restart_when_all_jobs_are_gone src/engine/engine.c \
-    'elapse__queue_used_id(joint->jobs, next_id - 1);' \
-    '(void)joint;'
+    'elapse__queue_used_id(engine->jobs, next_id - 1);' \
+    '(void)engine;'
 
 # ---- the journal ----
 

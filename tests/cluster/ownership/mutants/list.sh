@@ -80,7 +80,7 @@ mutant seen_on_another_connection src/cluster/ownership/completed.c \
 # ---- R5: reading to the end ----
 
 mutant reads_nothing_after_the_take_over src/cluster/ownership/own.c \
-    'partition->goal = (struct elapse__log_place){row->last_group, row->last_hash};' \
+    'partition->goal = (struct elapse__partition_log_place){row->last_group, row->last_hash};' \
     'partition->goal = partition->local;
     partition->local_has_hash = true;'
 mutant log_ends_one_earlier src/cluster/ownership/own.c \

@@ -13,7 +13,7 @@ mutant reply_leaves_out_of_order src/cluster/router/client.c \
     '        if (!command->done)
             break;' \
     '        if (!command->done) {
-            command = ELAPSE__NODE_OWNER(client->commands.previous, struct elapse__node_command, link);
+            command = ELAPSE__CONTAINER_OF(client->commands.previous, struct elapse__router_command, ring_node);
             size = elapse__buffer_size(&command->reply);
             if (!command->done)
                 break;
@@ -27,8 +27,8 @@ mutant error_of_a_part_is_said_once src/cluster/router/answer.c \
     'is_array ? at - begin : size);' \
     'is_array ? at - begin : i == 0 ? size : 0);'
 mutant reply_has_the_newest_version src/cluster/router/answer.c \
-    'struct elapse__resp_writer writer = {.resp3 = command->resp3};' \
-    'struct elapse__resp_writer writer = {
+    'struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};' \
+    'struct elapse__wire_resp_writer writer = {
         .resp3 = command->client == NULL ? command->resp3 : command->client->resp3};'
 mutant cursor_without_its_partition src/cluster/router/merge.c \
     'cursor.integer * (int64_t)partitions + command->cursor_of' \
@@ -37,7 +37,7 @@ mutant last_partition_has_no_page src/cluster/router/merge.c \
     'command->cursor_of + 1 < partitions ?' 'command->cursor_of + 2 < partitions ?'
 mutant greatest_is_added_up src/cluster/router/merge.c 'else if (!sum->is_greatest)' 'else if (true)'
 mutant error_of_a_partition_is_not_said src/cluster/router/merge.c \
-    '    if (head.kind == ELAPSE__RESP_ERROR)
+    '    if (head.kind == ELAPSE__WIRE_RESP_ERROR)
         keep_error(command, &head);' \
     '    if (false)
         keep_error(command, &head);'
@@ -45,38 +45,39 @@ mutant kick_asks_for_all_everywhere src/cluster/router/merge.c \
     'elapse__decimal_write(digits, command->wanted - command->counts[0])' \
     'elapse__decimal_write(digits, command->wanted)'
 mutant kick_begins_elsewhere_each_time src/cluster/router/merge.c \
-    '(command->first + command->rounds)' '(elapse__node_home(client) + command->rounds)'
+    '(command->first + command->rounds)' '(elapse__router_home(client) + command->rounds)'
 
 # ---- N2, N3: nothing twice; what was not sent was not done ----
 
 mutant what_was_sent_is_sent_again src/cluster/router/lane.c \
-    '(was_sent && part->on_loss == ELAPSE__LOSS_UNKNOWN)' 'false'
+    '(was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN)' 'false'
 mutant partly_sent_is_wholly_sent src/cluster/router/lane.c \
-    'part->end_at <= link->out_sent' 'part->end_at - part->size < link->out_sent'
+    'fragment->end_at <= link->out_sent' 'fragment->end_at - fragment->size < link->out_sent'
 mutant wholly_sent_is_partly_sent src/cluster/router/lane.c \
-    'part->end_at <= link->out_sent' 'part->end_at < link->out_sent'
+    'fragment->end_at <= link->out_sent' 'fragment->end_at < link->out_sent'
 mutant put_with_a_token_was_not_done src/cluster/router/lane.c \
-    'if (part->was_sent && part->on_loss != ELAPSE__LOSS_LOOK)' 'if (false)'
+    'if (fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK)' 'if (false)'
 mutant token_is_taken_for_a_look src/cluster/router/take.c \
-    'has_token ? ELAPSE__LOSS_TOKEN : ELAPSE__LOSS_UNKNOWN' 'ELAPSE__LOSS_TOKEN'
+    'has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN' 'ELAPSE__ROUTER_LOSS_TOKEN'
 mutant change_is_taken_for_a_look src/cluster/router/take.c \
-    'enum elapse__on_loss on_loss = route->looks ? ELAPSE__LOSS_LOOK : ELAPSE__LOSS_UNKNOWN;' \
-    'enum elapse__on_loss on_loss = ELAPSE__LOSS_LOOK;'
+    'enum elapse__router_on_loss on_loss =
+        route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
+    'enum elapse__router_on_loss on_loss = ELAPSE__ROUTER_LOSS_LOOK;'
 mutant greeting_is_not_waited_for src/cluster/router/link.c \
     'else if (link->greetings == 0)
         begin(link);
-    elapse__link_arrange(link);' \
+    elapse__router_link_arrange(link);' \
     'else
         begin(link);
-    elapse__link_arrange(link);'
+    elapse__router_link_arrange(link);'
 mutant refused_greeting_is_taken src/cluster/router/link.c \
     "if (value[0] == '-') {" 'if (false) {'
 mutant answer_before_the_command src/cluster/router/link.c \
-    'if (part->end_at > link->out_sent)
+    'if (fragment->end_at > link->out_sent)
         return false;' ''
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
     '    {.name = "PING", .local' \
-    '    {.name = "NODE", .kind = ELAPSE__ROUTE_ANY, .least = 1},
+    '    {.name = "NODE", .kind = ELAPSE__ROUTER_ROUTE_ANY, .least = 1},
     {.name = "PING", .local'
 
 # ---- N4: order within a partition ----
@@ -89,7 +90,7 @@ mutant refused_parts_go_behind_the_others src/cluster/router/lane.c \
     '    put_in_front(lane, &link->returned);
     put_in_front(lane, &back);'
 mutant old_owner_gets_new_commands src/cluster/router/lane.c \
-    'lane->carrier->state == ELAPSE__LINK_OPEN;' 'lane->carrier->state >= ELAPSE__LINK_OPEN;'
+    'lane->carrier->state == ELAPSE__ROUTER_LINK_OPEN;' 'lane->carrier->state >= ELAPSE__ROUTER_LINK_OPEN;'
 mutant sweep_overtakes src/cluster/router/take.c \
     'if (route->slow && !is_first(client))' 'if (false)'
 mutant nothing_waits_behind_a_sweep src/cluster/router/take.c \
@@ -101,13 +102,13 @@ mutant nothing_waits_behind_a_reserve src/cluster/router/reserve.c \
 
 mutant jobs_of_a_gone_client_are_kept src/cluster/router/reserve.c \
     '    if (command->client == NULL) {
-        elapse__hands_give_back(node, command);
+        elapse__router_hands_give_back(router, command);
     } else {' \
     '    if (command->client == NULL) {
     } else {'
 mutant unsent_reply_is_forgotten src/cluster/router/client.c \
     '    if (command->hand_count > 0)
-        elapse__hands_give_back(node, command);' ''
+        elapse__router_hands_give_back(router, command);' ''
 mutant sent_reply_is_given_back src/cluster/router/client.c \
     'if (command->end_at > client->out_sent)' 'if (command->end_at >= client->out_sent)'
 mutant partly_sent_reply_is_sent src/cluster/router/client.c \
@@ -123,12 +124,12 @@ mutant waiter_is_asked_twice src/cluster/router/reserve.c \
         }' ''
 mutant missed_waiter_is_forgotten src/cluster/router/reserve.c \
     '    else if (missed)
-        make_up(node);' ''
+        make_up(router);' ''
 mutant news_of_the_first_round_are_forgotten src/cluster/router/reserve.c \
-    'if (reserve->readied != node->readied)' 'if (false)'
+    'if (reserve->readied != router->readied)' 'if (false)'
 mutant only_the_first_waiter_is_asked src/cluster/router/reserve.c \
     '    if (by_chain)
-        go_on(node, partition);' ''
+        go_on(router, partition);' ''
 mutant same_tubes_are_asked_for_again src/cluster/router/reserve.c \
     'if (chain->empties[i] == hash)' 'if (false)'
 mutant own_partition_always_first src/cluster/router/reserve.c \
@@ -136,9 +137,9 @@ mutant own_partition_always_first src/cluster/router/reserve.c \
 mutant others_before_this_node src/cluster/router/reserve.c \
     'if (is_here == (pass == 0) &&' 'if (is_here == (pass == 1) &&'
 mutant wait_has_no_end src/cluster/router/reserve.c \
-    'elapse_wheel_start(&node->wheel, &reserve->timer, reserve->deadline_ms);' ''
+    'elapse_wheel_start(&router->wheel, &reserve->timer, reserve->deadline_ms);' ''
 mutant no_polling src/cluster/router/reserve.c \
-    'if (node->partitions[i].chain.poll_at_ms <= node->now)' 'if (false)'
+    'if (router->partitions[i].chain.poll_at_ms <= router->now)' 'if (false)'
 mutant late_answer_is_thrown_away src/cluster/router/reserve.c \
     '        if (!reserve->asks)
             reply_nothing(reserve->command);' \
@@ -148,20 +149,21 @@ mutant late_answer_is_thrown_away src/cluster/router/reserve.c \
 # ---- N6: limits ----
 
 mutant choked_client_goes_on src/cluster/router/client.c \
-    'client->is_given || elapse__client_is_choked(client))' \
+    'client->is_given ||
+        elapse__router_client_is_choked(client))' \
     'client->is_given)'
 mutant expected_replies_do_not_count src/cluster/router/client.c \
     'return client->charges + elapse__buffer_size(&client->out) >=' \
     'return elapse__buffer_size(&client->out) >='
 mutant lane_is_never_full src/cluster/router/lane.c \
-    'return lane->bytes >= lane->node->options.lane_bytes_max;' 'return false;'
+    'return lane->bytes >= lane->router->options.lane_bytes_max;' 'return false;'
 mutant blocked_clients_are_forgotten src/cluster/router/lane.c \
-    '    free(part);
-    let_in(lane);' '    free(part);'
+    '    free(fragment);
+    let_in(lane);' '    free(fragment);'
 mutant link_takes_everything_at_once src/cluster/router/lane.c \
-    'elapse__buffer_size(&link->out) < ELAPSE__NODE_LINK_OUT) {' 'true) {'
+    'elapse__buffer_size(&link->out) < ELAPSE__ROUTER_LINK_OUT) {' 'true) {'
 mutant reply_has_no_limit src/cluster/router/link.c \
-    'return there < link->node->options.reply_bytes_max;' 'return true;'
+    'return there < link->router->options.reply_bytes_max;' 'return true;'
 mutant pipe_has_no_limit src/cluster/router/link.c \
     'return there < most ? most - there : 0;
     }' \
@@ -176,7 +178,7 @@ mutant silent_link_stays src/cluster/router/lane.c \
 mutant old_owner_is_waited_for src/cluster/router/lane.c \
     'return link->since_ms + options->parting_ms;' 'return link->since_ms + options->answer_ms;'
 mutant nothing_expires src/cluster/router/lane.c \
-    'part->since_ms + node->options.retry_ms > node->now) {' 'true) {'
+    'fragment->since_ms + router->options.retry_ms > router->now) {' 'true) {'
 mutant link_is_tried_at_once src/cluster/router/lane.c \
     '(lane->has_moved ? 0 : lane->retry_after_ms)' '0'
 mutant next_owner_has_to_wait src/cluster/router/lane.c \
@@ -189,24 +191,24 @@ mutant tube_and_key_run_together src/cluster/router/route.c \
     '    hash = (hash ^ (unsigned char)tube_size) * prime;' ''
 mutant token_stays_at_home src/cluster/router/route.c \
     '    if (*has_token)
-        return elapse__node_partition_of_key' \
+        return elapse__router_partition_of_key' \
     '    if (false)
-        return elapse__node_partition_of_key'
+        return elapse__router_partition_of_key'
 mutant id_zero_is_an_id src/cluster/router/route.c ' && *id > 0;' ';'
 mutant password_is_not_asked_for src/cluster/router/take.c \
     'if (!client->known && !route->before_auth)' 'if (false)'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
-    '(kind == ELAPSE__ROUTE_LEASES && !leases_are_well_formed(arguments, count))' 'false'
+    '(kind == ELAPSE__ROUTER_ROUTE_LEASES && !leases_are_well_formed(arguments, count))' 'false'
 
 # ---- what the node says of itself ----
 
 mutant trouble_has_no_end src/cluster/router/link.c \
-    "link->node->partitions[link->partition].trouble[0] = '\\0';" ''
+    "link->router->partitions[link->partition].trouble[0] = '\\0';" ''
 mutant moving_is_trouble src/cluster/router/link.c \
     'if (!begins_with(value, size, "-NOTOWNER "))' 'if (true)'
 mutant idle_with_answers_to_come src/cluster/router/life.c \
     'elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0' \
     'elapse__buffer_size(&link->out) == 0'
 mutant idle_with_unsent_answers src/cluster/router/life.c \
-    'ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) == 0;' \
-    'ELAPSE__NODE_OWNER(i, const struct elapse__node_client, link)->out) < SIZE_MAX;'
+    'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) == 0;' \
+    'ELAPSE__CONTAINER_OF(i, const struct elapse__router_client, ring_node)->out) < SIZE_MAX;'

@@ -73,7 +73,7 @@ static void note_end(uint32_t number, uint64_t gate)
     new_pending(gate)->end = number;
 }
 
-static void put(struct elapse__joint *joint)
+static void put(struct elapse__engine *engine)
 {
     static unsigned char body[BODY_MAX];
     struct elapse__queue_answer answer;
@@ -93,14 +93,14 @@ static void put(struct elapse__joint *joint)
     if (below(3) == 0) {
         (void)snprintf(key, sizeof key, "k%u", (unsigned)below(20));
         put.key = text(key);
-        if (elapse__queue_look_up_key(joint->jobs, world_now(), put.tube, put.key, &view) ==
+        if (elapse__queue_look_up_key(engine->jobs, world_now(), put.tube, put.key, &view) ==
             ELAPSE__QUEUE_OK)
             replaced = find_job(view.id);
     } else if (below(4) == 0) {
         (void)snprintf(token, sizeof token, "t%u", (unsigned)below(1 << 16));
         put.token = text(token);
     }
-    if (world.job_count + 1 >= JOBS_MAX || !elapse__joint_run(joint, do_put, &put, &answer) ||
+    if (world.job_count + 1 >= JOBS_MAX || !elapse__engine_run(engine, do_put, &put, &answer) ||
         (answer.result != ELAPSE__QUEUE_SCHEDULED && answer.result != ELAPSE__QUEUE_REPLACED))
         return;
     uint32_t namesake = find_job(answer.id);
@@ -120,21 +120,21 @@ static uint32_t any_job(void)
     return world.job_count == 0 ? 0 : 1 + (uint32_t)below(world.job_count);
 }
 
-static void reserve(struct elapse__joint *joint)
+static void reserve(struct elapse__engine *engine)
 {
     struct elapse__queue_text tubes[] = {text("a"), text("b"), text("c")};
     struct elapse__queue_reserve reserve = {.tubes = tubes, .tube_count = 3, .count = 1};
     struct elapse__queue_handed handed;
     enum elapse__queue_result result;
     uint64_t gate;
-    if (!elapse__joint_take(joint, &reserve, &handed, &result, &gate))
+    if (!elapse__engine_take(engine, &reserve, &handed, &result, &gate))
         return;
     struct pending *pending = new_pending(gate);
     pending->hands_out = true;
     pending->handed = handed;
 }
 
-void client_command(struct elapse__joint *joint)
+void client_command(struct elapse__engine *engine)
 {
     struct elapse__queue_answer answer;
     uint32_t number = any_job();
@@ -144,29 +144,29 @@ void client_command(struct elapse__joint *joint)
     switch (below(8)) {
     case 0:
     case 1:
-        if (number != 0 && elapse__joint_run(joint, do_cancel, &world.jobs[number].id, &answer) &&
+        if (number != 0 && elapse__engine_run(engine, do_cancel, &world.jobs[number].id, &answer) &&
             (answer.result == ELAPSE__QUEUE_REMOVED || answer.result == ELAPSE__QUEUE_RUNNING))
             note_end(number, answer.position);
         break;
     case 2:
         if (number != 0)
-            (void)elapse__joint_run(joint, do_reschedule, &world.jobs[number].id, &answer);
+            (void)elapse__engine_run(engine, do_reschedule, &world.jobs[number].id, &answer);
         break;
     case 3:
-        reserve(joint);
+        reserve(engine);
         break;
     case 4:
-        (void)elapse__queue_turn(joint->jobs, world_now());
+        (void)elapse__queue_turn(engine->jobs, world_now());
         break;
     default:
-        put(joint);
+        put(engine);
         break;
     }
 }
 
 /* ---- replies ---- */
 
-static void check_body(const struct elapse__joint_job *texts, uint32_t number)
+static void check_body(const struct elapse__engine_job *texts, uint32_t number)
 {
     static unsigned char body[BODY_MAX];
     size_t size = body_of(world.jobs[number].serial, body);
@@ -174,12 +174,12 @@ static void check_body(const struct elapse__joint_job *texts, uint32_t number)
         (void)violate("job %llu has another body", (unsigned long long)world.jobs[number].id);
 }
 
-static void hand_out(struct elapse__joint *joint, const struct pending *pending)
+static void hand_out(struct elapse__engine *engine, const struct pending *pending)
 {
     struct elapse__queue_answer answer;
-    struct elapse__joint_job texts;
+    struct elapse__engine_job texts;
     uint32_t number = find_job(pending->handed.id);
-    int error = elapse__joint_hand_over(joint, &pending->handed, &texts);
+    int error = elapse__engine_hand_over(engine, &pending->handed, &texts);
     if (error == ENOENT || sim_disk_is_dead()) {
         free(texts.memory);
         return;
@@ -197,22 +197,22 @@ static void hand_out(struct elapse__joint *joint, const struct pending *pending)
     if (pending->handed.lease.life > world.greatest_life)
         world.greatest_life = pending->handed.lease.life;
     struct elapse__queue_holder holder = {.id = pending->handed.id, .lease = pending->handed.lease};
-    if (below(3) > 0 && elapse__joint_run(joint, do_ack, &holder, &answer) &&
+    if (below(3) > 0 && elapse__engine_run(engine, do_ack, &holder, &answer) &&
         answer.result == ELAPSE__QUEUE_OK)
         note_end(number, answer.position);
 }
 
-void client_replies(struct elapse__joint *joint)
+void client_replies(struct elapse__engine *engine)
 {
     unsigned kept = 0, count = world.pending_count;
     static struct pending due[PENDING_MAX];
     memcpy(due, world.pending, sizeof due);
     for (unsigned i = 0; i < count; i++)
-        if (!elapse__joint_may_reply(joint, due[i].gate))
+        if (!elapse__engine_may_reply(engine, due[i].gate))
             world.pending[kept++] = due[i];
     world.pending_count = kept;
     for (unsigned i = 0; i < count; i++) {
-        if (!elapse__joint_may_reply(joint, due[i].gate))
+        if (!elapse__engine_may_reply(engine, due[i].gate))
             continue;
         struct known_job *ended = &world.jobs[due[i].end], *given = &world.jobs[due[i].put];
         if (due[i].put != 0 && given->certainty == PERHAPS && !given->ends)
@@ -221,7 +221,7 @@ void client_replies(struct elapse__joint *joint)
         if (due[i].end != 0)
             ended->certainty = ENDED;
         if (due[i].hands_out)
-            hand_out(joint, &due[i]);
+            hand_out(engine, &due[i]);
     }
 }
 
@@ -292,15 +292,15 @@ static bool views_differ(const struct elapse__queue_view *left,
            left->lease.life != right->lease.life || left->lease.number != right->lease.number;
 }
 
-static void compare_with_log(struct elapse__joint *joint, uint64_t from)
+static void compare_with_log(struct elapse__engine *engine, uint64_t from)
 {
     const struct elapse__queue_filter all = {.state = ELAPSE__QUEUE_FREE};
-    struct elapse__queue *other = replay_log(from, joint->life);
+    struct elapse__queue *other = replay_log(from, engine->life);
     uint32_t cursor = 0;
     do {
         struct elapse__queue_view views[64], view = {0};
         uint32_t count =
-            elapse__queue_list(joint->jobs, world_now(), &all, &cursor, UINT32_MAX, views, 64);
+            elapse__queue_list(engine->jobs, world_now(), &all, &cursor, UINT32_MAX, views, 64);
         for (uint32_t i = 0; i < count; i++)
             if (elapse__queue_look_up_id(other, world_now(), views[i].id, &view) !=
                     ELAPSE__QUEUE_OK ||
@@ -308,9 +308,9 @@ static void compare_with_log(struct elapse__joint *joint, uint64_t from)
                 (void)violate("job %llu is not as the log from group %llu on has it",
                               (unsigned long long)views[i].id, (unsigned long long)from);
     } while (cursor != 0);
-    if (elapse__queue_jobs(joint->jobs) != elapse__queue_jobs(other))
+    if (elapse__queue_jobs(engine->jobs) != elapse__queue_jobs(other))
         (void)violate("%llu jobs instead of %llu of the log from group %llu on",
-                      (unsigned long long)elapse__queue_jobs(joint->jobs),
+                      (unsigned long long)elapse__queue_jobs(engine->jobs),
                       (unsigned long long)elapse__queue_jobs(other), (unsigned long long)from);
     elapse__queue_free(other);
 }
@@ -330,27 +330,27 @@ static void resolve(struct known_job *job, bool exists, bool *was_replaced)
 
 void check_owner(struct node *node)
 {
-    struct elapse__joint *joint = &node->joint;
+    struct elapse__engine *engine = &node->engine;
     static bool exists[JOBS_MAX];
-    unsigned broken = elapse__queue_check(joint->jobs);
+    unsigned broken = elapse__queue_check(engine->jobs);
     if (broken != 0)
         (void)violate("invariant %u of the queue is broken", broken);
-    compare_with_log(joint, 1);
-    compare_with_log(joint, world.tail);
+    compare_with_log(engine, 1);
+    compare_with_log(engine, world.tail);
     for (uint32_t i = 1; i <= world.job_count && world.violation[0] == '\0'; i++) {
         struct known_job *job = &world.jobs[i];
         struct elapse__queue_view view;
-        struct elapse__joint_job texts;
+        struct elapse__engine_job texts;
         bool undecided = job->certainty == PERHAPS && !job->ends;
         bool is_there =
-            elapse__queue_look_up_id(joint->jobs, world_now(), job->id, &view) == ELAPSE__QUEUE_OK;
+            elapse__queue_look_up_id(engine->jobs, world_now(), job->id, &view) == ELAPSE__QUEUE_OK;
         resolve(job, is_there, &exists[i]);
         if (undecided && job->replaced != 0 && is_there && exists[job->replaced])
             (void)violate("job %llu and the one that it replaces are both there",
                           (unsigned long long)job->id);
         if (!is_there)
             continue;
-        int error = elapse__joint_peek(joint, job->id, &texts);
+        int error = elapse__engine_peek(engine, job->id, &texts);
         if (sim_disk_is_dead())
             return;
         if (error != 0)

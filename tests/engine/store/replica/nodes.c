@@ -91,7 +91,7 @@ static const struct elapse__journal_log the_log = {
 /* What the files have must be a beginning of the log; the last group may have gone back. */
 static bool place_is_sound(struct node *node)
 {
-    struct elapse__journal_place place = elapse__journal_place(node->joint.journal);
+    struct elapse__journal_place place = elapse__journal_place(node->engine.journal);
     uint64_t sure = place.is_confirmed || place.group == 0 ? place.group : place.group - 1;
     uint64_t sure_hash = sure == place.group ? place.hash : place.previous_hash;
     if (sure > world.end)
@@ -122,10 +122,10 @@ bool node_open(struct node *node)
     struct elapse__journal_refusal refusal;
     world.totals[OPENS]++;
     memset(node->steps, 0, sizeof node->steps);
-    if (!elapse__joint_make_jobs(&node->joint, world_now, &jobs))
+    if (!elapse__engine_make_jobs(&node->engine, world_now, &jobs))
         abort();
-    if (!elapse__joint_open_journal(&node->joint, &journal, &refusal)) {
-        elapse__joint_free(&node->joint);
+    if (!elapse__engine_open_journal(&node->engine, &journal, &refusal)) {
+        elapse__engine_free(&node->engine);
         bool call_failed = refusal.fault == ELAPSE__FAULT_CALL && refusal.error == EIO;
         if (sim_disk_is_dead() || refusal.error == ENOSPC || (call_failed && world.syncs_fail))
             return false;
@@ -140,7 +140,7 @@ bool node_open(struct node *node)
 
 void node_tick(struct node *node)
 {
-    elapse__journal_tick(node->joint.journal, (uint64_t)world.wall_ms);
+    elapse__journal_tick(node->engine.journal, (uint64_t)world.wall_ms);
 }
 
 bool node_step(struct node *node, enum elapse__journal_lane lane)
@@ -148,17 +148,17 @@ bool node_step(struct node *node, enum elapse__journal_lane lane)
     struct elapse__operation *operation = &node->operations[lane];
     switch (node->steps[lane]) {
     case 0:
-        if (!elapse__journal_next_operation(node->joint.journal, lane, operation))
+        if (!elapse__journal_next_operation(node->engine.journal, lane, operation))
             return false;
         node->steps[lane] = 1;
         return true;
     case 1:
-        elapse__operation_perform(node->joint.journal, operation);
+        elapse__operation_perform(node->engine.journal, operation);
         node->steps[lane] = 2;
         return true;
     default:
         node->steps[lane] = 0;
-        elapse__journal_completed(node->joint.journal, lane, operation);
+        elapse__journal_completed(node->engine.journal, lane, operation);
         return true;
     }
 }
@@ -174,14 +174,14 @@ void node_kill(struct node *node)
             sim_disk_files.close(operation->file);
         operation->error = EIO;
         if (node->steps[lane] != 0)
-            elapse__journal_completed(node->joint.journal, (enum elapse__journal_lane)lane,
+            elapse__journal_completed(node->engine.journal, (enum elapse__journal_lane)lane,
                                       operation);
         node->steps[lane] = 0;
     }
     struct elapse__journal_figures figures;
-    elapse__journal_figures(node->joint.journal, &figures);
+    elapse__journal_figures(node->engine.journal, &figures);
     world.totals[SEGMENTS] += figures.head;
-    elapse__joint_free(&node->joint);
+    elapse__engine_free(&node->engine);
     node->is_open = false;
     node->owns = false;
 }
@@ -200,7 +200,7 @@ void node_go_on(struct node *node)
 
 static bool rebuild(struct node *node)
 {
-    if (elapse__joint_rebuild(&node->joint) != 0)
+    if (elapse__engine_rebuild(&node->engine) != 0)
         return false;
     world.totals[REBUILDS]++;
     return true;
@@ -209,10 +209,10 @@ static bool rebuild(struct node *node)
 /* As src/cluster does it: the last group may have gone back; what was trimmed cannot be read. */
 bool node_follow(struct node *node)
 {
-    struct elapse__journal_place place = elapse__journal_place(node->joint.journal);
+    struct elapse__journal_place place = elapse__journal_place(node->engine.journal);
     uint64_t seen = world.end + (world.in_flight && world.is_visible);
-    if (!elapse__journal_follows(node->joint.journal) ||
-        elapse__journal_error(node->joint.journal) != 0)
+    if (!elapse__journal_follows(node->engine.journal) ||
+        elapse__journal_error(node->engine.journal) != 0)
         return false;
     bool leads = place.group <= seen && place.group + 1 >= world.tail &&
                  (place.group == 0 || place.hash == hash_at(place.group));
@@ -222,17 +222,17 @@ bool node_follow(struct node *node)
     if (next > seen)
         return false;
     const struct log_group *group = &world.groups[next];
-    int error = elapse__joint_follow(
-        &node->joint, &(struct elapse__store_group){next, group->hash, group->previous_hash,
-                                                    group->bytes, group->size});
+    int error = elapse__engine_follow(
+        &node->engine, &(struct elapse__engine_group){next, group->hash, group->previous_hash,
+                                                      group->bytes, group->size});
     if (error != 0 && error != EAGAIN && error != ENOSPC && !sim_disk_is_dead())
         return violate("%s cannot follow: %s", node->path, strerror(error));
     struct elapse__portable portable;
     if (error != 0 || !elapse__portable_open(&portable, group->bytes, group->size))
         return false;
-    if (elapse__journal_dead_below(node->joint.journal, portable.facts.tail) > 0)
+    if (elapse__journal_dead_below(node->engine.journal, portable.facts.tail) > 0)
         return violate("%s keeps records that are dead in the log", node->path);
-    if (elapse__queue_last_id(node->joint.jobs) + 1 < portable.facts.next_id)
+    if (elapse__queue_last_id(node->engine.jobs) + 1 < portable.facts.next_id)
         return violate("%s may give ids again", node->path);
     return true;
 }

@@ -43,9 +43,9 @@ static void act(void)
     if (world.is_calm && choice >= 960 && owner != NULL && below(12) > 0)
         return;
     if (choice < 300 && owner != NULL)
-        client_command(&owner->joint);
+        client_command(&owner->engine);
     else if (choice < 350 && owner != NULL)
-        client_replies(&owner->joint);
+        client_replies(&owner->engine);
     else if (choice < 500)
         (void)(node->is_open && node_step(node, ELAPSE__LANE_COMMIT));
     else if (choice < 580)
@@ -75,8 +75,8 @@ static void act(void)
         set_faults(true);
     else if (choice == 987 && below(4) == 0)
         world.wall_ms += 700000; /* tokens end */
-    else if (choice == 988 && owner != NULL && elapse__journal_error(owner->joint.journal) == 0)
-        elapse__journal_push(owner->joint.journal);
+    else if (choice == 988 && owner != NULL && elapse__journal_error(owner->engine.journal) == 0)
+        elapse__journal_push(owner->engine.journal);
     else if (choice == 989)
         world.takes_none = owner != NULL;
 }
@@ -86,9 +86,9 @@ static void bury_failed(void)
 {
     for (int i = 0; i < NODES; i++) {
         struct node *node = &world.nodes[i];
-        if (i == world.owner && elapse__journal_is_fenced(node->joint.journal))
+        if (i == world.owner && elapse__journal_is_fenced(node->engine.journal))
             owner_lost(true); /* the log has taken no more */
-        if (!node->is_open || elapse__journal_error(node->joint.journal) == 0)
+        if (!node->is_open || elapse__journal_error(node->engine.journal) == 0)
             continue;
         if (i == world.owner)
             owner_lost(false);
@@ -107,7 +107,7 @@ static void end_run(void)
             node_go_on(&world.nodes[world.owner]);
         owner_lost(true);
         bool owns = (node->is_open || node_open(node)) && take_over(node);
-        if (!owns && node->is_open && elapse__journal_error(node->joint.journal) != 0) {
+        if (!owns && node->is_open && elapse__journal_error(node->engine.journal) != 0) {
             node_kill(node); /* a call had failed before the faults ended */
             owns = node_open(node) && take_over(node);
         }

@@ -34,7 +34,7 @@ void log_answer(void)
     world.end++;
     world.confirmed_records += load(world.groups[world.end].bytes + 4, 4);
     if (world.owner >= 0)
-        elapse__journal_confirmed(world.nodes[world.owner].joint.journal);
+        elapse__journal_confirmed(world.nodes[world.owner].engine.journal);
 }
 
 static void name_journal(const struct node *node, char *directory, size_t size)
@@ -66,7 +66,7 @@ static void check_aside(const struct node *node, uint64_t epoch)
 {
     struct aside aside = {.node = node};
     char directory[32];
-    uint64_t written = node->joint.records - world.records_before;
+    uint64_t written = node->engine.records - world.records_before;
     (void)snprintf(aside.prefix, sizeof aside.prefix, "aside-%llu-", (unsigned long long)epoch);
     name_journal(node, directory, sizeof directory);
     sim_disk_names(directory, count_records, &aside);
@@ -80,7 +80,7 @@ static void check_aside(const struct node *node, uint64_t epoch)
 /* Fences an owner that lives. */
 static void fence(struct node *node)
 {
-    struct elapse__journal *journal = node->joint.journal;
+    struct elapse__journal *journal = node->engine.journal;
     elapse__journal_fence(journal);
     world.takes_none = true; /* a group of an old epoch */
     while (node->steps[ELAPSE__LANE_COMMIT] != 0)
@@ -119,9 +119,9 @@ bool take_over(struct node *node)
     if (!node->is_open || world.owner >= 0 || world.in_flight)
         return false;
     for (unsigned i = 0; i < 4000; i++) {
-        place = elapse__journal_place(node->joint.journal);
+        place = elapse__journal_place(node->engine.journal);
         if (!node_follow(node)) {
-            place = elapse__journal_place(node->joint.journal);
+            place = elapse__journal_place(node->engine.journal);
             if (place.group == world.end &&
                 (world.end == 0 || place.hash == world.groups[world.end].hash))
                 break;
@@ -135,15 +135,15 @@ bool take_over(struct node *node)
     }
     if (place.group != world.end)
         return false; /* its disk is full */
-    world.records_before = node->joint.records;
+    world.records_before = node->engine.records;
     world.confirmed_records = 0;
-    int error = elapse__joint_own(&node->joint);
+    int error = elapse__engine_own(&node->engine);
     for (unsigned i = 0; i < 1000 && (error == EAGAIN || error == ENOSPC); i++) {
         world.wall_ms += 10;
         node_tick(node);
         if (!node_step(node, ELAPSE__LANE_COMMIT))
             (void)node_step(node, ELAPSE__LANE_BACKGROUND);
-        error = elapse__joint_own(&node->joint);
+        error = elapse__engine_own(&node->engine);
     }
     bool sync_failed = error == EIO && world.syncs_fail;
     if (error != 0 && error != EAGAIN && error != ENOSPC && !sim_disk_is_dead() && !sync_failed)
@@ -153,8 +153,8 @@ bool take_over(struct node *node)
     world.owner = (int)(node - world.nodes);
     node->owns = true;
     world.totals[TAKE_OVERS]++;
-    if (node->joint.life <= world.greatest_life)
-        return violate("life %u is not the first of its number", node->joint.life);
+    if (node->engine.life <= world.greatest_life)
+        return violate("life %u is not the first of its number", node->engine.life);
     check_owner(node);
     return true;
 }

@@ -2,7 +2,7 @@
  * Nodes of a cluster on one simulated disk, and a log in memory. Everything follows from one seed:
  * no thread, clock or database.
  *
- *      clients --> the owner's joint --submit--> log (a list of groups) --follow--> other joints
+ *      clients --> the owner's engine --submit--> log (a list of groups) --follow--> other engines
  *
  * The log may confirm a group, keep it without an answer, or lose it; the last group may be seen by
  * followers and go back after all. Nodes are killed at any step, lose their power all together, and
@@ -55,7 +55,7 @@ struct pending {
 };
 
 struct node {
-    struct elapse__joint joint;
+    struct elapse__engine engine;
     bool is_open;
     bool owns;
     struct elapse__operation operations[ELAPSE__JOURNAL_LANES];
@@ -75,7 +75,7 @@ struct world {
     bool takes_none; /* the next submission is refused */
 
     uint64_t confirmed_records; /* of the owner, since it owns */
-    uint64_t records_before;    /* that its joint had appended by then */
+    uint64_t records_before;    /* that its engine had appended by then */
 
     struct known_job jobs[JOBS_MAX]; /* from 1 on */
     uint32_t job_count;
@@ -126,8 +126,8 @@ bool take_over(struct node *node);
 void log_answer(void);
 
 /* clients.c */
-void client_command(struct elapse__joint *joint);
-void client_replies(struct elapse__joint *joint);
+void client_command(struct elapse__engine *engine);
+void client_replies(struct elapse__engine *engine);
 void client_forget_replies(void);
 size_t body_of(uint32_t serial, unsigned char *bytes);
 void check_owner(struct node *node);

@@ -89,7 +89,7 @@ mutant follower_cleans src/engine/journal/clean.c \
     'if (journal->clean_pinned)'
 mutant follower_keeps_dead_records src/engine/follow.c \
     '    if (dead > 0)
-        elapse__queue_forget_below(joint->jobs, dead);' \
+        elapse__queue_forget_below(engine->jobs, dead);' \
     '    (void)dead;'
 mutant dead_segment_is_one_too_many src/engine/journal/replica.c \
     'dead = elapse__position_at(journal, journal->first + below, 0);' \
@@ -101,9 +101,9 @@ mutant owner_does_not_clean src/engine/journal/replica.c \
 # ---- forgetting ----
 
 mutant rebuild_keeps_the_jobs src/engine/follow.c \
-    '    error = elapse__joint_forget(joint);
+    '    error = elapse__engine_forget(engine);
     if (error != 0)
-        elapse__journal_give_up(joint->journal, error);
+        elapse__journal_give_up(engine->journal, error);
     return error;' \
     '    return error;'
 mutant rebuild_writes_nothing src/engine/journal/replica.c \
@@ -116,15 +116,15 @@ mutant replay_does_not_forget src/engine/journal/replica.c \
 # ---- lives ----
 
 mutant life_is_not_counted src/engine/follow.c \
-    '    joint->life++;
+    '    engine->life++;
     int error' \
-    '    joint->life += joint->life == 0;
+    '    engine->life += engine->life == 0;
     int error'
 mutant life_is_not_written src/engine/follow.c \
-    'int error = elapse__joint_write_epoch(joint, ELAPSE__RECORD_FOR_RELIEF);' \
+    'int error = elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_RELIEF);' \
     'int error = 0;'
 mutant ids_start_again src/engine/follow.c \
-    'elapse__queue_used_id(joint->jobs, facts->next_id - 1);' \
+    'elapse__queue_used_id(engine->jobs, facts->next_id - 1);' \
     '(void)facts;'
 
 # ---- the bytes ----

@@ -12,9 +12,9 @@ enum { CLIENTS = 4, LINKS = 12 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct elapse__node *node;
-static struct elapse__node_client *clients[CLIENTS];
-static struct elapse__node_link *links[LINKS];
+static struct elapse__router *router;
+static struct elapse__router_client *clients[CLIENTS];
+static struct elapse__router_link *links[LINKS];
 static uint64_t now;
 
 static const uint8_t *script;
@@ -85,72 +85,72 @@ static const char *const answers[] = {
     ">1\r\n+ready\r\n",
 };
 
-static void to_client(struct elapse__node_client **client, uint8_t how)
+static void to_client(struct elapse__router_client **client, uint8_t how)
 {
     const uint8_t *bytes;
     size_t size;
 
     if (*client == NULL) {
-        *client = elapse__node_client_new(node, now, (how & 1) != 0, client);
+        *client = elapse__router_client_new(router, now, (how & 1) != 0, client);
         return;
     }
-    size_t room = elapse__node_client_room(*client);
+    size_t room = elapse__router_client_room(*client);
     const char *command = commands[how % (sizeof commands / sizeof *commands)];
     switch (how % 7) {
     case 0:
         bytes = take(&size, room);
-        elapse__node_client_received(*client, now, bytes, size);
+        elapse__router_client_received(*client, now, bytes, size);
         break;
     case 1:
-        size = elapse__node_client_output(*client, &bytes);
-        elapse__node_client_sent(*client, now, size - size / (1 + (size_t)(next() % 4)) / 2);
+        size = elapse__router_client_output(*client, &bytes);
+        elapse__router_client_sent(*client, now, size - size / (1 + (size_t)(next() % 4)) / 2);
         break;
     case 2:
-        elapse__node_client_closed(*client, now);
+        elapse__router_client_closed(*client, now);
         *client = NULL;
         break;
     case 3:
-        elapse__node_client_received_all(*client, now);
+        elapse__router_client_received_all(*client, now);
         break;
     default:
         command = commands[next() % (sizeof commands / sizeof *commands)];
         if (strlen(command) <= room)
-            elapse__node_client_received(*client, now, command, strlen(command));
+            elapse__router_client_received(*client, now, command, strlen(command));
         break;
     }
 }
 
-static void to_link(struct elapse__node_link **link, uint8_t how)
+static void to_link(struct elapse__router_link **link, uint8_t how)
 {
     const uint8_t *bytes;
     size_t size;
 
     if (*link == NULL) {
-        *link = elapse__node_link_wanted(node, now);
+        *link = elapse__router_link_wanted(router, now);
         if (*link != NULL && how % 8 != 0)
-            elapse__node_link_opened(*link, now);
+            elapse__router_link_opened(*link, now);
         return;
     }
-    size_t room = elapse__node_link_room(*link);
+    size_t room = elapse__router_link_room(*link);
     const char *answer = answers[next() % (sizeof answers / sizeof *answers)];
     switch (how % 8) {
     case 0:
         bytes = take(&size, room);
-        elapse__node_link_received(*link, now, bytes, size);
+        elapse__router_link_received(*link, now, bytes, size);
         break;
     case 1:
-        elapse__node_link_closed(*link, now);
+        elapse__router_link_closed(*link, now);
         *link = NULL;
         break;
     case 2:
     case 3:
     case 4:
-        size = elapse__node_link_output(*link, &bytes);
-        elapse__node_link_sent(*link, now, size - size / (1 + (size_t)(next() % 4)) / 2);
+        size = elapse__router_link_output(*link, &bytes);
+        elapse__router_link_sent(*link, now, size - size / (1 + (size_t)(next() % 4)) / 2);
         break;
     default:
         if (strlen(answer) <= room)
-            elapse__node_link_received(*link, now, answer, strlen(answer));
+            elapse__router_link_received(*link, now, answer, strlen(answer));
         break;
     }
 }
@@ -161,11 +161,11 @@ static void check_memory(void)
 
     for (int i = 0; i < CLIENTS; i++) {
         if (clients[i] != NULL)
-            require(elapse__node_client_output(clients[i], &bytes) < 64 << 10);
+            require(elapse__router_client_output(clients[i], &bytes) < 64 << 10);
     }
     for (int i = 0; i < LINKS; i++) {
         if (links[i] != NULL)
-            require(elapse__node_link_output(links[i], &bytes) < 128 << 10);
+            require(elapse__router_link_output(links[i], &bytes) < 128 << 10);
     }
 }
 
@@ -189,20 +189,20 @@ static void step(void)
         break;
     case 6:
         if ((what & 0x80) != 0)
-            elapse__node_owner(node, now, 0, (enum elapse__node_place)(how % 3), how);
+            elapse__router_owner(router, now, 0, (enum elapse__router_place)(how % 3), how);
         else
-            elapse__node_ready(node, now, 0);
+            elapse__router_ready(router, now, 0);
         break;
     default:
-        (void)elapse__node_turn(node, now);
-        (void)elapse__node_next_ms(node);
-        while (elapse__node_client_attention(node) != NULL) {
+        (void)elapse__router_turn(router, now);
+        (void)elapse__router_next_ms(router);
+        while (elapse__router_client_attention(router) != NULL) {
         }
-        while (elapse__node_link_attention(node) != NULL) {
+        while (elapse__router_link_attention(router) != NULL) {
         }
         break;
     }
-    require(elapse__node_check(node) == 0);
+    require(elapse__router_check(router) == 0);
     check_memory();
 }
 
@@ -215,7 +215,7 @@ static const void *link_password(void *context, size_t *size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct elapse__node_options options = {
+    struct elapse__router_options options = {
         .queue = "q",
         .argument_bytes_max = 5000,
         .clients_max = 3,
@@ -235,14 +235,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.partitions = 1 + first % 3;
     options.knows_password = (first & 0x80) != 0 ? knows : NULL;
     options.link_password = (first & 0x40) != 0 ? link_password : NULL;
-    node = elapse__node_new(&options, now);
-    require(node != NULL);
+    router = elapse__router_new(&options, now);
+    require(router != NULL);
     memset(clients, 0, sizeof clients);
     memset(links, 0, sizeof links);
     for (uint32_t i = 0; i < options.partitions; i++)
-        elapse__node_owner(node, now, i, ELAPSE__NODE_HERE + (enum elapse__node_place)(i % 2), 300);
+        elapse__router_owner(router, now, i,
+                             ELAPSE__ROUTER_HERE + (enum elapse__router_place)(i % 2), 300);
     while (left > 0)
         step();
-    elapse__node_free(node);
+    elapse__router_free(router);
     return 0;
 }

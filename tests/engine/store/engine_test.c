@@ -1,5 +1,5 @@
 /*
- * The joint without a store: records of other journals, and the memory of the queue.
+ * The engine without a store: records of other journals, and the memory of the queue.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "../../../src/engine/engine.h"
 #include "../../../src/os/memory_files.h"
 #include "../../../src/queue/fields.h"
-#include "../../../src/engine/engine.h"
 
 /* An allocator that counts, and that refuses calls. */
 struct counting {
@@ -40,7 +40,7 @@ static void count_release(void *memory, size_t bytes, void *context)
 }
 
 static char path[ELAPSE__MEMORY_PATH_BYTES];
-static struct elapse__joint joint;
+static struct elapse__engine engine;
 
 static struct elapse__queue_now now(void)
 {
@@ -57,20 +57,20 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     (void)state;
-    elapse__joint_free(&joint);
+    elapse__engine_free(&engine);
     elapse__memory_forget(path);
     return 0;
 }
 
-static void open_joint(uint32_t tubes_max, const struct elapse_allocator *memory)
+static void open_engine(uint32_t tubes_max, const struct elapse_allocator *memory)
 {
     const struct elapse__queue_options options = {.tubes_max = tubes_max, .memory = memory};
     const struct elapse__journal_options journal = {
         .files = &elapse__files_in_memory, .path = path, .segment_bits = 16};
     struct elapse__journal_refusal refusal;
-    assert_true(elapse__joint_make_jobs(&joint, now, &options));
-    joint.loading = true;
-    assert_true(elapse__joint_open_journal(&joint, &journal, &refusal));
+    assert_true(elapse__engine_make_jobs(&engine, now, &options));
+    engine.loading = true;
+    assert_true(elapse__engine_open_journal(&engine, &journal, &refusal));
 }
 
 /* Loads a job of the tube with this name. */
@@ -92,9 +92,9 @@ static int load(uint64_t id, const char *tube)
     };
     int error = EAGAIN;
     while (error == EAGAIN) {
-        error = elapse__joint_load(&joint, &record);
+        error = elapse__engine_load(&engine, &record);
         if (error == EAGAIN)
-            assert_true(elapse__journal_work(joint.journal));
+            assert_true(elapse__journal_work(engine.journal));
     }
     return error;
 }
@@ -102,28 +102,28 @@ static int load(uint64_t id, const char *tube)
 /* Closes the queue when all is durable, and opens it with room for all. */
 static void reopen(void)
 {
-    elapse__journal_stop(joint.journal);
-    while (elapse__journal_work(joint.journal)) {
+    elapse__journal_stop(engine.journal);
+    while (elapse__journal_work(engine.journal)) {
     }
-    assert_int_equal(elapse__journal_error(joint.journal), 0);
-    assert_true(elapse__joint_may_reply(&joint, joint.last_position));
-    elapse__joint_free(&joint);
-    open_joint(0, NULL);
+    assert_int_equal(elapse__journal_error(engine.journal), 0);
+    assert_true(elapse__engine_may_reply(&engine, engine.last_position));
+    elapse__engine_free(&engine);
+    open_engine(0, NULL);
 }
 
 static void test_a_load_that_a_limit_refuses(void **state)
 {
     (void)state;
-    open_joint(1, NULL);
+    open_engine(1, NULL);
     assert_int_equal(load(1, "one"), 0);
-    uint64_t end = joint.last_position;
+    uint64_t end = engine.last_position;
     assert_int_equal(load(2, "two"), EBADMSG);
-    assert_int_equal(joint.last_position, end);
+    assert_int_equal(engine.last_position, end);
     assert_int_equal(load(3, "one"), 0);
-    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
+    assert_int_equal(elapse__queue_jobs(engine.jobs), 2);
     reopen();
-    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
-    assert_int_equal(elapse__queue_last_id(joint.jobs), 3);
+    assert_int_equal(elapse__queue_jobs(engine.jobs), 2);
+    assert_int_equal(elapse__queue_last_id(engine.jobs), 3);
 }
 
 static void test_a_load_without_memory(void **state)
@@ -131,14 +131,14 @@ static void test_a_load_without_memory(void **state)
     (void)state;
     struct counting counting = {.bytes = 0};
     const struct elapse_allocator memory = {count_allocate, count_release, &counting};
-    open_joint(0, &memory);
+    open_engine(0, &memory);
     assert_int_equal(load(1, "one"), 0);
     counting.refused = 1;
     assert_int_equal(load(2, "two"), ENOMEM);
     counting.refused = 0;
     assert_int_equal(load(3, "two"), 0);
     reopen();
-    assert_int_equal(elapse__queue_jobs(joint.jobs), 2);
+    assert_int_equal(elapse__queue_jobs(engine.jobs), 2);
 }
 
 /* The allocator is the caller's also after all jobs were forgotten, and without the struct that the
@@ -148,17 +148,17 @@ static void test_the_allocator_stays(void **state)
     (void)state;
     struct counting counting = {.bytes = 0};
     struct elapse_allocator memory = {count_allocate, count_release, &counting};
-    open_joint(0, &memory);
+    open_engine(0, &memory);
     memory = (struct elapse_allocator){.allocate = NULL};
     assert_int_equal(load(1, "one"), 0);
     size_t before = counting.bytes;
     assert_true(before > 0);
     unsigned calls = counting.calls;
-    assert_int_equal(elapse__joint_forget(&joint), 0);
+    assert_int_equal(elapse__engine_forget(&engine), 0);
     assert_true(counting.calls > calls);
     assert_true(counting.bytes > 0 && counting.bytes < before);
     counting.refused = 1;
-    assert_int_equal(elapse__joint_forget(&joint), ENOMEM);
+    assert_int_equal(elapse__engine_forget(&engine), ENOMEM);
     assert_int_equal(counting.bytes, 0);
 }
 

@@ -1,0 +1,322 @@
+/*
+ * What the runner and the store of a partition call. Unless a comment says otherwise, this runs on
+ * the runner's thread.
+ */
+#include <inttypes.h>
+
+#include "../../engine/store/remember.h"
+#include "inner.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define AGAIN_NS  (100 * NS_PER_MS) /* after a full disk */
+
+enum { CLOCK_BEHIND_MS = 1000, WAITS_A_LINE = 600 /* of a full disk: once a minute */ };
+
+static struct elapse__cluster_partition *partition_of(void *context)
+{
+    return context;
+}
+
+/* The process has to end. */
+static void fail(struct elapse__cluster_partition *partition)
+{
+    partition->gave_up = true;
+    elapse__lock(&partition->lock);
+    partition->has_failed = true;
+    elapse__unlock(&partition->lock);
+    elapse__cluster_partition_wake_loop(partition);
+}
+
+/* The process has to end when the other partitions have looked, too. */
+static void fail_after_search(struct elapse__cluster_partition *partition)
+{
+    partition->gave_up = true;
+    elapse__lock(&partition->lock);
+    partition->has_lost = true;
+    elapse__unlock(&partition->lock);
+}
+
+static bool is_stopping(const struct elapse__cluster_partition *partition)
+{
+    return atomic_load(&partition->cluster->is_stopping);
+}
+
+/* ---- the store ---- */
+
+/* On a thread of the store. */
+bool elapse__cluster_partition_submit(void *context, const void *bytes, size_t size,
+                                      uint64_t position)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    struct elapse__partition_group group = {.bytes = bytes, .size = size};
+
+    elapse__cluster_partition_attach_inbox(partition, position, &group);
+    return elapse__runner_submit(partition->runner, atomic_load(&partition->epoch), &group);
+}
+
+/* With the store's lock, and so without another one (S4). */
+void elapse__cluster_partition_trim(void *context, uint64_t tail)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    atomic_store(&partition->tail, tail);
+}
+
+/* Returns whether a step of the store is to be tried again: it has waited for a full disk. */
+static bool waits_for_room(struct elapse__cluster_partition *partition, enum elapse_error error)
+{
+    struct elapse__os_watch nothing = {.file = -1};
+
+    if (error == ELAPSE_OK)
+        partition->waits = 0;
+    if ((error != ELAPSE_ERROR_DISK_FULL && error != ELAPSE_ERROR_MEMORY) || is_stopping(partition))
+        return false;
+    if (partition->waits++ % WAITS_A_LINE == 0)
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
+                                      "partition %" PRIu32 " waits: %s: %s", partition->number,
+                                      partition->directory, elapse_error_text(error));
+    (void)elapse__os_wait(&nothing, 1, AGAIN_NS);
+    return true;
+}
+
+/* A step of the store has failed for good. A node that stops need not take it. */
+static void give_up(struct elapse__cluster_partition *partition, const char *what,
+                    enum elapse_error error)
+{
+    partition->gave_up = true;
+    if (is_stopping(partition))
+        return;
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
+                                  "partition %" PRIu32 ": %s: %s: %s", partition->number,
+                                  partition->directory, what, elapse_error_text(error));
+    fail(partition);
+}
+
+/* ---- the runner's calls ---- */
+
+static void on_apply(void *context, const struct elapse__partition_log_row *row, uint64_t hash)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    const struct elapse__engine_group group = {.number = row->group,
+                                               .hash = hash,
+                                               .previous_hash = row->hash_of_previous,
+                                               .bytes = row->bytes,
+                                               .size = row->size};
+    enum elapse_error error = ELAPSE_OK;
+
+    if (partition->gave_up)
+        return;
+    do {
+        error = elapse__store_follow(partition->store, &group);
+    } while (waits_for_room(partition, error));
+    if (error != ELAPSE_OK)
+        give_up(partition, "a group of the log cannot be applied", error);
+    else
+        elapse__cluster_partition_count_files(partition);
+}
+
+static void on_rebuild(void *context, uint64_t tail)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    enum elapse_error error = ELAPSE_OK;
+
+    if (partition->gave_up)
+        return;
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_NOTICE,
+        "partition %" PRIu32 ": the files do not lead to the log, which is read again from group "
+        "%" PRIu64,
+        partition->number, tail);
+    do {
+        error = elapse__store_rebuild(partition->store);
+    } while (waits_for_room(partition, error));
+    if (error != ELAPSE_OK)
+        give_up(partition, "the files cannot be emptied", error);
+}
+
+/* Jobs become due by the wall clock after a take-over. */
+static void compare_clocks(struct elapse__cluster_partition *partition)
+{
+    struct elapse__store_place place;
+    int64_t now_ms = (int64_t)(elapse__os_wall_clock_ns() / NS_PER_MS);
+
+    elapse__store_place(partition->store, &place);
+    if (now_ms + CLOCK_BEHIND_MS < place.wall_ms)
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_WARNING,
+                                      "partition %" PRIu32 ": the wall clock is %" PRId64
+                                      " ms behind that of the owner "
+                                      "before: jobs become due so much too late",
+                                      partition->number, place.wall_ms - now_ms);
+}
+
+static void on_own(void *context, uint64_t epoch)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    enum elapse_error error = ELAPSE_OK;
+
+    if (partition->gave_up)
+        return;
+    compare_clocks(partition);
+    atomic_store(&partition->epoch, epoch); /* the first group may come before own returns */
+    atomic_store(&partition->tail, 0);
+    elapse__cluster_partition_own_inbox(partition);
+    do {
+        error = elapse__store_own(partition->store);
+    } while (waits_for_room(partition, error));
+    if (error != ELAPSE_OK) {
+        give_up(partition, "the life of an owner cannot begin", error);
+        return;
+    }
+    elapse__lock(&partition->lock);
+    partition->has_owned = partition->is_owned = true;
+    elapse__unlock(&partition->lock);
+    elapse__cluster_partition_wake_loop(partition);
+}
+
+static void on_confirmed(void *context, uint64_t group)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    uint64_t tail = atomic_exchange(&partition->tail, 0);
+
+    (void)group;
+    elapse__cluster_partition_confirm_inbox(partition);
+    elapse__store_confirmed(partition->store);
+    if (tail > 0)
+        elapse__runner_trim(partition->runner, atomic_load(&partition->epoch), tail);
+}
+
+/* Waits until the loop has freed the core (S2). */
+static void wait_for_release(struct elapse__cluster_partition *partition)
+{
+    elapse__lock(&partition->lock);
+    partition->is_owned = false;
+    while (partition->has_core) {
+        elapse__cluster_partition_wake_loop(partition);
+        elapse__condition_wait(&partition->changed, &partition->lock);
+    }
+    elapse__unlock(&partition->lock);
+}
+
+/* What was confirmed, but not written, and what was not confirmed, is in the store no more. */
+static bool open_anew(struct elapse__cluster_partition *partition)
+{
+    struct elapse_queue_fault fault;
+
+    (void)elapse_queue_close(partition->store);
+    partition->store = NULL;
+    partition->has_owned = false;
+    if (elapse__cluster_partition_open_store(partition, &fault) == ELAPSE_OK)
+        return true;
+    elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR, "%s", fault.text);
+    fail(partition);
+    return false;
+}
+
+static void replace_store(struct elapse__cluster_partition *partition)
+{
+    elapse__lock(&partition->lock);
+    partition->is_opening = !is_stopping(partition) && !partition->gave_up;
+    bool opens = partition->is_opening;
+    elapse__unlock(&partition->lock);
+    if (!opens)
+        return;
+    bool is_open = open_anew(partition);
+    elapse__lock(&partition->lock);
+    partition->is_opening = false;
+    partition->is_opened_anew = is_open;
+    elapse__condition_broadcast(&partition->changed);
+    elapse__unlock(&partition->lock);
+    elapse__cluster_partition_wake_loop(partition);
+}
+
+static void on_fenced(void *context, const struct elapse__partition_group *group)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+
+    (void)group; /* the store has it */
+    if (elapse__store_fenced(partition->store, atomic_load(&partition->epoch)) != ELAPSE_OK)
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
+                                      "partition %" PRIu32
+                                      ": %s: what was not confirmed could not be put aside",
+                                      partition->number, partition->directory);
+    elapse__cluster_partition_disown_inbox(partition);
+    wait_for_release(partition);
+    replace_store(partition);
+    partition->gave_up = true; /* of this runner */
+}
+
+static void note_end(struct elapse__cluster_partition *partition)
+{
+    elapse__lock(&partition->lock);
+    partition->has_ended = true;
+    elapse__condition_broadcast(&partition->changed);
+    elapse__unlock(&partition->lock);
+    elapse__cluster_partition_wake_loop(partition);
+}
+
+static void on_stopped(void *context, enum elapse__partition_stop stop)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    struct elapse__runner_figures figures;
+
+    (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
+    elapse__cluster_partition_disown_inbox(partition);
+    wait_for_release(partition);
+    elapse__runner_figures(partition->runner, &figures);
+    elapse__cluster_partition_say(
+        partition, ELAPSE__LOGGER_ERROR, "partition %" PRIu32 " cannot go on: %s%s%s",
+        partition->number, elapse__cluster_stop(stop),
+        figures.partition.mark[0] == '\0' ? "" : ": ", figures.partition.mark);
+    if (stop == ELAPSE__STOP_LOST_GROUPS || stop == ELAPSE__STOP_MARKED)
+        fail_after_search(partition);
+    else
+        fail(partition);
+    note_end(partition);
+}
+
+static bool on_remember(void *context, const struct elapse__partition_memory *memory)
+{
+    struct elapse__cluster_partition *partition = partition_of(context);
+    const struct elapse__store_memory kept = {
+        .system_identifier = memory->system_identifier,
+        .timeline = memory->timeline,
+        .epoch = memory->epoch,
+        .seen_epoch = memory->seen_epoch,
+        .genesis = partition->log.genesis,
+    };
+    int error = elapse__store_remember(&elapse__files_linux, partition->directory, &kept);
+
+    if (error == 0)
+        partition->waits = 0;
+    else if (partition->waits++ % WAITS_A_LINE == 0)
+        elapse__cluster_partition_say(partition, ELAPSE__LOGGER_ERROR,
+                                      "%s: the file cluster cannot be written: %s",
+                                      partition->directory, elapse__os_error_text(error));
+    return error == 0;
+}
+
+/* The runner shows the time 0 by now, so nothing is answered any more (S1). */
+static void on_releasing(void *context)
+{
+    elapse__cluster_partition_wake_loop(partition_of(context));
+}
+
+static void on_ended(void *context)
+{
+    note_end(partition_of(context));
+}
+
+static void on_changed(void *context)
+{
+    elapse__cluster_partition_wake_loop(partition_of(context));
+}
+
+struct elapse__partition_owner
+elapse__cluster_partition_owner(struct elapse__cluster_partition *partition)
+{
+    return (struct elapse__partition_owner){partition,    on_apply,  on_rebuild, on_own,
+                                            on_confirmed, on_fenced, on_stopped};
+}
+
+const struct elapse__runner_calls elapse__part_calls = {on_remember, on_releasing, on_ended,
+                                                        on_changed};

@@ -1,0 +1,217 @@
+/*
+ * The life of a partition: its store and its runner.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "../../engine/store/remember.h"
+#include "../ownership/chain.h"
+#include "inner.h"
+
+/* ---- the store ---- */
+
+void elapse__cluster_partition_count_files(struct elapse__cluster_partition *partition)
+{
+    struct elapse__journal_figures figures;
+
+    elapse__store_arrive(partition->store);
+    elapse__journal_figures(partition->store->engine.journal, &figures);
+    elapse__store_depart(partition->store);
+    atomic_store(&partition->segments, figures.head - figures.tail + 1);
+}
+
+enum elapse_error elapse__cluster_partition_open_store(struct elapse__cluster_partition *partition,
+                                                       struct elapse_queue_fault *fault)
+{
+    const struct elapse__cluster *cluster = partition->cluster;
+    const struct elapse_queue_options queue =
+        elapse__service_queue_options(elapse__cluster_options(cluster));
+    const struct elapse__store_wishes wishes = {
+        .foresees = elapse__service_wants_http(&cluster->service.loop),
+        .partitions = cluster->queue.partitions,
+        .partition = partition->number,
+        .log = &partition->log,
+    };
+
+    enum elapse_error error =
+        elapse__store_open(partition->directory, &queue, &wishes, &partition->store, fault);
+
+    if (error == ELAPSE_OK)
+        elapse__cluster_partition_count_files(partition);
+    return error;
+}
+
+/* ---- opening: on the thread of the loop ---- */
+
+static bool make_directories(struct elapse__cluster_partition *partition)
+{
+    struct elapse__cluster *cluster = partition->cluster;
+    const char *outer = elapse__cluster_options(cluster)->directory;
+    int size = snprintf(partition->directory, sizeof partition->directory, "%s/part-%" PRIu32,
+                        outer, partition->number);
+    int error = elapse__files_linux.make_directory(outer);
+
+    if (error == 0 && size > 0 && (size_t)size < sizeof partition->directory)
+        return true;
+    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE,
+                   "%s: %s", outer,
+                   error == 0 ? "the path is too long" : elapse__os_error_text(error));
+    return false;
+}
+
+static bool make_locks(struct elapse__cluster_partition *partition)
+{
+    if (elapse__os->lock_init(&partition->lock) != 0)
+        return false;
+    partition->made = 1;
+    if (elapse__os->condition_init(&partition->changed) != 0)
+        return false;
+    partition->made = 2;
+    return true;
+}
+
+static bool refuse(struct elapse__cluster_partition *partition, const char *what, int error)
+{
+    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+                   ELAPSE__EVENT_CLUSTER, "%s: %s: %s", partition->directory, what,
+                   elapse__os_error_text(error));
+    return false;
+}
+
+/* Files of another queue, or partition, would not lead to the log: they would be emptied. */
+static bool belongs_here(struct elapse__cluster_partition *partition)
+{
+    struct elapse__store_memory memory;
+    int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
+
+    if (error != 0)
+        return refuse(partition, "the file cluster", error);
+    if (memory.genesis == 0 || memory.genesis == partition->log.genesis)
+        return true;
+    partition->cluster->is_refused = true;
+    elapse__logger(elapse__cluster_log(partition->cluster), ELAPSE__LOGGER_ERROR,
+                   ELAPSE__EVENT_STORE,
+                   "%s: it has jobs of another queue, or of another partition than %" PRIu32
+                   " of queue %s: give another --data or --queue",
+                   partition->directory, partition->number,
+                   elapse__cluster_options(partition->cluster)->queue);
+    return false;
+}
+
+bool elapse__cluster_partition_open(struct elapse__cluster *cluster, uint32_t number)
+{
+    struct elapse__cluster_partition *partition = &cluster->partitions[number];
+    struct elapse_queue_fault fault;
+
+    *partition = (struct elapse__cluster_partition){.cluster = cluster, .number = number};
+    elapse__ring_init(&partition->dirty);
+    partition->log = (struct elapse__journal_log){
+        .context = partition,
+        .genesis = elapse__chain_genesis(cluster->queue.identity, number),
+        .next_hash = elapse__chain_next,
+        .submit = elapse__cluster_partition_submit,
+        .trim = elapse__cluster_partition_trim,
+    };
+    if (!make_locks(partition) || !make_directories(partition) ||
+        !elapse__cluster_partition_make_inbox(partition) || !belongs_here(partition))
+        return false;
+    enum elapse_error error = elapse__cluster_partition_open_store(partition, &fault);
+    if (error == ELAPSE_OK)
+        return true;
+    cluster->is_refused = error == ELAPSE_ERROR_IN_USE;
+    elapse__logger(elapse__cluster_log(cluster), ELAPSE__LOGGER_ERROR, ELAPSE__EVENT_STORE, "%s",
+                   fault.text);
+    return false;
+}
+
+/* ---- the runner ---- */
+
+/* No two lives ever have the same name. */
+static int name_life(struct elapse__cluster_partition *partition)
+{
+    uint64_t number;
+    int error = elapse__os->random_bytes(&number, sizeof number);
+
+    if (error == 0)
+        (void)snprintf(partition->me, sizeof partition->me, "%.40s/%016" PRIx64,
+                       partition->cluster->name, number);
+    return error;
+}
+
+bool elapse__cluster_partition_start(struct elapse__cluster_partition *partition)
+{
+    const struct elapse__cluster *cluster = partition->cluster;
+    const struct elapse__loop_options *serve = elapse__cluster_options(cluster);
+    struct elapse__store_memory memory;
+    struct elapse__store_place place;
+    int error = elapse__store_recall(&elapse__files_linux, partition->directory, &memory);
+
+    if (error != 0)
+        return refuse(partition, "the file cluster", error);
+    error = name_life(partition);
+    if (error != 0)
+        return refuse(partition, "no random number for the name of this node's life", error);
+    elapse__store_place(partition->store, &place);
+    partition->gave_up = false;
+    const struct elapse__runner_options options = {
+        .partition =
+            {
+                .owner = elapse__cluster_partition_owner(partition),
+                .me = partition->me,
+                .hosts = cluster->hosts.count,
+                .lease_ms = cluster->queue.lease_ms,
+                .single_copy = serve->single_copy,
+                .genesis = partition->log.genesis,
+                .memory = {memory.system_identifier, memory.timeline, memory.epoch,
+                           memory.seen_epoch},
+                .local = {place.local_group, place.local_hash},
+                .confirmed = {place.confirmed_group, place.confirmed_hash},
+            },
+        .calls = elapse__part_calls,
+        .inbox = elapse__part_inbox,
+        .hosts = cluster->hosts.texts,
+        .queue = serve->queue,
+        .number = partition->number,
+        .address = cluster->address,
+    };
+    error = elapse__runner_start(&partition->runner, &options);
+    return error == 0 || refuse(partition, "a thread", error);
+}
+
+/* Waits until the runner's thread calls nothing more, and has a store, or none. */
+static void end_runner(struct elapse__cluster_partition *partition)
+{
+    elapse__runner_hand_over(partition->runner);
+    elapse__lock(&partition->lock);
+    while (!partition->has_ended || partition->is_opening)
+        elapse__condition_wait(&partition->changed, &partition->lock);
+    elapse__unlock(&partition->lock);
+    /* From now on no thread of the store submits to the runner. */
+    if (partition->store != NULL && partition->has_owned)
+        (void)elapse__store_fenced(partition->store, atomic_load(&partition->epoch));
+    elapse__runner_stop(partition->runner);
+    partition->runner = NULL;
+}
+
+bool elapse__cluster_partition_close(struct elapse__cluster_partition *partition)
+{
+    bool is_durable = true;
+
+    ELAPSE__ASSERT(partition->core == NULL);
+    if (partition->runner != NULL)
+        end_runner(partition);
+    if (partition->store != NULL)
+        is_durable = elapse_queue_close(partition->store) == ELAPSE_OK;
+    partition->store = NULL;
+    if (partition->made > 0)
+        elapse__cluster_partition_log(partition);
+    elapse__cluster_partition_free_inbox(partition);
+    if (partition->made > 1)
+        elapse__condition_free(&partition->changed);
+    if (partition->made > 0)
+        elapse__lock_free(&partition->lock);
+    partition->made = 0;
+    return is_durable;
+}
