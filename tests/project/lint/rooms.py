@@ -17,67 +17,11 @@ import pathlib
 import re
 import sys
 
-RULES = pathlib.Path(__file__).with_name("rooms.txt")
+sys.dont_write_bytecode = True
+from room_rules import (FOLDER, LITERAL, NAME, PUBLIC, Rules, blank, circles, floors,
+                        without_comments)
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.MULTILINE)
-COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
-LITERAL = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'')
-PUBLIC = "include/elapse"
-
-
-def blank(match):
-    """Spaces in place of the text, so that positions stay as they are."""
-    return re.sub(r"[^\n]", " ", match.group())
-
-
-class Rules:
-    def __init__(self, text):
-        self.folders = {}  # folder -> room
-        self.groups = collections.defaultdict(set)
-        self.may_use = {}  # room -> groups and headers
-        self.owner = {}  # public header -> room
-        self.arrows = {}  # (room, room) -> None for all headers, or the private ones allowed
-        self.calls = set()
-        for number, line in enumerate(text.splitlines(), 1):
-            words = line.partition("#")[0].split()
-            if words and not self.read(*words):
-                sys.exit(f"{RULES.name}:{number}: this is no rule: {line}")
-
-    def read(self, kind, *words):
-        if kind == "calls":
-            self.calls.update(words)
-        elif kind == "headers" and len(words) > 1:
-            self.groups[words[0]].update(words[1:])
-        elif kind == "room" and len(words) > 2:
-            self.folders[words[1]] = words[0]
-            self.may_use[words[0]] = words[2:]
-        elif kind == "public" and len(words) > 1:
-            self.owner.update((header, words[0]) for header in words[1:])
-        elif kind == "arrow" and len(words) > 1:
-            private = set(words[2:]) - {"public"}
-            self.arrows[words[0], words[1]] = private if len(words) > 2 else None
-        else:
-            return False
-        return True
-
-    def room_of(self, path):
-        """The room of a C file, named from the root; None if no rule names it."""
-        folder = str(path.parent)
-        return self.owner.get(path.name) if folder == PUBLIC else self.folders.get(folder)
-
-    def system_header_allowed(self, room, header, public):
-        if public:
-            return header in self.groups["pure"]
-        return any(word in ("any", header) or header in self.groups[word]
-                   for word in self.may_use[room])
-
-    def include_allowed(self, room, target):
-        other = self.room_of(target)
-        if other == room:
-            return True
-        if (room, other) not in self.arrows:
-            return False
-        private = self.arrows[room, other]
-        return private is None or str(target.parent) == PUBLIC or target.name in private
 
 
 class Source:
@@ -85,7 +29,7 @@ class Source:
 
     def __init__(self, root, path):
         self.path = path
-        text = COMMENT.sub(blank, (root / path).read_text(encoding="utf-8"))
+        text = without_comments(root / path)
         self.includes = [(text.count("\n", 0, match.start(1 if match[1] else 2)) + 1, *match.groups())
                          for match in INCLUDE.finditer(text)]
         self.code = LITERAL.sub(blank, text)
@@ -110,31 +54,6 @@ def resolve(root, path, name):
     return None
 
 
-def circles(edges):
-    """Groups of names that reach each other, by Tarjan's algorithm; and each that uses itself."""
-    index, low, stack, found = {}, {}, [], []
-
-    def visit(name):
-        index[name] = low[name] = len(index)
-        stack.append(name)
-        for other in sorted(edges.get(name, ())):
-            if other not in index:
-                visit(other)
-                low[name] = min(low[name], low[other])
-            elif other in stack:
-                low[name] = min(low[name], index[other])
-        if low[name] == index[name]:
-            group = stack[stack.index(name):]
-            del stack[stack.index(name):]
-            if len(group) > 1:
-                found.append(sorted(group))
-
-    for name in sorted(edges):
-        if name not in index:
-            visit(name)
-    return found
-
-
 class Tree:
     def __init__(self, root, rules):
         self.root, self.rules = root, rules
@@ -153,7 +72,7 @@ class Tree:
     def read(self, source):
         room = self.rules.room_of(source.path)
         if room is None:
-            self.fault(source, 1, f"{RULES.name} does not say which room this file is in")
+            self.fault(source, 1, f"{NAME} does not say which room this file is in")
             return
         public = str(source.path.parent) == PUBLIC
         self.modules[room].setdefault(module(source.path), set())
@@ -190,17 +109,6 @@ class Tree:
         return found
 
 
-def floors(edges):
-    """The names from the bottom up: each uses only names of lower floors, circles apart."""
-    left, below = dict(edges), set()
-    while left:
-        floor = [name for name in left if set(left[name]) - {name} <= below]
-        yield sorted(floor or left)
-        for name in floor or list(left):
-            below.add(name)
-            del left[name]
-
-
 def draw(tree):
     used = {room: {other for other, count in tree.rooms[room].items() if count > 0}
             for room in tree.modules}
@@ -219,7 +127,7 @@ def main():
     parser.add_argument("--draw", action="store_true")
     parser.add_argument("root", nargs="?", default=".", type=pathlib.Path)
     options = parser.parse_args()
-    tree = Tree(options.root.resolve(), Rules(RULES.read_text(encoding="utf-8")))
+    tree = Tree(options.root.resolve(), Rules(FOLDER / NAME))
     if options.draw:
         draw(tree)
     found = tree.find_circles()
