@@ -1,21 +1,89 @@
-# How the test programs are built.
+# How the test programs are built, and how the tests are run.
 
 set(ELAPSE_TEST_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-# After this many seconds ctest ends a test that hangs. Every test has this one limit, which no
-# sound test comes near: the longest takes a minute on a busy machine. The fewer processors there
-# are (nproc honours taskset), the longer other programs keep a test waiting; sanitizers and
-# emulators are slow in themselves.
-execute_process(COMMAND nproc OUTPUT_VARIABLE processors OUTPUT_STRIP_TRAILING_WHITESPACE
-    ERROR_QUIET)
-if(NOT processors MATCHES "^[1-9][0-9]*$")
-    set(processors 1)
-endif()
-math(EXPR ELAPSE_TEST_TIMEOUT_S "120 + 360 / ${processors}")
+# Sanitizers, the counting of branches and emulators are slow. A test has more processor time there,
+# and the randomised tests that say so do less.
+set(ELAPSE_TESTS_ARE_SLOW OFF)
 if(ELAPSE_SANITIZE OR ELAPSE_COVERAGE OR CMAKE_CROSSCOMPILING)
-    math(EXPR ELAPSE_TEST_TIMEOUT_S "${ELAPSE_TEST_TIMEOUT_S} * 2")
+    set(ELAPSE_TESTS_ARE_SLOW ON)
 endif()
-unset(processors)
+
+# Each test runs below watch-test (watch/watch.c), which ends it if it hangs or uses too much processor
+# time.
+set(ELAPSE_WATCH ${PROJECT_BINARY_DIR}/watch-test)
+
+# elapse_test(NAME name LABELS label... COMMAND command argument...
+#     [QUICK argument...] [FULL argument...] [LONG] [RANDOMISED] [MAY_SKIP]
+#     [PROCESSOR_S n] [ENVIRONMENT variable=value...] [PROPERTIES property value...])
+#
+# Adds a test. The command may begin with the name of a program of the project.
+#
+# LONG: the label long puts the test into the second tier, `./dev test --all`.
+# QUICK, FULL: arguments behind the command. The test NAME has those of QUICK. NAME_full, which is
+#     LONG, has those of FULL. Where tests are slow there is NAME alone, with those of FULL.
+# RANDOMISED: a fault that a sanitizer finds ends the program by a signal, so that it can shrink it.
+# MAY_SKIP: the exit status 77 means that the test was skipped. Its last line says why.
+# PROCESSOR_S: the limit of processor time, 300 unless it is given.
+function(elapse_test)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "LONG;RANDOMISED;MAY_SKIP" "NAME;PROCESSOR_S"
+        "LABELS;COMMAND;QUICK;FULL;ENVIRONMENT;PROPERTIES")
+    if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_LABELS OR NOT arg_COMMAND)
+        message(FATAL_ERROR "elapse_test(${ARGN}): it lacks a part, or has an unknown one")
+    endif()
+    set(environment ${arg_ENVIRONMENT})
+    if(arg_RANDOMISED)
+        list(APPEND environment ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1)
+    endif()
+    if(arg_MAY_SKIP)
+        list(APPEND arg_PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
+    if(arg_LONG)
+        list(APPEND arg_LABELS long)
+    endif()
+    if(NOT arg_PROCESSOR_S)
+        set(arg_PROCESSOR_S 300)
+    endif()
+    list(GET arg_COMMAND 0 program)
+    if(TARGET ${program})
+        get_target_property(imported ${program} IMPORTED)
+        list(REMOVE_AT arg_COMMAND 0)
+        list(PREPEND arg_COMMAND $<TARGET_FILE:${program}>)
+        if(NOT imported)
+            list(PREPEND arg_COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR})
+        endif()
+    endif()
+    if(arg_FULL AND ELAPSE_TESTS_ARE_SLOW)
+        elapse__add_test(${arg_NAME} "${arg_LABELS}" ${arg_FULL})
+    else()
+        elapse__add_test(${arg_NAME} "${arg_LABELS}" ${arg_QUICK})
+    endif()
+    if(arg_FULL AND NOT ELAPSE_TESTS_ARE_SLOW)
+        elapse__add_test(${arg_NAME}_full "${arg_LABELS};long" ${arg_FULL})
+    endif()
+endfunction()
+
+# elapse__add_test(NAME LABELS ARGUMENT...): what elapse_test does for each of the tests that it adds.
+# The processor-seconds that a test uses are in the file used/ROOM/NAME of the build directory;
+# scripts/tests.py sums them up.
+function(elapse__add_test name labels)
+    file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    string(REGEX REPLACE "^tests/" "" room ${room})
+    string(REGEX REPLACE "/.*" "" room ${room})
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/used/${room})
+    set(processor_s ${arg_PROCESSOR_S})
+    if(ELAPSE_TESTS_ARE_SLOW)
+        math(EXPR processor_s "3 * ${processor_s}")
+    endif()
+    add_test(NAME ${name}
+        COMMAND ${ELAPSE_WATCH} --processor-s ${processor_s}
+            --report ${PROJECT_BINARY_DIR}/used/${room}/${name} -- ${arg_COMMAND} ${ARGN}
+        COMMAND_EXPAND_LISTS)
+    # The limit of CTest is a wall clock. watch-test knows better, so it is far away: it ends what only
+    # seems to work.
+    set_tests_properties(${name} PROPERTIES
+        LABELS "${labels}" TIMEOUT 14400 ENVIRONMENT "${environment}" ${arg_PROPERTIES})
+endfunction()
 
 # elapse_test_program(NAME LIBRARY SOURCE...): a program linked with LIBRARY, and with
 # what the programs share, compiled once for each library because it depends on the
@@ -69,17 +137,4 @@ function(elapse_geometry_library name)
     target_compile_definitions(${name} PUBLIC ${ARGN})
     target_link_libraries(${name} PRIVATE elapse_compile_options)
     set_target_properties(${name} PROPERTIES C_EXTENSIONS OFF)
-endfunction()
-
-# elapse_randomised_test(NAME LABEL PROGRAM ARGUMENT...): a test that reports a crash
-# found by a sanitizer as a signal, so that the program can shrink it.
-function(elapse_randomised_test name label)
-    if(label MATCHES "^[0-9]+$")
-        message(FATAL_ERROR "${name}: all tests have one limit, ELAPSE_TEST_TIMEOUT_S; leave it out")
-    endif()
-    add_test(NAME ${name} COMMAND ${ARGN})
-    set_tests_properties(${name} PROPERTIES
-        LABELS ${label}
-        TIMEOUT ${ELAPSE_TEST_TIMEOUT_S}
-        ENVIRONMENT "ASAN_OPTIONS=abort_on_error=1;UBSAN_OPTIONS=abort_on_error=1")
 endfunction()

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# carry.sh HERE THERE...: lets two builds of store-carry, of this machine and of another one, have
-# their turns with one directory, and compares what each finds with what the other has left. HERE is
-# a program, or empty: the same as THERE, which is a command: an emulator and a program.
+# carry.sh THERE...: lets two builds of store-carry, of this machine and of another one, have their
+# turns with one directory, and compares what each finds with what the other has left. THERE is a
+# command: an emulator and a program. ELAPSE_CARRY_HERE is the program of this machine; where it is
+# empty, both are THERE.
 set -euo pipefail
 
-if (($# < 2)); then
-    echo 'usage: carry.sh HERE THERE...' >&2
+if (($# < 1)); then
+    echo 'usage: carry.sh THERE...' >&2
     exit 2
 fi
-here=("$1")
-there=("${@:2}")
-[[ -n $1 ]] || here=("${there[@]}")
+here=("${ELAPSE_CARRY_HERE-}")
+there=("$@")
+[[ -n ${here[0]} ]] || here=("${there[@]}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

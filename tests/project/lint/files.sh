@@ -20,9 +20,3 @@ shell_files()
     existing dev .ci scripts tests bench | xargs -I ROOM find ROOM -type f \
         \( -name '*.sh' -o -exec grep -qE '^#!.*\b(ba)?sh$' {} \; \) -print | sort
 }
-
-# Every file that people write: sources, scripts, build files, pages.
-text_files()
-{
-    find . \( -name .git -o -name build -o -name corpus \) -prune -o -type f -print | sort
-}
