@@ -109,12 +109,10 @@ class Exec(RunTest):
         self.assertNotIn("overlap", output)
 
     def test_a_program_that_runs_too_long(self):
-        for script in ("sleep 20", "sleep 20; true", "sleep 20 & wait"):
+        for script in ("sleep 100000", "sleep 100000; true", "sleep 100000 & wait"):
             with self.subTest(script=script):
-                begun = time.monotonic()
                 outcome = self.run_lines("in 1ms k\n", "--timeout", "200ms", "--exec", "sh", "-c",
                                          script)
-                self.assertLess(time.monotonic() - begun, 4)
                 self.assertEqual((outcome.status, outcome.errors),
                                  (1, "elapse run: 'k': sh was ended after 200ms\n"))
 
@@ -123,7 +121,6 @@ class Exec(RunTest):
         outcome = self.run_lines("in 1ms k\n", "--timeout", "100ms", "--exec", "sh", "-c",
                                  "trap '' TERM; while :; do sleep 0.1; done")
         self.assertGreater(time.monotonic() - begun, 5)
-        self.assertLess(time.monotonic() - begun, 15)
         self.assertEqual(outcome.errors, "elapse run: 'k': sh was ended after 100ms\n")
 
     def test_a_program_that_ends_in_time(self):

@@ -231,7 +231,6 @@ class Output(RunTest):
                     errors = process.stderr.read().decode()
                     self.assertGreater(time.monotonic() - begun, 1.9)
                     self.assertIn("the reader was too slow: lines that had fired are lost", errors)
-                self.assertLess(time.monotonic() - begun, 30)
                 self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
 
 

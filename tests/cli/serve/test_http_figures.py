@@ -185,10 +185,8 @@ class Events(Figures):
     def test_the_first_event_and_the_next(self):
         self.serve_http()
         self.post("put", tube="a", body="b", **{"in": "30m"})
-        before = time.monotonic()
         events = self.events()
         first, second = next(events), next(events)
-        self.assertLess(time.monotonic() - before, START_S)
         self.assertGreater(second["now_ms"], first["now_ms"])
         self.assertEqual(len(first["forecast"]["days"]), 365)
         self.assertEqual(len(first["forecast"]["hours"]), 48)

@@ -17,7 +17,7 @@ import tempfile
 import markdown
 
 HERE = pathlib.Path(__file__).resolve().parent
-PATIENCE_S = 30
+PATIENCE_S = 100  # a machine may be slow: a limit that no run comes near
 # The beginnings of paragraphs that cannot stand inside a function.
 OUTSIDE = re.compile(r"static |#include|#define|struct \w+ \{$|enum \w+ \{$")
 # Commands that would change the machine, even when run in a copy of the project.
