@@ -16,7 +16,7 @@ fi
 
 mapfile -t programs < <(find build/developer/tests/structures -maxdepth 1 -type f -executable | sort)
 if ((${#programs[@]} == 0)); then
-    echo "There is no unit test in build/developer/tests/structures; run ./dev test --quick first." >&2
+    echo "There is no unit test in build/developer/tests/structures; run ./dev test first." >&2
     exit 1
 fi
 printf '%s\0' "${programs[@]}" | xargs -0 -n 1 -P "$(nproc)" scripts/memcheck.sh

@@ -2,8 +2,7 @@
 
 set(ELAPSE_TEST_SUPPORT_DIR ${CMAKE_CURRENT_LIST_DIR})
 
-# Sanitizers, the counting of branches and emulators are slow. A test has more processor time there,
-# and the randomised tests that say so do less.
+# Sanitizers, the counting of branches and emulators are slow.
 set(ELAPSE_TESTS_ARE_SLOW OFF)
 if(ELAPSE_SANITIZE OR ELAPSE_COVERAGE OR CMAKE_CROSSCOMPILING)
     set(ELAPSE_TESTS_ARE_SLOW ON)
@@ -14,35 +13,24 @@ endif()
 set(ELAPSE_WATCH ${PROJECT_BINARY_DIR}/watch-test)
 
 # elapse_test(NAME name LABELS label... COMMAND command argument...
-#     [QUICK argument...] [FULL argument...] [LONG] [RANDOMISED] [MAY_SKIP]
-#     [PROCESSOR_S n] [ENVIRONMENT variable=value...] [PROPERTIES property value...])
+#     [LONG] [RANDOMISED] [MAY_SKIP] [PROCESSOR_S n]
+#     [ENVIRONMENT variable=value...] [PROPERTIES property value...])
 #
 # Adds a test. The command may begin with the name of a program of the project.
 #
 # LONG: the label long puts the test into the second tier, `./dev test --all`.
-# QUICK, FULL: arguments behind the command. The test NAME has those of QUICK. NAME_full, which is
-#     LONG, has those of FULL. Where tests are slow there is NAME alone, with those of FULL.
 # RANDOMISED: a fault that a sanitizer finds ends the program by a signal, so that it can shrink it.
 # MAY_SKIP: the exit status 77 means that the test was skipped. Its last line says why.
-# PROCESSOR_S: the limit of processor time, 300 unless it is given.
+# PROCESSOR_S: the limit of processor time, 300 unless it is given; three times as much where tests are
+#     slow.
+#
+# The processor-seconds that a test uses are in the file used/ROOM/NAME of the build directory;
+# scripts/summary.py sums them up.
 function(elapse_test)
     cmake_parse_arguments(PARSE_ARGV 0 arg "LONG;RANDOMISED;MAY_SKIP" "NAME;PROCESSOR_S"
-        "LABELS;COMMAND;QUICK;FULL;ENVIRONMENT;PROPERTIES")
+        "LABELS;COMMAND;ENVIRONMENT;PROPERTIES")
     if(arg_UNPARSED_ARGUMENTS OR NOT arg_NAME OR NOT arg_LABELS OR NOT arg_COMMAND)
         message(FATAL_ERROR "elapse_test(${ARGN}): it lacks a part, or has an unknown one")
-    endif()
-    set(environment ${arg_ENVIRONMENT})
-    if(arg_RANDOMISED)
-        list(APPEND environment ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1)
-    endif()
-    if(arg_MAY_SKIP)
-        list(APPEND arg_PROPERTIES SKIP_RETURN_CODE 77)
-    endif()
-    if(arg_LONG)
-        list(APPEND arg_LABELS long)
-    endif()
-    if(NOT arg_PROCESSOR_S)
-        set(arg_PROCESSOR_S 300)
     endif()
     list(GET arg_COMMAND 0 program)
     if(TARGET ${program})
@@ -53,36 +41,37 @@ function(elapse_test)
             list(PREPEND arg_COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR})
         endif()
     endif()
-    if(arg_FULL AND ELAPSE_TESTS_ARE_SLOW)
-        elapse__add_test(${arg_NAME} "${arg_LABELS}" ${arg_FULL})
-    else()
-        elapse__add_test(${arg_NAME} "${arg_LABELS}" ${arg_QUICK})
-    endif()
-    if(arg_FULL AND NOT ELAPSE_TESTS_ARE_SLOW)
-        elapse__add_test(${arg_NAME}_full "${arg_LABELS};long" ${arg_FULL})
-    endif()
-endfunction()
 
-# elapse__add_test(NAME LABELS ARGUMENT...): what elapse_test does for each of the tests that it adds.
-# The processor-seconds that a test uses are in the file used/ROOM/NAME of the build directory;
-# scripts/tests.py sums them up.
-function(elapse__add_test name labels)
     file(RELATIVE_PATH room ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
     string(REGEX REPLACE "^tests/" "" room ${room})
     string(REGEX REPLACE "/.*" "" room ${room})
-    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/used/${room})
-    set(processor_s ${arg_PROCESSOR_S})
-    if(ELAPSE_TESTS_ARE_SLOW)
-        math(EXPR processor_s "3 * ${processor_s}")
+    set(used ${PROJECT_BINARY_DIR}/used/${room})
+    file(MAKE_DIRECTORY ${used})
+
+    if(NOT arg_PROCESSOR_S)
+        set(arg_PROCESSOR_S 300)
     endif()
-    add_test(NAME ${name}
-        COMMAND ${ELAPSE_WATCH} --processor-s ${processor_s}
-            --report ${PROJECT_BINARY_DIR}/used/${room}/${name} -- ${arg_COMMAND} ${ARGN}
+    if(ELAPSE_TESTS_ARE_SLOW)
+        math(EXPR arg_PROCESSOR_S "3 * ${arg_PROCESSOR_S}")
+    endif()
+    add_test(NAME ${arg_NAME}
+        COMMAND ${ELAPSE_WATCH} --processor-s ${arg_PROCESSOR_S} --report ${used}/${arg_NAME}
+            -- ${arg_COMMAND}
         COMMAND_EXPAND_LISTS)
+
+    if(arg_LONG)
+        list(APPEND arg_LABELS long)
+    endif()
+    if(arg_RANDOMISED)
+        list(APPEND arg_ENVIRONMENT ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1)
+    endif()
+    if(arg_MAY_SKIP)
+        list(APPEND arg_PROPERTIES SKIP_RETURN_CODE 77)
+    endif()
     # The limit of CTest is a wall clock. watch-test knows better, so it is far away: it ends what only
     # seems to work.
-    set_tests_properties(${name} PROPERTIES
-        LABELS "${labels}" TIMEOUT 14400 ENVIRONMENT "${environment}" ${arg_PROPERTIES})
+    set_tests_properties(${arg_NAME} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 14400
+        ENVIRONMENT "${arg_ENVIRONMENT}" ${arg_PROPERTIES})
 endfunction()
 
 # elapse_test_program(NAME LIBRARY SOURCE...): a program linked with LIBRARY, and with
