@@ -83,7 +83,7 @@ def parse_arguments(arguments):
                         "or the present one")
     parser.add_argument("--tools", default=os.path.join(BUILD, "bench/bench/server"),
                         help="where the load programs are")
-    parser.add_argument("--elapse", default=os.path.join(BUILD, "bench/elapse"),
+    parser.add_argument("--elapse", default=os.path.join(BUILD, "release/elapse"),
                         help="the program to measure")
     options = parser.parse_args(arguments)
     options.scale = QUICK if options.quick else FULL

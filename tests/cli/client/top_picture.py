@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes a picture of `elapse top` on a terminal, beside a server with some load of its own, for README.
 
-    ELAPSE_PROGRAM=build/server/elapse tests/cli/client/top_picture.py docs/pictures/top.png
+    ELAPSE_PROGRAM=build/release/elapse tests/cli/client/top_picture.py docs/pictures/top.png
 """
 
 import base64
