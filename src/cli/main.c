@@ -12,6 +12,7 @@
 #endif
 #include "cluster/cluster_command.h"
 #include "common/completion.h"
+#include "common/lacks.h"
 #include "common/message.h"
 #include "common/options.h"
 #include "common/output.h"
@@ -55,6 +56,27 @@ static const struct command commands[] = {
     {"show", "draw a timing wheel, and what happens in it", show_command},
 };
 
+/* The commands that this program was built without. */
+static const struct {
+    const char *name;
+    const char *why;
+} lacking[] = {
+#ifndef ELAPSE_HAS_SERVER
+    {"serve", LACKS_SERVER},
+#endif
+#ifndef ELAPSE_HAS_CLIENT
+    {"put", LACKS_CLIENT},
+    {"cancel", LACKS_CLIENT},
+    {"reschedule", LACKS_CLIENT},
+    {"lookup", LACKS_CLIENT},
+    {"list", LACKS_CLIENT},
+    {"stats", LACKS_CLIENT},
+    {"top", LACKS_CLIENT},
+    {"work", LACKS_CLIENT},
+#endif
+    {NULL, NULL},
+};
+
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static enum exit_status print_help(void)
@@ -95,6 +117,12 @@ static enum exit_status call_command(const struct command *command, int argc, ch
 
 static enum exit_status unknown_command(const char *name)
 {
+    for (size_t i = 0; lacking[i].name != NULL; i++) {
+        if (strcmp(lacking[i].name, name) == 0) {
+            print_error("%s: %s", name, lacking[i].why);
+            return STATUS_USAGE;
+        }
+    }
     return usage_error("unknown %s %s", name[0] == '-' ? "option" : "command",
                        quote_string(name).text);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "../common/lacks.h"
 #include "../common/options.h"
 #include "../common/text.h"
 #include "cluster.h"
@@ -97,7 +98,7 @@ static enum exit_status run_verb(enum verb verb, const struct cluster_options *o
 #else
     (void)verb;
     (void)options;
-    print_error("this program was built without clusters, which need the server and libpq");
+    print_error("%s", LACKS_CLUSTERS);
     return STATUS_USAGE;
 #endif
 }

@@ -11,6 +11,7 @@
 #include "../../cluster/serve/serve_cluster.h"
 #endif
 #include "../../server/serve/serve.h"
+#include "../common/lacks.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -277,8 +278,10 @@ static enum exit_status check_cluster(const struct elapse__loop_options *serve)
                         serve->single_copy))
         return usage_error("--queue, --advertise, --node and --single-copy need --cluster");
 #ifndef ELAPSE_HAS_CLUSTER
-    if (is_cluster)
-        return usage_error("--cluster: this program was built without clusters");
+    if (is_cluster) {
+        print_error("--cluster: %s", LACKS_CLUSTERS);
+        return STATUS_USAGE;
+    }
 #endif
     return STATUS_OK;
 }

@@ -1,8 +1,12 @@
 """elapse: finding the command, help and version."""
 
+import os
 import re
+import subprocess
 
 import support
+
+LACKING_PROGRAM = os.environ.get("ELAPSE_LACKING_PROGRAM", "elapse-lacking")
 
 COMMANDS = ("replay", "generate", "run", "cron", "check", "export", "import", "backup",
             "show") + (("serve",) if support.HAS_SERVER else ())
@@ -70,6 +74,41 @@ class Main(support.ProgramTest):
             self.assertEqual(outcome.status, support.STATUS_FAILED, outcome)
             self.assertEqual(outcome.errors,
                              f"{command}: standard output: No space left on device\n")
+
+
+class Lacking(support.ProgramTest):
+    """A program without the server and its client."""
+
+    SERVER = ("without the server (ELAPSE_SERVER)", "libevent-dev libssl-dev")
+    CLIENT = ("without the client (ELAPSE_CLIENT)", "libhiredis-dev libcurl4-openssl-dev")
+
+    def run_lacking(self, *arguments):
+        return subprocess.run([LACKING_PROGRAM, *arguments], capture_output=True, check=False, text=True)
+
+    def test_a_command_that_it_lacks(self):
+        lacking = {"serve": self.SERVER, "put": self.CLIENT, "cancel": self.CLIENT, "reschedule": self.CLIENT,
+                   "lookup": self.CLIENT, "list": self.CLIENT, "stats": self.CLIENT, "top": self.CLIENT,
+                   "work": self.CLIENT}
+        for name, says in lacking.items():
+            for arguments in ((name,), (name, "--help"), ("help", name)):
+                with self.subTest(arguments=arguments):
+                    done = self.run_lacking(*arguments)
+                    self.assertEqual((done.returncode, done.stdout), (support.STATUS_USAGE, ""), done)
+                    self.assertTrue(done.stderr.startswith(f"elapse: {name}: this program was built "),
+                                    done.stderr)
+                    for words in says:
+                        self.assertIn(words, done.stderr)
+
+    def test_its_help_does_not_have_them(self):
+        help_text = self.run_lacking("--help").stdout
+        self.assertNotIn("serve", help_text)
+        self.assertNotIn("  put ", help_text)
+        self.assertIn("  replay ", help_text)
+
+    def test_a_command_that_no_program_has(self):
+        done = self.run_lacking("play")
+        self.assertEqual(done.returncode, support.STATUS_USAGE)
+        self.assertIn("unknown command 'play'", done.stderr)
 
 
 class Manual(support.ProgramTest):
