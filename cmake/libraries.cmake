@@ -1,5 +1,5 @@
-# The libraries of others. Each is looked for if an option needs it, and otherwise not. All that are
-# missing are told at once, with Debian's packages and the options that build without them.
+# Finds the libraries of others, each if an option needs it. One message names all that are missing,
+# with Debian's packages and the options that build without them.
 set(elapse_missing)
 set(elapse_missing_packages)
 

@@ -1,27 +1,11 @@
 """elapse serve: its options, and what it says of those that are wrong."""
 
 import json
-import os
 import socket
-import subprocess
 
 import support
 from serve_support import START_S, Client, ServeTest
 from support import STATUS_OK, STATUS_USAGE
-
-
-class Name(ServeTest):
-    def test_the_name_elapse_server_is_the_command(self):
-        program = self.directory / "elapse-server"
-        program.symlink_to(os.path.realpath(support.PROGRAM))
-        outcome = subprocess.run([program, "--help"], capture_output=True, check=True, text=True)
-        self.assertEqual(outcome.stdout, self.succeed("serve", "--help"))
-        outcome = subprocess.run([program, "words"], capture_output=True, check=False, text=True)
-        self.assertEqual(outcome.returncode, STATUS_USAGE)
-        self.assertIn("elapse-server: unknown argument 'words'", outcome.stderr)
-        server = self.serve(program=program)
-        self.assertEqual(server.connect().put(b"a"), b"INSERTED 1")
-        server.stop()
 
 
 class Options(ServeTest):

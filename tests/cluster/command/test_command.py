@@ -18,8 +18,8 @@ LEASE_MS = 1000
 
 
 class CommandTest(support.ClusterTest):
-    def run_program(self, *arguments, program=PROGRAM, **variables):
-        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
+    def run_program(self, *arguments, **variables):
+        return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True,
                               check=False, stdin=subprocess.DEVNULL, timeout=cluster.PATIENCE_S,
                               env={**os.environ, **variables})
 
@@ -191,18 +191,6 @@ class Usage(CommandTest):
             self.refused(USAGE, "the name of a queue", "create", "--queue", name)
         self.succeed("create", "--queue", "a" * 32, "--partitions", 1024)
         self.assertEqual(self.number("select count(*) from elapse.partition"), 1024)
-
-    def test_as_debian_calls_it(self):
-        with self.subTest("by the name of the server"):
-            link = pathlib.Path(self.servers.directory) / "elapse-server"
-            link.symlink_to(PROGRAM)
-            self.addCleanup(link.unlink)
-            done = self.run_program("cluster", "status", "--cluster", self.primary.host, program=link)
-            self.assertEqual(done.returncode, GONE)
-            self.assertTrue(done.stderr.startswith("elapse-server cluster: "), done.stderr)
-            help_text = self.run_program("cluster", "--help", program=link)
-            self.assertEqual(help_text.returncode, 0)
-            self.assertIn("--partitions", help_text.stdout)
 
 
 class Accept(CommandTest):
