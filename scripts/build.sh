@@ -23,7 +23,7 @@ follow()
 {
     local line total=0
     while IFS= read -r line; do
-        [[ $line =~ ^\[([0-9]+)/([0-9]+)\]\  ]] || continue
+        [[ $line =~ ^\[([1-9][0-9]*)/([0-9]+)\]\  ]] || continue
         total=${BASH_REMATCH[2]}
         progress_show "Building: $preset, ${BASH_REMATCH[1]} of $total"
     done

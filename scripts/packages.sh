@@ -1,4 +1,7 @@
 # shellcheck shell=bash
+# shellcheck source=scripts/progress.sh
+source "${BASH_SOURCE[0]%/*}/progress.sh"
+
 # need_packages NAME...: installs those of these Debian packages that are missing.
 # A package counts as there if its command, header or module is found, whether dpkg
 # knows it or not; so a compiler from elsewhere, or another gnuplot, will do.
@@ -137,6 +140,37 @@ find_missing()
     done
 }
 
+# follow_apt BEGUN_S: says how far apt-get is, whose output it reads.
+follow_apt()
+{
+    local line total=0 fetched=0 unpacked=0 set_up=0
+    while IFS= read -r line; do
+        if [[ $line =~ ^([0-9]+)\ upgraded,\ ([0-9]+)\ newly\ installed ]]; then
+            total=$((BASH_REMATCH[1] + BASH_REMATCH[2]))
+            continue
+        fi
+        case $line in
+        Get:* | Fetched*)
+            if ((total == 0)); then
+                progress_show "Reading the lists of packages"
+            else
+                progress_show "Downloading: $((++fetched > total ? total : fetched)) of $total packages"
+            fi
+            ;;
+        'Unpacking '*) progress_show "Unpacking: $((++unpacked)) of $total packages" ;;
+        'Setting up '*) progress_show "Setting up: $((++set_up)) of $total packages" ;;
+        esac
+    done
+    progress_clear
+    echo "Installed: $set_up of $total packages in $((SECONDS - $1)) s" >&2
+}
+
+# Runs the command `install` of need_packages, as the user that `become` says.
+install_packages()
+{
+    "${become[@]}" apt-get update && "${become[@]}" env LC_ALL=C DEBIAN_FRONTEND=noninteractive "${install[@]}"
+}
+
 need_packages()
 {
     local missing install log become=()
@@ -161,8 +195,7 @@ need_packages()
         exit 1
     fi
     log=$(mktemp)
-    if ! { "${become[@]}" apt-get update &&
-        "${become[@]}" env DEBIAN_FRONTEND=noninteractive "${install[@]}"; } </dev/null >"$log" 2>&1; then
+    if ! install_packages </dev/null 2>&1 | tee "$log" | follow_apt "$SECONDS"; then
         cat "$log" >&2
         rm -f "$log"
         echo "These packages could not be installed: ${missing[*]}" >&2
