@@ -1,7 +1,6 @@
 /*
  * elapse: the program. It finds the subcommand and runs it.
  */
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,32 +194,10 @@ static enum exit_status run_program(int argc, char **argv)
     return call_command(command, argc - 1, argv + 1);
 }
 
-#ifdef ELAPSE_HAS_SERVER
-/* Called by the name elapse-server, as Debian's package of the server installs it, the program is
- * elapse serve; with `cluster` as its first word, elapse cluster. */
-static bool is_called_server(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return strcmp(slash == NULL ? path : slash + 1, "elapse-server") == 0;
-}
-#endif
-
 int main(int argc, char **argv)
 {
     elapse__os_hold_standard_files();
-#ifdef ELAPSE_HAS_SERVER
-    if (argc > 0 && is_called_server(argv[0])) {
-        static char name[] = "elapse-server", cluster_name[] = "elapse-server cluster";
-        if (argc > 1 && strcmp(argv[1], "cluster") == 0) {
-            message_set_command(cluster_name);
-            argv[1] = cluster_name;
-            return (int)cluster_command(argc - 1, argv + 1);
-        }
-        message_set_command(name);
-        argv[0] = name;
-        return (int)serve_command(argc, argv);
-    }
-#endif
+    if (argc > 0 && argv[0][0] != '\0')
+        message_set_program(argv[0]);
     return (int)run_program(argc, argv);
 }

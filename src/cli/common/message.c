@@ -12,6 +12,7 @@
 #include "text.h"
 
 static const char *command_words = "elapse";
+static const char *program_path = "elapse";
 static bool is_silent;
 
 void message_set_command(const char *command)
@@ -24,6 +25,18 @@ const char *message_command(void)
 {
     ELAPSE__ASSERT(command_words[0] != '\0');
     return command_words;
+}
+
+void message_set_program(const char *path)
+{
+    ELAPSE__ASSERT(path != NULL);
+    program_path = path;
+}
+
+const char *message_program(void)
+{
+    ELAPSE__ASSERT(program_path[0] != '\0');
+    return program_path;
 }
 
 __attribute__((format(printf, 1, 0))) static void print_line(const char *format, va_list arguments)

@@ -32,6 +32,12 @@ void message_set_command(const char *command);
 /* Returns those words. */
 const char *message_command(void);
 
+/* Keeps how the program was called, argv[0] of main. The string must outlive its use. */
+void message_set_program(const char *path);
+
+/* Returns that. */
+const char *message_program(void);
+
 /* Says whether messages are left out, while the terminal shows a picture that they would spoil. */
 void message_silence(bool silent);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../os/program.h"
 #ifdef ELAPSE_HAS_CLUSTER
 #include "../../cluster/serve/serve_cluster.h"
 #endif
@@ -301,6 +302,10 @@ static enum exit_status serve_reading(struct command_line *line, struct reading 
         return status;
     if (reading->serve.queue == NULL)
         reading->serve.queue = "main";
+    reading->serve.hints = elapse__os_is_terminal(ELAPSE__OS_ERRORS) && !reading->serve.log_json;
+#ifdef ELAPSE_HAS_CLIENT
+    reading->serve.client = message_program();
+#endif
     switch (serve_options(&reading->serve)) {
     case ELAPSE__SERVE_STOPPED:
         return STATUS_OK;

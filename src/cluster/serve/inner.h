@@ -27,8 +27,8 @@
  * opened anew: a group that was confirmed, but not written here, is read again. S4  A thread has
  * one lock at a time: that of a partition, of a store, or of a runner.
  */
-#ifndef ELAPSE__SERVE_INNER_H
-#define ELAPSE__SERVE_INNER_H
+#ifndef ELAPSE__CLUSTER_SERVE_INNER_H
+#define ELAPSE__CLUSTER_SERVE_INNER_H
 
 #include <stdatomic.h>
 

@@ -22,8 +22,8 @@
  * with its three threads; and, while this node owns it, a reader of bodies. Two threads do what
  * waits for others.
  */
-#ifndef ELAPSE__SERVE_SERVE_CLUSTER_H
-#define ELAPSE__SERVE_SERVE_CLUSTER_H
+#ifndef ELAPSE__CLUSTER_SERVE_H
+#define ELAPSE__CLUSTER_SERVE_H
 
 #include "../../server/serve/serve.h"
 

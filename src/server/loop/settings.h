@@ -53,6 +53,8 @@ struct elapse__loop_options {
     bool no_beanstalkd;
     bool log_json;
     bool verbose;
+    bool hints;         /* say what to type next, on standard error */
+    const char *client; /* how to call the client, for the hints; NULL: this program has none */
 
     /* Limits; 0: none. */
     uint64_t memory_bytes_max;

@@ -19,6 +19,7 @@
 #include "../../base/assert.h"
 #include "../core/session.h"
 #include "../http/http.h"
+#include "hints.h"
 #include "listeners.h"
 #include "service.h"
 
@@ -359,6 +360,7 @@ static enum elapse__serve_end run(struct elapse__service *service)
 
     elapse__logger(&loop->peers.log, ELAPSE__LOGGER_NOTICE, ELAPSE__EVENT_READY,
                    "elapse %s, process %" PRIu64, elapse_version(), elapse__os_process_id());
+    elapse__hints_write(loop);
     elapse__os_notify("READY=1");
     serve_until(loop, is_asked_to_stop, UINT64_MAX);
     if (!loop->is_broken)

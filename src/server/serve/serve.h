@@ -8,6 +8,7 @@
  *      peer.c       one connection: its socket or its TLS session, and what it waits for
  *      loop.c       turns: read from sockets, call the core under the store's lock, write
  *      body_reader.c  a thread for bodies that are not in the page cache
+ *      hints.c      what a person at a terminal can type next
  *      tls.c        OpenSSL
  *      tokens.c     the file of passwords
  *      log.c        lines on standard error

@@ -70,8 +70,8 @@ class Client:
 class Server(ServerProcess):
     """A running server of a test, in its directory."""
 
-    def __init__(self, test, arguments, program=None, **options):
-        words = [support.PROGRAM, "serve"] if program is None else [program]
+    def __init__(self, test, arguments, **options):
+        words = [support.PROGRAM, "serve"]
         self.test = test
         super().__init__(test.directory / f"log-{len(test.servers)}", arguments, words,
                          cwd=test.directory, **options)
