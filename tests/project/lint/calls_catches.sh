@@ -124,7 +124,7 @@ expect_of_compiled 'There is no object file of src/low/middle.c'
 # What this build leaves out may be part of a listed circle.
 compile
 make "$source/src/low/left_out.c" 'int top(void);'
-make "$lists/circles.txt" 'circle low left_out.c top.c' '    The top needs what is left out.'
+make "$lists/circles.txt" 'circle low left_out.c top.c' '    The top needs a file of another build.'
 expect_of_compiled nothing
 find "$source/src" -name '*.c' ! -name bottom.c -delete
 expect '1 files, 0 uses of symbols'
