@@ -2,13 +2,17 @@
  * The shell of the server: sockets, TLS, signals and the store around the core of src/server. The
  * program's `elapse serve` fills in the options and calls it.
  *
- *      serve.c      the life: open, listen, serve, stop; serve_events.c: signals, and what recurs
- *      settings.c   the options, and addresses as text
+ *      serve.c      the life: open, listen, serve, stop
+ *      events.c     signals, and what recurs
  *      listeners.c  sockets that take connections
+ *      hints.c      what a person at a terminal can type next
+ *
+ * and of ../loop:
+ *
+ *      settings.c   the options, and addresses as text
  *      peer.c       one connection: its socket or its TLS session, and what it waits for
  *      loop.c       turns: read from sockets, call the core under the store's lock, write
  *      body_reader.c  a thread for bodies that are not in the page cache
- *      hints.c      what a person at a terminal can type next
  *      tls.c        OpenSSL
  *      tokens.c     the file of passwords
  *      log.c        lines on standard error
