@@ -28,7 +28,7 @@ plan()
 usual=() titles=() commands=()
 case "$*" in
 '' | --all)
-    plan 540 'test: one build; every room, each test for some seconds' \
+    plan 540 'test: one build, and every test that is not long' \
         'cmake --workflow --preset developer'
     ;;
 '--all --after-test') ;;

@@ -12,7 +12,7 @@
 # faults, such as a bit that is not cleared or a count that is not kept, need no mutant: full branch
 # coverage, the model, the exhaustive test and the fuzz targets compare all of that with a plain list.
 
-# ---- order: an earlier deadline first, and of equal ones the one that was started first ----
+# ---- order: an earlier deadline first; of equal deadlines the one that was started first ----
 
 mutant start_appends_in_front src/structures/wheel_slots.h \
     '    ring_node->next = ring;
@@ -97,7 +97,7 @@ mutant hashed_started_in_a_sort_comes_first src/structures/hashed.c \
     'if (true)
         return &hashed->due;'
 
-# ---- hints: what is remembered of least deadlines, wakes, trails and lone timers may be early, never late ----
+# ---- hints: a remembered deadline, wake or trail may be early, never late ----
 
 mutant least_not_lowered_in_a_run src/structures/wheel_cascade.c \
     '    } else if (deadline < entered->least) {' \
@@ -176,7 +176,7 @@ mutant hashed_armed_in_a_jump_counts_from_the_pointer src/structures/hashed.c \
     'if (slot < hashed->unvisited)' \
     'if (false)'
 
-# ---- bounded work: a call does no more than its budget, and cascades ahead of time have their shares ----
+# ---- bounded work: no call exceeds its budget, and cascades ahead of time have shares ----
 
 mutant never_cascaded_ahead src/structures/wheel_slots.h \
     '    elapse__wheel_work_by(wheel, elapse__wheel_closing_tick(wheel, slot));' \
