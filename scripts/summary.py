@@ -44,7 +44,10 @@ class Summary:
         for case in xml.etree.ElementTree.parse(report).iter("testcase"):
             name, output = case.get("name"), case.findtext("system-out") or ""
             parts = parts_skipped(output)
-            if case.find("skipped") is not None:
+            skipped = case.find("skipped")
+            if skipped is not None and not skipped.get("message").startswith("SKIP_"):
+                self.outcomes["failed"] += 1  # its program could not be started
+            elif skipped is not None:
                 self.outcomes["skipped"] += 1
                 self.skipped[name, parts[0][1] if parts else last_line(output)].append(preset.name)
             else:
