@@ -81,6 +81,6 @@ mark_as_advanced(ELAPSE_JANSSON_LIBRARY ELAPSE_JANSSON_INCLUDE_DIR ELAPSE_UTHASH
 if(elapse_missing)
     list(REMOVE_DUPLICATES elapse_missing_packages)
     list(JOIN elapse_missing_packages " " elapse_missing_packages)
-    message(FATAL_ERROR "Elapse needs libraries that were not found:\n${elapse_missing}\n\n"
-        "  On Debian: apt install ${elapse_missing_packages}\n")
+    message(FATAL_ERROR "Elapse needs libraries that were not found:${elapse_missing}\n"
+        "  On Debian: apt install ${elapse_missing_packages}")
 endif()

@@ -13,22 +13,23 @@ targets=()
 log=build/$preset.log
 export NINJA_STATUS='[%f/%t] '
 
-# What the compiler and CMake say, without the lines of Ninja and the notices of CMake.
+# What the compiler and CMake say, without the lines of Ninja, the commands that failed, and the notices
+# of CMake.
 messages()
 {
-    sed -E -e '/^(\[[0-9]+\/[0-9]+\] |FAILED: |ninja: |-- )/d' "$log"
+    sed -E -e '/^FAILED: /{N;d}' \
+        -e '/^(\[[0-9]+\/[0-9]+\] |ninja: |-- |Preset CMake variables:$|  [A-Za-z_]+(:[A-Z]+)?="[^"]*"$)/d' \
+        "$log" | cat --squeeze-blank
 }
 
 follow()
 {
-    local line total=0
+    local line
     while IFS= read -r line; do
         [[ $line =~ ^\[([1-9][0-9]*)/([0-9]+)\]\  ]] || continue
-        total=${BASH_REMATCH[2]}
-        progress_show "Building: $preset, ${BASH_REMATCH[1]} of $total"
+        progress_show "Building: $preset, ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
     done
     progress_clear
-    ((total == 0)) || echo "Built: $preset, $total steps in $SECONDS s" >&2
 }
 
 build()
@@ -51,4 +52,6 @@ if ! build 2>&1 </dev/null | tee "$log" | follow; then
     echo "Build failed: $preset (all of the output is in $log)" >&2
     exit 1
 fi
+steps=$(grep -cE '^\[[1-9]' "$log" || true)
+((steps == 0)) || echo "Built: $preset, $steps steps in $SECONDS s" >&2
 messages | grep -A 6 'warning:' >&2 || true
