@@ -321,11 +321,11 @@ static void write_report(const struct watch *watch)
 
 static double number_of(const char *text)
 {
-    char *end = NULL;
-    double number = text == NULL ? 0 : strtod(text, &end);
+    char *end;
+    double number = strtod(text, &end);
     if (number > 0 && number < 1e6 && *end == '\0')
         return number;
-    fprintf(stderr, "watch-test: not a number of seconds: %s\n", text == NULL ? "" : text);
+    fprintf(stderr, "watch-test: not a number of seconds: %s\n", text);
     exit(EXIT_USAGE);
 }
 
