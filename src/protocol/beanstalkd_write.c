@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../base/assert.h"
-#include "decimal.h"
+#include "../base/decimal.h"
 
 struct elapse__wire_beanstalkd_text
 elapse__wire_beanstalkd_reply(enum elapse__wire_beanstalkd_reply reply)

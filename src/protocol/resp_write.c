@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../base/assert.h"
-#include "decimal.h"
+#include "../base/decimal.h"
 
 static void append(struct elapse__wire_resp_writer *writer, const void *bytes, size_t size)
 {

@@ -12,8 +12,8 @@
 
 #include <jansson.h>
 
+#include "../../src/base/utf8.h"
 #include "../../src/protocol/resp_parse.h"
-#include "../../src/protocol/utf8.h"
 #include "../../src/server/http/guard.h"
 #include "../../src/server/http/translate.h"
 

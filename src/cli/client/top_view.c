@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 #include "../common/text.h"
 #include "answer.h"
 #include "render.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/json_text.h"
+#include "../../base/json_escape.h"
 
 char *json_write_string(char *out, const char *text, size_t length)
 {
@@ -15,7 +15,7 @@ char *json_write_string(char *out, const char *text, size_t length)
 
     *out++ = '"';
     while (done < length) {
-        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, length - done);
+        struct elapse__json_piece piece = elapse__json_escape_next(text + done, length - done);
         memcpy(out, text + done, piece.plain);
         out += piece.plain;
         memcpy(out, piece.escape, piece.escape_size);

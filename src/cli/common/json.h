@@ -12,7 +12,7 @@
 /*
  * Writes text to `out` as a JSON string, quotes included and without a NUL. Returns the end of the
  * output. Requires that `out` has room for JSON_STRING_ROOM(length). The escapes
- * are those of src/protocol/json_text.h.
+ * are those of src/base/json_escape.h.
  */
 char *json_write_string(char *out, const char *text, size_t length);
 

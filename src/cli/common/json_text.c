@@ -2,8 +2,8 @@
 
 #include <stdbool.h>
 
-#include "../../protocol/base64.h"
-#include "../../protocol/utf8.h"
+#include "../../base/base64.h"
+#include "../../base/utf8.h"
 #include "json.h"
 
 void json_add_text(struct buffer *buffer, const char *name, const char *text, size_t length)

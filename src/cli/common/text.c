@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 
 struct quoted quote_text(const char *text, size_t length)
 {

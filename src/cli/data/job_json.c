@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/base64.h"
+#include "../../base/base64.h"
 #include "../common/json.h"
 #include "../common/json_text.h"
 #include "../common/message.h"

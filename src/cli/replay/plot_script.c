@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 

@@ -11,7 +11,7 @@
 #include <elapse/scheduler.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 #include "../common/duration.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"

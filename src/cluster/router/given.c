@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "inner.h"
 
 static bool is_text(struct elapse__wire_resp_argument argument, const char *text)

@@ -24,11 +24,11 @@
 #include <elapse/wheel.h>
 
 #include "../../base/assert.h"
+#include "../../base/buffer.h"
 #include "../../base/ring.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_value.h"
 #include "../../protocol/resp_write.h"
-#include "../../server/core/buffer.h"
 #include "router.h"
 
 enum {

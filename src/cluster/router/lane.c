@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/decimal.h"
 #include "inner.h"
 
 /* ---- ends without an answer ---- */
@@ -13,18 +14,13 @@ static size_t write_error(unsigned char *bytes, size_t room, const char *code, u
                           const char *text)
 {
     char line[ELAPSE__ROUTER_ERROR_MAX] = "";
-    char digits[12];
-    size_t at = sizeof digits;
+    char digits[ELAPSE__DECIMAL_BYTES + 1];
     struct elapse__wire_resp_writer writer = {.bytes = bytes, .capacity = room};
 
-    digits[--at] = '\0';
-    do {
-        digits[--at] = (char)('0' + partition % 10);
-        partition /= 10;
-    } while (partition > 0);
+    digits[elapse__decimal_write(digits, partition)] = '\0';
     strncat(line, code, sizeof line - strlen(line) - 1);
     strncat(line, " partition ", sizeof line - strlen(line) - 1);
-    strncat(line, digits + at, sizeof line - strlen(line) - 1);
+    strncat(line, digits, sizeof line - strlen(line) - 1);
     strncat(line, text, sizeof line - strlen(line) - 1);
     elapse__wire_resp_write_error(&writer, line);
     ELAPSE__ASSERT(!writer.too_small);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../base/decimal.h"
 #include "inner.h"
 
 /* ---- life ---- */
@@ -154,18 +155,6 @@ static bool greet(struct elapse__router_link *link, const struct word *words, si
     return true;
 }
 
-static const char *decimal(uint32_t number, char text[12])
-{
-    size_t at = 11;
-
-    text[at] = '\0';
-    do {
-        text[--at] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    return text + at;
-}
-
 /* The version of RESP and the password; and whom it wants to speak to, unless that is this process,
  * where the shell knows it. */
 static bool write_greeting(struct elapse__router_link *link)
@@ -173,7 +162,8 @@ static bool write_greeting(struct elapse__router_link *link)
     const struct elapse__router_options *options = &link->router->options;
     bool is_here = link->router->partitions[link->partition].place == ELAPSE__ROUTER_HERE;
     struct word password = {.bytes = NULL};
-    char partition[12];
+    char digits[ELAPSE__DECIMAL_BYTES];
+    struct word partition = {digits, elapse__decimal_write(digits, link->partition)};
 
     if (link->is_pipe && is_here)
         return true;
@@ -182,8 +172,7 @@ static bool write_greeting(struct elapse__router_link *link)
     const struct word hello[] = {word_of("HELLO"), word_of("3"), word_of("AUTH"),
                                  word_of("default"), password};
     const struct word router[] = {word_of("NODE"), word_of(link->is_pipe ? "PIPE" : "HELLO"),
-                                  word_of("1"), word_of(options->queue),
-                                  word_of(decimal(link->partition, partition))};
+                                  word_of("1"), word_of(options->queue), partition};
     if (!greet(link, hello, password.bytes == NULL ? 2 : 5))
         return false;
     return is_here || greet(link, router, 5);

@@ -6,7 +6,7 @@
 
 #include <elapse/version.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "inner.h"
 
 /* ---- replies ---- */

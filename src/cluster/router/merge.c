@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "inner.h"
 
 /* ---- pages: [cursor, [item, ...]] ---- */

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "../../protocol/duration.h"
 #include "inner.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "inner.h"
 
 enum {

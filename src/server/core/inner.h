@@ -30,8 +30,8 @@
 #include <elapse/wheel.h>
 
 #include "../../base/assert.h"
+#include "../../base/buffer.h"
 #include "../../base/ring.h"
-#include "buffer.h"
 #include "session.h"
 
 enum {

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "inner.h"
 
 /* Bytes of `out` count at once; those of `held` when their reply is closed. */

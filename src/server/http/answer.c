@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/decimal.h"
-#include "../../protocol/utf8.h"
+#include "../../base/decimal.h"
+#include "../../base/utf8.h"
 #include "translate.h"
 
 /* ---- reading RESP ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "members.h"
 
 bool elapse__build_refuse(struct elapse__building *building, const char *name, const char *text)

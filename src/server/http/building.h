@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#include "../core/buffer.h"
+#include "../../base/buffer.h"
 #include "request.h"
 
 enum { ELAPSE__BUILD_NAMES_MAX = 24 };

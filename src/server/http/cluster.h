@@ -5,8 +5,8 @@
 #ifndef ELAPSE__HTTP_CLUSTER_H
 #define ELAPSE__HTTP_CLUSTER_H
 
+#include "../../base/json_writer.h"
 #include "../core/core.h"
-#include "json_write.h"
 
 /* A partition, as this node sees it. Texts are valid while the struct is. */
 struct elapse__http_partition {

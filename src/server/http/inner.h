@@ -10,10 +10,10 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 
+#include "../../base/json_writer.h"
 #include "../loop/loop.h"
 #include "../page/page.h"
 #include "figures.h"
-#include "json_write.h"
 #include "routes.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 
 /* ---- escapes of URIs ---- */
 

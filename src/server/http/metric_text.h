@@ -4,7 +4,7 @@
 #ifndef ELAPSE__HTTP_METRIC_TEXT_H
 #define ELAPSE__HTTP_METRIC_TEXT_H
 
-#include "json_write.h"
+#include "../../base/json_writer.h"
 
 /* Appends text of at most 1023 bytes. */
 __attribute__((format(printf, 2, 3))) void elapse__metric_add(struct elapse__json *text,

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../protocol/utf8.h"
+#include "../../base/utf8.h"
 #include "metric_text.h"
 
 static void gauge(struct elapse__json *text, const char *name, uint64_t value, const char *help)

@@ -4,9 +4,9 @@
 #ifndef ELAPSE__HTTP_STATUS_H
 #define ELAPSE__HTTP_STATUS_H
 
+#include "../../base/json_writer.h"
 #include "../core/core.h"
 #include "cluster.h"
-#include "json_write.h"
 #include "window.h"
 
 enum {

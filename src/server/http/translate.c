@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "../../base/assert.h"
-#include "../../protocol/base64.h"
+#include "../../base/base64.h"
 #include "building.h"
 #include "members.h"
 

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../core/buffer.h"
-#include "json_write.h"
+#include "../../base/buffer.h"
+#include "../../base/json_writer.h"
 #include "request.h"
 
 /* Appends the command to `command`. Requires an operation that becomes a command. On failure

@@ -24,7 +24,7 @@
 #define ELAPSE__RESP_H
 
 #include "../../base/assert.h"
-#include "../../protocol/decimal.h"
+#include "../../base/decimal.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_write.h"
 #include "../core/session.h"

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../../src/protocol/utf8.h"
+#include "../../../src/base/utf8.h"
 #include "client/top_view.h"
 
 static struct top_sample now;

@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../src/base/buffer.h"
 #include "../../../src/cluster/router/router.h"
 #include "../../../src/protocol/resp_value.h"
-#include "../../../src/server/core/buffer.h"
 #include "../../../src/server/core/core.h"
 #include "../../../src/server/core/session.h"
 #include "random.h"

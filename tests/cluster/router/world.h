@@ -25,10 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../../src/base/buffer.h"
 #include "../../../src/cluster/router/router.h"
 #include "../../../src/protocol/resp_parse.h"
 #include "../../../src/protocol/resp_value.h"
-#include "../../../src/server/core/buffer.h"
 
 enum {
     PARTITIONS_MAX = 4,

@@ -159,7 +159,7 @@ refused()
 
 mkdir -p tree/src
 cp -r "$source_dir"/{include,scripts,LICENSE} tree
-cp -r "$source_dir"/src/{base,os,structures,cron,scheduler,journal,queue,store} tree/src
+cp -r "$source_dir"/src/{base,os,structures,cron,scheduler,queue,engine} tree/src
 refused $'#ifdef FAST\n#include <math.h>\n#endif\n' 'an #include that depends on a condition'
 refused $'#include "fast.h"\n' 'there is no "fast.h"'
 refused $'#include FAST\n' 'an #include of neither <file> nor "file"'

@@ -66,7 +66,7 @@ mutant head_has_a_body src/server/http/http.c \
     'add_length(request, size);
     if (' \
     'test_http Paths.test_head_answers_have_no_body'
-mutant control_character_has_no_escape src/protocol/json_text.c \
+mutant control_character_has_no_escape src/base/json_escape.c \
     'byte >= 0x20 && byte' \
     'byte' \
     'test_http_api Operations.test_put_and_look'

@@ -1,8 +1,8 @@
 /*
  * Decimal numbers in commands and replies.
  */
-#ifndef ELAPSE__PROTOCOL_DECIMAL_H
-#define ELAPSE__PROTOCOL_DECIMAL_H
+#ifndef ELAPSE__BASE_DECIMAL_H
+#define ELAPSE__BASE_DECIMAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

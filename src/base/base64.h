@@ -1,8 +1,8 @@
 /*
  * Base64, as RFC 4648 has it.
  */
-#ifndef ELAPSE__PROTOCOL_BASE64_H
-#define ELAPSE__PROTOCOL_BASE64_H
+#ifndef ELAPSE__BASE_BASE64_H
+#define ELAPSE__BASE_BASE64_H
 
 #include <stdbool.h>
 #include <stddef.h>

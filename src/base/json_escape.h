@@ -5,8 +5,8 @@
  * separators of Unicode, which some readers take for the end of a line. Therefore a string is
  * always one line. Each byte that is not UTF-8 becomes U+FFFD.
  */
-#ifndef ELAPSE__PROTOCOL_JSON_TEXT_H
-#define ELAPSE__PROTOCOL_JSON_TEXT_H
+#ifndef ELAPSE__BASE_JSON_ESCAPE_H
+#define ELAPSE__BASE_JSON_ESCAPE_H
 
 #include <stddef.h>
 
@@ -14,7 +14,7 @@ enum { ELAPSE__JSON_ESCAPE_BYTES = 6 };
 
 /* The beginning of a text: bytes that stand as they are, and behind them at most one character that
  * is written as an escape. */
-struct elapse__wire_json_piece {
+struct elapse__json_piece {
     size_t plain;       /* bytes; 0: the escape comes at once */
     size_t taken;       /* bytes, with those of the character */
     size_t escape_size; /* 0: the text ends here */
@@ -22,6 +22,6 @@ struct elapse__wire_json_piece {
 };
 
 /* Requires that `length` is not 0, and reads no more bytes. */
-struct elapse__wire_json_piece elapse__wire_json_next(const void *text, size_t length);
+struct elapse__json_piece elapse__json_escape_next(const void *text, size_t length);
 
 #endif

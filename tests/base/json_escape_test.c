@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "json_text.h"
+#include "json_escape.h"
 
 /* Writes all pieces of a text. Returns how many bytes they have. */
 static size_t write_all(const char *text, size_t length, char *out)
@@ -18,7 +18,7 @@ static size_t write_all(const char *text, size_t length, char *out)
     size_t size = 0;
 
     for (size_t done = 0; done < length;) {
-        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, length - done);
+        struct elapse__json_piece piece = elapse__json_escape_next(text + done, length - done);
         memcpy(out + size, text + done, piece.plain);
         memcpy(out + size + piece.plain, piece.escape, piece.escape_size);
         size += piece.plain + piece.escape_size;
@@ -83,12 +83,12 @@ static void a_text_has_few_pieces(void **state)
 
     (void)state;
     memset(text, 'x', sizeof text);
-    struct elapse__wire_json_piece piece = elapse__wire_json_next(text, sizeof text);
+    struct elapse__json_piece piece = elapse__json_escape_next(text, sizeof text);
     assert_int_equal(piece.plain, sizeof text);
     assert_int_equal(piece.taken, sizeof text);
     assert_int_equal(piece.escape_size, 0);
     text[400] = '"';
-    piece = elapse__wire_json_next(text, sizeof text);
+    piece = elapse__json_escape_next(text, sizeof text);
     assert_int_equal(piece.plain, 400);
     assert_int_equal(piece.taken, 401);
 }
@@ -102,5 +102,5 @@ int main(void)
         cmocka_unit_test(a_text_has_few_pieces),
     };
 
-    return cmocka_run_group_tests_name("json_text", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("json_escape", tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-#include "json_text.h"
+#include "json_escape.h"
 
 #include <stdbool.h>
 #include <string.h>
 
-#include "../base/assert.h"
+#include "assert.h"
 #include "utf8.h"
 
 /* A character at the beginning of a text. */
@@ -56,7 +56,7 @@ static char letter_of(unsigned code)
     }
 }
 
-static void write_escape(struct elapse__wire_json_piece *piece, unsigned code)
+static void write_escape(struct elapse__json_piece *piece, unsigned code)
 {
     static const char digits[] = "0123456789abcdef";
     char letter = letter_of(code);
@@ -72,10 +72,10 @@ static void write_escape(struct elapse__wire_json_piece *piece, unsigned code)
     piece->escape_size = (size_t)(out - piece->escape);
 }
 
-struct elapse__wire_json_piece elapse__wire_json_next(const void *text, size_t length)
+struct elapse__json_piece elapse__json_escape_next(const void *text, size_t length)
 {
     const unsigned char *bytes = text;
-    struct elapse__wire_json_piece piece = {.plain = 0};
+    struct elapse__json_piece piece = {.plain = 0};
 
     ELAPSE__ASSERT_THAT(length, >, 0U);
     while (piece.taken < length) {

@@ -2,8 +2,8 @@
  * UTF-8, as RFC 3629 has it: no form that is longer than it need be, no surrogates, and nothing
  * above U+10FFFF.
  */
-#ifndef ELAPSE__PROTOCOL_UTF8_H
-#define ELAPSE__PROTOCOL_UTF8_H
+#ifndef ELAPSE__BASE_UTF8_H
+#define ELAPSE__BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,12 +1,12 @@
-#include "json_write.h"
+#include "json_writer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "../../protocol/base64.h"
-#include "../../protocol/decimal.h"
-#include "../../protocol/json_text.h"
-#include "../../protocol/utf8.h"
+#include "base64.h"
+#include "decimal.h"
+#include "json_escape.h"
+#include "utf8.h"
 
 void elapse__json_free(struct elapse__json *json)
 {
@@ -103,7 +103,7 @@ void elapse__json_string(struct elapse__json *json, const void *bytes, size_t si
     begin_value(json);
     add(json, "\"", 1);
     while (done < size) {
-        struct elapse__wire_json_piece piece = elapse__wire_json_next(text + done, size - done);
+        struct elapse__json_piece piece = elapse__json_escape_next(text + done, size - done);
         add(json, text + done, piece.plain);
         add(json, piece.escape, piece.escape_size);
         done += piece.taken;

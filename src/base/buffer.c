@@ -1,17 +1,26 @@
 #include "buffer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../base/assert.h"
+#include "assert.h"
 
 enum { CAPACITY_MIN = 512 };
+
+static void check(const struct elapse__buffer *buffer)
+{
+    ELAPSE__ASSERT_THAT(buffer->begin, <=, buffer->end);
+    ELAPSE__ASSERT_THAT(buffer->end, <=, buffer->capacity);
+    ELAPSE__ASSERT((buffer->bytes == NULL) == (buffer->capacity == 0));
+}
 
 bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
 {
     size_t used = elapse__buffer_size(buffer);
     size_t capacity = buffer->capacity < CAPACITY_MIN ? CAPACITY_MIN : buffer->capacity;
 
+    check(buffer);
     if (size > SIZE_MAX / 4 - used)
         return false;
     while (capacity < used + size)
@@ -32,6 +41,8 @@ bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size)
     }
     buffer->begin = 0;
     buffer->end = used;
+    check(buffer);
+    ELAPSE__ASSERT_THAT(buffer->capacity - buffer->end, >=, size);
     return true;
 }
 
@@ -45,14 +56,50 @@ bool elapse__buffer_append(struct elapse__buffer *buffer, const void *bytes, siz
     return true;
 }
 
+bool elapse__buffer_format_arguments(struct elapse__buffer *buffer, const char *format,
+                                     va_list arguments)
+{
+    enum { USUAL_BYTES = 128 };
+    va_list again;
+    int length = -1;
+
+    va_copy(again, arguments);
+    if (elapse__buffer_reserve(buffer, USUAL_BYTES)) {
+        length = vsnprintf((char *)buffer->bytes + buffer->end, USUAL_BYTES, format, arguments);
+        ELAPSE__ASSERT(length >= 0);
+    }
+    if (length >= USUAL_BYTES) {
+        size_t room = (size_t)length + 1;
+        if (elapse__buffer_reserve(buffer, room))
+            (void)vsnprintf((char *)buffer->bytes + buffer->end, room, format, again);
+        else
+            length = -1;
+    }
+    va_end(again);
+    if (length < 0)
+        return false;
+    buffer->end += (size_t)length;
+    check(buffer);
+    return true;
+}
+
+bool elapse__buffer_format(struct elapse__buffer *buffer, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    bool fits = elapse__buffer_format_arguments(buffer, format, arguments);
+    va_end(arguments);
+    return fits;
+}
+
 void elapse__buffer_take(struct elapse__buffer *buffer, size_t size)
 {
     ELAPSE__ASSERT_THAT(size, <=, elapse__buffer_size(buffer));
     buffer->begin += size;
     if (buffer->begin < buffer->end)
         return;
-    buffer->begin = 0;
-    buffer->end = 0;
+    elapse__buffer_clear(buffer);
     if (buffer->capacity > ELAPSE__BUFFER_KEPT)
         elapse__buffer_free(buffer);
 }

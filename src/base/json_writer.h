@@ -3,14 +3,14 @@
  *
  * Without memory, text is left out, and `failed` says so at the end.
  */
-#ifndef ELAPSE__HTTP_JSON_WRITE_H
-#define ELAPSE__HTTP_JSON_WRITE_H
+#ifndef ELAPSE__BASE_JSON_WRITER_H
+#define ELAPSE__BASE_JSON_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../core/buffer.h"
+#include "buffer.h"
 
 /* Begins as zeros. */
 struct elapse__json {
@@ -37,7 +37,7 @@ void elapse__json_signed(struct elapse__json *json, int64_t number);
 void elapse__json_real(struct elapse__json *json, double number);
 void elapse__json_boolean(struct elapse__json *json, bool value);
 void elapse__json_null(struct elapse__json *json);
-/* With escapes, as src/protocol/json_text.h has them. */
+/* With escapes, as src/base/json_escape.h has them. */
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
 void elapse__json_text(struct elapse__json *json, const char *text);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../base/assert.h"
+#include "assert.h"
 
 size_t elapse__utf8_size(const void *text, size_t length)
 {

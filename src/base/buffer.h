@@ -1,0 +1,65 @@
+/*
+ * Bytes that are appended at one end and taken from the other. A buffer begins as zeros, grows by
+ * doubling, and gives large memory back when the last byte is taken.
+ */
+#ifndef ELAPSE__BASE_BUFFER_H
+#define ELAPSE__BASE_BUFFER_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ELAPSE__BUFFER_KEPT = 16 << 10 }; /* larger memory is given back when it is empty */
+
+struct elapse__buffer {
+    uint8_t *bytes;
+    size_t begin;
+    size_t end;
+    size_t capacity;
+};
+
+static inline size_t elapse__buffer_size(const struct elapse__buffer *buffer)
+{
+    return buffer->end - buffer->begin;
+}
+
+static inline uint8_t *elapse__buffer_first(const struct elapse__buffer *buffer)
+{
+    return buffer->begin == 0 ? buffer->bytes : buffer->bytes + buffer->begin;
+}
+
+/* Makes room for `size` bytes at the end; the bytes of the buffer may move. Returns false if there
+ * is no memory. */
+bool elapse__buffer_grow(struct elapse__buffer *buffer, size_t size);
+
+/* Makes room as elapse__buffer_grow does, if there is too little. */
+static inline bool elapse__buffer_reserve(struct elapse__buffer *buffer, size_t size)
+{
+    return size <= buffer->capacity - buffer->end || elapse__buffer_grow(buffer, size);
+}
+
+/* Appends bytes. Returns false if there is no memory. */
+bool elapse__buffer_append(struct elapse__buffer *buffer, const void *bytes, size_t size);
+
+/* Appends text as printf, or vprintf, would. The NUL behind the text does not count. Returns false
+ * if there is no memory. */
+__attribute__((format(printf, 2, 3))) bool elapse__buffer_format(struct elapse__buffer *buffer,
+                                                                 const char *format, ...);
+bool elapse__buffer_format_arguments(struct elapse__buffer *buffer, const char *format,
+                                     va_list arguments);
+
+/* Takes bytes from the front. Requires that the buffer has as many. */
+void elapse__buffer_take(struct elapse__buffer *buffer, size_t size);
+
+/* Takes all bytes, and keeps the memory. */
+static inline void elapse__buffer_clear(struct elapse__buffer *buffer)
+{
+    buffer->begin = 0;
+    buffer->end = 0;
+}
+
+/* Releases the memory. The buffer is empty then, and can be used again. */
+void elapse__buffer_free(struct elapse__buffer *buffer);
+
+#endif
