@@ -77,20 +77,23 @@ void elapse__json_real(struct elapse__json *json, double number)
     char digits[64];
 
     (void)snprintf(digits, sizeof digits, "%.2f", number);
-    begin_value(json);
-    add(json, digits, strlen(digits));
+    elapse__json_literal(json, digits);
 }
 
 void elapse__json_boolean(struct elapse__json *json, bool value)
 {
-    begin_value(json);
-    elapse__json_raw(json, value ? "true" : "false");
+    elapse__json_literal(json, value ? "true" : "false");
 }
 
 void elapse__json_null(struct elapse__json *json)
 {
+    elapse__json_literal(json, "null");
+}
+
+void elapse__json_literal(struct elapse__json *json, const char *text)
+{
     begin_value(json);
-    add(json, "null", 4);
+    elapse__json_raw(json, text);
 }
 
 /* ---- strings ---- */

@@ -1,5 +1,6 @@
 /*
- * Writing JSON as text, from front to back, without a tree: a reply may have a thousand jobs.
+ * Writing JSON as text, from front to back, without a tree: a reply may have a thousand jobs. The
+ * writer puts the commas.
  *
  * Without memory, text is left out, and `failed` says so at the end.
  */
@@ -21,7 +22,7 @@ struct elapse__json {
 
 void elapse__json_free(struct elapse__json *json);
 
-/* Text as it is. */
+/* Text as it is, which is no value. */
 void elapse__json_raw(struct elapse__json *json, const char *text);
 
 /* '{' or '[', and their ends. */
@@ -37,6 +38,8 @@ void elapse__json_signed(struct elapse__json *json, int64_t number);
 void elapse__json_real(struct elapse__json *json, double number);
 void elapse__json_boolean(struct elapse__json *json, bool value);
 void elapse__json_null(struct elapse__json *json);
+/* A value whose text is JSON already. */
+void elapse__json_literal(struct elapse__json *json, const char *text);
 /* With escapes, as src/base/json_escape.h has them. */
 void elapse__json_string(struct elapse__json *json, const void *bytes, size_t size);
 void elapse__json_text(struct elapse__json *json, const char *text);

@@ -78,7 +78,7 @@ static struct {
     size_t piece;
     bool has_come; /* a piece, since the last wait */
     const char *input;
-    struct buffer output;
+    struct elapse__buffer output;
 } fake;
 
 const char *__wrap_elapse__os_resolve(const char *host, const char *port,
@@ -288,19 +288,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fake.piece = data[1] == 255 ? SIZE_MAX : data[1] + 1u;
     fake.has_come = false;
     fake.input = input;
-    fake.output.length = 0;
+    elapse__buffer_clear(&fake.output);
     (void)snprintf(command, sizeof command, "elapse %s", trial->words[0]);
     enum exit_status status = run(trial, command, &messages, &messages_size);
     require(status <= STATUS_UNKNOWN);
     if (status == STATUS_OK)
         require(messages_size == 0);
     else if (status == STATUS_GONE || status == STATUS_TAKEN)
-        require(fake.output.length + messages_size > 0);
+        require(fake.output.end + messages_size > 0);
     else
         require(messages_size > 0);
     if (trial->run == put_command)
-        require(count_lines(fake.output.bytes, fake.output.length) <= PUT_LINES);
-    each_line(fake.output.bytes, fake.output.length, check_output, trial);
+        require(count_lines((const char *)fake.output.bytes, fake.output.end) <= PUT_LINES);
+    each_line((const char *)fake.output.bytes, fake.output.end, check_output, trial);
     each_line(messages, messages_size, check_message, command);
     free(messages);
     return 0;

@@ -11,7 +11,7 @@
 
 #include <elapse/scheduler.h>
 
-#include "common/json.h"
+#include "../../src/base/json_writer.h"
 #include "common/timestamp.h"
 #include "run/line.h"
 
@@ -30,20 +30,21 @@ static void check_within(const char *part, size_t bytes, const char *text, size_
 
 static void check_json(const char *text, size_t length)
 {
-    size_t room = JSON_STRING_ROOM(length);
-    char *json = malloc(room);
+    struct elapse__json writer = {.failed = false};
 
-    require(json != NULL);
-    size_t written = (size_t)(json_write_string(json, text, length) - json);
-    require(written >= length + 2 && written <= room);
+    elapse__json_string(&writer, text, length);
+    require(!writer.failed);
+    const unsigned char *json = elapse__buffer_first(&writer.text);
+    size_t written = elapse__buffer_size(&writer.text);
+    require(written >= length + 2 && written <= 6 * length + 2);
     require(json[0] == '"' && json[written - 1] == '"');
     for (size_t i = 1; i < written - 1; i++) {
-        require((unsigned char)json[i] >= 0x20 && json[i] != 0x7f && json[i] != '"');
+        require(json[i] >= 0x20 && json[i] != 0x7f && json[i] != '"');
         if (json[i] == '\\')
             i += json[i + 1] == 'u' ? 5 : 1;
         require(i < written - 1);
     }
-    free(json);
+    elapse__json_free(&writer);
 }
 
 static void check_time(uint64_t unix_ns)

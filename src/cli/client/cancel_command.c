@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../common/json_text.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "client.h"
@@ -41,13 +40,17 @@ static void print_word(const struct cancel *cancel, const char *name, const stru
         output_add_format("%s %s\n", name, answer->word);
         return;
     }
-    struct buffer text = {.length = 0};
-    if (cancel->by_id)
-        buffer_add_format(&text, "\"id\":%s", name);
-    else
-        json_add_text(&text, "key", name, strlen(name));
-    output_add_format("{%s,\"result\":\"%s\"}\n", text.bytes, answer->word);
-    buffer_free(&text);
+    struct elapse__json *json = output_begin_json();
+    elapse__json_open(json, '{');
+    if (cancel->by_id) {
+        elapse__json_name(json, "id");
+        elapse__json_literal(json, name);
+    } else {
+        elapse__json_bytes_member(json, "key", name, strlen(name));
+    }
+    elapse__json_text_member(json, "result", answer->word);
+    elapse__json_close(json, '}');
+    output_end_json();
 }
 
 /* Prints the reply to one request. */

@@ -28,8 +28,7 @@ struct connection {
     struct elapse__tls_session *tls;
     redisReader *reader;
     redisReply *seen; /* NULL, or the next reply, which nobody has taken yet */
-    struct buffer out;
-    size_t sent;    /* of `out` */
+    struct elapse__buffer out;
     size_t awaited; /* replies, without that to AUTH */
     bool awaits_auth;
     size_t auth_unsent; /* bytes of AUTH, which come before all others */
@@ -80,15 +79,14 @@ void connection_close(struct connection *connection)
         redisReaderFree(connection->reader);
     connection->reader = NULL;
     connection->state = CLOSED;
-    connection->out.length = 0;
-    connection->sent = 0;
+    elapse__buffer_clear(&connection->out);
     connection->awaited = 0;
 }
 
 void connection_free(struct connection *connection)
 {
     connection_close(connection);
-    buffer_free(&connection->out);
+    elapse__buffer_free(&connection->out);
     free(connection);
 }
 
@@ -115,7 +113,7 @@ size_t connection_awaited(const struct connection *connection)
 
 size_t connection_unsent(const struct connection *connection)
 {
-    return connection->out.length - connection->sent;
+    return elapse__buffer_size(&connection->out);
 }
 
 static void lose(struct connection *connection, enum connection_fault fault, const char *why)
@@ -230,7 +228,7 @@ static void add_auth(struct connection *connection)
     request_add_text(&request, connection->settings->token);
     request_write(&request, &connection->out);
     request_free(&request);
-    connection->auth_unsent = connection->out.length;
+    connection->auth_unsent = elapse__buffer_size(&connection->out);
 }
 
 void connection_open(struct connection *connection)
@@ -299,7 +297,7 @@ static void count_sent(struct connection *connection, size_t sent)
 {
     size_t of_auth = sent < connection->auth_unsent ? sent : connection->auth_unsent;
 
-    connection->sent += sent;
+    elapse__buffer_take(&connection->out, sent);
     connection->auth_unsent -= of_auth;
     connection->sent_request = connection->sent_request || sent > of_auth;
 }
@@ -335,10 +333,10 @@ static void say_end(struct connection *connection)
 static int send_some(struct connection *connection)
 {
     connection->needs_data = false;
-    while (connection->sent < connection->out.length) {
+    while (elapse__buffer_size(&connection->out) > 0) {
         size_t sent = 0;
-        const char *bytes = connection->out.bytes + connection->sent;
-        size_t count = connection->out.length - connection->sent;
+        const uint8_t *bytes = elapse__buffer_first(&connection->out);
+        size_t count = elapse__buffer_size(&connection->out);
         int error = connection->tls != NULL
                         ? elapse__tls_send(connection->tls, bytes, count, &sent)
                         : elapse__os_send(connection->socket, bytes, count, &sent);
@@ -351,8 +349,6 @@ static int send_some(struct connection *connection)
             return error;
         count_sent(connection, sent);
     }
-    connection->out.length = 0;
-    connection->sent = 0;
     if (connection->ends && !connection->said_end)
         say_end(connection);
     return 0;
@@ -396,7 +392,7 @@ struct elapse__os_watch connection_watch(const struct connection *connection)
 {
     bool connecting = connection->state == CONNECTING;
     bool has_output =
-        connection->sent < connection->out.length || (connection->ends && !connection->said_end);
+        elapse__buffer_size(&connection->out) > 0 || (connection->ends && !connection->said_end);
 
     return (struct elapse__os_watch){
         .file = connection->socket,

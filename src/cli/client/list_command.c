@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../common/json_text.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "client.h"
@@ -49,7 +48,7 @@ static void fill_request(struct list *list, const char *cursor)
     request_add_number(request, list->limit != 0 && left < PAGE_JOBS ? left : PAGE_JOBS);
 }
 
-static void add_cell(struct buffer *line, const redisReply *job, const char *name)
+static void add_cell(struct elapse__buffer *line, const redisReply *job, const char *name)
 {
     const redisReply *value = answer_member(job, name);
 
@@ -60,17 +59,17 @@ static void add_cell(struct buffer *line, const redisReply *job, const char *nam
 }
 
 /* Adds blanks up to the column, and at least one. */
-static void pad(struct buffer *line, size_t begin, size_t column)
+static void pad(struct elapse__buffer *line, size_t begin, size_t column)
 {
     do
         buffer_add_text(line, " ");
-    while (line->length - begin < column);
+    while (elapse__buffer_size(line) - begin < column);
 }
 
-static void add_job_line(struct buffer *line, const redisReply *job)
+static void add_job_line(struct elapse__buffer *line, const redisReply *job)
 {
     enum { STATE = 12, DUE = 22, LEFT = 48, ATTEMPTS = 60, PRIORITY = 70 };
-    size_t begin = line->length;
+    size_t begin = elapse__buffer_size(line);
 
     add_cell(line, job, "id");
     pad(line, begin, STATE);
@@ -85,28 +84,36 @@ static void add_job_line(struct buffer *line, const redisReply *job)
     add_cell(line, job, "priority");
 }
 
-static void add_entry(const struct list *list, struct buffer *line, const redisReply *entry)
+static void print_json(const redisReply *entry)
 {
-    bool is_name = entry->type == REDIS_REPLY_STRING;
+    struct elapse__json *json = output_begin_json();
 
-    if (list->client->json && is_name) {
-        buffer_add_text(line, "{");
-        json_add_text(line, "tube", entry->str, entry->len);
-        buffer_add_text(line, "}");
-    } else if (list->client->json) {
-        render_json(line, entry);
-    } else if (is_name) {
-        render_text(line, entry);
+    if (entry->type == REDIS_REPLY_STRING) {
+        elapse__json_open(json, '{');
+        elapse__json_bytes_member(json, "tube", entry->str, entry->len);
+        elapse__json_close(json, '}');
     } else {
-        add_job_line(line, entry);
+        render_json(json, entry);
     }
-    buffer_add_text(line, "\n");
+    output_end_json();
+}
+
+static void print_line(const redisReply *entry)
+{
+    struct elapse__buffer line = {.bytes = NULL};
+
+    if (entry->type == REDIS_REPLY_STRING)
+        render_text(&line, entry);
+    else
+        add_job_line(&line, entry);
+    buffer_add_text(&line, "\n");
+    output_add_buffer(&line);
+    elapse__buffer_free(&line);
 }
 
 /* Prints a page, and stores its cursor. */
 static enum exit_status print_page(struct list *list, const redisReply *reply, char cursor[21])
 {
-    struct buffer text = {.length = 0};
     static const redisReply no_page = {.type = REDIS_REPLY_NIL};
     const redisReply *entries = reply->elements == 2 ? reply->element[1] : &no_page;
 
@@ -116,12 +123,13 @@ static enum exit_status print_page(struct list *list, const redisReply *reply, c
     }
     for (size_t i = 0; i < entries->elements; i++) {
         const redisReply *entry = entries->element[i];
-        if (entry->type == REDIS_REPLY_ARRAY || entry->type == REDIS_REPLY_STRING)
-            add_entry(list, &text, entry);
+        if (entry->type != REDIS_REPLY_ARRAY && entry->type != REDIS_REPLY_STRING)
+            continue;
+        if (list->client->json)
+            print_json(entry);
+        else
+            print_line(entry);
     }
-    if (text.length > 0)
-        output_add(text.bytes, text.length);
-    buffer_free(&text);
     list->listed += entries->elements;
     (void)snprintf(cursor, 21, "%lld", reply->element[0]->integer);
     return STATUS_OK;

@@ -11,7 +11,6 @@
 static enum exit_status print_map(struct client *client, bool body_alone, const char *missing)
 {
     enum exit_status status;
-    struct buffer text = {.length = 0};
     redisReply *reply = client_ask_map(client, &status);
 
     if (reply == NULL)
@@ -25,14 +24,14 @@ static enum exit_status print_map(struct client *client, bool body_alone, const 
     if (body_alone && body != NULL && body->type == REDIS_REPLY_STRING) {
         output_add(body->str, body->len);
     } else if (client->json) {
-        render_json(&text, reply);
-        buffer_add_text(&text, "\n");
+        render_json(output_begin_json(), reply);
+        output_end_json();
     } else {
+        struct elapse__buffer text = {.bytes = NULL};
         render_lines(&text, reply);
+        output_add_buffer(&text);
+        elapse__buffer_free(&text);
     }
-    if (text.length > 0)
-        output_add(text.bytes, text.length);
-    buffer_free(&text);
     freeReplyObject(reply);
     return status;
 }

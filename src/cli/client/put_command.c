@@ -61,7 +61,7 @@ struct put {
     uint64_t retry;
     bool has_retry;
 
-    struct buffer body;
+    struct elapse__buffer body;
     uint64_t line_sent;
     uint64_t line_answered;
     uint64_t failed;
@@ -186,16 +186,16 @@ static enum exit_status read_body(struct put *put, int file, const char *name)
     size_t got = 1;
     int error = 0;
 
-    while (error == 0 && got > 0 && put->body.length <= BODY_BYTES_MAX) {
-        char *end = buffer_reserve(&put->body, READ_BYTES);
+    while (error == 0 && got > 0 && elapse__buffer_size(&put->body) <= BODY_BYTES_MAX) {
+        char *end = buffer_room(&put->body, READ_BYTES);
         error = elapse__os_read_waiting(file, end, READ_BYTES, &got);
-        put->body.length += got;
+        put->body.end += got;
     }
     if (error != 0) {
         print_error("%s: %s", name, elapse__os_error_text(error));
         return STATUS_USAGE;
     }
-    return put->body.length > BODY_BYTES_MAX ? too_long(name) : STATUS_OK;
+    return elapse__buffer_size(&put->body) > BODY_BYTES_MAX ? too_long(name) : STATUS_OK;
 }
 
 static enum exit_status read_body_file(struct put *put, const char *path)
@@ -238,7 +238,7 @@ static enum exit_status put_one(struct put *put, const char *argument)
         status = client_open(put->client);
     if (status != STATUS_OK)
         return status;
-    fill_request(put, put->body.length > 0 ? put->body.bytes : "", put->body.length);
+    fill_request(put, buffer_string(&put->body), elapse__buffer_size(&put->body));
     redisReply *reply = client_ask(put->client, &status);
     if (reply == NULL)
         return status;
@@ -260,23 +260,23 @@ static bool may_add_lines(const struct connection *connection)
 static bool send_lines(struct put *put, bool ended)
 {
     struct connection *connection = put->client->connection;
-    size_t at = 0;
+    bool has_sent = false;
+    size_t size;
 
-    while (at < put->body.length && may_add_lines(connection)) {
-        const char *line = put->body.bytes + at;
-        const char *end = memchr(line, '\n', put->body.length - at);
+    while ((size = elapse__buffer_size(&put->body)) > 0 && may_add_lines(connection)) {
+        const char *line = (const char *)elapse__buffer_first(&put->body);
+        const char *end = memchr(line, '\n', size);
         if (end == NULL && !ended)
             break;
-        size_t length = end != NULL ? (size_t)(end - line) : put->body.length - at;
+        size_t length = end != NULL ? (size_t)(end - line) : size;
         fill_request(put, line, length);
         connection_add(connection, &put->client->request);
         put->line_sent++;
-        at += length + (end != NULL);
+        elapse__buffer_take(&put->body, length + (end != NULL));
+        has_sent = true;
     }
-    if (at > 0)
-        memmove(put->body.bytes, put->body.bytes + at, put->body.length - at);
-    put->body.length -= at;
-    return at == 0 && put->body.length > BODY_BYTES_MAX && may_add_lines(connection);
+    return !has_sent && elapse__buffer_size(&put->body) > BODY_BYTES_MAX &&
+           may_add_lines(connection);
 }
 
 static void take_answers(struct put *put, enum exit_status *status)
@@ -316,7 +316,7 @@ static enum exit_status report_lost_lines(const struct put *put)
 static bool read_some(struct put *put, enum exit_status *status)
 {
     size_t got = 0;
-    char *end = buffer_reserve(&put->body, READ_BYTES);
+    char *end = buffer_room(&put->body, READ_BYTES);
     int error = elapse__os_read(ELAPSE__OS_INPUT, end, READ_BYTES, &got);
 
     if (error == EAGAIN) /* somebody else has read it, or it was not there after all */
@@ -326,7 +326,7 @@ static bool read_some(struct put *put, enum exit_status *status)
         *status = answer_join(*status, STATUS_USAGE);
         return false;
     }
-    put->body.length += got;
+    put->body.end += got;
     return got > 0;
 }
 
@@ -342,11 +342,12 @@ static enum exit_status put_lines(struct put *put)
         if (send_lines(put, ended)) {
             status = answer_join(status, too_long("standard input"));
             ended = true;
-            put->body.length = 0;
+            elapse__buffer_clear(&put->body);
         }
-        if (ended && put->body.length == 0 && connection_awaited(connection) == 0)
+        if (ended && elapse__buffer_size(&put->body) == 0 && connection_awaited(connection) == 0)
             return status;
-        bool has_room = !ended && put->body.length <= BODY_BYTES_MAX && may_add_lines(connection);
+        bool has_room = !ended && elapse__buffer_size(&put->body) <= BODY_BYTES_MAX &&
+                        may_add_lines(connection);
         struct elapse__os_watch input = {.file = has_room ? ELAPSE__OS_INPUT : -1,
                                          .for_data = true};
         session_wait(connection, &put->client->settings, &input, since_ns);
@@ -466,6 +467,6 @@ enum exit_status put_command(int argc, char **argv)
     const struct client_command command = {
         .usage = usage, .purpose = purpose, .example = example, .run = run};
     enum exit_status status = client_run(put.client, &command, &put, table, argc, argv);
-    buffer_free(&put.body);
+    elapse__buffer_free(&put.body);
     return status;
 }

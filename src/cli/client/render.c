@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "../../base/assert.h"
-#include "../common/json_text.h"
 #include "../common/text.h"
 #include "../common/timestamp.h"
 #include "answer.h"
@@ -32,40 +31,37 @@ static enum kind kind_of(const redisReply *name)
     return KIND_NUMBER;
 }
 
-void render_json(struct buffer *out, const redisReply *map)
+void render_json(struct elapse__json *out, const redisReply *map)
 {
-    const char *separator = "";
-
     ELAPSE__ASSERT(map->type == REDIS_REPLY_ARRAY);
-    buffer_add_text(out, "{");
+    elapse__json_open(out, '{');
     for (size_t i = 0; i + 1 < map->elements; i += 2) {
         const redisReply *name = map->element[i];
         const redisReply *value = map->element[i + 1];
         if (!answer_is_name(name))
             continue;
-        buffer_add_text(out, separator);
-        separator = ",";
-        if (answer_is_text(value))
-            json_add_text(out, name->str, value->str, value->len);
-        else if (value->type != REDIS_REPLY_INTEGER)
-            buffer_add_format(out, "\"%s\":null", name->str);
+        if (answer_is_text(value)) {
+            elapse__json_bytes_member(out, name->str, value->str, value->len);
+            continue;
+        }
+        elapse__json_name(out, name->str);
+        if (value->type != REDIS_REPLY_INTEGER)
+            elapse__json_null(out);
         else if (kind_of(name) == KIND_YES_OR_NO)
-            buffer_add_format(out, "\"%s\":%s", name->str, value->integer != 0 ? "true" : "false");
+            elapse__json_boolean(out, value->integer != 0);
         else
-            buffer_add_format(out, "\"%s\":%lld", name->str, value->integer);
+            elapse__json_signed(out, value->integer);
     }
-    buffer_add_text(out, "}");
+    elapse__json_close(out, '}');
 }
 
-void render_text(struct buffer *out, const redisReply *text)
+void render_text(struct elapse__buffer *out, const redisReply *text)
 {
-    size_t begin = out->length;
-
     buffer_add(out, text->str, text->len);
-    mask_text(out->bytes + begin, out->length - begin);
+    mask_text((char *)out->bytes + out->end - text->len, text->len);
 }
 
-void render_moment(struct buffer *out, uint64_t milliseconds)
+void render_moment(struct elapse__buffer *out, uint64_t milliseconds)
 {
     const uint64_t nanoseconds = 1000000;
     char text[TIMESTAMP_BYTES];
@@ -80,7 +76,7 @@ void render_moment(struct buffer *out, uint64_t milliseconds)
     buffer_add_text(out, "Z");
 }
 
-void render_duration(struct buffer *out, uint64_t milliseconds)
+void render_duration(struct elapse__buffer *out, uint64_t milliseconds)
 {
     static const struct {
         const char *name;
@@ -102,7 +98,7 @@ void render_duration(struct buffer *out, uint64_t milliseconds)
         buffer_add_text(out, "0");
 }
 
-static void add_value(struct buffer *out, const redisReply *name, const redisReply *value)
+static void add_value(struct elapse__buffer *out, const redisReply *name, const redisReply *value)
 {
     if (answer_is_text(value)) {
         render_text(out, value);
@@ -129,7 +125,7 @@ static void add_value(struct buffer *out, const redisReply *name, const redisRep
     }
 }
 
-void render_lines(struct buffer *out, const redisReply *map)
+void render_lines(struct elapse__buffer *out, const redisReply *map)
 {
     size_t widest = 0;
 

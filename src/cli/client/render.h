@@ -9,23 +9,24 @@
 
 #include <hiredis/hiredis.h>
 
+#include "../../base/json_writer.h"
 #include "../common/buffer.h"
 
 /* Adds the map as one object of JSON, without a line end. Texts that are not UTF-8 become base64.
  */
-void render_json(struct buffer *out, const redisReply *map);
+void render_json(struct elapse__json *out, const redisReply *map);
 
 /* Adds a line for each member: its name and its value, in columns. Times stand in UTC, durations in
  * units, texts as render_text has them. */
-void render_lines(struct buffer *out, const redisReply *map);
+void render_lines(struct elapse__buffer *out, const redisReply *map);
 
 /* Adds a text of the server, made harmless for a terminal by mask_text. */
-void render_text(struct buffer *out, const redisReply *text);
+void render_text(struct elapse__buffer *out, const redisReply *text);
 
 /* Adds a due time, in milliseconds since 1970, as 2026-11-20T17:30:00.000Z. */
-void render_moment(struct buffer *out, uint64_t milliseconds);
+void render_moment(struct elapse__buffer *out, uint64_t milliseconds);
 
 /* Adds a duration, cut to its two largest units: "3h 12m", "250ms". */
-void render_duration(struct buffer *out, uint64_t milliseconds);
+void render_duration(struct elapse__buffer *out, uint64_t milliseconds);
 
 #endif

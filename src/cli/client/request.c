@@ -1,23 +1,22 @@
 #include "request.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <hiredis/hiredis.h>
 
 #include "../../base/assert.h"
+#include "../../base/decimal.h"
 #include "../common/message.h"
 
 void request_clear(struct request *request)
 {
-    request->bytes.length = 0;
+    elapse__buffer_clear(&request->bytes);
     request->count = 0;
 }
 
 void request_free(struct request *request)
 {
-    buffer_free(&request->bytes);
+    elapse__buffer_free(&request->bytes);
     request->count = 0;
 }
 
@@ -25,7 +24,7 @@ void request_add(struct request *request, const char *bytes, size_t length)
 {
     ELAPSE__ASSERT_THAT(request->count, <, REQUEST_WORDS_MAX);
     buffer_add(&request->bytes, bytes, length);
-    request->ends[request->count++] = request->bytes.length;
+    request->ends[request->count++] = request->bytes.end;
 }
 
 void request_add_text(struct request *request, const char *text)
@@ -35,13 +34,12 @@ void request_add_text(struct request *request, const char *text)
 
 void request_add_number(struct request *request, uint64_t number)
 {
-    char text[21];
+    char digits[ELAPSE__DECIMAL_BYTES];
 
-    (void)snprintf(text, sizeof text, "%" PRIu64, number);
-    request_add_text(request, text);
+    request_add(request, digits, elapse__decimal_write(digits, number));
 }
 
-void request_write(const struct request *request, struct buffer *out)
+void request_write(const struct request *request, struct elapse__buffer *out)
 {
     const char *words[REQUEST_WORDS_MAX];
     size_t lengths[REQUEST_WORDS_MAX];
@@ -50,7 +48,7 @@ void request_write(const struct request *request, struct buffer *out)
 
     ELAPSE__ASSERT_THAT(request->count, >, 0);
     for (size_t i = 0; i < request->count; i++) {
-        words[i] = request->bytes.bytes + begin;
+        words[i] = (const char *)request->bytes.bytes + begin;
         lengths[i] = request->ends[i] - begin;
         begin = request->ends[i];
     }

@@ -14,7 +14,7 @@ enum { REQUEST_WORDS_MAX = 1024 };
 
 /* Empty when it is all zero. */
 struct request {
-    struct buffer bytes;
+    struct elapse__buffer bytes;
     size_t ends[REQUEST_WORDS_MAX]; /* of each word */
     size_t count;
 };
@@ -29,6 +29,6 @@ void request_add_text(struct request *request, const char *text);
 void request_add_number(struct request *request, uint64_t number);
 
 /* Appends the request to `out` as the server reads it. */
-void request_write(const struct request *request, struct buffer *out);
+void request_write(const struct request *request, struct elapse__buffer *out);
 
 #endif

@@ -153,25 +153,25 @@ static struct top_look look_of_output(const struct top *top)
 /* Draws over the picture before. */
 static enum exit_status draw(const struct top *top)
 {
-    struct buffer text = {.length = 0};
+    struct elapse__buffer text = {.bytes = NULL};
     struct top_look look = look_of_output(top);
     const char *line;
 
     top_draw(&text, &look, top->now, top->has_before ? top->before : NULL);
     if (top->once) {
-        output_add(text.bytes, text.length);
-        buffer_free(&text);
+        output_add_buffer(&text);
+        elapse__buffer_free(&text);
         return output_finish();
     }
     output_add_text("\033[H");
-    for (line = text.bytes; *line != '\0';) {
+    for (line = buffer_string(&text); *line != '\0';) {
         size_t length = strcspn(line, "\n");
         output_add(line, length);
         output_add_text("\033[K\n");
         line += length + 1;
     }
     output_add_text("\033[J");
-    buffer_free(&text);
+    elapse__buffer_free(&text);
     return output_finish();
 }
 

@@ -73,7 +73,7 @@ void top_sort(struct top_sample *sample)
 /* ---- drawing ---- */
 
 struct canvas {
-    struct buffer *out;
+    struct elapse__buffer *out;
     const struct top_look *look;
     unsigned rows; /* drawn */
 };
@@ -178,13 +178,13 @@ static void draw_server(struct canvas *canvas, const struct top_sample *sample,
     const struct top_counts *now = &sample->server;
     const struct top_counts *then = before != NULL ? &before->server : now;
     uint64_t interval_ns = before != NULL ? sample->when_ns - before->when_ns : 0;
-    struct buffer uptime = {.length = 0};
+    struct elapse__buffer uptime = {.bytes = NULL};
 
     render_duration(&uptime, sample->uptime_ms / 1000 * 1000);
-    (void)add_format(canvas, STRONG, "elapse %s   up %s%s%s", canvas->look->server, uptime.bytes,
-                     sample->is_disk_full ? "   DISK FULL" : "",
+    (void)add_format(canvas, STRONG, "elapse %s   up %s%s%s", canvas->look->server,
+                     buffer_string(&uptime), sample->is_disk_full ? "   DISK FULL" : "",
                      sample->takes_no_jobs ? "   TAKES NO NEW JOBS" : "");
-    buffer_free(&uptime);
+    elapse__buffer_free(&uptime);
     (void)add_format(canvas, PLAIN, "jobs   delayed %s   ready %s   reserved %s   buried %s",
                      short_number(now->delayed).text, short_number(now->ready).text,
                      short_number(now->reserved).text, short_number(now->buried).text);
@@ -286,8 +286,8 @@ static void draw_tubes(struct canvas *canvas, const struct top_sample *sample,
                          sample->has_more_tubes ? ", and others," : "");
 }
 
-void top_draw(struct buffer *out, const struct top_look *look, const struct top_sample *sample,
-              const struct top_sample *before)
+void top_draw(struct elapse__buffer *out, const struct top_look *look,
+              const struct top_sample *sample, const struct top_sample *before)
 {
     /* The line below the others is that of the keys or of the fault. */
     struct top_look upper = *look;

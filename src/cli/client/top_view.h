@@ -72,7 +72,7 @@ void top_sort(struct top_sample *sample);
 
 /* Draws the sample, and how fast it changed since the one before, which may be NULL. Each line is
  * no wider than the look, and there are no more lines than it has rows. */
-void top_draw(struct buffer *out, const struct top_look *look, const struct top_sample *sample,
-              const struct top_sample *before);
+void top_draw(struct elapse__buffer *out, const struct top_look *look,
+              const struct top_sample *sample, const struct top_sample *before);
 
 #endif

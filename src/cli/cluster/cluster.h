@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/json_writer.h"
 #include "../../cluster/postgres/status.h"
 #include "../common/buffer.h"
 #include "../common/message.h"
@@ -70,9 +71,9 @@ bool cluster_watch_lives(const struct cluster_watched *watched,
 /* ---- status_text.c ---- */
 
 /* `watched` has an element for each partition. */
-void cluster_add_text(struct buffer *text, const char *queue, const struct elapse__status *status,
-                      const struct cluster_watched *watched);
-void cluster_add_json(struct buffer *text, const char *queue, const struct elapse__status *status,
-                      const struct cluster_watched *watched);
+void cluster_add_text(struct elapse__buffer *text, const char *queue,
+                      const struct elapse__status *status, const struct cluster_watched *watched);
+void cluster_add_json(struct elapse__json *json, const char *queue,
+                      const struct elapse__status *status, const struct cluster_watched *watched);
 
 #endif

@@ -63,11 +63,15 @@ static enum exit_status print(const struct cluster_options *options,
                               const struct elapse__status *status,
                               const struct cluster_watched *watched)
 {
-    struct buffer text = {.length = 0};
-
-    (options->json ? cluster_add_json : cluster_add_text)(&text, options->queue, status, watched);
-    output_add(text.bytes, text.length);
-    buffer_free(&text);
+    if (options->json) {
+        cluster_add_json(output_begin_json(), options->queue, status, watched);
+        output_end_json();
+    } else {
+        struct elapse__buffer text = {.bytes = NULL};
+        cluster_add_text(&text, options->queue, status, watched);
+        output_add_buffer(&text);
+        elapse__buffer_free(&text);
+    }
     enum exit_status result = output_finish();
     return result == STATUS_OK && !all_live(status, watched) ? STATUS_FAILED : result;
 }

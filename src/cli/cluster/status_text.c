@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "../common/duration.h"
-#include "../common/json_text.h"
 #include "../common/text.h"
 #include "cluster.h"
 
@@ -49,28 +48,29 @@ static struct warnings find_warnings(const struct elapse__status *status)
 /* ---- for people ---- */
 
 /* Adds a text from elsewhere, harmless for a terminal. */
-static void add_word(struct buffer *text, const char *word)
+static void add_word(struct elapse__buffer *text, const char *word)
 {
-    size_t begin = text->length;
+    const char *shown = word[0] == '\0' ? "-" : word;
+    size_t length = strlen(shown);
 
-    buffer_add_text(text, word[0] == '\0' ? "-" : word);
-    mask_text(text->bytes + begin, text->length - begin);
+    buffer_add(text, shown, length);
+    mask_text((char *)text->bytes + text->end - length, length);
 }
 
 /* Adds blanks up to a column of the line that begins at `line`, and one at least. */
-static void pad(struct buffer *text, size_t line, size_t column)
+static void pad(struct elapse__buffer *text, size_t line, size_t column)
 {
     do
         buffer_add_text(text, " ");
-    while (text->length - line < column);
+    while (elapse__buffer_size(text) - line < column);
 }
 
-static void add_partition(struct buffer *text, uint32_t number,
+static void add_partition(struct elapse__buffer *text, uint32_t number,
                           const struct elapse__status_partition *partition,
                           const struct cluster_watched *watched)
 {
     enum { EPOCH = 11, GROUP = 19, TAIL = 32, SEEN = 45, ADDRESS = 58, OWNER = 82 };
-    size_t line = text->length;
+    size_t line = elapse__buffer_size(text);
     uint64_t unchanged_ns = watched->unchanged_ns / NS_PER_MS * NS_PER_MS;
 
     buffer_add_format(text, "%" PRIu32, number);
@@ -93,7 +93,8 @@ static void add_partition(struct buffer *text, uint32_t number,
     buffer_add_text(text, "\n");
 }
 
-static void add_words(struct buffer *text, uint32_t number, const char *what, const char *words)
+static void add_words(struct elapse__buffer *text, uint32_t number, const char *what,
+                      const char *words)
 {
     if (words[0] == '\0')
         return;
@@ -103,14 +104,14 @@ static void add_words(struct buffer *text, uint32_t number, const char *what, co
 }
 
 /* It says what the database lost, and nothing of it is in the columns. */
-static void add_loss(struct buffer *text, uint32_t number,
+static void add_loss(struct elapse__buffer *text, uint32_t number,
                      const struct elapse__status_partition *partition)
 {
     add_words(text, number, "is stopped, because groups are lost", partition->stopped);
     add_words(text, number, "went on without groups that are lost", partition->missed);
 }
 
-static void add_standby(struct buffer *text, const struct elapse__status_standby *standby)
+static void add_standby(struct elapse__buffer *text, const struct elapse__status_standby *standby)
 {
     buffer_add_text(text, "standby ");
     add_word(text, standby->name);
@@ -129,8 +130,8 @@ static void add_standby(struct buffer *text, const struct elapse__status_standby
     buffer_add_text(text, "\n");
 }
 
-void cluster_add_text(struct buffer *text, const char *queue, const struct elapse__status *status,
-                      const struct cluster_watched *watched)
+void cluster_add_text(struct elapse__buffer *text, const char *queue,
+                      const struct elapse__status *status, const struct cluster_watched *watched)
 {
     struct warnings warnings = find_warnings(status);
 
@@ -158,69 +159,74 @@ void cluster_add_text(struct buffer *text, const char *queue, const struct elaps
 
 /* ---- as JSON ---- */
 
-static void add_member(struct buffer *text, const char *name, const char *value)
+static void add_member(struct elapse__json *json, const char *name, const char *value)
 {
-    json_add_text(text, name, value, strlen(value));
+    elapse__json_bytes_member(json, name, value, strlen(value));
 }
 
-static void add_json_partition(struct buffer *text, uint32_t number,
+static void add_json_partition(struct elapse__json *json, uint32_t number,
                                const struct elapse__status_partition *partition,
                                const struct cluster_watched *watched)
 {
-    buffer_add_format(text, "%s{\"partition\":%" PRIu32 ",\"alive\":%s,", number == 0 ? "" : ",",
-                      number, cluster_watch_lives(watched, partition) ? "true" : "false");
-    add_member(text, "owner", partition->owner);
-    buffer_add_text(text, ",");
-    add_member(text, "address", partition->address);
-    buffer_add_text(text, ",");
-    add_member(text, "stopped", partition->stopped);
-    buffer_add_text(text, ",");
-    add_member(text, "missed", partition->missed);
-    buffer_add_format(text,
-                      ",\"epoch\":%" PRIu64 ",\"last_group\":%" PRIu64 ",\"tail\":%" PRIu64
-                      ",\"unchanged_ms\":%" PRIu64 "}",
-                      partition->epoch, partition->last_group, partition->tail,
-                      watched->unchanged_ns / NS_PER_MS);
+    elapse__json_open(json, '{');
+    elapse__json_unsigned_member(json, "partition", number);
+    elapse__json_boolean_member(json, "alive", cluster_watch_lives(watched, partition));
+    add_member(json, "owner", partition->owner);
+    add_member(json, "address", partition->address);
+    add_member(json, "stopped", partition->stopped);
+    add_member(json, "missed", partition->missed);
+    elapse__json_unsigned_member(json, "epoch", partition->epoch);
+    elapse__json_unsigned_member(json, "last_group", partition->last_group);
+    elapse__json_unsigned_member(json, "tail", partition->tail);
+    elapse__json_unsigned_member(json, "unchanged_ms", watched->unchanged_ns / NS_PER_MS);
+    elapse__json_close(json, '}');
 }
 
-static void add_json_standby(struct buffer *text, const struct elapse__status_standby *standby)
+static void add_json_standby(struct elapse__json *json,
+                             const struct elapse__status_standby *standby)
 {
-    buffer_add_text(text, "{");
-    add_member(text, "name", standby->name);
-    buffer_add_text(text, ",");
-    add_member(text, "address", standby->address);
-    buffer_add_text(text, ",");
-    add_member(text, "state", standby->state);
-    buffer_add_text(text, ",");
-    add_member(text, "sync", standby->sync);
+    elapse__json_open(json, '{');
+    add_member(json, "name", standby->name);
+    add_member(json, "address", standby->address);
+    add_member(json, "state", standby->state);
+    add_member(json, "sync", standby->sync);
+    elapse__json_name(json, "behind_bytes");
     if (standby->behind < 0)
-        buffer_add_text(text, ",\"behind_bytes\":null}");
+        elapse__json_null(json);
     else
-        buffer_add_format(text, ",\"behind_bytes\":%" PRId64 "}", standby->behind);
+        elapse__json_signed(json, standby->behind);
+    elapse__json_close(json, '}');
 }
 
-void cluster_add_json(struct buffer *text, const char *queue, const struct elapse__status *status,
-                      const struct cluster_watched *watched)
+/* Adds the name of a member and the beginning of its array. */
+static void open_array(struct elapse__json *json, const char *name)
+{
+    elapse__json_name(json, name);
+    elapse__json_open(json, '[');
+}
+
+void cluster_add_json(struct elapse__json *json, const char *queue,
+                      const struct elapse__status *status, const struct cluster_watched *watched)
 {
     struct warnings warnings = find_warnings(status);
 
-    buffer_add_text(text, "{");
-    add_member(text, "queue", queue);
-    buffer_add_format(text, ",\"lease_ms\":%" PRIu32 ",\"timeline\":%" PRIu32 ",",
-                      status->queue.lease_ms, status->timeline);
-    add_member(text, "server", status->server);
-    buffer_add_text(text, ",");
-    add_member(text, "synchronous_standby_names", status->names);
-    buffer_add_text(text, ",\"partitions\":[");
+    elapse__json_open(json, '{');
+    add_member(json, "queue", queue);
+    elapse__json_unsigned_member(json, "lease_ms", status->queue.lease_ms);
+    elapse__json_unsigned_member(json, "timeline", status->timeline);
+    add_member(json, "server", status->server);
+    add_member(json, "synchronous_standby_names", status->names);
+    open_array(json, "partitions");
     for (uint32_t partition = 0; partition < status->queue.partitions; partition++)
-        add_json_partition(text, partition, &status->partitions[partition], &watched[partition]);
-    buffer_add_text(text, "],\"standbys\":[");
-    for (size_t i = 0; i < status->standby_count; i++) {
-        buffer_add_text(text, i == 0 ? "" : ",");
-        add_json_standby(text, &status->standbys[i]);
-    }
-    buffer_add_text(text, "],\"warnings\":[");
+        add_json_partition(json, partition, &status->partitions[partition], &watched[partition]);
+    elapse__json_close(json, ']');
+    open_array(json, "standbys");
+    for (size_t i = 0; i < status->standby_count; i++)
+        add_json_standby(json, &status->standbys[i]);
+    elapse__json_close(json, ']');
+    open_array(json, "warnings");
     for (size_t i = 0; i < warnings.count; i++)
-        buffer_add_format(text, "%s\"%s\"", i == 0 ? "" : ",", warnings.texts[i]);
-    buffer_add_text(text, "]}\n");
+        elapse__json_text(json, warnings.texts[i]);
+    elapse__json_close(json, ']');
+    elapse__json_close(json, '}');
 }

@@ -1,34 +1,40 @@
 /*
- * Text that grows in memory.
+ * The buffer of src/base, for a program that ends when there is no memory.
  */
 #ifndef ELAPSE_CLI_COMMON_BUFFER_H
 #define ELAPSE_CLI_COMMON_BUFFER_H
 
-#include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
-/* Empty when it is all zero. The functions end the program when there is no memory. */
-struct buffer {
-    char *bytes; /* followed by a NUL; NULL as long as nothing was added */
-    size_t length;
-    size_t capacity;
-};
+#include "../../base/buffer.h"
+#include "message.h"
 
-/* Returns where `bytes` more bytes can be written. They count once `length` is raised. */
-char *buffer_reserve(struct buffer *buffer, size_t bytes);
+static inline void buffer_add(struct elapse__buffer *buffer, const void *bytes, size_t size)
+{
+    require_memory(elapse__buffer_append(buffer, bytes, size));
+}
 
-void buffer_add(struct buffer *buffer, const char *bytes, size_t length);
+static inline void buffer_add_text(struct elapse__buffer *buffer, const char *text)
+{
+    buffer_add(buffer, text, strlen(text));
+}
 
-/* Adds a string. */
-void buffer_add_text(struct buffer *buffer, const char *text);
+/* Adds text as printf would: buffer_add_format(buffer, format, ...). */
+#define buffer_add_format(...) require_memory(elapse__buffer_format(__VA_ARGS__))
 
-/* Adds text as printf, or vprintf, would. */
-__attribute__((format(printf, 2, 3))) void buffer_add_format(struct buffer *buffer,
-                                                             const char *format, ...);
+/* Returns where `size` more bytes can be written. The bytes count once the end is raised. */
+static inline char *buffer_room(struct elapse__buffer *buffer, size_t size)
+{
+    require_memory(elapse__buffer_reserve(buffer, size));
+    return (char *)buffer->bytes + buffer->end;
+}
 
-void buffer_add_arguments(struct buffer *buffer, const char *format, va_list arguments);
-
-/* Frees the text; the buffer is empty again. */
-void buffer_free(struct buffer *buffer);
+/* Returns the bytes as a string, until more bytes are added. The NUL does not count. */
+static inline const char *buffer_string(struct elapse__buffer *buffer)
+{
+    *buffer_room(buffer, 1) = '\0';
+    return (const char *)elapse__buffer_first(buffer);
+}
 
 #endif

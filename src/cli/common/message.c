@@ -80,23 +80,23 @@ enum exit_status usage_hint(void)
     return STATUS_USAGE;
 }
 
-static void *require_memory(void *memory)
+void require_memory(bool is_there)
 {
-    if (memory == NULL) {
+    if (!is_there) {
         print_error("out of memory");
         exit(STATUS_FAILED);
     }
-    return memory;
 }
 
 void *allocate(size_t bytes)
 {
-    ELAPSE__ASSERT(bytes > 0);
-    return require_memory(malloc(bytes));
+    return reallocate(NULL, bytes);
 }
 
 void *reallocate(void *memory, size_t bytes)
 {
     ELAPSE__ASSERT(bytes > 0);
-    return require_memory(realloc(memory, bytes));
+    memory = realloc(memory, bytes);
+    require_memory(memory != NULL);
+    return memory;
 }

@@ -51,7 +51,10 @@ __attribute__((format(printf, 1, 2))) enum exit_status usage_error(const char *f
 /* Prints how to get help, after getopt has printed the error. Returns STATUS_USAGE. */
 enum exit_status usage_hint(void);
 
-/* Returns memory as malloc and realloc do. Without memory it prints that and ends the program. */
+/* Says that there is no memory, and ends the program, unless `is_there`. */
+void require_memory(bool is_there);
+
+/* Return memory as malloc and realloc do. Without memory they end the program. */
 void *allocate(size_t bytes);
 void *reallocate(void *memory, size_t bytes);
 

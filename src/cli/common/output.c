@@ -13,27 +13,36 @@
 
 enum { PIECE_BYTES = 64 << 10 };
 
-static struct buffer waiting;
+static struct elapse__json waiting;
 static int failure; /* the error of the first write that failed, or 0 */
 
 static void write_waiting(void)
 {
-    if (failure == 0 && waiting.length > 0)
-        failure = elapse__os_write_all(ELAPSE__OS_OUTPUT, waiting.bytes, waiting.length);
-    waiting.length = 0;
+    size_t size = elapse__buffer_size(&waiting.text);
+
+    if (failure == 0 && size > 0)
+        failure =
+            elapse__os_write_all(ELAPSE__OS_OUTPUT, elapse__buffer_first(&waiting.text), size);
+    elapse__buffer_clear(&waiting.text);
 }
 
 static void write_full_piece(void)
 {
-    if (waiting.length >= PIECE_BYTES)
+    if (elapse__buffer_size(&waiting.text) >= PIECE_BYTES)
         write_waiting();
-    ELAPSE__ASSERT(waiting.length < PIECE_BYTES);
+    ELAPSE__ASSERT_THAT(elapse__buffer_size(&waiting.text), <, PIECE_BYTES);
 }
 
 void output_add(const char *bytes, size_t length)
 {
-    buffer_add(&waiting, bytes, length);
+    buffer_add(&waiting.text, bytes, length);
     write_full_piece();
+}
+
+void output_add_buffer(const struct elapse__buffer *buffer)
+{
+    if (elapse__buffer_size(buffer) > 0)
+        output_add((const char *)elapse__buffer_first(buffer), elapse__buffer_size(buffer));
 }
 
 void output_add_text(const char *text)
@@ -46,8 +55,21 @@ void output_add_format(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    buffer_add_arguments(&waiting, format, arguments);
+    require_memory(elapse__buffer_format_arguments(&waiting.text, format, arguments));
     va_end(arguments);
+    write_full_piece();
+}
+
+struct elapse__json *output_begin_json(void)
+{
+    waiting.needs_comma = false;
+    return &waiting;
+}
+
+void output_end_json(void)
+{
+    elapse__json_raw(&waiting, "\n");
+    require_memory(!waiting.failed);
     write_full_piece();
 }
 

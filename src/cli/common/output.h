@@ -8,13 +8,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../base/json_writer.h"
 #include "message.h"
 
 void output_add(const char *bytes, size_t length);
 void output_add_text(const char *text);
+void output_add_buffer(const struct elapse__buffer *buffer);
 
 /* Adds text as printf would. */
 __attribute__((format(printf, 1, 2))) void output_add_format(const char *format, ...);
+
+/* Begins a line of JSON, and returns its writer; ends the line. */
+struct elapse__json *output_begin_json(void);
+void output_end_json(void);
 
 /* Returns whether writing has failed, so that adding more is of no use. */
 bool output_failed(void);

@@ -266,3 +266,12 @@ void timestamp_write(char *out, uint64_t unix_ns)
     ELAPSE__ASSERT(out + 1 == end);
     (void)end; /* used by assertions alone */
 }
+
+void timestamp_add_member(struct elapse__json *json, const char *name, uint64_t unix_ns)
+{
+    char text[TIMESTAMP_BYTES];
+
+    timestamp_write(text, unix_ns);
+    elapse__json_name(json, name);
+    elapse__json_string(json, text, sizeof text);
+}

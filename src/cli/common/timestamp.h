@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/json_writer.h"
+
 /*
  * Reads a time into `*unix_ns`, in nanoseconds since 1970-01-01T00:00:00Z; an earlier time becomes
  * 0. The zone (Z or +hh:mm) is required, a fraction of the second is optional. Returns NULL; or a
@@ -36,5 +38,8 @@ enum { TIMESTAMP_BYTES = sizeof "2026-11-20T10:00:00.000000Z" - 1 };
 
 /* Writes a time in UTC, with microseconds and without a NUL. */
 void timestamp_write(char *out, uint64_t unix_ns);
+
+/* Adds the member NAME, whose value is a time as timestamp_write writes it. */
+void timestamp_add_member(struct elapse__json *json, const char *name, uint64_t unix_ns);
 
 #endif

@@ -33,7 +33,7 @@ static void print_line(void *context, const char *text)
 }
 
 /* Returns the name of the new directory: DIRECTORY.repaired. */
-static const char *repaired_name(struct buffer *name, const char *directory)
+static const char *repaired_name(struct elapse__buffer *name, const char *directory)
 {
     size_t length = strlen(directory);
 
@@ -41,7 +41,7 @@ static const char *repaired_name(struct buffer *name, const char *directory)
         length--;
     buffer_add(name, directory, length);
     buffer_add_text(name, ".repaired");
-    return name->bytes;
+    return buffer_string(name);
 }
 
 static void print_report(const struct elapse__upkeep_report *report, const char *repaired)
@@ -78,7 +78,7 @@ enum exit_status check_command(int argc, char **argv)
                                 .example = example};
     struct elapse__upkeep_report report;
     struct elapse__upkeep_fault fault;
-    struct buffer name = {.bytes = NULL};
+    struct elapse__buffer name = {.bytes = NULL};
     enum exit_status status;
 
     if (!options_read(&line, argc, argv, &status))
@@ -90,7 +90,7 @@ enum exit_status check_command(int argc, char **argv)
         elapse__upkeep_check(line.arguments[0], repaired, print_line, NULL, &report, &fault);
     if (is_done)
         print_report(&report, repaired);
-    buffer_free(&name);
+    elapse__buffer_free(&name);
     status = output_finish();
     if (!is_done) {
         print_error("%s", fault.text);

@@ -20,7 +20,6 @@ static const char example[] = "Example:\n"
                               "  elapse export orders-data | grep '\"key\":\"4711\"'\n";
 
 struct exporting {
-    struct buffer line;
     uint64_t damaged;
 };
 
@@ -33,9 +32,8 @@ static bool print_job(void *context, const struct elapse__upkeep_job *job)
         exporting->damaged++;
         return true;
     }
-    exporting->line.length = 0;
-    job_json_write(&exporting->line, job);
-    output_add(exporting->line.bytes, exporting->line.length);
+    job_json_write(output_begin_json(), job);
+    output_end_json();
     return !output_failed();
 }
 
@@ -55,7 +53,6 @@ enum exit_status export_command(int argc, char **argv)
     bool is_done = data != NULL && elapse__upkeep_each(data, print_job, &exporting, &fault);
     if (!is_done)
         print_error("%s", fault.text);
-    buffer_free(&exporting.line);
     status = output_finish();
     if (data == NULL)
         return STATUS_USAGE;

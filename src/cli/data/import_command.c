@@ -4,8 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "../../os/program.h"
 #include "../../engine/upkeep/upkeep.h"
+#include "../../os/program.h"
+#include "../common/buffer.h"
 #include "../common/options.h"
 #include "../common/output.h"
 #include "data_commands.h"
@@ -28,7 +29,7 @@ static const char example[] = "Example:\n"
 
 struct importing {
     struct elapse__upkeep_data *data;
-    struct buffer text;
+    struct elapse__buffer text;
     uint64_t line_number;
     uint64_t added;
     uint64_t bad;
@@ -74,21 +75,19 @@ static void take_line(struct importing *importing, const char *text, size_t leng
 /* Takes the lines that are whole. */
 static void take_lines(struct importing *importing, bool is_end)
 {
-    struct buffer *text = &importing->text;
-    size_t from = 0;
+    struct elapse__buffer *text = &importing->text;
+    size_t size;
 
-    while (from < text->length && !importing->failed) {
-        const char *end = memchr(text->bytes + from, '\n', text->length - from);
+    while ((size = elapse__buffer_size(text)) > 0 && !importing->failed) {
+        const char *line = (const char *)elapse__buffer_first(text);
+        const char *end = memchr(line, '\n', size);
         if (end == NULL && !is_end)
             break;
-        size_t length = end == NULL ? text->length - from : (size_t)(end - text->bytes) - from;
-        take_line(importing, text->bytes + from, length);
-        from += length + (end != NULL);
+        size_t length = end == NULL ? size : (size_t)(end - line);
+        take_line(importing, line, length);
+        elapse__buffer_take(text, length + (end != NULL));
     }
-    if (from > 0)
-        memmove(text->bytes, text->bytes + from, text->length - from);
-    text->length -= from;
-    if (text->length > LINE_BYTES_MAX) {
+    if (size > LINE_BYTES_MAX) {
         importing->line_number++;
         report(importing, "the line is longer than 268435456 bytes");
         importing->failed = true;
@@ -100,14 +99,14 @@ static void take_input(struct importing *importing)
     size_t got = 1;
 
     while (got > 0 && !importing->failed) {
-        char *place = buffer_reserve(&importing->text, READ_BYTES);
+        char *place = buffer_room(&importing->text, READ_BYTES);
         int error = elapse__os_read_waiting(ELAPSE__OS_INPUT, place, READ_BYTES, &got);
         if (error != 0) {
             print_error("standard input: %s", elapse__os_error_text(error));
             importing->failed = true;
             return;
         }
-        importing->text.length += got;
+        importing->text.end += got;
         if (got == 0 || memchr(place, '\n', got) != NULL)
             take_lines(importing, got == 0);
     }
@@ -124,7 +123,7 @@ static enum exit_status import(const char *directory, uint32_t segment_bytes)
         return STATUS_USAGE;
     }
     take_input(&importing);
-    buffer_free(&importing.text);
+    elapse__buffer_free(&importing.text);
     if (!elapse__upkeep_close(importing.data, &fault)) {
         print_error("%s", fault.text);
         importing.failed = true;

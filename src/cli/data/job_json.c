@@ -1,6 +1,5 @@
 #include "job_json.h"
 
-#include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +9,6 @@
 
 #include "../../base/assert.h"
 #include "../../base/base64.h"
-#include "../common/json.h"
-#include "../common/json_text.h"
 #include "../common/message.h"
 #include "../common/text.h"
 
@@ -78,13 +75,7 @@ enum { REASON_COUNT = sizeof reasons / sizeof reasons[0] };
 
 /* ---- writing ---- */
 
-static void write_text(struct buffer *line, const char *name, struct elapse__queue_text text)
-{
-    buffer_add_text(line, ",");
-    json_add_text(line, name, text.bytes, text.size);
-}
-
-static void write_number(struct buffer *line, const struct number_member *member,
+static void write_number(struct elapse__json *json, const struct number_member *member,
                          const struct elapse__queue_fields *fields)
 {
     const unsigned char *place = (const unsigned char *)fields + member->offset;
@@ -98,34 +89,36 @@ static void write_number(struct buffer *line, const struct number_member *member
     }
     if (value == member->usual)
         return;
+    elapse__json_name(json, member->name);
     if (member->width == NUMBER_SIGNED)
-        buffer_add_format(line, ",\"%s\":%" PRId64, member->name, (int64_t)value);
+        elapse__json_signed(json, (int64_t)value);
     else
-        buffer_add_format(line, ",\"%s\":%" PRIu64, member->name, value);
+        elapse__json_unsigned(json, value);
 }
 
-void job_json_write(struct buffer *line, const struct elapse__upkeep_job *job)
+void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *job)
 {
     const struct elapse__queue_fields *fields = &job->fields;
     bool is_buried = fields->state == ELAPSE__QUEUE_BURIED;
     ELAPSE__ASSERT(!job->is_damaged);
     ELAPSE__ASSERT_THAT(fields->reason, <, REASON_COUNT);
-    buffer_add_format(line, "{\"state\":\"%s\"", is_buried ? "buried" : "waiting");
+    elapse__json_open(json, '{');
+    elapse__json_text_member(json, "state", is_buried ? "buried" : "waiting");
     if (is_buried)
-        buffer_add_format(line, ",\"reason\":\"%s\"", reasons[fields->reason]);
+        elapse__json_text_member(json, "reason", reasons[fields->reason]);
     for (size_t i = 0; i < NUMBER_COUNT; i++)
-        write_number(line, &numbers[i], fields);
+        write_number(json, &numbers[i], fields);
     if (fields->by_wall)
-        buffer_add_text(line, ",\"by_wall_clock\":true");
+        elapse__json_boolean_member(json, "by_wall_clock", true);
     if (fields->handed_out)
-        buffer_add_text(line, ",\"handed_out\":true");
+        elapse__json_boolean_member(json, "handed_out", true);
     for (size_t i = 0; i < TEXT_COUNT; i++) {
         struct elapse__queue_text text;
         memcpy(&text, (const unsigned char *)job + texts[i].offset, sizeof text);
         if (text.size > 0)
-            write_text(line, texts[i].name, text);
+            elapse__json_bytes_member(json, texts[i].name, text.bytes, text.size);
     }
-    buffer_add_text(line, "}\n");
+    elapse__json_close(json, '}');
 }
 
 /* ---- reading ---- */

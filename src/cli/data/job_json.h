@@ -10,11 +10,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "../../base/json_writer.h"
 #include "../../engine/upkeep/upkeep.h"
-#include "../common/buffer.h"
 
-/* Adds the line of a job, with its line end. */
-void job_json_write(struct buffer *line, const struct elapse__upkeep_job *job);
+/* Writes a job as an object. */
+void job_json_write(struct elapse__json *json, const struct elapse__upkeep_job *job);
 
 /* What a line says: the job's texts point into `memory`. */
 struct job_json {

@@ -15,7 +15,7 @@
 /* ---- gnuplot ---- */
 
 /* Runs gnuplot with its standard output on `picture`. */
-static int run_gnuplot(const struct buffer *script, int picture, struct elapse__os_end *end)
+static int run_gnuplot(const struct elapse__buffer *script, int picture, struct elapse__os_end *end)
 {
     static const char *const locale_name[] = {"LC_ALL="};
     /* In the C locale gnuplot warns that it cannot write a degree sign. */
@@ -31,8 +31,8 @@ static int run_gnuplot(const struct buffer *script, int picture, struct elapse__
     const struct elapse__os_program program = {
         .arguments = arguments,
         .environment = environment,
-        .input = script->bytes,
-        .input_bytes = script->length,
+        .input = (const char *)script->bytes,
+        .input_bytes = script->end,
         .output = picture,
     };
     int error = elapse__os_run(&program, end);
@@ -79,13 +79,13 @@ static bool is_whole(int picture)
 static enum exit_status draw(int picture, const struct report *report,
                              const struct samples *samples)
 {
-    struct buffer script = {.bytes = NULL};
+    struct elapse__buffer script = {.bytes = NULL};
     struct elapse__os_end end;
 
     plot_script_add(&script, report, samples);
-    ELAPSE__ASSERT(script.length > 0);
+    ELAPSE__ASSERT(script.end > 0);
     int error = run_gnuplot(&script, picture, &end);
-    buffer_free(&script);
+    elapse__buffer_free(&script);
     if (error != 0)
         return no_gnuplot(error);
     if (!has_succeeded(&end) || !is_whole(picture)) {
@@ -196,7 +196,7 @@ static int check_writable(const char *path)
 
 enum exit_status plot_check(const char *path)
 {
-    const struct buffer empty = {.bytes = NULL};
+    const struct elapse__buffer empty = {.bytes = NULL};
     struct elapse__os_end end;
     int error = run_gnuplot(&empty, ELAPSE__OS_ERRORS, &end);
 

@@ -34,7 +34,7 @@ static struct unit unit_for(uint64_t span_us)
 
 /* Adds text between double quotes, without anything that gnuplot interprets or that XML does not
  * allow. Requires that it has no control characters. */
-static void add_quoted(struct buffer *script, const char *text)
+static void add_quoted(struct elapse__buffer *script, const char *text)
 {
     buffer_add(script, "\"", 1);
     while (*text != '\0') {
@@ -51,13 +51,13 @@ static void add_quoted(struct buffer *script, const char *text)
 }
 
 /* Adds an axis of counts from 0 to `most`, with a little room above. */
-static void add_count_axis(struct buffer *script, uint64_t most)
+static void add_count_axis(struct elapse__buffer *script, uint64_t most)
 {
     buffer_add_format(script, "set yrange [0:%g]\nset format y '%%.0f'\nset ytics %s\n",
                       most > 0 ? (double)most * 1.05 : 1.0, most < 5 ? "1" : "autofreq");
 }
 
-static void add_head(struct buffer *script, const struct report *report)
+static void add_head(struct elapse__buffer *script, const struct report *report)
 {
     char caption[400];
 
@@ -78,7 +78,7 @@ static void add_head(struct buffer *script, const struct report *report)
     buffer_add(script, "\n", 1);
 }
 
-static void add_pending(struct buffer *script, const struct samples *samples, uint64_t peak)
+static void add_pending(struct elapse__buffer *script, const struct samples *samples, uint64_t peak)
 {
     uint64_t span_us = samples->last_us - samples->first_us;
     struct unit unit = unit_for(span_us);
@@ -124,7 +124,7 @@ static uint64_t find_bins(const struct samples *samples, unsigned *first, unsign
 }
 
 /* Adds the marks of an axis that is the number of the bin, and so a logarithm. */
-static void add_delay_marks(struct buffer *script, double low, double high)
+static void add_delay_marks(struct elapse__buffer *script, double low, double high)
 {
     static const struct {
         const char *name;
@@ -149,7 +149,7 @@ static void add_delay_marks(struct buffer *script, double low, double high)
     buffer_add_text(script, ")\n");
 }
 
-static void add_delays(struct buffer *script, const struct samples *samples)
+static void add_delays(struct elapse__buffer *script, const struct samples *samples)
 {
     unsigned first;
     unsigned end;
@@ -177,7 +177,7 @@ static void add_delays(struct buffer *script, const struct samples *samples)
     buffer_add_text(script, "e\nunset multiplot\n");
 }
 
-void plot_script_add(struct buffer *script, const struct report *report,
+void plot_script_add(struct elapse__buffer *script, const struct report *report,
                      const struct samples *samples)
 {
     ELAPSE__ASSERT(report->figures != NULL);

@@ -9,7 +9,7 @@
 #include "samples.h"
 
 /* Adds a script that draws the samples of a replay as SVG on standard output. */
-void plot_script_add(struct buffer *script, const struct report *report,
+void plot_script_add(struct elapse__buffer *script, const struct report *report,
                      const struct samples *samples);
 
 #endif

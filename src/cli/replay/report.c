@@ -10,7 +10,6 @@
 
 #include "../../base/assert.h"
 #include "../common/duration.h"
-#include "../common/json.h"
 #include "../common/message.h"
 #include "../common/output.h"
 #include "../common/text.h"
@@ -71,16 +70,6 @@ void report_text(const struct report *report)
     print_occupancy(figures);
 }
 
-/* A file name can be any bytes; those that are not UTF-8 become U+FFFD. */
-static void print_json_string(const char *string)
-{
-    size_t length = strlen(string);
-    char *json = allocate(JSON_STRING_ROOM(length));
-
-    output_add(json, (size_t)(json_write_string(json, string, length) - json));
-    free(json);
-}
-
 void report_json(const struct report *report)
 {
     const struct replay_figures *figures = report->figures;
@@ -96,14 +85,22 @@ void report_json(const struct report *report)
         {"wakeups", figures->wakeups}, {"moves", figures->moves},
     };
 
+    struct elapse__json *json = output_begin_json();
+    char text[64];
+
     ELAPSE__ASSERT(report->tick_us > 0);
     ELAPSE__ASSERT(report->figures != NULL);
-    output_add_text("{\"trace\":");
-    print_json_string(report->trace);
-    output_add_text(",\"structure\":");
-    print_json_string(report->structure);
+    elapse__json_open(json, '{');
+    /* A file name can be any bytes; those that are not UTF-8 become U+FFFD. */
+    elapse__json_text_member(json, "trace", report->trace);
+    elapse__json_text_member(json, "structure", report->structure);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        output_add_format(",\"%s\":%" PRIu64, numbers[i].name, numbers[i].value);
-    output_add_format(",\"ns_per_operation\":%.1f,\"digest\":\"%016" PRIx64 "\"}\n",
-                      figures->ns_per_operation, figures->digest);
+        elapse__json_unsigned_member(json, numbers[i].name, numbers[i].value);
+    elapse__json_name(json, "ns_per_operation");
+    (void)snprintf(text, sizeof text, "%.1f", figures->ns_per_operation);
+    elapse__json_literal(json, text);
+    (void)snprintf(text, sizeof text, "%016" PRIx64, figures->digest);
+    elapse__json_text_member(json, "digest", text);
+    elapse__json_close(json, '}');
+    output_end_json();
 }

@@ -13,11 +13,8 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "../common/json.h"
 #include "../common/message.h"
-#include "json_line.h"
-
-enum { FRAME_ROOM = 128 };
+#include "../common/timestamp.h"
 
 void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse_cancel answer)
 {
@@ -26,35 +23,26 @@ void run_answer_cancel(struct run *run, const struct run_line *line, enum elapse
         [ELAPSE_CANCEL_RUNNING] = "running",
         [ELAPSE_CANCEL_GONE] = "gone",
     };
-    char *text =
-        run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(line->key_bytes));
-    char *out = text;
+    struct elapse__json *json = run_writer_begin_now(&run->writer);
 
     ELAPSE__ASSERT((size_t)answer < sizeof names / sizeof names[0]);
-    out = json_line_text(out, "{\"cancel\":");
-    out = json_write_string(out, line->key, line->key_bytes);
-    out = json_line_text(out, ",\"answer\":\"");
-    out = json_line_text(out, names[answer]);
-    out = json_line_text(out, "\"}\n");
-    run_writer_commit(&run->writer, (size_t)(out - text));
+    elapse__json_name(json, "cancel");
+    elapse__json_string(json, line->key, line->key_bytes);
+    elapse__json_text_member(json, "answer", names[answer]);
+    run_writer_end(&run->writer);
 }
 
 void run_report_line(struct run *run, uint64_t line_number, const char *text)
 {
-    size_t length = strlen(text);
-
-    ELAPSE__ASSERT(length > 0);
+    ELAPSE__ASSERT(text[0] != '\0');
     if (!run->options->answers) {
         print_error("%s: line %" PRIu64 ": %s", run->input_name, line_number, text);
         return;
     }
-    char *line = run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(length));
-    char *out = json_line_text(line, "{\"line\":");
-    out = json_line_number(out, line_number);
-    out = json_line_text(out, ",\"error\":");
-    out = json_write_string(out, text, length);
-    out = json_line_text(out, "}\n");
-    run_writer_commit(&run->writer, (size_t)(out - line));
+    struct elapse__json *json = run_writer_begin_now(&run->writer);
+    elapse__json_unsigned_member(json, "line", line_number);
+    elapse__json_text_member(json, "error", text);
+    run_writer_end(&run->writer);
 }
 
 /* ---- the list ---- */
@@ -146,28 +134,22 @@ static struct entry *take_entries(struct run *run, size_t *count)
 
 void run_answer_entry(struct run *run, const struct run_list_entry *entry)
 {
-    char *text =
-        run_writer_reserve_now(&run->writer, FRAME_ROOM + JSON_STRING_ROOM(entry->key_bytes));
-    char *out = text;
+    struct elapse__json *json = run_writer_begin_now(&run->writer);
 
     ELAPSE__ASSERT(entry->key_bytes >= 1);
-    out = json_line_text(out, "{\"list\":");
-    out = json_write_string(out, entry->key, entry->key_bytes);
-    out = json_line_text(out, ",\"state\":");
-    out = json_line_text(out, entry->is_running ? "\"running\"" : "\"pending\"");
-    out = json_line_text(out, ",\"due\":");
-    out = json_line_time(out, entry->due_unix_ns);
-    out = json_line_text(out, "}\n");
-    run_writer_commit(&run->writer, (size_t)(out - text));
+    elapse__json_name(json, "list");
+    elapse__json_string(json, entry->key, entry->key_bytes);
+    elapse__json_text_member(json, "state", entry->is_running ? "running" : "pending");
+    timestamp_add_member(json, "due", entry->due_unix_ns);
+    run_writer_end(&run->writer);
 }
 
 void run_answer_listed(struct run *run, size_t count)
 {
-    char *text = run_writer_reserve_now(&run->writer, FRAME_ROOM);
-    char *out = json_line_text(text, "{\"listed\":");
-    out = json_line_number(out, count);
-    out = json_line_text(out, "}\n");
-    run_writer_commit(&run->writer, (size_t)(out - text));
+    struct elapse__json *json = run_writer_begin_now(&run->writer);
+
+    elapse__json_unsigned_member(json, "listed", count);
+    run_writer_end(&run->writer);
 }
 
 void run_answer_list(struct run *run)

@@ -9,7 +9,6 @@
 #include <uthash.h>
 
 #include "../../base/assert.h"
-#include "../common/json.h"
 #include "../common/message.h"
 #include "../common/text.h"
 #include "answer.h"

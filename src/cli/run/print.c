@@ -4,42 +4,27 @@
 #include "print.h"
 
 #include "../../base/assert.h"
-#include "../common/json.h"
-#include "json_line.h"
-
-/* Room for all of a line but its key and payload. */
-enum { FRAME_ROOM = 256 };
+#include "../common/timestamp.h"
 
 void run_print(void *context, const struct elapse_run *firing)
 {
     const struct run_timer *timer = context;
     struct run *run = timer->run;
     struct run_times times = run_times_of(timer, firing);
-    size_t room = FRAME_ROOM + JSON_STRING_ROOM((size_t)timer->key_bytes) +
-                  JSON_STRING_ROOM((size_t)timer->payload_bytes);
-    char *line = run_writer_reserve(&run->writer, room);
-    char *out = line;
 
     ELAPSE__ASSERT(run->options->program == NULL);
     ELAPSE__ASSERT(timer->key_bytes >= 1);
-    out = json_line_text(out, "{\"key\":");
-    out = json_write_string(out, timer->text, timer->key_bytes);
-    out = json_line_text(out, ",\"due\":");
-    out = json_line_time(out, times.due_unix_ns);
-    out = json_line_text(out, ",\"fired\":");
-    out = json_line_time(out, times.fired_unix_ns);
-    out = json_line_text(out, ",\"late_us\":");
-    out = json_line_number(out, times.late_us);
-    out = json_line_text(out, ",\"run\":");
-    out = json_line_number(out, firing->number);
-    out = json_line_text(out, ",\"missed\":");
-    out = json_line_number(out, firing->missed);
+    struct elapse__json *json = run_writer_begin(&run->writer);
+    elapse__json_name(json, "key");
+    elapse__json_string(json, timer->text, timer->key_bytes);
+    timestamp_add_member(json, "due", times.due_unix_ns);
+    timestamp_add_member(json, "fired", times.fired_unix_ns);
+    elapse__json_unsigned_member(json, "late_us", times.late_us);
+    elapse__json_unsigned_member(json, "run", firing->number);
+    elapse__json_unsigned_member(json, "missed", firing->missed);
     if (timer->is_durable)
-        out = json_line_text(out,
-                             timer->may_repeat ? ",\"repetition\":true" : ",\"repetition\":false");
-    out = json_line_text(out, ",\"payload\":");
-    out = json_write_string(out, run_timer_payload(timer), timer->payload_bytes);
-    out = json_line_text(out, "}\n");
-    ELAPSE__ASSERT((size_t)(out - line) <= room);
-    run_writer_commit(&run->writer, (size_t)(out - line));
+        elapse__json_boolean_member(json, "repetition", timer->may_repeat);
+    elapse__json_name(json, "payload");
+    elapse__json_string(json, run_timer_payload(timer), timer->payload_bytes);
+    run_writer_end(&run->writer);
 }

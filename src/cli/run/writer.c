@@ -7,18 +7,29 @@
 #include "../../base/assert.h"
 #include "../common/output.h"
 
-/* Writes and empties the buffer. Returns false if that failed, which has been reported. */
-static bool write_out(struct buffer *taken)
+/* Writes the lines, and empties their memory. Returns false if that failed, which has been
+ * reported. */
+static bool write_out(struct elapse__buffer *taken)
 {
-    output_add(taken->bytes, taken->length);
-    taken->length = 0;
+    output_add_buffer(taken);
+    elapse__buffer_clear(taken);
     return output_finish() == STATUS_OK;
+}
+
+static size_t waiting_bytes(const struct run_writer *writer)
+{
+    return elapse__buffer_size(&writer->waiting.text);
+}
+
+static bool is_full(const struct run_writer *writer)
+{
+    return waiting_bytes(writer) >= RUN_WRITER_BYTES_MAX && !writer->failed;
 }
 
 static void note_failure(struct run_writer *writer)
 {
     writer->failed = true;
-    writer->waiting.length = 0;
+    elapse__buffer_clear(&writer->waiting.text);
     elapse__os_monitor_wake_all(writer->monitor);
     writer->when_failed(writer->context);
 }
@@ -26,22 +37,22 @@ static void note_failure(struct run_writer *writer)
 static void writer_main(void *argument)
 {
     struct run_writer *writer = argument;
-    struct buffer taken = {.bytes = NULL};
+    struct elapse__buffer taken = {.bytes = NULL};
 
     elapse__os_monitor_enter(writer->monitor);
     while (!writer->failed) {
-        while (writer->waiting.length == 0 && !writer->ending)
+        while (waiting_bytes(writer) == 0 && !writer->ending)
             elapse__os_monitor_wait(writer->monitor);
-        if (writer->waiting.length == 0)
+        if (waiting_bytes(writer) == 0)
             break;
-        ELAPSE__ASSERT(taken.length == 0);
-        struct buffer full = writer->waiting;
-        writer->waiting = taken;
+        ELAPSE__ASSERT_THAT(elapse__buffer_size(&taken), ==, 0U);
+        struct elapse__buffer full = writer->waiting.text;
+        writer->waiting.text = taken;
         taken = full;
         elapse__os_monitor_wake_all(writer->monitor);
         elapse__os_monitor_leave(writer->monitor);
 
-        size_t length = taken.length;
+        size_t length = elapse__buffer_size(&taken);
         bool written = write_out(&taken);
         elapse__os_monitor_enter(writer->monitor);
         writer->written += length;
@@ -52,7 +63,7 @@ static void writer_main(void *argument)
     writer->ended = true;
     elapse__os_monitor_wake_all(writer->monitor);
     elapse__os_monitor_leave(writer->monitor);
-    buffer_free(&taken);
+    elapse__buffer_free(&taken);
 }
 
 int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context)
@@ -65,41 +76,47 @@ int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), voi
     return elapse__os_background_start(&writer->thread, writer_main, writer);
 }
 
-char *run_writer_reserve(struct run_writer *writer, size_t bytes)
+static struct elapse__json *begin_line(struct run_writer *writer)
 {
-    elapse__os_monitor_enter(writer->monitor);
-    while (writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed &&
-           !writer->never_waits)
-        elapse__os_monitor_wait(writer->monitor);
     if (writer->failed)
-        writer->waiting.length = 0;
-    return buffer_reserve(&writer->waiting, bytes);
+        elapse__buffer_clear(&writer->waiting.text);
+    writer->line_begin = waiting_bytes(writer);
+    writer->waiting.needs_comma = false;
+    elapse__json_open(&writer->waiting, '{');
+    return &writer->waiting;
 }
 
-char *run_writer_reserve_now(struct run_writer *writer, size_t bytes)
+struct elapse__json *run_writer_begin(struct run_writer *writer)
 {
     elapse__os_monitor_enter(writer->monitor);
-    if (writer->failed)
-        writer->waiting.length = 0;
-    return buffer_reserve(&writer->waiting, bytes);
+    while (is_full(writer) && !writer->never_waits)
+        elapse__os_monitor_wait(writer->monitor);
+    return begin_line(writer);
+}
+
+struct elapse__json *run_writer_begin_now(struct run_writer *writer)
+{
+    elapse__os_monitor_enter(writer->monitor);
+    return begin_line(writer);
 }
 
 bool run_writer_is_full(struct run_writer *writer)
 {
     elapse__os_monitor_enter(writer->monitor);
-    bool is_full = writer->waiting.length >= RUN_WRITER_BYTES_MAX && !writer->failed;
+    bool result = is_full(writer);
     elapse__os_monitor_leave(writer->monitor);
-    return is_full;
+    return result;
 }
 
-void run_writer_commit(struct run_writer *writer, size_t bytes)
+void run_writer_end(struct run_writer *writer)
 {
-    ELAPSE__ASSERT(bytes > 0);
-    ELAPSE__ASSERT(bytes <= writer->waiting.capacity - writer->waiting.length);
-    if (writer->waiting.length == 0)
+    elapse__json_close(&writer->waiting, '}');
+    elapse__json_raw(&writer->waiting, "\n");
+    require_memory(!writer->waiting.failed);
+    ELAPSE__ASSERT_THAT(waiting_bytes(writer), >, writer->line_begin);
+    if (writer->line_begin == 0)
         elapse__os_monitor_wake_all(writer->monitor);
-    writer->waiting.length += bytes;
-    writer->added += bytes;
+    writer->added += waiting_bytes(writer) - writer->line_begin;
     elapse__os_monitor_leave(writer->monitor);
 }
 
@@ -152,6 +169,6 @@ enum exit_status run_writer_finish(struct run_writer *writer)
     elapse__os_monitor_leave(writer->monitor);
     elapse__os_background_join(writer->thread);
     elapse__os_monitor_free(writer->monitor);
-    buffer_free(&writer->waiting);
+    elapse__json_free(&writer->waiting);
     return writer->failed ? STATUS_FAILED : STATUS_OK;
 }

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../../base/json_writer.h"
 #include "../../os/program.h"
-#include "../common/buffer.h"
 #include "../common/message.h"
 
 enum { RUN_WRITER_BYTES_MAX = 4 << 20 };
@@ -21,12 +21,13 @@ struct run_writer {
     /* Guards what follows. Entered by who adds lines, and by the thread. It is woken when there is
      * something to write, when there is room again, and at the end. */
     struct elapse__os_monitor *monitor;
-    struct buffer waiting; /* to be written */
-    uint64_t added;        /* bytes, since the start */
-    uint64_t written;      /* of these */
+    struct elapse__json waiting; /* lines to be written */
+    size_t line_begin;           /* of the line that is being added, in the bytes that wait */
+    uint64_t added;              /* bytes, since the start */
+    uint64_t written;            /* of these */
     bool ending;
     bool ended;       /* the thread writes no more */
-    bool never_waits; /* run_writer_reserve */
+    bool never_waits; /* run_writer_begin */
     bool failed;      /* nothing more can be written: lines are thrown away */
     void (*when_failed)(void *context);
     void *context;
@@ -36,17 +37,19 @@ struct run_writer {
  * error. */
 int run_writer_start(struct run_writer *writer, void (*when_failed)(void *), void *context);
 
-/* Locks the writer, and returns room for `bytes` bytes. Waits while too much is to be written. */
-char *run_writer_reserve(struct run_writer *writer, size_t bytes);
+/* Locks the writer, begins a line of JSON, and opens its object. Waits while too much is to be
+ * written. */
+struct elapse__json *run_writer_begin(struct run_writer *writer);
 
-/* The same, but never waits. For a thread that must not, and asks run_writer_is_full before. */
-char *run_writer_reserve_now(struct run_writer *writer, size_t bytes);
+/* Does the same, but never waits. For a thread that must not, and asks run_writer_is_full before.
+ */
+struct elapse__json *run_writer_begin_now(struct run_writer *writer);
 bool run_writer_is_full(struct run_writer *writer);
 
-/* Adds the first `bytes` bytes of that room to what will be written, and unlocks the writer. */
-void run_writer_commit(struct run_writer *writer, size_t bytes);
+/* Closes the object, ends the line, and unlocks the writer. */
+void run_writer_end(struct run_writer *writer);
 
-/* Says that run_writer_reserve shall not wait any more. */
+/* Says that run_writer_begin shall not wait any more. */
 void run_writer_stop_waiting(struct run_writer *writer);
 
 /* Writes all that waits, for at most `timeout_ns`. Returns whether that has ended. Otherwise the

@@ -236,11 +236,11 @@ void canvas_end_line(struct show_canvas *canvas)
 
 void canvas_print(struct show_canvas *canvas)
 {
-    output_add(canvas->text.bytes, canvas->text.length);
+    output_add_buffer(&canvas->text);
     canvas_free(canvas);
 }
 
 void canvas_free(struct show_canvas *canvas)
 {
-    buffer_free(&canvas->text);
+    elapse__buffer_free(&canvas->text);
 }

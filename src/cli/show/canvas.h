@@ -55,7 +55,7 @@ void show_look_measure(struct show_look *look);
 /* A picture that is being drawn. */
 struct show_canvas {
     struct show_look look;
-    struct buffer text;
+    struct elapse__buffer text;
     unsigned column;
     unsigned blanks; /* to be written before the next word, unless the line is broken there */
     unsigned indent; /* of the next line, if this one is broken */

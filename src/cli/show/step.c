@@ -175,7 +175,7 @@ static bool fits_window(const struct player *player, const struct show_canvas *c
     const struct show_look *look = &player->look;
     size_t lines = 0;
 
-    for (size_t i = 0; i < canvas->text.length; i++)
+    for (size_t i = 0; i < canvas->text.end; i++)
         lines += canvas->text.bytes[i] == '\n';
     return !look->is_narrow && (look->rows == 0 || lines < look->rows);
 }
@@ -204,9 +204,9 @@ static void draw_fitting_picture(struct player *player, struct show_canvas *canv
 }
 
 /* Writes the picture over the last one. */
-static void print_in_place(struct player *player, const struct show_canvas *canvas)
+static void print_in_place(struct player *player, struct show_canvas *canvas)
 {
-    const char *line = canvas->text.bytes;
+    const char *line = buffer_string(&canvas->text);
     size_t lines = 0;
 
     if (player->lines_drawn > 0)

@@ -121,32 +121,33 @@ static struct hook *new_hook(const struct hooks *hooks)
     return NULL;
 }
 
-static bool add_header(struct hook *hook, struct buffer *line)
+static bool add_header(struct hook *hook, struct elapse__buffer *line)
 {
-    struct curl_slist *longer = curl_slist_append(hook->headers, line->bytes);
+    struct curl_slist *longer = curl_slist_append(hook->headers, buffer_string(line));
 
-    line->length = 0;
+    elapse__buffer_clear(line);
     if (longer == NULL)
         return false;
     hook->headers = longer;
     return true;
 }
 
-static bool add_number(struct hook *hook, struct buffer *line, const char *name, uint64_t number)
+static bool add_number(struct hook *hook, struct elapse__buffer *line, const char *name,
+                       uint64_t number)
 {
     buffer_add_format(line, "%s: %" PRIu64, name, number);
     return add_header(hook, line);
 }
 
-static bool add_text(struct hook *hook, struct buffer *line, const char *name, const char *text,
-                     size_t length)
+static bool add_text(struct hook *hook, struct elapse__buffer *line, const char *name,
+                     const char *text, size_t length)
 {
     buffer_add_format(line, "%s: ", name);
     signature_add_value(line, text, length);
     return add_header(hook, line);
 }
 
-static bool add_signature(const struct hooks *hooks, struct hook *hook, struct buffer *line,
+static bool add_signature(const struct hooks *hooks, struct hook *hook, struct elapse__buffer *line,
                           const struct handed *handed)
 {
     char signature[SIGNATURE_BYTES];
@@ -163,7 +164,7 @@ static bool add_signature(const struct hooks *hooks, struct hook *hook, struct b
 
 static bool add_headers(const struct hooks *hooks, struct hook *hook, const struct handed *handed)
 {
-    struct buffer line = {.length = 0};
+    struct elapse__buffer line = {.bytes = NULL};
 
     buffer_add_format(&line, "Content-Type: %s", hooks->options->content_type);
     bool is_done = add_header(hook, &line) &&
@@ -178,7 +179,7 @@ static bool add_headers(const struct hooks *hooks, struct hook *hook, const stru
     /* Without this libcurl asks first whether a long body is wanted, and waits for the answer. */
     buffer_add_text(&line, "Expect:");
     is_done = is_done && add_header(hook, &line);
-    buffer_free(&line);
+    elapse__buffer_free(&line);
     return is_done;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../base/decimal.h"
 #include "../common/buffer.h"
 #include "../common/environment.h"
 #include "../common/message.h"
@@ -33,23 +34,22 @@ void programs_free(struct programs *programs)
 }
 
 /* Adds NAME=text and a NUL. */
-static void add_text(struct buffer *out, const char *name, const char *text, size_t length)
+static void add_text(struct elapse__buffer *out, const char *name, const char *text, size_t length)
 {
     buffer_add_text(out, name);
     buffer_add(out, text, length);
     buffer_add(out, "", 1);
 }
 
-static void add_number(struct buffer *out, const char *name, uint64_t number)
+static void add_number(struct elapse__buffer *out, const char *name, uint64_t number)
 {
-    char text[21];
-    int length = snprintf(text, sizeof text, "%" PRIu64, number);
+    char digits[ELAPSE__DECIMAL_BYTES];
 
-    add_text(out, name, text, (size_t)length);
+    add_text(out, name, digits, elapse__decimal_write(digits, number));
 }
 
 /* Adds the variables of a job, each with its NUL. A key with a NUL cannot stand there. */
-static void add_variables(struct buffer *out, const struct handed *handed)
+static void add_variables(struct elapse__buffer *out, const struct handed *handed)
 {
     add_number(out, "ELAPSE_JOB_ID=", handed->id);
     add_text(out, "ELAPSE_LEASE=", handed->lease, strlen(handed->lease));
@@ -65,7 +65,7 @@ static void add_variables(struct buffer *out, const struct handed *handed)
 int programs_start(const struct programs *programs, const struct handed *handed,
                    struct elapse__os_process *process)
 {
-    struct buffer text = {.length = 0};
+    struct elapse__buffer text = {.bytes = NULL};
     size_t count = 0;
 
     while (programs->inherited[count] != NULL)
@@ -73,8 +73,9 @@ int programs_start(const struct programs *programs, const struct handed *handed,
     char **environment = allocate((count + NAME_COUNT + 1) * sizeof *environment);
     memcpy(environment, programs->inherited, count * sizeof *environment);
     add_variables(&text, handed);
-    for (size_t at = 0; at < text.length; at += strlen(text.bytes + at) + 1)
-        environment[count++] = text.bytes + at;
+    char *end = (char *)text.bytes + text.end;
+    for (char *at = (char *)text.bytes; at < end; at += strlen(at) + 1)
+        environment[count++] = at;
     environment[count] = NULL;
     const struct elapse__os_program program = {
         .arguments = programs->arguments,
@@ -87,7 +88,7 @@ int programs_start(const struct programs *programs, const struct handed *handed,
     };
     int error = elapse__os_start(&program, process);
     free(environment);
-    buffer_free(&text);
+    elapse__buffer_free(&text);
     return error;
 }
 

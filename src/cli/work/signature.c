@@ -16,14 +16,14 @@ bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t tim
     static const char digits[] = "0123456789abcdef";
     unsigned char hash[EVP_MAX_MD_SIZE];
     unsigned length = 0;
-    struct buffer text = {.length = 0};
+    struct elapse__buffer text = {.bytes = NULL};
     char *end = out + strlen(prefix);
 
     buffer_add_format(&text, "%" PRIu64 ".%" PRIu64 ".", time_ms, handed->id);
     buffer_add(&text, handed->body, handed->body_length);
-    bool is_signed = HMAC(EVP_sha256(), secret, (int)strlen(secret),
-                          (const unsigned char *)text.bytes, text.length, hash, &length) != NULL;
-    buffer_free(&text);
+    bool is_signed = HMAC(EVP_sha256(), secret, (int)strlen(secret), text.bytes, text.end, hash,
+                          &length) != NULL;
+    elapse__buffer_free(&text);
     if (!is_signed)
         return false;
     ELAPSE__ASSERT_THAT(length, ==, 32U);
@@ -36,7 +36,7 @@ bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t tim
     return true;
 }
 
-void signature_add_value(struct buffer *out, const char *text, size_t length)
+void signature_add_value(struct elapse__buffer *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         unsigned char byte = (unsigned char)text[i];

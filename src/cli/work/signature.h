@@ -22,6 +22,6 @@ bool signature_write(char out[SIGNATURE_BYTES], const char *secret, uint64_t tim
 
 /* Adds the value of a header: every byte that is not printable ASCII, and '%', as %XX. So a key can
  * add no header. */
-void signature_add_value(struct buffer *out, const char *text, size_t length);
+void signature_add_value(struct elapse__buffer *out, const char *text, size_t length);
 
 #endif

@@ -125,8 +125,8 @@ static void test_maps(void **state)
                                 "$3\r\nkey\r\n$1\r\n\xff\r\n$4\r\nleft\r\n:5025000\r\n"
                                 "$3\r\ndue\r\n:1500\r\n";
     redisReply *map = reply_of(bytes);
-    struct buffer json = {.length = 0};
-    struct buffer lines = {.length = 0};
+    struct elapse__json json = {.failed = false};
+    struct elapse__buffer lines = {.bytes = NULL};
 
     (void)state;
     assert_int_equal(answer_number(map, "id"), 1234);
@@ -134,15 +134,15 @@ static void test_maps(void **state)
     assert_int_equal(answer_number(map, "nothing"), 0);
     assert_null(answer_member(map, "i"));
     render_json(&json, map);
-    assert_string_equal(json.bytes,
+    assert_string_equal(buffer_string(&json.text),
                         "{\"id\":1234,\"lease\":null,\"recurring\":true,\"body\":\"a\\tb\","
                         "\"key_base64\":\"/w==\",\"left\":5025000,\"due\":1500}");
     render_lines(&lines, map);
-    assert_string_equal(lines.bytes, "id         1234\nlease      -\nrecurring  yes\n"
-                                     "body       a?b\nkey        ?\nleft       1h 23m\n"
-                                     "due        1970-01-01T00:00:01.500Z\n");
-    buffer_free(&json);
-    buffer_free(&lines);
+    assert_string_equal(buffer_string(&lines), "id         1234\nlease      -\nrecurring  yes\n"
+                                               "body       a?b\nkey        ?\nleft       1h 23m\n"
+                                               "due        1970-01-01T00:00:01.500Z\n");
+    elapse__json_free(&json);
+    elapse__buffer_free(&lines);
     freeReplyObject(map);
 }
 
@@ -152,15 +152,16 @@ static void test_strange_names(void **state)
     static const char bytes[] = "*8\r\n$4\r\n\x1b[2J\r\n:1\r\n$2\r\nid\r\n:2\r\n"
                                 "$3\r\na\"b\r\n:3\r\n$0\r\n\r\n:4\r\n";
     redisReply *map = reply_of(bytes);
-    struct buffer out = {.length = 0};
+    struct elapse__json json = {.failed = false};
+    struct elapse__buffer out = {.bytes = NULL};
 
     (void)state;
-    render_json(&out, map);
-    assert_string_equal(out.bytes, "{\"id\":2}");
-    out.length = 0;
+    render_json(&json, map);
+    assert_string_equal(buffer_string(&json.text), "{\"id\":2}");
+    elapse__json_free(&json);
     render_lines(&out, map);
-    assert_string_equal(out.bytes, "id  2\n");
-    buffer_free(&out);
+    assert_string_equal(buffer_string(&out), "id  2\n");
+    elapse__buffer_free(&out);
     freeReplyObject(map);
 }
 
@@ -184,12 +185,12 @@ static void test_texts_for_a_terminal(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char bytes[64];
-        struct buffer out = {.length = 0};
+        struct elapse__buffer out = {.bytes = NULL};
         (void)snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(cases[i].text), cases[i].text);
         redisReply *reply = reply_of(bytes);
         render_text(&out, reply);
-        assert_string_equal(out.bytes, cases[i].masked);
-        buffer_free(&out);
+        assert_string_equal(buffer_string(&out), cases[i].masked);
+        elapse__buffer_free(&out);
         freeReplyObject(reply);
     }
 }
@@ -206,17 +207,17 @@ static void test_durations(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct buffer out = {.length = 0};
+        struct elapse__buffer out = {.bytes = NULL};
         render_duration(&out, cases[i].milliseconds);
-        assert_string_equal(out.bytes, cases[i].text);
-        buffer_free(&out);
+        assert_string_equal(buffer_string(&out), cases[i].text);
+        elapse__buffer_free(&out);
     }
 }
 
 static void test_requests(void **state)
 {
     static struct request request;
-    struct buffer out = {.length = 0};
+    struct elapse__buffer out = {.bytes = NULL};
 
     (void)state;
     request_add_text(&request, "PUT");
@@ -226,9 +227,9 @@ static void test_requests(void **state)
     request_write(&request, &out);
     const char expected[] = "*4\r\n$3\r\nPUT\r\n$3\r\n\0\r\n\r\n$0\r\n\r\n$20\r\n"
                             "18446744073709551615\r\n";
-    assert_int_equal(out.length, sizeof expected - 1);
-    assert_memory_equal(out.bytes, expected, out.length);
-    buffer_free(&out);
+    assert_int_equal(out.end, sizeof expected - 1);
+    assert_memory_equal(out.bytes, expected, out.end);
+    elapse__buffer_free(&out);
     request_free(&request);
 }
 

@@ -37,12 +37,11 @@ static void begin(void)
 
 static const char *draw(const struct top_look *look, const struct top_sample *earlier)
 {
-    static struct buffer out;
+    static struct elapse__buffer out;
 
-    buffer_free(&out);
+    elapse__buffer_free(&out);
     top_draw(&out, look, &now, earlier);
-    assert_non_null(out.bytes);
-    return out.bytes;
+    return buffer_string(&out);
 }
 
 static void test_it_fits_every_window(void **state)

@@ -10,7 +10,7 @@ import unittest
 
 import support
 
-FIXTURES = support.SOURCE_ROOT / "tests" / "store" / "fixtures"
+FIXTURES = support.SOURCE_ROOT / "tests" / "engine" / "store" / "fixtures"
 
 
 class Formats(support.ProgramTest):
