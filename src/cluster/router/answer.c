@@ -1,59 +1,9 @@
 /*
  * Answers of partitions become replies.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
-
-/* ---- writing ---- */
-
-struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_command *command,
-                                                          size_t size)
-{
-    struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};
-
-    if (elapse__buffer_reserve(&command->reply, size)) {
-        writer.bytes = command->reply.bytes + command->reply.end;
-        writer.capacity = size;
-    } else if (command->client != NULL) {
-        elapse__router_client_fail(command->client);
-    }
-    return writer;
-}
-
-void elapse__router_reply_written(struct elapse__router_command *command,
-                                  const struct elapse__wire_resp_writer *writer)
-{
-    ELAPSE__ASSERT(!writer->too_small || writer->bytes == NULL);
-    if (writer->bytes != NULL)
-        command->reply.end += writer->size;
-}
-
-void elapse__router_reply_fail(struct elapse__router_command *command, const char *error)
-{
-    struct elapse__wire_resp_writer writer =
-        elapse__router_reply_room(command, strlen(error) + ELAPSE__WIRE_RESP_FRAME_MAX);
-
-    elapse__wire_resp_write_error(&writer, error);
-    elapse__router_reply_written(command, &writer);
-}
-
-void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
-                                size_t size)
-{
-    struct elapse__wire_resp_writer writer =
-        elapse__router_reply_room(command, elapse__wire_resp_converted_max(size));
-
-    /* Partitions answer in RESP3. */
-    if (writer.bytes != NULL && !writer.resp3)
-        elapse__wire_resp_convert(&writer, value, size);
-    if (writer.bytes != NULL && writer.resp3) {
-        memcpy(writer.bytes, value, size);
-        writer.size = size;
-    }
-    elapse__router_reply_written(command, &writer);
-}
+#include "take.h"
 
 /* ---- items ---- */
 

@@ -1,20 +1,20 @@
 /*
- * The invariants of a node, for tests. Each has a number.
+ * The invariants of the router, for tests. Each has a number.
  */
-#include "inner.h"
+#include "types.h"
 
 enum broken {
     SOUND,
-    LANE_BYTES = 1,    /* a lane's bytes are those of its fragments, waiting and sent */
-    SENT_ORDER = 2,    /* the fragments of a link end one behind the other, up to its last byte */
-    PART_COMMAND = 3,  /* a fragment's command is not done, and has fragments under way */
-    CHARGES = 4,       /* a client's charges are those of its commands */
-    COMMAND_PARTS = 5, /* a command that is not done has a fragment under way, or waits */
-    CARRIER = 6,       /* a lane and its link know each other */
-    CHAIN = 7,         /* a chain that asks has a question under way */
-    REPLY_ORDER = 8,   /* a client's first command is not done, unless the client is dead */
-    FULL_LANE = 9,     /* clients wait for a lane only if it is at least half full */
-    WAITING = 10,      /* the count of waiters is right */
+    LANE_BYTES = 1, /* a lane's bytes are those of its fragments, waiting and sent */
+    SENT_ORDER = 2, /* the fragments of a link end one behind the other, up to its last byte */
+    FRAGMENT_COMMAND = 3,  /* a fragment's command is not done, and has fragments under way */
+    CHARGES = 4,           /* a client's charges are those of its commands */
+    COMMAND_FRAGMENTS = 5, /* a command that is not done has a fragment under way, or waits */
+    CARRIER = 6,           /* a lane and its link know each other */
+    CHAIN = 7,             /* a chain that asks has a question under way */
+    REPLY_ORDER = 8,       /* a client's first command is not done, unless the client is dead */
+    FULL_LANE = 9,         /* clients wait for a lane only if it is at least half full */
+    WAITING = 10,          /* the count of waiters is right */
 };
 
 struct sums {
@@ -22,20 +22,20 @@ struct sums {
     uint32_t chain_questions;
 };
 
-static enum broken check_part(const struct elapse__router_fragment *fragment, struct sums *sums)
+static enum broken check_fragment(const struct elapse__router_fragment *fragment, struct sums *sums)
 {
     sums->bytes += sizeof *fragment + fragment->size;
     sums->chain_questions += fragment->by_chain;
     if (fragment->command != NULL && (fragment->command->done || fragment->command->fragments == 0))
-        return PART_COMMAND;
+        return FRAGMENT_COMMAND;
     return SOUND;
 }
 
-static enum broken check_parts(const struct elapse__ring_node *ring, struct sums *sums)
+static enum broken check_fragments(const struct elapse__ring_node *ring, struct sums *sums)
 {
     for (const struct elapse__ring_node *at = ring->next; at != ring; at = at->next) {
-        enum broken broken =
-            check_part(ELAPSE__CONTAINER_OF(at, struct elapse__router_fragment, ring_node), sums);
+        enum broken broken = check_fragment(
+            ELAPSE__CONTAINER_OF(at, struct elapse__router_fragment, ring_node), sums);
         if (broken != SOUND)
             return broken;
     }
@@ -60,14 +60,14 @@ static enum broken check_lane(const struct elapse__router_lane *lane, struct sum
 {
     const struct elapse__router_link *link = lane->carrier;
     struct sums sums = {.bytes = 0};
-    enum broken broken = check_parts(&lane->queued, &sums);
+    enum broken broken = check_fragments(&lane->queued, &sums);
 
     if (broken == SOUND && link != NULL) {
         if (link->lane != lane || link->state == ELAPSE__ROUTER_LINK_LOST || link->is_pipe)
             return CARRIER;
-        broken = check_parts(&link->sent, &sums);
+        broken = check_fragments(&link->sent, &sums);
         if (broken == SOUND)
-            broken = check_parts(&link->returned, &sums);
+            broken = check_fragments(&link->returned, &sums);
         if (broken == SOUND)
             broken = check_sent(link);
     }
@@ -103,7 +103,7 @@ static enum broken check_client(const struct elapse__router_client *client)
         bool waits = command->reserve != NULL && elapse__ring_has_node(&command->reserve->waiter);
         charges += command->charge;
         if (!command->done && command->fragments == 0 && !waits && !client->dead)
-            return COMMAND_PARTS;
+            return COMMAND_FRAGMENTS;
         if (command->done && at == client->commands.next && !client->dead)
             return REPLY_ORDER;
     }

@@ -4,116 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
-
-/* ---- commands ---- */
-
-struct elapse__router_command *elapse__router_command_new(struct elapse__router_client *client,
-                                                          enum elapse__router_command_kind kind,
-                                                          size_t charge)
-{
-    struct elapse__router_command *command = calloc(1, sizeof *command);
-
-    if (command == NULL) {
-        elapse__router_client_fail(client);
-        return NULL;
-    }
-    command->client = client;
-    command->kind = kind;
-    command->resp3 = client->resp3;
-    command->charge = charge + sizeof *command;
-    client->charges += command->charge;
-    elapse__ring_append(&client->commands, &command->ring_node);
-    return command;
-}
-
-void elapse__router_command_free(struct elapse__router_command *command)
-{
-    elapse__ring_leave(&command->ring_node);
-    elapse__buffer_free(&command->reply);
-    elapse__buffer_free(&command->tube);
-    if (command->reserve != NULL)
-        elapse__router_reserve_free(command->reserve);
-    free(command->items);
-    free(command->sums);
-    free(command->hands);
-    free(command);
-}
-
-void elapse__router_command_done(struct elapse__router_command *command)
-{
-    struct elapse__router_client *client = command->client;
-
-    ELAPSE__ASSERT(!command->done);
-    ELAPSE__ASSERT_THAT(command->fragments, ==, 0);
-    command->done = true;
-    if (client == NULL) {
-        elapse__router_command_free(command);
-        return;
-    }
-    client->charges -= command->charge;
-    command->charge = elapse__buffer_size(&command->reply) + sizeof *command;
-    client->charges += command->charge;
-    elapse__router_client_release(client);
-}
-
-/* ---- replies leave ---- */
-
-bool elapse__router_client_is_choked(const struct elapse__router_client *client)
-{
-    return client->charges + elapse__buffer_size(&client->out) >=
-           client->router->options.output_bytes_max;
-}
-
-/* The reply is in the output. A hand-out is remembered until it was sent. */
-static void leave(struct elapse__router_client *client, struct elapse__router_command *command)
-{
-    elapse__ring_leave(&command->ring_node);
-    client->charges -= command->charge;
-    if (command->hand_count == 0) {
-        elapse__router_command_free(command);
-        return;
-    }
-    elapse__buffer_free(&command->reply);
-    command->end_at = client->out_end;
-    elapse__ring_append(&client->leavings, &command->ring_node);
-}
-
-void elapse__router_client_release(struct elapse__router_client *client)
-{
-    while (!elapse__ring_empty(&client->commands) && !client->dead) {
-        struct elapse__router_command *command =
-            ELAPSE__CONTAINER_OF(client->commands.next, struct elapse__router_command, ring_node);
-        size_t size = elapse__buffer_size(&command->reply);
-        if (!command->done)
-            break;
-        if (!elapse__buffer_append(&client->out, elapse__buffer_first(&command->reply), size)) {
-            elapse__router_client_fail(client);
-            break;
-        }
-        client->out_end += size;
-        leave(client, command);
-    }
-    if (!client->dead && elapse__buffer_size(&client->input) > 0)
-        elapse__ring_join_once(&client->router->work, &client->work);
-    elapse__router_client_arrange(client);
-}
-
-void elapse__router_client_fail(struct elapse__router_client *client)
-{
-    client->dead = true;
-    elapse__ring_join_once(&client->router->client_attention, &client->attention);
-}
-
-void elapse__router_client_arrange(struct elapse__router_client *client)
-{
-    bool has_room = elapse__router_client_room(client) > 0;
-
-    if (elapse__buffer_size(&client->out) > 0 || elapse__router_client_wants_end(client) ||
-        has_room != client->had_room)
-        elapse__ring_join_once(&client->router->client_attention, &client->attention);
-    client->had_room = has_room;
-}
+#include "take.h"
 
 /* ---- commands are taken ---- */
 
@@ -270,17 +161,6 @@ void *elapse__router_client_shell(const struct elapse__router_client *client)
     return client->shell;
 }
 
-size_t elapse__router_client_room(const struct elapse__router_client *client)
-{
-    size_t most = client->router->options.input_bytes_max;
-    size_t there = elapse__buffer_size(&client->input);
-
-    if (client->ending || client->dead || client->input_ended || client->is_given)
-        return 0;
-    most = client->need > most ? client->need : most;
-    return there < most ? most - there : 0;
-}
-
 void elapse__router_client_received(struct elapse__router_client *client, uint64_t now,
                                     const void *bytes, size_t size)
 {
@@ -331,12 +211,6 @@ void elapse__router_client_sent(struct elapse__router_client *client, uint64_t n
     if (!client->dead && elapse__buffer_size(&client->input) > 0)
         elapse__ring_join_once(&client->router->work, &client->work);
     elapse__router_client_arrange(client);
-}
-
-bool elapse__router_client_wants_end(const struct elapse__router_client *client)
-{
-    return client->dead || (client->ending && elapse__ring_empty(&client->commands) &&
-                            elapse__buffer_size(&client->out) == 0);
 }
 
 /* A command whose client has closed goes on without it. */

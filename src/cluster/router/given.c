@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
-#include "inner.h"
+#include "kinds.h"
 
 static bool is_text(struct elapse__wire_resp_argument argument, const char *text)
 {

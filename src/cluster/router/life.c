@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inner.h"
+#include "take.h"
 
 /* ---- life ---- */
 
@@ -91,6 +91,7 @@ struct elapse__router *elapse__router_new(const struct elapse__router_options *o
     router->now = now;
     router->look_at_ms = UINT64_MAX;
     router->serial = 1;
+    router->fragment_ended = elapse__router_command_answer;
     make_rings(router);
     for (uint32_t i = 0; i < options->partitions; i++) {
         make_lane(router, &router->partitions[i].quick, i, false);
@@ -101,7 +102,7 @@ struct elapse__router *elapse__router_new(const struct elapse__router_options *o
     return router;
 }
 
-static void free_parts(struct elapse__ring_node *ring)
+static void free_fragments(struct elapse__ring_node *ring)
 {
     while (!elapse__ring_empty(ring)) {
         struct elapse__ring_node *first = ring->next;
@@ -115,8 +116,8 @@ static void free_links(struct elapse__ring_node *ring)
     while (!elapse__ring_empty(ring)) {
         struct elapse__router_link *link =
             ELAPSE__CONTAINER_OF(ring->next, struct elapse__router_link, ring_node);
-        free_parts(&link->sent);
-        free_parts(&link->returned);
+        free_fragments(&link->sent);
+        free_fragments(&link->returned);
         elapse__router_link_free(link);
     }
 }
@@ -149,20 +150,13 @@ void elapse__router_free(struct elapse__router *router)
     free_links(&router->links);
     free_links(&router->wanted);
     for (uint32_t i = 0; i < router->options.partitions; i++) {
-        free_parts(&router->partitions[i].quick.queued);
-        free_parts(&router->partitions[i].slow.queued);
+        free_fragments(&router->partitions[i].quick.queued);
+        free_fragments(&router->partitions[i].slow.queued);
     }
     free_clients(router);
     free_commands(&router->orphans);
     free(router->partitions);
     free(router);
-}
-
-void elapse__router_enter(struct elapse__router *router, uint64_t now)
-{
-    ELAPSE__ASSERT_THAT(now, >=, router->now);
-    router->now = now;
-    elapse_wheel_advance(&router->wheel, now);
 }
 
 /* ---- owners ---- */
@@ -184,39 +178,6 @@ void elapse__router_owner(struct elapse__router *router, uint64_t now, uint32_t 
     elapse__router_lane_moved(&changed->slow);
     if (router->options.partitions == 1)
         elapse__router_pipe_moved(router);
-}
-
-/* Returns how many partitions are at a place, or at any for NOWHERE. */
-static uint32_t count_at(const struct elapse__router *router, enum elapse__router_place place)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < router->options.partitions; i++)
-        count += place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place;
-    return count;
-}
-
-/* One of this node, if it has any; otherwise one that somebody owns. Clients are spread evenly. */
-uint32_t elapse__router_home(struct elapse__router_client *client)
-{
-    struct elapse__router *router = client->router;
-    enum elapse__router_place place = ELAPSE__ROUTER_HERE;
-
-    if (client->home_serial == router->serial)
-        return client->home;
-    client->home_serial = router->serial;
-    if (count_at(router, place) == 0)
-        place = ELAPSE__ROUTER_THERE;
-    if (count_at(router, place) == 0)
-        place = ELAPSE__ROUTER_NOWHERE;
-    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a partition */
-    uint64_t left = client->number % count_at(router, place);
-    for (uint32_t i = 0; i < router->options.partitions; i++) {
-        if ((place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place) &&
-            left-- == 0)
-            client->home = i;
-    }
-    return client->home;
 }
 
 /* ---- turns ---- */

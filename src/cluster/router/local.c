@@ -7,7 +7,7 @@
 #include <elapse/version.h>
 
 #include "../../base/decimal.h"
-#include "inner.h"
+#include "kinds.h"
 
 /* ---- replies ---- */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
-#include "inner.h"
+#include "kinds.h"
 
 /* ---- pages: [cursor, [item, ...]] ---- */
 

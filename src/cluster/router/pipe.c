@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "inner.h"
+#include "kinds.h"
 
 /* Says why the client cannot be served, and ends it. */
 static void refuse(struct elapse__router_client *client, const char *line)

@@ -19,7 +19,7 @@
 
 #include "../../base/decimal.h"
 #include "../../protocol/duration.h"
-#include "inner.h"
+#include "kinds.h"
 
 enum {
     COUNT_MAX = 1000,
@@ -28,7 +28,7 @@ enum {
     EVEN_ONE_IN = 8, /* rounds that do not prefer this node */
 };
 
-static struct elapse__router *node_of(const struct elapse__router_command *command)
+static struct elapse__router *router_of(const struct elapse__router_command *command)
 {
     return command->client->router;
 }
@@ -105,19 +105,6 @@ static uint64_t hash_tubes(const struct elapse__wire_resp_argument *arguments, u
     return hash;
 }
 
-static void stop_waiting(struct elapse__router *router, struct elapse__router_reserve *reserve)
-{
-    if (!elapse__ring_has_node(&reserve->waiter))
-        return;
-    for (uint32_t i = 0; i < router->options.partitions; i++) {
-        if (router->partitions[i].chain.next == &reserve->waiter)
-            router->partitions[i].chain.next = reserve->waiter.next;
-    }
-    elapse__ring_leave(&reserve->waiter);
-    (void)elapse_wheel_stop(&router->wheel, &reserve->timer);
-    router->figures.waiting--;
-}
-
 static void step(struct elapse__router_command *command);
 
 bool elapse__router_reserve_take(struct elapse__router_client *client,
@@ -156,19 +143,6 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
     return true;
 }
 
-void elapse__router_reserve_free(struct elapse__router_reserve *reserve)
-{
-    stop_waiting(reserve->router, reserve);
-    elapse__buffer_free(&reserve->question);
-    free(reserve);
-}
-
-bool elapse__router_reserve_waits(const struct elapse__router_command *command)
-{
-    return command->kind == ELAPSE__ROUTER_COMMAND_RESERVE && !command->done &&
-           command->reserve != NULL && command->reserve->deadline_ms != 0;
-}
-
 /* ---- waiting ---- */
 
 static void reply_nothing(struct elapse__router_command *command)
@@ -176,7 +150,7 @@ static void reply_nothing(struct elapse__router_command *command)
     struct elapse__router_reserve *reserve = command->reserve;
     struct elapse__wire_resp_writer writer;
 
-    stop_waiting(node_of(command), reserve);
+    elapse__router_reserve_stop(router_of(command), reserve);
     if (!reserve->reached && reserve->deadline_ms == 0) {
         elapse__router_reply_fail(command, "TRYAGAIN no partition can be reached now");
     } else {
@@ -189,7 +163,7 @@ static void reply_nothing(struct elapse__router_command *command)
 
 static void begin_to_wait(struct elapse__router_command *command)
 {
-    struct elapse__router *router = node_of(command);
+    struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
 
     if (reserve->deadline_ms <= router->now) {
@@ -220,7 +194,7 @@ enum asked {
 static enum asked ask(struct elapse__router_command *command, uint32_t partition, bool by_chain)
 {
     struct elapse__router_reserve *reserve = command->reserve;
-    struct elapse__router_lane *lane = &node_of(command)->partitions[partition].quick;
+    struct elapse__router_lane *lane = &router_of(command)->partitions[partition].quick;
     size_t size = elapse__buffer_size(&reserve->question);
 
     ELAPSE__ASSERT(!reserve->asks);
@@ -264,7 +238,7 @@ static uint32_t partition_at(const struct elapse__router *router,
 /* Goes on with the first round. */
 static void step(struct elapse__router_command *command)
 {
-    struct elapse__router *router = node_of(command);
+    struct elapse__router *router = router_of(command);
     struct elapse__router_reserve *reserve = command->reserve;
 
     while (reserve->rounds < router->options.partitions) {
@@ -373,7 +347,7 @@ static void take_reply(struct elapse__router *router, struct elapse__router_comm
                        uint32_t partition, const unsigned char *value, size_t size)
 {
     (void)elapse__router_hands_read(command, partition, value, size);
-    stop_waiting(router, command->reserve);
+    elapse__router_reserve_stop(router, command->reserve);
     if (command->client == NULL) {
         elapse__router_hands_give_back(router, command);
     } else {
@@ -431,7 +405,7 @@ void elapse__router_reserve_abandon(struct elapse__router_command *command)
         elapse__router_command_free(command);
         return;
     }
-    stop_waiting(reserve->router, reserve);
+    elapse__router_reserve_stop(reserve->router, reserve);
     if (!reserve->asks)
         elapse__router_command_free(command);
 }

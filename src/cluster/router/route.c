@@ -8,9 +8,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
-#include "inner.h"
-
-#define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
+#include "kinds.h"
 
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size)
@@ -76,18 +74,6 @@ static const struct elapse__router_route routes[] = {
     {.name = "RESET", .local = elapse__router_local_reset, .least = 1, .before_auth = true},
 };
 
-bool elapse__router_argument_is(struct elapse__wire_resp_argument argument, const char *word)
-{
-    uint32_t i = 0;
-
-    for (; i < argument.size && word[i] != '\0'; i++) {
-        unsigned char c = argument.bytes[i];
-        if ((c >= 'a' && c <= 'z' ? c - 0x20 : c) != (unsigned char)word[i])
-            return false;
-    }
-    return i == argument.size && word[i] == '\0';
-}
-
 const struct elapse__router_route *elapse__router_route_find(struct elapse__wire_resp_argument name)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
@@ -97,33 +83,37 @@ const struct elapse__router_route *elapse__router_route_find(struct elapse__wire
     return NULL;
 }
 
-/* ---- arguments ---- */
-
-bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id)
+/* Returns how many partitions are at a place, or at any for NOWHERE. */
+static uint32_t count_at(const struct elapse__router *router, enum elapse__router_place place)
 {
-    return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < router->options.partitions; i++)
+        count += place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place;
+    return count;
 }
 
-bool elapse__router_route_options(const struct elapse__wire_resp_argument *arguments,
-                                  uint32_t count, uint32_t first,
-                                  const struct elapse__router_route_option *options,
-                                  uint32_t option_count, uint32_t *places)
+/* One of this node, if it has any; otherwise one that somebody owns. Clients are spread evenly. */
+uint32_t elapse__router_home(struct elapse__router_client *client)
 {
-    uint32_t place = first;
+    struct elapse__router *router = client->router;
+    enum elapse__router_place place = ELAPSE__ROUTER_HERE;
 
-    memset(places, 0, option_count * sizeof *places);
-    while (place < count) {
-        uint32_t option = 0;
-        while (option < option_count &&
-               !elapse__router_argument_is(arguments[place], options[option].name))
-            option++;
-        if (option == option_count || places[option] != 0 ||
-            count - place - 1 < options[option].values)
-            return false;
-        places[option] = place + 1;
-        place += 1 + options[option].values;
+    if (client->home_serial == router->serial)
+        return client->home;
+    client->home_serial = router->serial;
+    if (count_at(router, place) == 0)
+        place = ELAPSE__ROUTER_THERE;
+    if (count_at(router, place) == 0)
+        place = ELAPSE__ROUTER_NOWHERE;
+    /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is a partition */
+    uint64_t left = client->number % count_at(router, place);
+    for (uint32_t i = 0; i < router->options.partitions; i++) {
+        if ((place == ELAPSE__ROUTER_NOWHERE || router->partitions[i].place == place) &&
+            left-- == 0)
+            client->home = i;
     }
-    return true;
+    return client->home;
 }
 
 uint32_t elapse__router_route_put(struct elapse__router_client *client,

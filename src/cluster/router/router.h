@@ -1,7 +1,7 @@
 /*
- * A node of a cluster: takes the commands of clients, passes them to the partitions that they
- * belong to, and puts the replies in order. It is pure: no socket, thread, clock or file. Bytes
- * and `now` come in, bytes go out.
+ * The router of a node of a cluster: takes the commands of clients, passes them to the partitions
+ * that they belong to, and puts the replies in order. It is pure: no socket, thread, clock or file.
+ * Bytes and `now` come in, bytes go out.
  *
  *      client --bytes--> parser --command--> route --fragments--> lanes --bytes--> link -->
  * partition
@@ -43,7 +43,7 @@
  * The shell's loop:
  *
  *      for each socket with bytes:   elapse__router_client_received, elapse__router_link_received
- *      more = elapse__router_turn(node, now)
+ *      more = elapse__router_turn(router, now)
  *      while (elapse__router_link_wanted):       open it, or say ..._link_closed
  *      while (elapse__router_client_attention):  write ..._output, say ..._sent; look at ..._room
  *                                              and ..._wants_end
@@ -109,7 +109,7 @@ struct elapse__router_options {
     uint32_t poll_ms;            /* so often a reserve that waits asks again, without news; 100 */
 };
 
-/* Makes a node. Returns NULL if there is no memory, or the options are out of range. */
+/* Makes a router. Returns NULL if there is no memory, or the options are out of range. */
 struct elapse__router *elapse__router_new(const struct elapse__router_options *options,
                                           uint64_t now);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../base/decimal.h"
-#include "inner.h"
+#include "take.h"
 
 enum {
     TUBE_BYTES_MAX = 200,
@@ -235,7 +235,7 @@ static enum elapse__router_taken take_items(struct elapse__router_client *client
 
 /* ---- pages ---- */
 
-/* A cursor of the node: 0 is the beginning; otherwise the partition is its remainder, and the
+/* A cursor of the router: 0 is the beginning; otherwise the partition is its remainder, and the
  * partition's own cursor the quotient. */
 static enum elapse__router_taken take_page(struct elapse__router_client *client,
                                            const unsigned char *bytes, size_t size,

@@ -1,6 +1,6 @@
 /*
- * A node over real partitions: the core of the server, its queue and its journal, on a simulated
- * disk. With one partition, each reply is the one that a server without a node gives.
+ * The router over real partitions: the core of the server, its queue and its journal, on a
+ * simulated disk. With one partition, each reply is the one that a server without a router gives.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static struct elapse__connection *connect_to(uint32_t place)
     return connection;
 }
 
-/* ---- the node between them ---- */
+/* ---- the router between them ---- */
 
 static void open_links(void)
 {

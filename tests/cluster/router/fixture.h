@@ -1,8 +1,8 @@
 /*
- * A node whose clients and links are in the hands of a test: texts in, texts out.
+ * A router whose clients and links are in the hands of a test: texts in, texts out.
  */
-#ifndef ELAPSE_TESTS_NODE_FIXTURE_H
-#define ELAPSE_TESTS_NODE_FIXTURE_H
+#ifndef ELAPSE_TESTS_ROUTER_FIXTURE_H
+#define ELAPSE_TESTS_ROUTER_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -53,7 +53,7 @@ const char *sent(struct fixture *f, struct elapse__router_link *link);
 void expect_sent(struct fixture *f, struct elapse__router_link *link, const char *lines);
 /* The other end answers. */
 void answer(struct fixture *f, struct elapse__router_link *link, const char *bytes);
-/* Greets the node: it has another owner now, or a new link. */
+/* The other end of a link that was just opened takes the greeting. */
 void greet(struct fixture *f, struct elapse__router_link *link);
 /* The link is cut. */
 void cut(struct fixture *f, struct elapse__router_link *link);

@@ -9,7 +9,7 @@
 
 static void answer(struct wire *wire, const char *text)
 {
-    (void)elapse__buffer_append(&wire->to_node, text, strlen(text));
+    (void)elapse__buffer_append(&wire->to_router, text, strlen(text));
 }
 
 static void answer_number(struct wire *wire, char mark, uint64_t number)
@@ -23,7 +23,7 @@ static void answer_number(struct wire *wire, char mark, uint64_t number)
 static void answer_bytes(struct wire *wire, const void *bytes, size_t size)
 {
     answer_number(wire, '$', size);
-    (void)elapse__buffer_append(&wire->to_node, bytes, size);
+    (void)elapse__buffer_append(&wire->to_router, bytes, size);
     answer(wire, "\r\n");
 }
 
@@ -134,14 +134,14 @@ static void do_reserve(struct wire *wire, const struct elapse__wire_resp_argumen
     }
 }
 
-/* The node gives a job back. */
+/* The router gives a job back. */
 static void do_nack(struct wire *wire, const struct elapse__wire_resp_argument *arguments,
                     uint32_t count)
 {
     struct partition *partition = &world.partition[wire->partition];
 
     if (count != 5 || !is(arguments[3], "IN") || !is(arguments[4], "0s"))
-        violated("a NACK that is none of the node's", count, 0);
+        violated("a NACK that is none of the router's", count, 0);
     for (uint32_t i = 0; i < partition->job_count; i++) {
         struct job *job = &partition->jobs[i];
         if (job->id == number_in(arguments[1], 0) && job->state == JOB_RESERVED &&

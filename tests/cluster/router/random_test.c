@@ -1,7 +1,7 @@
 /*
- * node-random [--seed N] [--runs N] [--seconds S] [--trace]
+ * router-random [--seed N] [--runs N] [--seconds S] [--trace]
  *
- * Runs of a node between simulated clients and partitions, each of which follows from its seed.
+ * Runs of the router between simulated clients and partitions, each of which follows from its seed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ int main(int count, char **arguments)
         else if (strcmp(arguments[i], "--seconds") == 0 && has_value)
             until = time(NULL) + strtol(arguments[++i], NULL, 10), runs = UINT64_MAX;
         else
-            return fprintf(stderr, "usage: node-random [--seed N] [--runs N] [--seconds S] "
+            return fprintf(stderr, "usage: router-random [--seed N] [--runs N] [--seconds S] "
                                    "[--trace]\n"),
                    2;
     }

@@ -413,7 +413,7 @@ static void each_greeting_has_the_password_of_its_time(void **state)
     password_of_links = "sesame";
 }
 
-static void the_node_says_what_the_trouble_with_an_owner_is(void **state)
+static void the_router_says_what_the_trouble_with_an_owner_is(void **state)
 {
     struct fixture *f = *state;
 
@@ -523,7 +523,7 @@ int main(void)
         TEST(a_password_comes_first),
         TEST(links_greet),
         TEST(each_greeting_has_the_password_of_its_time),
-        TEST(the_node_says_what_the_trouble_with_an_owner_is),
+        TEST(the_router_says_what_the_trouble_with_an_owner_is),
         TEST(what_clients_expect),
         TEST(a_broken_command_ends_the_client),
         TEST(options_have_ranges),

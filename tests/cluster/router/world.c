@@ -24,7 +24,7 @@ static void clear_wire(struct wire *wire)
 {
     elapse__buffer_free(&wire->to_partition);
     elapse__buffer_free(&wire->input);
-    elapse__buffer_free(&wire->to_node);
+    elapse__buffer_free(&wire->to_router);
     *wire = (struct wire){.in_use = false};
 }
 
@@ -37,12 +37,12 @@ static struct wire *free_wire(void)
     return NULL;
 }
 
-/* The node gives a wire up. What is on its way to the partition may still arrive. */
+/* The router gives a wire up. What is on its way to the partition may still arrive. */
 static void drop_wire(struct wire *wire)
 {
-    struct elapse__router_link *link = wire->node_side;
+    struct elapse__router_link *link = wire->router_side;
 
-    wire->node_side = NULL;
+    wire->router_side = NULL;
     world.has_harmed = true;
     if (choose(2) == 0)
         clear_wire(wire);
@@ -61,7 +61,7 @@ static void open_links(void)
             continue;
         }
         *wire = (struct wire){.in_use = true,
-                              .node_side = link,
+                              .router_side = link,
                               .partition = elapse__router_link_partition(link),
                               .parser.argument_bytes_max = 65535};
         wire->epoch = world.partition[wire->partition].epoch;
@@ -81,17 +81,17 @@ static void send_wire(struct wire *wire)
     const uint8_t *bytes;
     size_t size;
 
-    if (wire->node_side == NULL)
+    if (wire->router_side == NULL)
         return;
-    if (elapse__router_link_wants_end(wire->node_side)) {
+    if (elapse__router_link_wants_end(wire->router_side)) {
         drop_wire(wire);
         return;
     }
-    size = some(elapse__router_link_output(wire->node_side, &bytes));
+    size = some(elapse__router_link_output(wire->router_side, &bytes));
     if (size == 0)
         return;
     (void)elapse__buffer_append(&wire->to_partition, bytes, size);
-    elapse__router_link_sent(wire->node_side, world.now, size);
+    elapse__router_link_sent(wire->router_side, world.now, size);
 }
 
 /* Some bytes arrive at the partition, which does the commands that are whole. */
@@ -111,29 +111,29 @@ static void arrive(struct wire *wire)
         if (parsed.outcome == ELAPSE__WIRE_RESP_MORE)
             break;
         if (parsed.outcome != ELAPSE__WIRE_RESP_COMMAND)
-            violated("the node has sent no command", parsed.outcome, 0);
+            violated("the router has sent no command", parsed.outcome, 0);
         /* An owner that is none any more does nothing that comes late. */
-        if (wire->node_side != NULL || wire->epoch == world.partition[wire->partition].epoch)
+        if (wire->router_side != NULL || wire->epoch == world.partition[wire->partition].epoch)
             model_do(wire, arguments, parsed.count);
         elapse__buffer_take(&wire->input, parsed.consumed);
     }
-    if (wire->node_side == NULL && elapse__buffer_size(&wire->to_partition) == 0)
+    if (wire->router_side == NULL && elapse__buffer_size(&wire->to_partition) == 0)
         clear_wire(wire);
 }
 
 static void answer_wire(struct wire *wire)
 {
-    size_t room, size = elapse__buffer_size(&wire->to_node);
+    size_t room, size = elapse__buffer_size(&wire->to_router);
 
-    if (wire->node_side == NULL)
+    if (wire->router_side == NULL)
         return;
-    room = elapse__router_link_room(wire->node_side);
+    room = elapse__router_link_room(wire->router_side);
     size = some(size < room ? size : room);
     if (size == 0)
         return;
-    elapse__router_link_received(wire->node_side, world.now, elapse__buffer_first(&wire->to_node),
-                                 size);
-    elapse__buffer_take(&wire->to_node, size);
+    elapse__router_link_received(wire->router_side, world.now,
+                                 elapse__buffer_first(&wire->to_router), size);
+    elapse__buffer_take(&wire->to_router, size);
 }
 
 static void move_wire(struct wire *wire)
@@ -157,15 +157,15 @@ static void move_wire(struct wire *wire)
 
 static void begin_client(struct client *client)
 {
-    client->node_side = elapse__router_client_new(world.router, world.now, true, client);
-    if (client->node_side == NULL)
+    client->router_side = elapse__router_client_new(world.router, world.now, true, client);
+    if (client->router_side == NULL)
         violated("there is no memory", 0, 0);
     client->wanted = 1 + (uint32_t)choose(COMMANDS_MAX);
 }
 
 static void send_client(struct client *client)
 {
-    size_t room = elapse__router_client_room(client->node_side);
+    size_t room = elapse__router_client_room(client->router_side);
 
     while (client->count < client->wanted && elapse__buffer_size(&client->to_send) < 200)
         client_make(client);
@@ -173,7 +173,7 @@ static void send_client(struct client *client)
     size = some(size < room ? size : room);
     if (size == 0)
         return;
-    elapse__router_client_received(client->node_side, world.now,
+    elapse__router_client_received(client->router_side, world.now,
                                    elapse__buffer_first(&client->to_send), size);
     elapse__buffer_take(&client->to_send, size);
 }
@@ -181,28 +181,28 @@ static void send_client(struct client *client)
 static void read_client(struct client *client)
 {
     const uint8_t *bytes;
-    size_t size = some(elapse__router_client_output(client->node_side, &bytes));
+    size_t size = some(elapse__router_client_output(client->router_side, &bytes));
 
     if (size > 0) {
         (void)elapse__buffer_append(&client->read, bytes, size);
-        elapse__router_client_sent(client->node_side, world.now, size);
+        elapse__router_client_sent(client->router_side, world.now, size);
         client_take(client);
     }
-    if (elapse__router_client_wants_end(client->node_side))
-        violated("the node ends a client", (uint64_t)(client - world.client), 0);
+    if (elapse__router_client_wants_end(client->router_side))
+        violated("the router ends a client", (uint64_t)(client - world.client), 0);
 }
 
 static void end_client(struct client *client)
 {
     trace("a client goes", (uint64_t)(client - world.client), client->answered);
-    elapse__router_client_closed(client->node_side, world.now);
-    client->node_side = NULL;
+    elapse__router_client_closed(client->router_side, world.now);
+    client->router_side = NULL;
     client->has_gone = true;
 }
 
 static void move_client(struct client *client)
 {
-    if (client->node_side == NULL)
+    if (client->router_side == NULL)
         return;
     if (choose(2) == 0)
         send_client(client);
@@ -234,7 +234,7 @@ static void do_harm(void)
     case 1:
     case 2: {
         struct wire *wire = &world.wire[choose(WIRES_MAX)];
-        if (wire->in_use && wire->node_side != NULL) {
+        if (wire->in_use && wire->router_side != NULL) {
             trace("a wire is cut", wire->partition, 0);
             drop_wire(wire);
         }
@@ -242,7 +242,7 @@ static void do_harm(void)
     }
     case 3: {
         struct client *client = &world.client[choose(world.clients)];
-        if (client->node_side != NULL)
+        if (client->router_side != NULL)
             end_client(client);
         break;
     }
@@ -297,14 +297,14 @@ static bool is_quiet(void)
 {
     for (uint32_t i = 0; i < world.clients; i++) {
         const struct client *client = &world.client[i];
-        if (client->node_side != NULL &&
+        if (client->router_side != NULL &&
             (client->count < client->wanted || client->answered < client->count))
             return false;
     }
     for (int i = 0; i < WIRES_MAX; i++) {
         const struct wire *wire = &world.wire[i];
         if (wire->in_use && (elapse__buffer_size(&wire->to_partition) > 0 ||
-                             elapse__buffer_size(&wire->to_node) > 0))
+                             elapse__buffer_size(&wire->to_router) > 0))
             return false;
     }
     return true;
@@ -315,7 +315,7 @@ static void go_round(void)
 {
     serve();
     for (uint32_t i = 0; i < world.clients; i++) {
-        if (world.client[i].node_side != NULL) {
+        if (world.client[i].router_side != NULL) {
             send_client(&world.client[i]);
             read_client(&world.client[i]);
         }
@@ -369,7 +369,7 @@ static void check_jobs(void)
 static void part_with_all(void)
 {
     for (uint32_t i = 0; i < world.clients; i++) {
-        if (world.client[i].node_side != NULL)
+        if (world.client[i].router_side != NULL)
             end_client(&world.client[i]);
     }
     for (int round = 0; round < 2000; round++) {

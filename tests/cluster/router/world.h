@@ -1,7 +1,8 @@
 /*
- * A node between simulated clients and simulated partitions: one process, one seed, no real time.
+ * The router between simulated clients and simulated partitions: one process, one seed, no real
+ * time.
  *
- *      clients (clients.c) --bytes--> node --bytes--> wires --bytes--> partitions (model.c)
+ *      clients (clients.c) --bytes--> router --bytes--> wires --bytes--> partitions (model.c)
  *
  * Each step of a run moves some bytes somewhere, lets time pass, or does harm: a wire is cut, with
  * what is on it lost or delivered late; a partition gets another owner, or none; a client goes.
@@ -16,10 +17,10 @@
  *     out (N4)
  *   - jobs that clients did not get are given back (N5), in runs without cuts and other owners
  *   - no reserve waits for a job that is ready, once all is quiet
- *   - the invariants of the node, after each step
+ *   - the invariants of the router, after each step
  */
-#ifndef ELAPSE_TESTS_NODE_WORLD_H
-#define ELAPSE_TESTS_NODE_WORLD_H
+#ifndef ELAPSE_TESTS_ROUTER_WORLD_H
+#define ELAPSE_TESTS_ROUTER_WORLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,7 +92,7 @@ static inline uint64_t number_of(uint32_t client, uint32_t place)
 }
 
 struct client {
-    struct elapse__router_client *node_side; /* NULL: gone */
+    struct elapse__router_client *router_side; /* NULL: gone */
     struct elapse__buffer to_send, read;
     struct elapse__wire_resp_scanner scanner;
     struct command commands[COMMANDS_MAX];
@@ -124,10 +125,10 @@ struct partition {
 struct wire {
     bool in_use;
     struct elapse__router_link
-        *node_side; /* NULL: the node has given it up; what is on it may arrive */
+        *router_side; /* NULL: the router has given the wire up; bytes on it may arrive */
     uint32_t partition;
     uint64_t epoch; /* the owner at the other end */
-    struct elapse__buffer to_partition, input, to_node;
+    struct elapse__buffer to_partition, input, to_router;
     struct elapse__wire_resp_parser parser;
     bool is_open;
 };

@@ -9,7 +9,7 @@
 
 # ---- N1: one reply for each command, in its place ----
 
-mutant reply_leaves_out_of_order src/cluster/router/client.c \
+mutant reply_leaves_out_of_order src/cluster/router/command.c \
     '        if (!command->done)
             break;' \
     '        if (!command->done) {
@@ -23,10 +23,10 @@ mutant items_are_not_put_in_order src/cluster/router/answer.c \
             continue;' \
     'if (command->items[i].size != 0)
             continue;'
-mutant error_of_a_part_is_said_once src/cluster/router/answer.c \
+mutant error_of_a_partition_is_said_once src/cluster/router/answer.c \
     'is_array ? at - begin : size);' \
     'is_array ? at - begin : i == 0 ? size : 0);'
-mutant reply_has_the_newest_version src/cluster/router/answer.c \
+mutant reply_has_the_newest_version src/cluster/router/reply.c \
     'struct elapse__wire_resp_writer writer = {.resp3 = command->resp3};' \
     'struct elapse__wire_resp_writer writer = {
         .resp3 = command->client == NULL ? command->resp3 : command->client->resp3};'
@@ -49,13 +49,13 @@ mutant kick_begins_elsewhere_each_time src/cluster/router/merge.c \
 
 # ---- N2, N3: nothing twice; what was not sent was not done ----
 
-mutant what_was_sent_is_sent_again src/cluster/router/lane.c \
+mutant what_was_sent_is_sent_again src/cluster/router/fragment.c \
     '(was_sent && fragment->on_loss == ELAPSE__ROUTER_LOSS_UNKNOWN)' 'false'
-mutant partly_sent_is_wholly_sent src/cluster/router/lane.c \
+mutant partly_sent_is_wholly_sent src/cluster/router/fragment.c \
     'fragment->end_at <= link->out_sent' 'fragment->end_at - fragment->size < link->out_sent'
-mutant wholly_sent_is_partly_sent src/cluster/router/lane.c \
+mutant wholly_sent_is_partly_sent src/cluster/router/fragment.c \
     'fragment->end_at <= link->out_sent' 'fragment->end_at < link->out_sent'
-mutant put_with_a_token_was_not_done src/cluster/router/lane.c \
+mutant put_with_a_token_was_not_done src/cluster/router/fragment.c \
     'if (fragment->was_sent && fragment->on_loss != ELAPSE__ROUTER_LOSS_LOOK)' 'if (false)'
 mutant token_is_taken_for_a_look src/cluster/router/take.c \
     'has_token ? ELAPSE__ROUTER_LOSS_TOKEN : ELAPSE__ROUTER_LOSS_UNKNOWN' 'ELAPSE__ROUTER_LOSS_TOKEN'
@@ -63,16 +63,16 @@ mutant change_is_taken_for_a_look src/cluster/router/take.c \
     'enum elapse__router_on_loss on_loss =
         route->looks ? ELAPSE__ROUTER_LOSS_LOOK : ELAPSE__ROUTER_LOSS_UNKNOWN;' \
     'enum elapse__router_on_loss on_loss = ELAPSE__ROUTER_LOSS_LOOK;'
-mutant greeting_is_not_waited_for src/cluster/router/link.c \
+mutant greeting_is_not_waited_for src/cluster/router/link_bytes.c \
     'else if (link->greetings == 0)
         begin(link);
     elapse__router_link_arrange(link);' \
     'else
         begin(link);
     elapse__router_link_arrange(link);'
-mutant refused_greeting_is_taken src/cluster/router/link.c \
+mutant refused_greeting_is_taken src/cluster/router/link_bytes.c \
     "if (value[0] == '-') {" 'if (false) {'
-mutant answer_before_the_command src/cluster/router/link.c \
+mutant answer_before_the_command src/cluster/router/link_bytes.c \
     'if (fragment->end_at > link->out_sent)
         return false;' ''
 mutant client_may_speak_as_a_node src/cluster/router/route.c \
@@ -82,9 +82,9 @@ mutant client_may_speak_as_a_node src/cluster/router/route.c \
 
 # ---- N4: order within a partition ----
 
-mutant lost_parts_go_behind_the_others src/cluster/router/lane.c \
+mutant lost_fragments_go_behind_the_others src/cluster/router/fragment.c \
     'elapse__ring_prepend(&lane->queued, last);' 'elapse__ring_append(&lane->queued, last);'
-mutant refused_parts_go_behind_the_others src/cluster/router/lane.c \
+mutant refused_fragments_go_behind_the_others src/cluster/router/fragment.c \
     '    put_in_front(lane, &back);
     put_in_front(lane, &link->returned);' \
     '    put_in_front(lane, &link->returned);
@@ -152,17 +152,17 @@ mutant choked_client_goes_on src/cluster/router/client.c \
     'client->is_given ||
         elapse__router_client_is_choked(client))' \
     'client->is_given)'
-mutant expected_replies_do_not_count src/cluster/router/client.c \
+mutant expected_replies_do_not_count src/cluster/router/command.c \
     'return client->charges + elapse__buffer_size(&client->out) >=' \
     'return elapse__buffer_size(&client->out) >='
 mutant lane_is_never_full src/cluster/router/lane.c \
     'return lane->bytes >= lane->router->options.lane_bytes_max;' 'return false;'
-mutant blocked_clients_are_forgotten src/cluster/router/lane.c \
+mutant blocked_clients_are_forgotten src/cluster/router/fragment.c \
     '    free(fragment);
     let_in(lane);' '    free(fragment);'
 mutant link_takes_everything_at_once src/cluster/router/lane.c \
     'elapse__buffer_size(&link->out) < ELAPSE__ROUTER_LINK_OUT) {' 'true) {'
-mutant reply_has_no_limit src/cluster/router/link.c \
+mutant reply_has_no_limit src/cluster/router/link_bytes.c \
     'return there < link->router->options.reply_bytes_max;' 'return true;'
 mutant pipe_has_no_limit src/cluster/router/link.c \
     'return there < most ? most - there : 0;
@@ -179,9 +179,9 @@ mutant old_owner_is_waited_for src/cluster/router/lane.c \
     'return link->since_ms + options->parting_ms;' 'return link->since_ms + options->answer_ms;'
 mutant nothing_expires src/cluster/router/lane.c \
     'fragment->since_ms + router->options.retry_ms > router->now) {' 'true) {'
-mutant link_is_tried_at_once src/cluster/router/lane.c \
+mutant link_is_tried_at_once src/cluster/router/fragment.c \
     '(lane->has_moved ? 0 : lane->retry_after_ms)' '0'
-mutant next_owner_has_to_wait src/cluster/router/lane.c \
+mutant next_owner_has_to_wait src/cluster/router/fragment.c \
     '(lane->has_moved ? 0 : lane->retry_after_ms)' 'lane->retry_after_ms'
 
 # ---- routes ----
@@ -194,7 +194,7 @@ mutant token_stays_at_home src/cluster/router/route.c \
         return elapse__router_partition_of_key' \
     '    if (false)
         return elapse__router_partition_of_key'
-mutant id_zero_is_an_id src/cluster/router/route.c ' && *id > 0;' ';'
+mutant id_zero_is_an_id src/cluster/router/arguments.c ' && *id > 0;' ';'
 mutant password_is_not_asked_for src/cluster/router/take.c \
     'if (!client->known && !route->before_auth)' 'if (false)'
 mutant leases_are_not_looked_at src/cluster/router/take.c \
@@ -202,9 +202,9 @@ mutant leases_are_not_looked_at src/cluster/router/take.c \
 
 # ---- what the node says of itself ----
 
-mutant trouble_has_no_end src/cluster/router/link.c \
+mutant trouble_has_no_end src/cluster/router/link_bytes.c \
     "link->router->partitions[link->partition].trouble[0] = '\\0';" ''
-mutant moving_is_trouble src/cluster/router/link.c \
+mutant moving_is_trouble src/cluster/router/link_bytes.c \
     'if (!begins_with(value, size, "-NOTOWNER "))' 'if (true)'
 mutant idle_with_answers_to_come src/cluster/router/life.c \
     'elapse__ring_empty(&link->sent) && elapse__buffer_size(&link->out) == 0' \

@@ -1,0 +1,78 @@
+/*
+ * The lowest layer: commands, what they reply, and their arguments.
+ */
+#ifndef ELAPSE__ROUTER_COMMAND_H
+#define ELAPSE__ROUTER_COMMAND_H
+
+#include "types.h"
+
+/* ---- command.c ---- */
+
+/* Appends a new command to those of a client. Returns NULL if there is no memory: the client
+ * fails. */
+struct elapse__router_command *elapse__router_command_new(struct elapse__router_client *client,
+                                                          enum elapse__router_command_kind kind,
+                                                          size_t charge);
+
+/* The reply of the command is complete: it leaves when its place has come. Without a client the
+ * command is released. Requires that no fragment is under way. */
+void elapse__router_command_done(struct elapse__router_command *command);
+
+/* Releases a command. */
+void elapse__router_command_free(struct elapse__router_command *command);
+
+/* Ends the client without another byte. */
+void elapse__router_client_fail(struct elapse__router_client *client);
+
+/* Shows the shell what has changed. */
+void elapse__router_client_arrange(struct elapse__router_client *client);
+
+/* Returns whether the replies of the client, unread and expected, are too many. */
+bool elapse__router_client_is_choked(const struct elapse__router_client *client);
+
+/* The RESERVE waits for no job any more. */
+void elapse__router_reserve_stop(struct elapse__router *router,
+                                 struct elapse__router_reserve *reserve);
+
+/* Returns whether the command is a RESERVE that may wait for a job. */
+bool elapse__router_reserve_waits(const struct elapse__router_command *command);
+
+/* ---- reply.c ---- */
+
+/* Returns a writer with room for `size` bytes at the end of the reply. Without memory the client
+ * fails, and nothing is written. */
+struct elapse__wire_resp_writer elapse__router_reply_room(struct elapse__router_command *command,
+                                                          size_t size);
+
+/* The writer has written its bytes. */
+void elapse__router_reply_written(struct elapse__router_command *command,
+                                  const struct elapse__wire_resp_writer *writer);
+
+/* Appends an error. */
+void elapse__router_reply_fail(struct elapse__router_command *command, const char *error);
+
+/* Appends a value of a partition, in the version of the client. */
+void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
+                                size_t size);
+
+/* ---- arguments.c ---- */
+
+/* Returns whether an argument is this word of capitals, in capitals or not. */
+bool elapse__router_argument_is(struct elapse__wire_resp_argument argument, const char *word);
+
+/* Reads the id of a job. Returns false if the argument is none. */
+bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
+
+struct elapse__router_route_option {
+    const char *name;
+    uint8_t values;
+};
+
+/* Stores the place of the first value of each option, or 0. Returns false if a partition refuses
+ * the options, whichever partition it is. */
+bool elapse__router_route_options(const struct elapse__wire_resp_argument *arguments,
+                                  uint32_t count, uint32_t first,
+                                  const struct elapse__router_route_option *options,
+                                  uint32_t option_count, uint32_t *places);
+
+#endif

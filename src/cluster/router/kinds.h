@@ -1,0 +1,116 @@
+/*
+ * The layer above lanes: what is particular to each kind of command, and to pipes.
+ */
+#ifndef ELAPSE__ROUTER_KINDS_H
+#define ELAPSE__ROUTER_KINDS_H
+
+#include "lane.h"
+
+/* ---- route.c ---- */
+
+enum elapse__router_route_kind {
+    ELAPSE__ROUTER_ROUTE_LOCAL,
+    ELAPSE__ROUTER_ROUTE_ANY,    /* any partition */
+    ELAPSE__ROUTER_ROUTE_PUT,    /* by its key, its token, or any */
+    ELAPSE__ROUTER_ROUTE_KEY,    /* by tube and key */
+    ELAPSE__ROUTER_ROUTE_ID,     /* by an id */
+    ELAPSE__ROUTER_ROUTE_KEYS,   /* CANCEL */
+    ELAPSE__ROUTER_ROUTE_IDS,    /* CANCELID */
+    ELAPSE__ROUTER_ROUTE_LEASES, /* ACK */
+    ELAPSE__ROUTER_ROUTE_PAGE,   /* LIST, TUBES */
+    ELAPSE__ROUTER_ROUTE_ALL,
+    ELAPSE__ROUTER_ROUTE_KICK,
+    ELAPSE__ROUTER_ROUTE_RESERVE,
+};
+
+typedef void elapse__router_local_function(struct elapse__router_command *command,
+                                           const struct elapse__wire_resp_argument *arguments,
+                                           uint32_t count);
+
+struct elapse__router_route {
+    char name[16]; /* in capitals, and zeros */
+    enum elapse__router_route_kind kind;
+    uint32_t least;   /* arguments with the name; with fewer, any partition refuses the command */
+    bool looks;       /* the command changes nothing */
+    bool before_auth; /* the command may be said before AUTH */
+    bool slow;        /* the command may take long */
+    enum elapse__router_command_kind command; /* ALL */
+    elapse__router_local_function *local;
+};
+
+/* Returns the route of a command; NULL: there is no such command. */
+const struct elapse__router_route *
+elapse__router_route_find(struct elapse__wire_resp_argument name);
+
+/* Returns the partition for commands of a client that may go to any. */
+uint32_t elapse__router_home(struct elapse__router_client *client);
+
+/* Returns the partition of a PUT. */
+uint32_t elapse__router_route_put(struct elapse__router_client *client,
+                                  const struct elapse__wire_resp_argument *arguments,
+                                  uint32_t count, bool *has_token);
+
+/* ---- local.c, given.c ---- */
+
+elapse__router_local_function elapse__router_local_ping;
+elapse__router_local_function elapse__router_local_echo;
+elapse__router_local_function elapse__router_local_hello;
+elapse__router_local_function elapse__router_local_auth;
+elapse__router_local_function elapse__router_local_select;
+elapse__router_local_function elapse__router_local_client;
+elapse__router_local_function elapse__router_local_config;
+elapse__router_local_function elapse__router_local_info;
+elapse__router_local_function elapse__router_local_quit;
+elapse__router_local_function elapse__router_local_reset;
+elapse__router_local_function elapse__router_local_node;
+
+/* ---- merge.c ---- */
+
+/* Replies with a page of one partition: its cursor becomes one of the router. */
+void elapse__router_merge_page(struct elapse__router_command *command, const unsigned char *value,
+                               size_t size);
+
+/* Takes the answer of one partition into a command for all. The last answer completes the reply. */
+void elapse__router_merge_answer(struct elapse__router_command *command, const unsigned char *value,
+                                 size_t size);
+
+/* Asks the next partition of a KICK, or completes the reply. */
+void elapse__router_kick_step(struct elapse__router_command *command);
+
+/* ---- reserve.c ---- */
+
+/* Begins a RESERVE. Returns false if it is not well formed: any partition refuses it. */
+bool elapse__router_reserve_take(struct elapse__router_client *client,
+                                 const struct elapse__wire_resp_argument *arguments,
+                                 uint32_t count);
+
+/* A question of a RESERVE has ended. */
+void elapse__router_reserve_answer(struct elapse__router_command *command, uint32_t partition,
+                                   const struct elapse__router_fragment *fragment,
+                                   enum elapse__router_fragment_end end, const unsigned char *value,
+                                   size_t size);
+
+/* The client of a RESERVE has closed. */
+void elapse__router_reserve_abandon(struct elapse__router_command *command);
+
+/* Asks the waiters about a partition, from the first one on. */
+void elapse__router_chain_begin(struct elapse__router *router, uint32_t partition);
+
+/* Ends the waits whose time is over, and polls. */
+void elapse__router_reserve_look(struct elapse__router *router);
+
+/* ---- pipe.c ---- */
+
+/* Chooses what a client speaks by its first byte. */
+void elapse__router_pipe_choose(struct elapse__router_client *client);
+
+/* Moves bytes between a client and its pipe. */
+void elapse__router_pipe_pump(struct elapse__router_client *client);
+
+/* Ends pipes that could not be opened in time. */
+void elapse__router_pipe_look(struct elapse__router *router);
+
+/* The partition has another owner: ends the pipes to the one before. */
+void elapse__router_pipe_moved(struct elapse__router *router);
+
+#endif

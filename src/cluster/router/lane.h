@@ -1,0 +1,103 @@
+/*
+ * The layer above commands: fragments, and the lanes and links on which they go to partitions.
+ */
+#ifndef ELAPSE__ROUTER_LANE_H
+#define ELAPSE__ROUTER_LANE_H
+
+#include "command.h"
+
+/* ---- fragment.c ---- */
+
+/* Returns a fragment with room for `size` bytes, which is not in the lane yet. Without memory the
+ * fragment ends with -OOM, and the result is NULL. */
+struct elapse__router_fragment *elapse__router_fragment_new(struct elapse__router_lane *lane,
+                                                            struct elapse__router_command *command,
+                                                            enum elapse__router_on_loss on_loss,
+                                                            size_t size);
+
+/* Returns what a fragment counts in its lane. */
+size_t elapse__router_fragment_memory(const struct elapse__router_fragment *fragment);
+
+/* Returns whether a client sees how the fragment ends. */
+bool elapse__router_fragment_is_counted(const struct elapse__router_fragment *fragment);
+
+/* Ends a fragment that cannot wait any longer for a link. Requires that it is in no ring. */
+void elapse__router_fragment_give_up(struct elapse__router_lane *lane,
+                                     struct elapse__router_fragment *fragment);
+
+/* Ends a fragment, tells its command, and releases it. Requires that it is in no ring. */
+void elapse__router_lane_end(struct elapse__router_lane *lane,
+                             struct elapse__router_fragment *fragment,
+                             enum elapse__router_fragment_end end, const unsigned char *value,
+                             size_t size);
+
+/* The link of the lane is lost: the fragments that it has not done go back into the lane, or end.
+ */
+void elapse__router_lane_lose(struct elapse__router_lane *lane, struct elapse__router_link *link);
+
+/* ---- link.c ---- */
+
+/* Wants a link for a lane, or a pipe for a client. Returns NULL if there is no memory. */
+struct elapse__router_link *elapse__router_link_new(struct elapse__router *router,
+                                                    uint32_t partition,
+                                                    struct elapse__router_lane *lane,
+                                                    struct elapse__router_client *client);
+
+/* Releases a link. Requires that no fragment is on it. */
+void elapse__router_link_free(struct elapse__router_link *link);
+
+/* Changes the state of a link that is not lost. */
+void elapse__router_link_enter(struct elapse__router_link *link,
+                               enum elapse__router_link_state state);
+
+/* Loses the link: its lane gets back what the link has not done, and the shell has to close it. */
+void elapse__router_link_lose(struct elapse__router_link *link);
+
+/* Loses the link, and releases it if the shell does not know it yet. */
+void elapse__router_link_give_up(struct elapse__router_link *link);
+
+/* Shows the shell what has changed. */
+void elapse__router_link_arrange(struct elapse__router_link *link);
+
+/* Notes why links to this partition are of no use. Requires that the words end with a control
+ * character. */
+void elapse__router_link_complain(struct elapse__router_link *link, const char *why);
+
+/* ---- lane.c ---- */
+
+/* Returns whether the lane takes no further command. */
+bool elapse__router_lane_is_full(const struct elapse__router_lane *lane);
+
+/* Returns whether a fragment that is put into the lane now is sent at once. */
+bool elapse__router_lane_is_open(const struct elapse__router_lane *lane);
+
+/* Puts a fragment into the lane, and sends what can be sent. */
+void elapse__router_lane_push(struct elapse__router_lane *lane,
+                              struct elapse__router_fragment *fragment);
+
+/* Makes a fragment of these bytes, and puts it into the lane. Without memory it ends with -OOM. */
+void elapse__router_lane_send(struct elapse__router_lane *lane,
+                              struct elapse__router_command *command,
+                              enum elapse__router_on_loss on_loss, const void *bytes, size_t size);
+
+/* Moves fragments from the lane to its link, as far as the link has room. Requires that the lane
+ * is open. */
+void elapse__router_lane_pump(struct elapse__router_lane *lane);
+
+/* Does what the time asks for. */
+void elapse__router_lane_look(struct elapse__router_lane *lane);
+
+/* The partition has another owner. */
+void elapse__router_lane_moved(struct elapse__router_lane *lane);
+
+/* ---- hands.c ---- */
+
+/* Reads the jobs of an answer. Returns false if it is no hand-out, or there is no memory. */
+bool elapse__router_hands_read(struct elapse__router_command *command, uint32_t partition,
+                               const unsigned char *value, size_t size);
+
+/* Gives the jobs of a command back to their partition. */
+void elapse__router_hands_give_back(struct elapse__router *router,
+                                    const struct elapse__router_command *command);
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * What the shell tells of links: that they are open, what came, what was sent, and that they are
+ * closed.
+ */
+#include <string.h>
+
+#include "../../base/decimal.h"
+#include "kinds.h"
+
+/* ---- opening ---- */
+
+static bool has_owner(const struct elapse__router *router, struct elapse__ring_node *wanted)
+{
+    const struct elapse__router_link *link =
+        ELAPSE__CONTAINER_OF(wanted, struct elapse__router_link, ring_node);
+    return router->partitions[link->partition].place != ELAPSE__ROUTER_NOWHERE;
+}
+
+struct elapse__router_link *elapse__router_link_wanted(struct elapse__router *router, uint64_t now)
+{
+    struct elapse__ring_node *first = router->wanted.next;
+
+    elapse__router_enter(router, now);
+    while (first != &router->wanted && !has_owner(router, first))
+        first = first->next;
+    if (first == &router->wanted)
+        return NULL;
+    struct elapse__router_link *link =
+        ELAPSE__CONTAINER_OF(first, struct elapse__router_link, ring_node);
+    elapse__ring_leave(first);
+    elapse__ring_append(&router->links, first);
+    elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_OPENING);
+    return link;
+}
+
+/* ---- the greeting ---- */
+
+struct word {
+    const void *bytes;
+    size_t size;
+};
+
+static struct word word_of(const char *text)
+{
+    return (struct word){text, strlen(text)};
+}
+
+/* Appends a command to the output. Its answer is one of the greeting. */
+static bool greet(struct elapse__router_link *link, const struct word *words, size_t count)
+{
+    size_t room = ELAPSE__WIRE_RESP_FRAME_MAX;
+
+    for (size_t i = 0; i < count; i++)
+        room += words[i].size + ELAPSE__WIRE_RESP_FRAME_MAX;
+    if (!elapse__buffer_reserve(&link->out, room))
+        return false;
+    struct elapse__wire_resp_writer writer = {.bytes = link->out.bytes + link->out.end,
+                                              .capacity = room};
+    elapse__wire_resp_write_array(&writer, count);
+    for (size_t i = 0; i < count; i++)
+        elapse__wire_resp_write_bytes(&writer, words[i].bytes, words[i].size);
+    ELAPSE__ASSERT(!writer.too_small);
+    link->out.end += writer.size;
+    link->out_end += writer.size;
+    link->greetings++;
+    return true;
+}
+
+/* The version of RESP and the password; and whom it wants to speak to, unless that is this process,
+ * where the shell knows it. */
+static bool write_greeting(struct elapse__router_link *link)
+{
+    const struct elapse__router_options *options = &link->router->options;
+    bool is_here = link->router->partitions[link->partition].place == ELAPSE__ROUTER_HERE;
+    struct word password = {.bytes = NULL};
+    char partition[ELAPSE__DECIMAL_BYTES];
+
+    if (link->is_pipe && is_here)
+        return true;
+    if (options->link_password != NULL)
+        password.bytes = options->link_password(options->context, &password.size);
+    const struct word hello[] = {word_of("HELLO"), word_of("3"), word_of("AUTH"),
+                                 word_of("default"), password};
+    const struct word who[] = {word_of("NODE"),
+                               word_of(link->is_pipe ? "PIPE" : "HELLO"),
+                               word_of("1"),
+                               word_of(options->queue),
+                               {partition, elapse__decimal_write(partition, link->partition)}};
+    if (!greet(link, hello, password.bytes == NULL ? 2 : 5))
+        return false;
+    return is_here || greet(link, who, 5);
+}
+
+/* Everything was answered: the link carries what it is for. */
+static void begin(struct elapse__router_link *link)
+{
+    elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_OPEN);
+    link->router->partitions[link->partition].trouble[0] = '\0';
+    if (link->client != NULL) {
+        elapse__ring_join_once(&link->router->work, &link->client->work);
+        return;
+    }
+    link->lane->retry_after_ms = ELAPSE__ROUTER_RETRY_FIRST_MS;
+    elapse__router_lane_pump(link->lane);
+    if (link->state == ELAPSE__ROUTER_LINK_OPEN && !link->lane->slow)
+        elapse__router_chain_begin(link->router, link->partition);
+}
+
+void elapse__router_link_opened(struct elapse__router_link *link, uint64_t now)
+{
+    elapse__router_enter(link->router, now);
+    if (link->state != ELAPSE__ROUTER_LINK_OPENING)
+        return;
+    elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_GREETING);
+    if (!write_greeting(link))
+        elapse__router_link_lose(link);
+    else if (link->greetings == 0)
+        begin(link);
+    elapse__router_link_arrange(link);
+}
+
+/* ---- answers ---- */
+
+static bool begins_with(const unsigned char *value, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+    return size >= length && memcmp(value, text, length) == 0;
+}
+
+/* The oldest fragment that was sent has its answer. Returns false if there is none. */
+static bool take_answer(struct elapse__router_link *link, const unsigned char *value, size_t size)
+{
+    struct elapse__router_lane *lane = link->lane;
+    struct elapse__router_fragment *fragment;
+
+    if (elapse__ring_empty(&link->sent))
+        return false;
+    fragment = ELAPSE__CONTAINER_OF(link->sent.next, struct elapse__router_fragment, ring_node);
+    if (fragment->end_at > link->out_sent)
+        return false;
+    elapse__ring_leave(&fragment->ring_node);
+    if (begins_with(value, size, "-NOTOWNER ")) {
+        /* It was not done; so are those behind it. The next owner gets them all, in order. */
+        elapse__ring_append(&link->returned, &fragment->ring_node);
+        if (link->state == ELAPSE__ROUTER_LINK_OPEN)
+            elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
+        return true;
+    }
+    elapse__router_lane_end(lane, fragment, ELAPSE__ROUTER_FRAGMENT_ANSWERED, value, size);
+    return true;
+}
+
+static bool is_word(const struct elapse__wire_resp_item *item, const char *word)
+{
+    size_t size = strlen(word);
+
+    return item->kind == ELAPSE__WIRE_RESP_WORD && item->size == size &&
+           memcmp(item->bytes, word, size) == 0;
+}
+
+/* Something may have become ready there; or the owner is about to hand over: it answers what it
+ * has got, and gets no more. */
+static void take_push(struct elapse__router_link *link, const unsigned char *value, size_t size)
+{
+    size_t at = 0;
+    struct elapse__wire_resp_item head = elapse__wire_resp_next(value, size, &at);
+
+    if (head.integer == 0)
+        return;
+    struct elapse__wire_resp_item word = elapse__wire_resp_next(value, size, &at);
+    if (is_word(&word, "ready"))
+        elapse__router_ready(link->router, link->router->now, link->partition);
+    else if (is_word(&word, "leaving") && link->state == ELAPSE__ROUTER_LINK_OPEN)
+        elapse__router_link_enter(link, ELAPSE__ROUTER_LINK_PARTING);
+}
+
+/* Takes one value. Returns false if the link is of no more use. */
+static bool take_value(struct elapse__router_link *link, const unsigned char *value, size_t size)
+{
+    if (value[0] == '>') {
+        take_push(link, value, size);
+        return true;
+    }
+    if (link->greetings == 0)
+        return take_answer(link, value, size);
+    if (value[0] == '-') {
+        /* Who owns it is asked elsewhere: while it changes, this is no trouble. */
+        if (!begins_with(value, size, "-NOTOWNER "))
+            elapse__router_link_complain(link, (const char *)value + 1);
+        return false;
+    }
+    if (--link->greetings == 0)
+        begin(link);
+    return true;
+}
+
+static bool carries_values(const struct elapse__router_link *link)
+{
+    return link->state == ELAPSE__ROUTER_LINK_PARTING ||
+           link->state == ELAPSE__ROUTER_LINK_GREETING ||
+           (link->state == ELAPSE__ROUTER_LINK_OPEN && !link->is_pipe);
+}
+
+/* Takes the values that are whole. Returns false if the bytes are no answers, or too many. */
+static bool take_values(struct elapse__router_link *link)
+{
+    while (carries_values(link) && elapse__buffer_size(&link->input) > 0) {
+        const unsigned char *bytes = elapse__buffer_first(&link->input);
+        size_t there = elapse__buffer_size(&link->input);
+        size_t size = 0;
+        enum elapse__wire_resp_scanned scanned =
+            elapse__wire_resp_scan(&link->scanner, bytes, there, &size);
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE &&
+            there >= link->router->options.reply_bytes_max)
+            elapse__router_link_complain(link,
+                                         "its reply is longer than the options of this node allow");
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_MORE)
+            return there < link->router->options.reply_bytes_max;
+        if (scanned == ELAPSE__WIRE_RESP_SCAN_BROKEN) {
+            elapse__router_link_complain(link, "its bytes are no RESP");
+            return false;
+        }
+        if (!take_value(link, bytes, size))
+            return false;
+        if (link->state != ELAPSE__ROUTER_LINK_LOST)
+            elapse__buffer_take(&link->input, size);
+    }
+    return true;
+}
+
+void elapse__router_link_received(struct elapse__router_link *link, uint64_t now, const void *bytes,
+                                  size_t size)
+{
+    elapse__router_enter(link->router, now);
+    if (size == 0 || link->state == ELAPSE__ROUTER_LINK_LOST)
+        return;
+    if (!elapse__buffer_append(&link->input, bytes, size) || !take_values(link)) {
+        elapse__router_link_lose(link);
+        return;
+    }
+    if (link->state == ELAPSE__ROUTER_LINK_PARTING && elapse__ring_empty(&link->sent))
+        elapse__router_link_lose(link);
+    else if (link->client != NULL)
+        elapse__router_pipe_pump(link->client);
+    else if (link->state == ELAPSE__ROUTER_LINK_OPEN)
+        elapse__router_lane_pump(link->lane);
+    elapse__router_link_arrange(link);
+}
+
+/* ---- sent, and closed ---- */
+
+void elapse__router_link_sent(struct elapse__router_link *link, uint64_t now, size_t size)
+{
+    elapse__router_enter(link->router, now);
+    elapse__buffer_take(&link->out, size);
+    link->out_sent += size;
+    ELAPSE__ASSERT_THAT(link->out_sent, <=, link->out_end);
+    if (link->state == ELAPSE__ROUTER_LINK_OPEN && link->client != NULL)
+        elapse__router_pipe_pump(link->client);
+    else if (link->state == ELAPSE__ROUTER_LINK_OPEN && link->lane != NULL)
+        elapse__router_lane_pump(link->lane);
+    elapse__router_link_arrange(link);
+}
+
+void elapse__router_link_closed(struct elapse__router_link *link, uint64_t now)
+{
+    ELAPSE__ASSERT(link->state != ELAPSE__ROUTER_LINK_WANTED);
+    elapse__router_enter(link->router, now);
+    elapse__router_link_lose(link);
+    elapse__router_link_free(link);
+}
+
+void elapse__router_link_failed(struct elapse__router_link *link, uint64_t now, const char *why)
+{
+    elapse__router_link_complain(link, why);
+    elapse__router_link_closed(link, now);
+}

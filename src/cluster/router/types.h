@@ -1,0 +1,307 @@
+/*
+ * What all files of this room may include: the types. router.h defines the words.
+ *
+ * Each layer has a header, and a file includes that of its own layer, which includes those below:
+ *
+ *   take.h     client.c      bytes of clients become commands
+ *              link_bytes.c  what the shell tells of links
+ *              life.c        life, owners, turns
+ *              take.c        commands become fragments
+ *              answer.c      answers become replies
+ *   kinds.h    route.c       the table of commands, and which partition a command belongs to
+ *              local.c       commands that no partition has to see
+ *              given.c       clients that are other nodes
+ *              merge.c       replies that are put together from the answers of many partitions
+ *              reserve.c     RESERVE: partitions in turn, and waiting
+ *              pipe.c        clients whose bytes pass as they are
+ *   lane.h     fragment.c    fragments are made, end, and are sorted out when their link is lost
+ *              link.c        links to partitions
+ *              lane.c        fragments wait and are sent
+ *              hands.c       jobs that were handed out, and are given back
+ *   command.h  command.c     commands, and replies in their order
+ *              reply.c       what a command has to say
+ *              arguments.c   words, ids and options
+ *
+ * A call goes to the same layer or down. What goes up goes by a function pointer, or waits for the
+ * turn in the ring `work`: nothing takes further commands of a client, or reads on in a link, in
+ * the middle of something else.
+ */
+#ifndef ELAPSE__ROUTER_TYPES_H
+#define ELAPSE__ROUTER_TYPES_H
+
+#include <elapse/timer.h>
+#include <elapse/wheel.h>
+
+#include "../../base/assert.h"
+#include "../../base/ring.h"
+#include "../../protocol/resp_parse.h"
+#include "../../protocol/resp_value.h"
+#include "../../protocol/resp_write.h"
+#include "../../base/buffer.h"
+#include "router.h"
+
+enum {
+    ELAPSE__ROUTER_NAME_MAX = 64,       /* CLIENT SETNAME */
+    ELAPSE__ROUTER_TAKE_MAX = 256,      /* commands of a client in one turn */
+    ELAPSE__ROUTER_LINK_OUT = 64 << 10, /* bytes that wait in a link's output */
+    ELAPSE__ROUTER_ERROR_MAX = 200,
+    ELAPSE__ROUTER_RETRY_FIRST_MS = 50, /* between two tries to open a link; it doubles */
+    ELAPSE__ROUTER_RETRY_LAST_MS = 1000,
+    ELAPSE__ROUTER_LEASE_MAX = 44,
+    ELAPSE__ROUTER_EMPTIES = 16,
+    ELAPSE__ROUTER_SUMS_MAX = 64,
+};
+
+/* What becomes of a fragment whose link is lost after it was wholly sent. */
+enum elapse__router_on_loss {
+    ELAPSE__ROUTER_LOSS_UNKNOWN, /* it is answered -UNKNOWN */
+    ELAPSE__ROUTER_LOSS_LOOK,    /* it changes nothing: it is sent again */
+    ELAPSE__ROUTER_LOSS_TOKEN,   /* it is sent again, because the partition knows its token */
+    ELAPSE__ROUTER_LOSS_EMPTY,   /* a question of a RESERVE: it has no jobs; also if it was not sent
+                                  */
+    ELAPSE__ROUTER_LOSS_DROP,    /* nobody waits for it; also if it was not sent */
+};
+
+enum elapse__router_fragment_end {
+    ELAPSE__ROUTER_FRAGMENT_ANSWERED,
+    ELAPSE__ROUTER_FRAGMENT_NOT_DONE,
+    ELAPSE__ROUTER_FRAGMENT_UNKNOWN,
+};
+
+struct elapse__router_fragment {
+    struct elapse__ring_node
+        ring_node; /* first; in a lane's `queued`, or a link's `sent` or `returned` */
+    struct elapse__router_command *command; /* NULL: nobody waits for the answer */
+    enum elapse__router_on_loss on_loss;
+    bool by_chain;     /* a question of the partition's chain */
+    bool was_sent;     /* once, wholly; it is sent again */
+    uint64_t since_ms; /* when it was made */
+    uint64_t sent_ms;  /* when it went into the link's output */
+    uint64_t end_at;   /* where it ends in the bytes of the link */
+    size_t size;
+    unsigned char bytes[];
+};
+
+struct elapse__router_lane {
+    struct elapse__router *router;
+    struct elapse__router_link *carrier; /* the link; NULL: none */
+    struct elapse__ring_node queued;     /* fragments */
+    struct elapse__ring_node blocked;    /* clients whose next command finds the lane full */
+    size_t bytes;                        /* of fragments, queued and sent */
+    uint64_t retry_at_ms;                /* when a link may be wanted again */
+    uint32_t retry_after_ms;
+    bool has_moved; /* the owner has changed since the link was wanted */
+    uint32_t partition;
+    bool slow;
+};
+
+/* The questions of reserves that wait go to a partition one after the other, in the order in which
+ * the reserves began to wait. */
+struct elapse__router_chain {
+    struct elapse__ring_node *next; /* the waiter to be asked next; the ring itself: at its end */
+    bool asks;                      /* a question is under way */
+    bool again;                     /* at the end: from the beginning */
+    bool has_missed;                /* it came by a waiter that was asked elsewhere */
+    uint32_t empty_count;
+    uint64_t empties[ELAPSE__ROUTER_EMPTIES]; /* hashes of tubes that had nothing in this pass */
+    uint64_t poll_at_ms;
+};
+
+enum { ELAPSE__ROUTER_TROUBLE_MAX = 160 };
+
+struct elapse__router_partition {
+    enum elapse__router_place place;
+    uint64_t epoch;
+    char trouble[ELAPSE__ROUTER_TROUBLE_MAX]; /* of its links; "": none */
+    struct elapse__router_lane quick, slow;
+    struct elapse__router_chain chain;
+};
+
+enum elapse__router_link_state {
+    ELAPSE__ROUTER_LINK_WANTED,   /* in the router's ring `wanted` */
+    ELAPSE__ROUTER_LINK_OPENING,  /* with the shell */
+    ELAPSE__ROUTER_LINK_GREETING, /* the answers to its greeting are to come */
+    ELAPSE__ROUTER_LINK_OPEN,
+    ELAPSE__ROUTER_LINK_PARTING, /* it may answer what it was sent; the owner has changed */
+    ELAPSE__ROUTER_LINK_LOST,    /* the shell has to close it */
+};
+
+struct elapse__router_link {
+    struct elapse__ring_node ring_node; /* first; in the router's `links` or `wanted` */
+    struct elapse__ring_node attention;
+    struct elapse__router *router;
+    struct elapse__router_lane *lane;     /* NULL: a pipe, or lost */
+    struct elapse__router_client *client; /* of a pipe; NULL: it has closed */
+    enum elapse__router_link_state state;
+    uint32_t partition;
+    uint32_t greetings; /* answers that are to come */
+    bool is_pipe;
+    bool had_room;
+    struct elapse__buffer input, out;
+    struct elapse__wire_resp_scanner scanner;
+    struct elapse__ring_node sent; /* fragments, the oldest first */
+    struct elapse__ring_node
+        returned;      /* fragments that the partition refused: it has another owner */
+    uint64_t out_end;  /* bytes that `out` has had */
+    uint64_t out_sent; /* of them, those that were sent */
+    uint64_t since_ms; /* of the state */
+    void *shell;
+};
+
+enum elapse__router_command_kind {
+    ELAPSE__ROUTER_COMMAND_ONE,       /* one fragment; its answer is the reply */
+    ELAPSE__ROUTER_COMMAND_ITEMS,     /* fragments with items; the reply has a place for each */
+    ELAPSE__ROUTER_COMMAND_PAGE,      /* one fragment; its answer begins with a cursor */
+    ELAPSE__ROUTER_COMMAND_CANCELALL, /* all partitions; sums */
+    ELAPSE__ROUTER_COMMAND_STATS,     /* all partitions; sums */
+    ELAPSE__ROUTER_COMMAND_PAUSE,     /* all partitions; one that says ok is enough */
+    ELAPSE__ROUTER_COMMAND_KICK,      /* partitions in turn */
+    ELAPSE__ROUTER_COMMAND_RESERVE,   /* partitions in turn, and waiting */
+};
+
+struct elapse__router_item {
+    uint32_t partition;
+    uint32_t at, size; /* its answer, in the command's reply */
+};
+
+/* A job that was handed out, and whose reply was not wholly sent. */
+struct elapse__router_hand {
+    uint64_t id;
+    uint32_t lease_size;
+    char lease[ELAPSE__ROUTER_LEASE_MAX];
+};
+
+/* What a RESERVE knows beyond other commands. */
+struct elapse__router_reserve {
+    struct elapse_timer timer;       /* first; runs while it waits */
+    struct elapse__ring_node waiter; /* in the router's ring `waiters` */
+    struct elapse__router *router;
+    struct elapse__router_command *command;
+    struct elapse__buffer question; /* the command without WAIT */
+    uint64_t tubes_hash;
+    uint64_t deadline_ms; /* 0: it does not wait */
+    uint64_t readied;     /* the router's `readied` when the first round began */
+    uint32_t rounds;      /* partitions that the first round has come past */
+    uint32_t first;       /* where it began */
+    bool is_even;         /* it does not prefer this node */
+    bool reached;         /* some partition could be asked */
+    bool asks;            /* a question is under way */
+    bool missed;          /* a chain came by meanwhile */
+    bool is_late;         /* the time is over, and a question is under way */
+};
+
+/* What STATS adds up. */
+struct elapse__router_sum {
+    char name[32];
+    bool is_boolean;
+    bool is_greatest; /* the greatest one counts, not the sum */
+    int64_t value;
+};
+
+struct elapse__router_command {
+    struct elapse__ring_node
+        ring_node; /* first; in a client's `commands` or `leavings`; or `orphans` */
+    struct elapse__router_client *client; /* NULL: it has closed */
+    enum elapse__router_command_kind kind;
+    bool resp3;
+    bool done;
+    bool is_barrier;    /* those behind it wait until it is done */
+    uint32_t fragments; /* under way */
+    size_t charge;      /* what it counts in its client */
+    struct elapse__buffer reply;
+    char error[ELAPSE__ROUTER_ERROR_MAX]; /* of a command for many partitions; "": none */
+
+    struct elapse__router_item *items; /* ITEMS */
+    uint32_t item_count;
+    uint32_t cursor_of;              /* PAGE: the partition */
+    uint64_t counts[2];              /* CANCELALL, PAUSE, KICK */
+    uint64_t wanted;                 /* KICK */
+    uint32_t first;                  /* KICK: the partition that is asked first */
+    uint32_t rounds;                 /* KICK: partitions asked */
+    struct elapse__buffer tube;      /* KICK */
+    struct elapse__router_sum *sums; /* STATS */
+    uint32_t sum_count;
+
+    struct elapse__router_reserve *reserve;
+    struct elapse__router_hand *hands;
+    uint32_t hand_count;
+    uint32_t hands_of; /* the partition */
+    uint64_t end_at;   /* in `leavings`: where it ends in the bytes of the client */
+};
+
+enum elapse__router_client_speech {
+    ELAPSE__ROUTER_SPEECH_UNKNOWN,
+    ELAPSE__ROUTER_SPEECH_RESP,
+    ELAPSE__ROUTER_SPEECH_PIPE,
+};
+
+struct elapse__router_client {
+    struct elapse__ring_node ring_node; /* first; in the router's `clients` */
+    struct elapse__ring_node attention;
+    struct elapse__ring_node work; /* in the router's `work`, or in a lane's `blocked` */
+    struct elapse__router *router;
+    struct elapse__router_link *pipe;
+    struct elapse__buffer input, out;
+    struct elapse__wire_resp_parser parser;
+    struct elapse__ring_node commands; /* the oldest first */
+    struct elapse__ring_node leavings; /* hand-outs in `out` */
+    size_t charges;                    /* of the commands */
+    size_t need;                       /* bytes that the next command needs at least */
+    uint64_t number;
+    uint64_t out_end, out_sent;
+    uint32_t home;        /* the partition of commands that may go to any */
+    uint32_t reserves;    /* RESERVEs that it has begun */
+    uint64_t home_serial; /* the router's `serial` when it was chosen; 0: not yet */
+    enum elapse__router_client_speech speech;
+    bool may_use_beanstalkd;
+    bool resp3;
+    bool known; /* it has said AUTH, or nobody has to */
+    bool input_ended;
+    bool ending; /* no command is taken any more */
+    bool dead;   /* the shell closes it now */
+    bool had_room;
+    bool is_given; /* to a partition: it takes no command any more */
+    struct elapse__router_given given;
+    uint8_t name_size;
+    char name[ELAPSE__ROUTER_NAME_MAX];
+    void *shell;
+};
+
+/* Tells a command that one of its fragments has ended. `value` is the answer, or the error that
+ * says why there is none. */
+typedef void elapse__router_fragment_ended(struct elapse__router_command *command,
+                                           uint32_t partition,
+                                           const struct elapse__router_fragment *fragment,
+                                           enum elapse__router_fragment_end end,
+                                           const unsigned char *value, size_t size);
+
+struct elapse__router {
+    struct elapse__router_options options;
+    elapse__router_fragment_ended *fragment_ended; /* answer.c: so that lanes know no command */
+    struct elapse__router_partition *partitions;
+    struct elapse__ring_node clients, links, wanted, work, waiters, orphans;
+    struct elapse__ring_node client_attention, link_attention;
+    struct elapse__router_figures figures;
+    struct elapse_wheel wheel; /* of reserves that wait */
+    uint64_t now;
+    uint64_t look_at_ms; /* when lanes and links are looked at next */
+    uint64_t serial;     /* counts changes of owners, from 1 */
+    uint64_t readied;    /* counts elapse__router_ready */
+};
+
+/* Begins a call of router.h that does something: the time is `now`. */
+static inline void elapse__router_enter(struct elapse__router *router, uint64_t now)
+{
+    ELAPSE__ASSERT_THAT(now, >=, router->now);
+    router->now = now;
+    elapse_wheel_advance(&router->wheel, now);
+}
+
+/* Lanes and links are looked at no later than `at_ms`. */
+static inline void elapse__router_look_by(struct elapse__router *router, uint64_t at_ms)
+{
+    if (at_ms < router->look_at_ms)
+        router->look_at_ms = at_ms;
+}
+
+#endif
