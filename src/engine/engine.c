@@ -6,7 +6,6 @@
 #include "../base/assert.h"
 #include "../base/little_endian.h"
 #include "../queue/fields.h"
-#include "../queue/inner.h"
 #include "journal/backup.h"
 #include "journal/log.h"
 

@@ -2,7 +2,7 @@
  * Building a job: everything that it needs is allocated before anything is written or changed, so
  * that what follows cannot fail.
  */
-#include "inner.h"
+#include "moves.h"
 
 static bool needs_side(const struct elapse__queue_fields *fields)
 {
@@ -65,13 +65,6 @@ enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
     return result;
 }
 
-void elapse__queue_build_drop_hold(struct elapse__queue *queue, struct elapse__queue_tube *tube)
-{
-    ELAPSE__ASSERT_THAT(tube->holds, >, 0);
-    tube->holds--;
-    elapse__queue_tube_end_if_empty(queue, tube);
-}
-
 void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_built *built)
 {
     if (built->key != 0)
@@ -80,7 +73,7 @@ void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_
         elapse__queue_extras_end(queue, built->entry);
         elapse__queue_entry_give(&queue->jobs, built->entry);
     }
-    elapse__queue_build_drop_hold(queue, built->tube);
+    elapse__queue_tube_release(queue, built->tube);
     *built = (struct elapse__queue_built){0};
 }
 

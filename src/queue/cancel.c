@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue,
                                                      struct elapse__queue_entry *entry)
@@ -24,7 +24,7 @@ static struct elapse__queue_answer cancel_job(struct elapse__queue *queue,
     uint64_t id = elapse__queue_id(entry);
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
         return elapse__queue_say(ELAPSE__QUEUE_RUNNING, id);
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+    if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     queue->totals.cancelled++;
     elapse__queue_tube_of(queue, entry)->totals.cancelled++;
@@ -51,7 +51,7 @@ struct elapse__queue_answer elapse__queue_cancel_key(struct elapse__queue *queue
                                                      struct elapse__queue_text key)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     return cancel_job(queue, job_of_key(queue, tube, key));
 }
 
@@ -59,7 +59,7 @@ struct elapse__queue_answer elapse__queue_cancel_id(struct elapse__queue *queue,
                                                     struct elapse__queue_now now, uint64_t id)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     return cancel_job(queue, elapse__queue_entry_find(&queue->jobs, id));
 }
 
@@ -87,22 +87,19 @@ static struct elapse__queue_answer reschedule_job(struct elapse__queue *queue,
         return elapse__queue_fault(fault);
     if (entry == NULL)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, 0);
-    enum elapse__queue_state state = elapse__queue_state_of(entry);
     uint64_t id = elapse__queue_id(entry);
-    if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW)
+    if (elapse__queue_is_leased(elapse__queue_state_of(entry)))
         return elapse__queue_say(ELAPSE__QUEUE_RUNNING, id);
     if (!elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry)))
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+    if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     struct elapse__queue_tick due = {true, 0};
     if (time.when == ELAPSE__QUEUE_AT)
         due.tick = elapse__queue_wall_tick(time.at_ms);
     else
         due = (struct elapse__queue_tick){false, elapse__queue_after(queue, time.delay_ms)};
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_waiting(queue, entry, due);
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_wait_again(queue, entry, due, true);
     return (struct elapse__queue_answer){
         .result = ELAPSE__QUEUE_RESCHEDULED, .id = id, .position = elapse__queue_end(queue)};
 }
@@ -114,7 +111,7 @@ struct elapse__queue_answer elapse__queue_reschedule_key(struct elapse__queue *q
                                                          struct elapse__queue_time time)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     return reschedule_job(queue, job_of_key(queue, tube, key), time);
 }
 
@@ -123,6 +120,6 @@ struct elapse__queue_answer elapse__queue_reschedule_id(struct elapse__queue *qu
                                                         struct elapse__queue_time time)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     return reschedule_job(queue, elapse__queue_entry_find(&queue->jobs, id), time);
 }

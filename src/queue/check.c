@@ -21,7 +21,7 @@
  * 13. A tube has a job, a hold or a pause. One whose watch has asked has no job to hand out.
  * 14. A SHADOW has no record that counts as live; every other job has one.
  */
-#include "inner.h"
+#include "moves.h"
 
 enum {
     BROKEN_JOB = 1,
@@ -105,7 +105,7 @@ static unsigned check_side(struct checking *checking, const struct elapse__queue
                            const struct elapse__queue_side *side)
 {
     enum elapse__queue_state state = elapse__queue_state_of(entry);
-    bool leased = state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
+    bool leased = elapse__queue_is_leased(state);
     bool expires = state == ELAPSE__QUEUE_READY && !side->handed_out &&
                    elapse__queue_profile_of(checking->queue, entry)->expire_ms > 0;
     checking->sides++;
@@ -267,10 +267,9 @@ static unsigned check_tables(const struct checking *checking)
 unsigned elapse__queue_check(const struct elapse__queue *queue)
 {
     struct checking checking = {.queue = queue};
-    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
-        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
-        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_FREE)
-            continue;
+    const struct elapse__queue_entry *entry = NULL;
+    uint32_t number = 0;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
         unsigned broken = check_entry(&checking, entry);
         if (broken != 0)
             return broken;

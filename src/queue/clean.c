@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 /* Writes a job again as it is now. Its texts are in the old record only. */
 static enum elapse__queue_result clean_put(struct elapse__queue *queue, uint64_t position,
@@ -61,7 +61,7 @@ enum elapse__queue_result elapse__queue_clean(struct elapse__queue *queue,
 {
     struct elapse__queue_fields fields;
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     if (record->type != ELAPSE__RECORD_PUT && record->type != ELAPSE__RECORD_TOKEN)
         return ELAPSE__QUEUE_OK;
     if (!elapse__queue_fields_decode(&fields, record))

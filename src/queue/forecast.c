@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "inner.h"
+#include "tables.h"
 
 _Static_assert((ELAPSE__QUEUE_ORIGIN + ELAPSE__FORECAST_SHIFT) % 86400000 == 0,
                "days and minutes begin where the clock has them");
@@ -132,7 +132,7 @@ static uint64_t shifted_present(const struct elapse__queue *queue, bool by_wall)
 void elapse__queue_foresee(struct elapse__queue *queue, struct elapse__queue_now now, bool is_long,
                            struct elapse__queue_forecast *forecast)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     memset(forecast, 0, sizeof *forecast);
     if (queue->counters == NULL)
         return;
@@ -163,7 +163,7 @@ uint64_t elapse__queue_overdue_ms(struct elapse__queue *queue, struct elapse__qu
 {
     uint64_t most = 0;
 
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     for (unsigned by_wall = 0; queue->counters != NULL && by_wall < 2; by_wall++) {
         uint64_t present = shifted_present(queue, by_wall != 0);
         uint64_t oldest =

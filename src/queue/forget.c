@@ -3,16 +3,15 @@
  * that ended, a job that expired while nothing could be written. Its cleaning did not copy their
  * records, so they lie below the place where its log begins.
  */
-#include "inner.h"
+#include "moves.h"
 
 static void forget_jobs(struct elapse__queue *queue, uint64_t position)
 {
-    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
-        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
-        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_FREE &&
-            elapse__queue_position(entry) < position)
+    struct elapse__queue_entry *entry = NULL;
+    uint32_t number = 0;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL)
+        if (elapse__queue_position(entry) < position)
             elapse__queue_end_job(queue, entry);
-    }
 }
 
 void elapse__queue_forget_below(struct elapse__queue *queue, uint64_t position)

@@ -114,9 +114,9 @@ void elapse__queue_jobs_widen(struct elapse__queue_jobs *jobs,
 {
     if (!elapse__queue_index_widen(&jobs->ids, memory))
         return;
-    for (uint32_t number = 1; number < jobs->fresh; number++)
-        if (elapse__queue_state_of(elapse__queue_entry_at(jobs, number)) != ELAPSE__QUEUE_FREE)
-            elapse__queue_index_insert(&jobs->ids, number, memory);
+    uint32_t number = 0;
+    while (elapse__queue_next_entry(jobs, &number) != NULL)
+        elapse__queue_index_insert(&jobs->ids, number, memory);
     ELAPSE__ASSERT_THAT(jobs->ids.count, ==, jobs->count);
 }
 

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "tables.h"
 
 #include <string.h>
 
@@ -114,13 +114,4 @@ void elapse__queue_key_end(struct elapse__queue *queue, uint32_t number)
     if (key->entry != 0 && key_is_hashed(key))
         elapse__queue_index_remove(&queue->key_index, number, &queue->memory);
     elapse__queue_slab_give(&queue->keys, number);
-}
-
-uint32_t elapse__queue_key_of(const struct elapse__queue *queue,
-                              const struct elapse__queue_entry *entry)
-{
-    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
-    if (side != NULL)
-        return side->key;
-    return (entry->tube_state & ELAPSE__QUEUE_HAS_KEY) != 0 ? entry->extra : 0;
 }

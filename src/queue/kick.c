@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 /* Makes a buried or delayed job ready, in a group of its own. */
 static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
@@ -8,16 +8,14 @@ static struct elapse__queue_answer kick_job(struct elapse__queue *queue,
     struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     if (side == NULL || !elapse__queue_ready_room(queue, elapse__queue_tube_of(queue, entry)))
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+    if (!elapse__queue_begin_relief(queue))
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     struct elapse__queue_tick due = {false, elapse__queue_present(queue, false)};
     /* A job that was set aside gets all its retries again. */
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_BURIED)
         side->attempts = 0;
     side->kicks++;
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_waiting(queue, entry, due);
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_wait_again(queue, entry, due, true);
     return (struct elapse__queue_answer){
         .result = ELAPSE__QUEUE_OK, .id = id, .position = elapse__queue_end(queue)};
 }
@@ -26,7 +24,7 @@ struct elapse__queue_answer elapse__queue_kick_id(struct elapse__queue *queue,
                                                   struct elapse__queue_now now, uint64_t id)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
     if (entry == NULL || (elapse__queue_state_of(entry) != ELAPSE__QUEUE_BURIED &&
                           elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED))
@@ -149,7 +147,7 @@ enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
                                              struct elapse__queue_kick *kick)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, kick->tube);
     if (tube == NULL || kick->kicked >= kick->wanted)
         return ELAPSE__QUEUE_OK;
@@ -173,7 +171,7 @@ enum elapse__queue_result elapse__queue_kick(struct elapse__queue *queue,
 bool elapse__queue_peek_delayed(struct elapse__queue *queue, struct elapse__queue_now now,
                                 struct elapse__queue_soonest *soonest, uint32_t most)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, soonest->tube);
     if (tube == NULL)
         return true;

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 /* Returns the entry whose lease the holder has, RESERVED or SHADOW; NULL: the lease has ended. */
 static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
@@ -6,12 +6,11 @@ static struct elapse__queue_entry *held_entry(struct elapse__queue *queue,
                                               const struct elapse__queue_holder *holder)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, holder->id);
     if (entry == NULL)
         return NULL;
-    enum elapse__queue_state state = elapse__queue_state_of(entry);
-    if (state != ELAPSE__QUEUE_RESERVED && state != ELAPSE__QUEUE_SHADOW)
+    if (!elapse__queue_is_leased(elapse__queue_state_of(entry)))
         return NULL;
     const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     /* The next turn will end this lease. */
@@ -40,7 +39,7 @@ static struct elapse__queue_entry *begin_held(struct elapse__queue *queue,
         return NULL;
     }
     answer->result = ELAPSE__QUEUE_REFUSED;
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF))
+    if (!elapse__queue_begin_relief(queue))
         return NULL;
     /* The worker speaks, so the hand-out has reached it. */
     elapse__queue_side_of(queue, entry)->replayed = 0;
@@ -56,22 +55,20 @@ enum elapse__queue_result elapse__queue_lease_begin(struct elapse__queue *queue,
     if (entry == NULL)
         return ELAPSE__QUEUE_GONE;
     if (!elapse__queue_side_of(queue, entry)->begun)
-        elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+        elapse__queue_start_ttr(queue, entry);
     return ELAPSE__QUEUE_OK;
 }
 
 static void undo_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry), side->due};
+    struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     ELAPSE__ASSERT_THAT(side->reserves, >, 0);
-    elapse__queue_leave_state(queue, entry);
     side->handed_out = side->handed_out_before;
     side->reserves--;
     if (side->recurrence != NULL)
         side->recurrence->missed = side->recurrence->reported;
-    elapse__queue_enter_waiting(queue, entry, due);
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_wait_again(queue, entry, due, true);
 }
 
 struct elapse__queue_answer elapse__queue_lease_undo(struct elapse__queue *queue,
@@ -147,10 +144,9 @@ static struct elapse__queue_answer give_back(struct elapse__queue *queue,
         entry->priority = *priority;
         elapse__queue_side_of(queue, entry)->releases++;
     }
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_waiting(
-        queue, entry, (struct elapse__queue_tick){false, elapse__queue_after(queue, delay_ms)});
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_wait_again(
+        queue, entry, (struct elapse__queue_tick){false, elapse__queue_after(queue, delay_ms)},
+        true);
     answer.position = elapse__queue_end(queue);
     return answer;
 }
@@ -179,7 +175,7 @@ struct elapse__queue_answer elapse__queue_extend(struct elapse__queue *queue,
     struct elapse__queue_entry *entry = begin_held(queue, now, &holder, false, &answer);
     if (entry == NULL)
         return answer;
-    elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+    elapse__queue_start_ttr(queue, entry);
     elapse__queue_write_state(queue, entry, ELAPSE__RECORD_LEASE);
     answer.position = elapse__queue_end(queue);
     return answer;
@@ -195,14 +191,11 @@ struct elapse__queue_answer elapse__queue_bury(struct elapse__queue *queue,
     if (entry == NULL)
         return answer;
     struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry), side->due};
     if (priority != NULL)
         entry->priority = *priority;
     side->attempts++;
     side->buries++;
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_WORKER);
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_WORKER, true);
     answer.position = elapse__queue_end(queue);
     return answer;
 }
@@ -215,7 +208,7 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
     const struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
     enum elapse__queue_state state =
         entry != NULL ? elapse__queue_state_of(entry) : ELAPSE__QUEUE_FREE;
-    if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW)
+    if (elapse__queue_is_leased(state))
         return elapse__queue_ack(queue, now,
                                  (struct elapse__queue_holder){.id = id, .connection = connection});
     struct elapse__queue_tube *tube = entry != NULL ? elapse__queue_tube_of(queue, entry) : NULL;
@@ -229,7 +222,7 @@ struct elapse__queue_answer elapse__queue_delete(struct elapse__queue *queue,
         tube->totals.deletes++;
     }
     if (tube != NULL)
-        elapse__queue_build_drop_hold(queue, tube);
+        elapse__queue_tube_release(queue, tube);
     return answer;
 }
 
@@ -237,23 +230,19 @@ struct elapse__queue_answer elapse__queue_bury_damaged(struct elapse__queue *que
                                                        struct elapse__queue_now now, uint64_t id)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
     if (entry == NULL || elapse__queue_state_of(entry) == ELAPSE__QUEUE_SHADOW)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     const struct elapse__queue_side *side = elapse__queue_side_get(queue, entry);
     if (side == NULL)
         return elapse__queue_say(ELAPSE__QUEUE_NO_MEMORY, id);
-    if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF)) {
+    if (!elapse__queue_begin_relief(queue)) {
         if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_RESERVED && !side->begun)
-            elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+            elapse__queue_start_ttr(queue, entry);
         return elapse__queue_say(ELAPSE__QUEUE_REFUSED, id);
     }
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
-                                     elapse__queue_due_tick(queue, entry)};
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_DAMAGED);
-    elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_DAMAGED, true);
     return (struct elapse__queue_answer){
         .result = ELAPSE__QUEUE_OK, .id = id, .position = elapse__queue_end(queue)};
 }
@@ -268,7 +257,7 @@ void elapse__queue_connection_init(struct elapse__queue_connection *connection)
 bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__queue_now now,
                                     struct elapse__queue_connection *connection, uint32_t most)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     for (; most > 0 && !elapse__ring_empty(&connection->leases); most--) {
         struct elapse__queue_side *side = (void *)((unsigned char *)connection->leases.next -
                                                    offsetof(struct elapse__queue_side, lease_node));
@@ -278,7 +267,7 @@ bool elapse__queue_connection_close(struct elapse__queue *queue, struct elapse__
             elapse__queue_end_job(queue, entry);
             continue;
         }
-        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+        bool write = elapse__queue_begin_relief(queue);
         if (write && !side->begun)
             undo_lease(queue, entry);
         else

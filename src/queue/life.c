@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +59,9 @@ struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *opti
 /* Releases what jobs have beside their records. */
 static void free_recurrences(struct elapse__queue *queue)
 {
-    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
-        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
-        if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_FREE)
-            continue;
+    const struct elapse__queue_entry *entry = NULL;
+    uint32_t number = 0;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
         struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
         if (side != NULL)
             elapse__queue_recurrence_end(queue, side->recurrence);
@@ -86,23 +85,6 @@ void elapse__queue_free(struct elapse__queue *queue)
     elapse__queue_slab_free(&queue->tokens, &memory);
     free(queue->counters);
     elapse__release_locked(&memory, queue, sizeof *queue);
-}
-
-struct elapse__queue_now elapse__queue_take_now(struct elapse__queue *queue,
-                                                struct elapse__queue_now now)
-{
-    /* Milliseconds of the boot-time clock that are far from overflowing. */
-    const uint64_t boot_ms_max = UINT64_C(1) << 60;
-    if (now.boot_ms > boot_ms_max)
-        now.boot_ms = boot_ms_max;
-    if (now.boot_ms < queue->now.boot_ms)
-        now.boot_ms = queue->now.boot_ms;
-    if (now.wall_ms > ELAPSE__QUEUE_WALL_MS_MAX)
-        now.wall_ms = ELAPSE__QUEUE_WALL_MS_MAX;
-    if (now.wall_ms < -ELAPSE__QUEUE_WALL_MS_MAX)
-        now.wall_ms = -ELAPSE__QUEUE_WALL_MS_MAX;
-    queue->now = now;
-    return now;
 }
 
 uint64_t elapse__queue_random(struct elapse__queue *queue)

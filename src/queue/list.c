@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 /* A filter with its texts looked up. */
 struct prepared_filter {
@@ -43,7 +43,7 @@ uint32_t elapse__queue_list(struct elapse__queue *queue, struct elapse__queue_no
                             const struct elapse__queue_filter *filter, uint32_t *cursor,
                             uint32_t most, struct elapse__queue_view *views, uint32_t room)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct prepared_filter prepared = prepare_filter(queue, filter);
     uint32_t found = 0;
     for (; !prepared.nothing && *cursor + 1 < queue->jobs.fresh; ++*cursor) {
@@ -64,7 +64,7 @@ struct elapse__queue_answer elapse__queue_cancel_all(struct elapse__queue *queue
                                                      uint64_t *removed, uint64_t *running)
 {
     struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     for (; *cursor + 1 < queue->jobs.fresh; ++*cursor) {
         /* The last cancel may have ended the tube. */
         struct prepared_filter prepared = prepare_filter(queue, filter);

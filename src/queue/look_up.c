@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 static const char *text_of_reason(uint32_t reason)
 {
@@ -47,7 +47,7 @@ void elapse__queue_fill_view(const struct elapse__queue *queue,
         .reason = text_of_reason(fields.reason),
         .tube = fields.tube,
     };
-    bool leased = state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
+    bool leased = elapse__queue_is_leased(state);
     if (state == ELAPSE__QUEUE_DELAYED || (leased && side->begun)) {
         uint64_t present = elapse__queue_present(queue, !leased && fields.by_wall);
         view->left_ms = entry->timer.deadline > present ? entry->timer.deadline - present : 0;
@@ -70,7 +70,7 @@ enum elapse__queue_result elapse__queue_look_up_id(struct elapse__queue *queue,
                                                    struct elapse__queue_now now, uint64_t id,
                                                    struct elapse__queue_view *view)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     return view_entry(queue, elapse__queue_entry_find(&queue->jobs, id), view);
 }
 
@@ -91,7 +91,7 @@ enum elapse__queue_result elapse__queue_look_up_key(struct elapse__queue *queue,
                                                     struct elapse__queue_text key,
                                                     struct elapse__queue_view *view)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     if (!elapse__queue_text_fits(tube, 1, ELAPSE__QUEUE_TUBE_BYTES_MAX) ||
         !elapse__queue_text_fits(key, 1, ELAPSE__QUEUE_KEY_BYTES_MAX))
         return ELAPSE__QUEUE_GONE;
@@ -104,7 +104,7 @@ enum elapse__queue_result elapse__queue_peek_ready(struct elapse__queue *queue,
                                                    struct elapse__queue_text name,
                                                    struct elapse__queue_view *view)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     if (tube == NULL || tube->ready.count == 0)
         return ELAPSE__QUEUE_GONE;
@@ -118,7 +118,7 @@ enum elapse__queue_result elapse__queue_peek_buried(struct elapse__queue *queue,
                                                     struct elapse__queue_text name,
                                                     struct elapse__queue_view *view)
 {
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     const struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
     if (tube == NULL || elapse__ring_empty(&tube->buried))
         return ELAPSE__QUEUE_GONE;

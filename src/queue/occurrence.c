@@ -2,17 +2,7 @@
  * What follows when a hand-out ends: the next occurrence of a recurring job, the retry after a
  * failure, and the end of a job that nobody took in time.
  */
-#include "inner.h"
-
-static void bury_broken(struct elapse__queue *queue, struct elapse__queue_entry *entry, bool write)
-{
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
-                                     elapse__queue_due_tick(queue, entry)};
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_ZONE);
-    if (write)
-        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
-}
+#include "commands.h"
 
 void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                   bool write)
@@ -21,7 +11,7 @@ void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__qu
     struct elapse__queue_recurrence *recurrence = side != NULL ? side->recurrence : NULL;
     uint64_t missed = 0;
     if (recurrence != NULL && recurrence->broken) {
-        bury_broken(queue, entry, write);
+        elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_ZONE, write);
         return;
     }
     if (recurrence == NULL ||
@@ -59,18 +49,6 @@ static uint64_t back_off_ms(struct elapse__queue *queue,
     return from + elapse__queue_random(queue) % (wait_ms - from + 1);
 }
 
-static void bury_dead(struct elapse__queue *queue, struct elapse__queue_entry *entry, bool write)
-{
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
-                                     elapse__queue_due_tick(queue, entry)};
-    queue->totals.dead++;
-    elapse__queue_tube_of(queue, entry)->totals.dead++;
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_buried(queue, entry, due, ELAPSE__QUEUE_REASON_RETRIES);
-    if (write)
-        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
-}
-
 void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
                                 bool write)
 {
@@ -82,7 +60,9 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
         side->attempts++;
     if (profile->retry > 0 && side->attempts >= profile->retry) {
         if (side->recurrence == NULL) {
-            bury_dead(queue, entry, write);
+            queue->totals.dead++;
+            elapse__queue_tube_of(queue, entry)->totals.dead++;
+            elapse__queue_bury_job(queue, entry, ELAPSE__QUEUE_REASON_RETRIES, write);
             return;
         }
         side->recurrence->failures++;
@@ -93,10 +73,7 @@ void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queu
     }
     struct elapse__queue_tick due = {
         false, elapse__queue_after(queue, back_off_ms(queue, profile, side->attempts))};
-    elapse__queue_leave_state(queue, entry);
-    elapse__queue_enter_waiting(queue, entry, due);
-    if (write)
-        elapse__queue_write_state(queue, entry, ELAPSE__RECORD_CHANGE);
+    elapse__queue_wait_again(queue, entry, due, write);
 }
 
 bool elapse__queue_has_expired(const struct elapse__queue *queue,
@@ -108,7 +85,7 @@ bool elapse__queue_has_expired(const struct elapse__queue *queue,
         return false;
     if (elapse__queue_state_of(entry) == ELAPSE__QUEUE_READY)
         return elapse_timer_deadline(&side->expiry) <= elapse__queue_present(queue, false);
-    return elapse__queue_due_tick(queue, entry) + expire_ms <=
+    return elapse__queue_due_of(queue, entry).tick + expire_ms <=
            elapse__queue_present(queue, elapse__queue_by_wall(entry));
 }
 
@@ -116,7 +93,7 @@ void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queu
 {
     /* If the sink refuses, the job is dropped without a record: after a restart it has expired,
      * too. */
-    bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+    bool write = elapse__queue_begin_relief(queue);
     queue->totals.expired++;
     elapse__queue_tube_of(queue, entry)->totals.expired++;
     struct elapse__queue_recurrence *recurrence = elapse__queue_side_of(queue, entry)->recurrence;

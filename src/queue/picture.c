@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "inner.h"
+#include "tables.h"
 
 _Static_assert(ELAPSE__WHEEL_LEVEL_0_SLOTS <= ELAPSE__QUEUE_WHEEL_SLOTS &&
                    ELAPSE__WHEEL_UPPER_SLOTS <= ELAPSE__QUEUE_WHEEL_SLOTS,

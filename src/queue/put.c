@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 static const char *put_texts_fault(const struct elapse__queue *queue,
                                    const struct elapse__queue_put *put)
@@ -252,7 +252,7 @@ static struct elapse__queue_answer perform_put(struct elapse__queue *queue, stru
     write_job_texts(queue, plan, entry);
     if (plan->token != 0)
         write_put_token(queue, plan, id);
-    elapse__queue_build_drop_hold(queue, plan->built.tube);
+    elapse__queue_tube_release(queue, plan->built.tube);
     return (struct elapse__queue_answer){
         .result = result, .id = id, .position = elapse__queue_end(queue)};
 }
@@ -276,7 +276,7 @@ struct elapse__queue_answer elapse__queue_put(struct elapse__queue *queue,
                                               const struct elapse__queue_put *put)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     const char *fault = put_fault(queue, put);
     if (fault != NULL)
         return elapse__queue_fault(fault);

@@ -169,6 +169,9 @@ struct elapse__queue_options {
  * of range. Cost: some 230 KiB. */
 struct elapse__queue *elapse__queue_new(const struct elapse__queue_options *options);
 
+/* Returns the next number of the generator that `seed` began. */
+uint64_t elapse__queue_random(struct elapse__queue *queue);
+
 /* Releases a queue and everything in it; writes nothing. Connections may be gone already. */
 void elapse__queue_free(struct elapse__queue *queue);
 

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "tables.h"
 
 #include <string.h>
 

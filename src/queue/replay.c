@@ -9,7 +9,7 @@
  * elapse__queue_replay_done starts the timers. A CHANGE or DELETE whose job does not exist means
  * nothing: the job's record was cleaned away before.
  */
-#include "inner.h"
+#include "commands.h"
 
 #include "../base/little_endian.h"
 
@@ -84,7 +84,7 @@ static enum elapse__queue_result replay_put(struct elapse__queue *queue, uint64_
     if (fields->has_first)
         side->first = elapse__queue_wall_tick(fields->first_ms);
     enter_replayed(queue, entry, fields);
-    elapse__queue_build_drop_hold(queue, built.tube);
+    elapse__queue_tube_release(queue, built.tube);
     if (old_tube != NULL && old_tube != built.tube)
         elapse__queue_tube_end_if_empty(queue, old_tube);
     elapse__queue_used_id(queue, fields->id);
@@ -224,8 +224,9 @@ static void earliest_ticks(const struct elapse__queue *queue, uint64_t *boot, ui
 {
     *boot = elapse__queue_present(queue, false);
     *wall = elapse__queue_present(queue, true);
-    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
-        const struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
+    const struct elapse__queue_entry *entry = NULL;
+    uint32_t number = 0;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL) {
         if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_DELAYED)
             continue;
         bool by_wall = elapse__queue_by_wall(entry);
@@ -244,7 +245,7 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     ELAPSE__ASSERT(!queue->open);
     if (life <= queue->greatest_life)
         return ELAPSE__QUEUE_ARGUMENT;
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     queue->life = life;
     earliest_ticks(queue, &boot, &wall);
     bool made = elapse__queue_clocks_init(&queue->clocks, boot, wall);
@@ -252,11 +253,10 @@ enum elapse__queue_result elapse__queue_replay_done(struct elapse__queue *queue,
     (void)made;
     queue->open = true;
     queue->jobs.ids.keeps_buckets = false;
-    for (uint32_t number = 1; number < queue->jobs.fresh; number++) {
-        struct elapse__queue_entry *entry = elapse__queue_entry_at(&queue->jobs, number);
-        if (elapse__queue_state_of(entry) != ELAPSE__QUEUE_FREE)
-            open_entry(queue, entry);
-    }
+    struct elapse__queue_entry *entry = NULL;
+    uint32_t number = 0;
+    while ((entry = elapse__queue_next_entry(&queue->jobs, &number)) != NULL)
+        open_entry(queue, entry);
     elapse__queue_tokens_open(queue);
     return ELAPSE__QUEUE_OK;
 }

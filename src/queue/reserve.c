@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 /* Hands out a job, in a group of its own. Returns OK, NO_MEMORY or REFUSED. */
 static enum elapse__queue_result hand_out(struct elapse__queue *queue,
@@ -12,8 +12,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         return ELAPSE__QUEUE_NO_MEMORY;
     if (!elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_LEASE))
         return ELAPSE__QUEUE_REFUSED;
-    struct elapse__queue_tick due = {elapse__queue_by_wall(entry),
-                                     elapse__queue_due_tick(queue, entry)};
+    struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     elapse__queue_leave_state(queue, entry);
@@ -26,7 +25,7 @@ static enum elapse__queue_result hand_out(struct elapse__queue *queue,
         side->recurrence->missed = 0;
     }
     if (begin)
-        elapse__queue_start_lease(queue, entry, profile->ttr_ms);
+        elapse__queue_start_ttr(queue, entry);
     *handed = (struct elapse__queue_handed){
         .id = elapse__queue_id(entry),
         .lease = {.life = side->life, .number = side->lease},
@@ -101,7 +100,7 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
     uint32_t drops = ELAPSE__QUEUE_TURN_MAX;
     struct elapse__queue_answer answer = {.result = ELAPSE__QUEUE_OK};
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     *count = 0;
     const char *fault = reserve_fault(reserve);
     if (fault != NULL)
@@ -126,7 +125,7 @@ struct elapse__queue_answer elapse__queue_reserve(struct elapse__queue *queue,
         ++*count;
     }
     for (size_t i = 0; i < found; i++)
-        elapse__queue_build_drop_hold(queue, tubes[i]);
+        elapse__queue_tube_release(queue, tubes[i]);
     return answer;
 }
 
@@ -160,12 +159,12 @@ struct elapse__queue_answer elapse__queue_reserve_id(struct elapse__queue *queue
                                                      struct elapse__queue_handed *handed)
 {
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     struct elapse__queue_entry *entry = elapse__queue_entry_find(&queue->jobs, id);
     if (entry == NULL)
         return elapse__queue_say(ELAPSE__QUEUE_GONE, id);
     enum elapse__queue_state state = elapse__queue_state_of(entry);
-    if (state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW)
+    if (elapse__queue_is_leased(state))
         return elapse__queue_say(ELAPSE__QUEUE_RUNNING, id);
     if (state == ELAPSE__QUEUE_READY && elapse__queue_has_expired(queue, entry)) {
         elapse__queue_drop_expired(queue, entry);

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "tables.h"
 
 enum {
     SIDES_CHUNK_BITS = 7,
@@ -40,16 +40,6 @@ void elapse__queue_sides_init(struct elapse__queue *queue)
     elapse__queue_slab_init(&queue->profiles, PROFILES_CHUNK_BITS,
                             sizeof(struct elapse__queue_profile), ELAPSE__QUEUE_ITEMS_MAX);
     elapse__queue_index_init(&queue->profile_index, &profile_calls, queue);
-}
-
-struct elapse__queue_side *elapse__queue_side_of(const struct elapse__queue *queue,
-                                                 const struct elapse__queue_entry *entry)
-{
-    if ((entry->tube_state & ELAPSE__QUEUE_HAS_SIDE) == 0)
-        return NULL;
-    struct elapse__queue_side *side = elapse__queue_slab_at(&queue->sides, entry->extra);
-    ELAPSE__ASSERT_THAT(side->entry, ==, elapse__queue_number(entry));
-    return side;
 }
 
 struct elapse__queue_side *elapse__queue_side_get(struct elapse__queue *queue,

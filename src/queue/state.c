@@ -8,7 +8,7 @@
  *      BURIED     the ring of its tube
  *      SHADOW     as RESERVED
  */
-#include "inner.h"
+#include "moves.h"
 
 static void count_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
                         enum elapse__queue_state state, int change)
@@ -217,6 +217,11 @@ void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue
     elapse_wheel_start(&queue->clocks.boot, &entry->timer, elapse__queue_after(queue, lasts_ms));
 }
 
+void elapse__queue_start_ttr(struct elapse__queue *queue, struct elapse__queue_entry *entry)
+{
+    elapse__queue_start_lease(queue, entry, elapse__queue_profile_of(queue, entry)->ttr_ms);
+}
+
 void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry)
 {
     ELAPSE__ASSERT_THAT(elapse__queue_state_of(entry), ==, ELAPSE__QUEUE_RESERVED);
@@ -242,29 +247,24 @@ bool elapse__queue_ready_room(struct elapse__queue *queue, struct elapse__queue_
     return elapse__queue_heap_reserve(&tube->ready, 1, &queue->memory);
 }
 
-/* ---- times ---- */
-
-int64_t elapse__queue_tick_to_ms(const struct elapse__queue *queue, bool by_wall, uint64_t tick)
+struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue,
+                                               const struct elapse__queue_entry *entry)
 {
-    if (by_wall)
-        return elapse__queue_wall_ms(tick);
-    return queue->now.wall_ms + (int64_t)(tick - elapse__queue_boot_tick(queue->now.boot_ms));
+    bool is_leased = elapse__queue_is_leased(elapse__queue_state_of(entry));
+    return (struct elapse__queue_tick){
+        .by_wall = elapse__queue_by_wall(entry),
+        .tick = is_leased ? elapse__queue_side_of(queue, entry)->due : entry->timer.deadline,
+    };
 }
 
-uint64_t elapse__queue_ms_to_tick(const struct elapse__queue *queue, bool by_wall, int64_t wall_ms)
+void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                              bool live)
 {
-    uint64_t tick = elapse__queue_wall_tick(wall_ms);
-    if (by_wall)
-        return tick;
-    return elapse__queue_boot_tick(queue->now.boot_ms) +
-           (tick - elapse__queue_present(queue, true));
-}
+    int64_t bytes = elapse__queue_live_bytes(entry);
+    uint64_t body_bytes = elapse__queue_body_size(entry);
+    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
 
-uint64_t elapse__queue_due_tick(const struct elapse__queue *queue,
-                                const struct elapse__queue_entry *entry)
-{
-    enum elapse__queue_state state = elapse__queue_state_of(entry);
-    if (state != ELAPSE__QUEUE_RESERVED && state != ELAPSE__QUEUE_SHADOW)
-        return entry->timer.deadline;
-    return elapse__queue_side_of(queue, entry)->due;
+    ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
+    tube->body_bytes += live ? body_bytes : -body_bytes;
+    queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
 }

@@ -2,7 +2,7 @@
  * Tokens: for ten minutes, a token that a put carried stands for the job that it made. They are in
  * a list by the time at which they came, which is the order in which they end.
  */
-#include "inner.h"
+#include "tables.h"
 
 enum { TOKENS_CHUNK_BITS = 8 };
 

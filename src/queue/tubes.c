@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "tables.h"
 
 #include <string.h>
 
@@ -143,6 +143,13 @@ void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse_
     free_tube(queue, tube);
 }
 
+void elapse__queue_tube_release(struct elapse__queue *queue, struct elapse__queue_tube *tube)
+{
+    ELAPSE__ASSERT_THAT(tube->holds, >, 0);
+    tube->holds--;
+    elapse__queue_tube_end_if_empty(queue, tube);
+}
+
 void elapse__queue_tubes_free(struct elapse__queue *queue)
 {
     for (uint32_t number = 1; number < queue->tubes.fresh; number++) {
@@ -155,29 +162,6 @@ void elapse__queue_tubes_free(struct elapse__queue *queue)
 }
 
 /* ---- verbs ---- */
-
-enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
-                                              struct elapse__queue_now now,
-                                              struct elapse__queue_text name, uint64_t delay_ms)
-{
-    (void)elapse__queue_take_now(queue, now);
-    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
-    if (tube == NULL)
-        return ELAPSE__QUEUE_GONE;
-    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
-        return ELAPSE__QUEUE_ARGUMENT;
-    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
-    queue->readied++;
-    tube->pause_ms = delay_ms;
-    tube->totals.pauses++;
-    queue->totals.pauses++;
-    if (delay_ms > 0)
-        elapse_wheel_start(&queue->clocks.pauses, &tube->pause,
-                           elapse__queue_after(queue, delay_ms));
-    elapse__queue_watch_tell(queue, tube);
-    elapse__queue_tube_end_if_empty(queue, tube);
-    return ELAPSE__QUEUE_OK;
-}
 
 enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
                                                   struct elapse__queue_text name)
@@ -194,10 +178,8 @@ enum elapse__queue_result elapse__queue_tube_hold(struct elapse__queue *queue,
 void elapse__queue_tube_drop(struct elapse__queue *queue, struct elapse__queue_text name)
 {
     struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
-    if (tube == NULL || tube->holds == 0)
-        return;
-    tube->holds--;
-    elapse__queue_tube_end_if_empty(queue, tube);
+    if (tube != NULL && tube->holds > 0)
+        elapse__queue_tube_release(queue, tube);
 }
 
 struct elapse__queue_text elapse__queue_tubes(const struct elapse__queue *queue, uint32_t *cursor,

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "commands.h"
 
 enum { MOVES_A_TURN = 4000 };
 
@@ -50,7 +50,7 @@ static void time_out(struct turning *turning, struct elapse__queue_entry *entry)
         elapse__queue_end_job(queue, entry);
         return;
     }
-    bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+    bool write = elapse__queue_begin_relief(queue);
     elapse__queue_side_of(queue, entry)->timeouts++;
     elapse__queue_tube_of(queue, entry)->totals.timeouts++;
     queue->totals.timeouts++;
@@ -119,7 +119,7 @@ struct elapse__queue_turned elapse__queue_turn(struct elapse__queue *queue,
 {
     struct turning turning = {.queue = queue, .jobs = ELAPSE__QUEUE_TURN_MAX};
     ELAPSE__ASSERT(queue->open);
-    (void)elapse__queue_take_now(queue, now);
+    elapse__queue_take_now(queue, now);
     uint64_t boot_tick = elapse__queue_present(queue, false);
     uint64_t wall_tick = elapse__queue_present(queue, true);
     bool steady = elapse__queue_clocks_follow(&queue->clocks, wall_tick, ELAPSE__QUEUE_TURN_MAX);

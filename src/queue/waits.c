@@ -13,7 +13,7 @@
  * was undone, or the wall clock was set back. Then it stays where the search ends, and later a
  * younger job may seem to be the oldest.
  */
-#include "inner.h"
+#include "tables.h"
 
 enum { STEPS_MAX = 1000 };
 

@@ -3,7 +3,7 @@
  * when it has a job that can be handed out, at the cost of one comparison for each job that becomes
  * ready.
  */
-#include "inner.h"
+#include "moves.h"
 
 static bool can_hand_out(const struct elapse__queue_tube *tube)
 {
@@ -46,9 +46,7 @@ void elapse__queue_watch_end(struct elapse__queue *queue, struct elapse__queue_w
     ELAPSE__ASSERT(tube->watch == watch);
     take_out(watch);
     tube->watch = NULL;
-    ELAPSE__ASSERT_THAT(tube->holds, >, 0);
-    tube->holds--;
-    elapse__queue_tube_end_if_empty(queue, tube);
+    elapse__queue_tube_release(queue, tube);
 }
 
 struct elapse__queue_watch *elapse__queue_watch_find(const struct elapse__queue *queue,
@@ -84,4 +82,27 @@ struct elapse__queue_watch *elapse__queue_watch_next(struct elapse__queue *queue
                                                  offsetof(struct elapse__queue_watch, news));
     take_out(watch);
     return watch;
+}
+
+enum elapse__queue_result elapse__queue_pause(struct elapse__queue *queue,
+                                              struct elapse__queue_now now,
+                                              struct elapse__queue_text name, uint64_t delay_ms)
+{
+    elapse__queue_take_now(queue, now);
+    struct elapse__queue_tube *tube = elapse__queue_tube_find(queue, name);
+    if (tube == NULL)
+        return ELAPSE__QUEUE_GONE;
+    if (delay_ms > (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX)
+        return ELAPSE__QUEUE_ARGUMENT;
+    (void)elapse_wheel_stop(&queue->clocks.pauses, &tube->pause);
+    queue->readied++;
+    tube->pause_ms = delay_ms;
+    tube->totals.pauses++;
+    queue->totals.pauses++;
+    if (delay_ms > 0)
+        elapse_wheel_start(&queue->clocks.pauses, &tube->pause,
+                           elapse__queue_after(queue, delay_ms));
+    elapse__queue_watch_tell(queue, tube);
+    elapse__queue_tube_end_if_empty(queue, tube);
+    return ELAPSE__QUEUE_OK;
 }

@@ -1,4 +1,4 @@
-#include "inner.h"
+#include "moves.h"
 
 static void describe_side(const struct elapse__queue *queue,
                           const struct elapse__queue_entry *entry,
@@ -43,12 +43,12 @@ void elapse__queue_describe(const struct elapse__queue *queue,
     const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
     const struct elapse__queue_profile *profile = elapse__queue_profile_of(queue, entry);
     const struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
+    struct elapse__queue_tick due = elapse__queue_due_of(queue, entry);
     *fields = (struct elapse__queue_fields){
         .id = elapse__queue_id(entry),
         .state = elapse__queue_state_of(entry),
-        .by_wall = elapse__queue_by_wall(entry),
-        .due_ms = elapse__queue_tick_to_ms(queue, elapse__queue_by_wall(entry),
-                                           elapse__queue_due_tick(queue, entry)),
+        .by_wall = due.by_wall,
+        .due_ms = elapse__queue_tick_to_ms(queue, due.by_wall, due.tick),
         .priority = entry->priority,
         .tube = {tube->name, tube->name_size},
         .ttr_ms = profile->ttr_ms,
@@ -111,18 +111,6 @@ void elapse__queue_write_delete(struct elapse__queue *queue,
     uint16_t size = 0;
     (void)append_fields(queue, ELAPSE__RECORD_DELETE, &fields, (struct elapse__queue_text){0}, 0,
                         &size);
-}
-
-void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
-                              bool live)
-{
-    int64_t bytes = elapse__queue_live_bytes(entry);
-    uint64_t body_bytes = elapse__queue_body_size(entry);
-    struct elapse__queue_tube *tube = elapse__queue_tube_of(queue, entry);
-
-    ELAPSE__ASSERT(live || tube->body_bytes >= body_bytes);
-    tube->body_bytes += live ? body_bytes : -body_bytes;
-    queue->sink->live(queue->sink, elapse__queue_position(entry), live ? bytes : -bytes);
 }
 
 void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_entry *entry,

@@ -10,7 +10,7 @@
 #include <elapse/cron.h>
 
 #include "../../base/assert.h"
-#include "../../queue/inner.h"
+#include "../../queue/moves.h"
 #include "../journal/core.h"
 #include "data.h"
 

@@ -93,13 +93,13 @@ mutant closed_connection_counts_no_attempt src/queue/lease.c \
     'if (write && !side->begun)' \
     'if (write)'
 mutant closed_connection_keeps_what_has_begun src/queue/lease.c \
-    '        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+    '        bool write = elapse__queue_begin_relief(queue);
         if (write && !side->begun)' \
     '        if (side->begun) {
-            elapse__ring_remove(&side->lease_link);
+            elapse__ring_remove(&side->lease_node);
             continue;
         }
-        bool write = elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+        bool write = elapse__queue_begin_relief(queue);
         if (write && !side->begun)'
 
 mutant lease_survives_its_ttr src/queue/turn.c \

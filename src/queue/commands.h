@@ -1,0 +1,49 @@
+/*
+ * The upper floor of the queue: what several commands share.
+ */
+#ifndef ELAPSE__QUEUE_COMMANDS_H
+#define ELAPSE__QUEUE_COMMANDS_H
+
+#include "moves.h"
+
+/* cancel.c: cancels an entry within a group. Returns REMOVED or RUNNING. */
+enum elapse__queue_result elapse__queue_cancel_entry(struct elapse__queue *queue,
+                                                     struct elapse__queue_entry *entry);
+
+/* occurrence.c: the occurrence ended: the job waits for its next one, or ends. Within a group, or
+ * without records if `write` is false. */
+void elapse__queue_end_occurrence(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                  bool write);
+
+/* occurrence.c: a hand-out failed: the job waits for its retry, or is buried. Within a group, or
+ * without records if `write` is false. */
+void elapse__queue_fail_attempt(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                bool write);
+
+/* occurrence.c: returns whether EXPIRE has passed. */
+bool elapse__queue_has_expired(const struct elapse__queue *queue,
+                               const struct elapse__queue_entry *entry);
+
+/* occurrence.c: drops a job that has expired, or its occurrence, in a group of its own. */
+void elapse__queue_drop_expired(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* look_up.c: describes a job. */
+void elapse__queue_fill_view(const struct elapse__queue *queue,
+                             const struct elapse__queue_entry *entry,
+                             struct elapse__queue_view *view);
+
+/* Returns the answer of a command that wrote nothing. */
+static inline struct elapse__queue_answer elapse__queue_say(enum elapse__queue_result result,
+                                                            uint64_t id)
+{
+    return (struct elapse__queue_answer){.result = result, .id = id};
+}
+
+/* Returns the answer of a command with a wrong argument. */
+static inline struct elapse__queue_answer elapse__queue_fault(const char *fault)
+{
+    ELAPSE__ASSERT(fault[0] != '\0');
+    return (struct elapse__queue_answer){.result = ELAPSE__QUEUE_ARGUMENT, .fault = fault};
+}
+
+#endif

@@ -1,0 +1,151 @@
+/*
+ * The middle floor of the queue: moves of a job between its states, the records that tell them, the
+ * making of a job.
+ */
+#ifndef ELAPSE__QUEUE_MOVES_H
+#define ELAPSE__QUEUE_MOVES_H
+
+#include "tables.h"
+
+/* ---- watches (watch.c) ---- */
+
+/* The tube may have a job to hand out that it had not before. */
+void elapse__queue_watch_tell(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* ---- states (state.c) ---- */
+
+static inline bool elapse__queue_is_leased(enum elapse__queue_state state)
+{
+    return state == ELAPSE__QUEUE_RESERVED || state == ELAPSE__QUEUE_SHADOW;
+}
+
+/* Returns the due time of the job; of a leased job, the one that it had before. */
+struct elapse__queue_tick elapse__queue_due_of(const struct elapse__queue *queue,
+                                               const struct elapse__queue_entry *entry);
+
+/* Adds a job that is DELAYED or READY to the counters. Requires that the deadline of its timer is
+ * set, and that it is in no counter. */
+void elapse__queue_count_in(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* Takes a job out of the counters that it is in. */
+void elapse__queue_count_out(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* Takes a job out of its state. It is in none until one of the functions below puts it into
+ * another. Ends the lease of a reserved one. */
+void elapse__queue_leave_state(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+void elapse__queue_enter_delayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 struct elapse__queue_tick due);
+
+/* Makes a job DELAYED while records are replayed: `due` counts by the wall clock, and no timer
+ * runs. */
+void elapse__queue_enter_replayed(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                  struct elapse__queue_tick due);
+
+/* Requires room in the heap of its tube. */
+void elapse__queue_enter_ready(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               struct elapse__queue_tick due);
+void elapse__queue_enter_buried(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                struct elapse__queue_tick due, enum elapse__queue_reason reason);
+
+/* Requires a side record without a lease. The caller gives the lease its name. */
+void elapse__queue_enter_reserved(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                  struct elapse__queue_tick due,
+                                  const struct elapse__queue_connection *connection);
+
+/* Makes a job DELAYED, or READY if its time has come. Without memory for the heap the job stays
+ * DELAYED, and is tried again 100 ms later. */
+void elapse__queue_enter_waiting(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                                 struct elapse__queue_tick due);
+
+/* A reserved job becomes a shadow: its lease goes on, its key is free, its record is dead. */
+void elapse__queue_become_shadow(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* Ends a job or a shadow in any state. */
+void elapse__queue_end_job(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* Makes sure that a job of the tube can become ready. Returns false if there is no memory. */
+bool elapse__queue_ready_room(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Starts the timer of a lease, for so long from now. */
+void elapse__queue_start_lease(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               uint64_t lasts_ms);
+
+/* Starts the timer of a lease, for the ttr of its job from now. */
+void elapse__queue_start_ttr(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* The record at the entry's position counts as live, or no longer. */
+void elapse__queue_count_live(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                              bool live);
+
+/* ---- records (write.c) ---- */
+
+enum { ELAPSE__QUEUE_SMALL_MAX = 128 }; /* fields of a CHANGE, at most */
+
+/* Describes the present state of a job, without its texts. */
+void elapse__queue_describe(const struct elapse__queue *queue,
+                            const struct elapse__queue_entry *entry,
+                            struct elapse__queue_fields *fields);
+
+/* Begins a group of so many small records and bytes beside. Returns false if the sink refuses. */
+bool elapse__queue_begin(struct elapse__queue *queue, uint32_t small_records, uint64_t bytes,
+                         enum elapse__record_purpose purpose);
+
+/* Begins a group of one small record, for a command that must go on when the disk is full. */
+static inline bool elapse__queue_begin_relief(struct elapse__queue *queue)
+{
+    return elapse__queue_begin(queue, 1, 0, ELAPSE__RECORD_FOR_RELIEF);
+}
+
+/* Ends the group. Returns the position behind it. */
+uint64_t elapse__queue_end(struct elapse__queue *queue);
+void elapse__queue_write_state(struct elapse__queue *queue, const struct elapse__queue_entry *entry,
+                               enum elapse__record_type type);
+void elapse__queue_write_delete(struct elapse__queue *queue,
+                                const struct elapse__queue_entry *entry);
+
+/* Appends a PUT, and makes it the record of the job. `flags` are those of the record. */
+void elapse__queue_write_put(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                             const struct elapse__queue_fields *fields,
+                             struct elapse__queue_text body, uint8_t flags);
+
+/* Appends a TOKEN, which counts as live. Returns its position; its size is in `*size`. */
+uint64_t elapse__queue_write_token(struct elapse__queue *queue,
+                                   const struct elapse__queue_fields *fields, uint32_t *size);
+
+/* ---- moves with their records (move.c); within a group, or without records if not `write` ---- */
+
+/* A job in any state but SHADOW waits until `due`, or is READY. */
+void elapse__queue_wait_again(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                              struct elapse__queue_tick due, bool write);
+
+/* A job in any state but SHADOW is BURIED, and keeps its due time. */
+void elapse__queue_bury_job(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                            enum elapse__queue_reason reason, bool write);
+
+/* ---- new jobs (build.c) ---- */
+
+/* An entry with everything that it will need, and in no index yet. */
+struct elapse__queue_built {
+    struct elapse__queue_tube *tube; /* held */
+    struct elapse__queue_entry *entry;
+    uint32_t key; /* 0: none */
+};
+
+enum elapse__queue_result elapse__queue_build(struct elapse__queue *queue,
+                                              const struct elapse__queue_fields *fields,
+                                              struct elapse__queue_built *built,
+                                              const char **fault);
+
+/* Undoes elapse__queue_build. */
+void elapse__queue_build_undo(struct elapse__queue *queue, struct elapse__queue_built *built);
+
+/* Gives the entry its id and its key. It is in no state yet. */
+void elapse__queue_build_enter(struct elapse__queue *queue, struct elapse__queue_built *built,
+                               uint64_t id);
+
+/* Gives `old` what was built in place of what it has; its place and its id stay. Requires that
+ * `old` is in no state. */
+void elapse__queue_build_replace(struct elapse__queue *queue, struct elapse__queue_built *built,
+                                 struct elapse__queue_entry *old);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * The lower floor of the queue: the present, and the tables that jobs lie in. Nothing here knows
+ * the states of a job.
+ */
+#ifndef ELAPSE__QUEUE_TABLES_H
+#define ELAPSE__QUEUE_TABLES_H
+
+#include "inner.h"
+
+/* ---- the present (now.c) ---- */
+
+/* Stores the present. It is kept within the limits, and does not go back by the boot-time clock. */
+void elapse__queue_take_now(struct elapse__queue *queue, struct elapse__queue_now now);
+
+/* Returns the tick of the present, by one of the two clocks. */
+static inline uint64_t elapse__queue_present(const struct elapse__queue *queue, bool by_wall)
+{
+    return by_wall ? elapse__queue_wall_tick(queue->now.wall_ms)
+                   : elapse__queue_boot_tick(queue->now.boot_ms);
+}
+
+/* Returns the boot-time tick after a delay from the present. */
+static inline uint64_t elapse__queue_after(const struct elapse__queue *queue, uint64_t delay_ms)
+{
+    ELAPSE__ASSERT_THAT(delay_ms, <=, (uint64_t)ELAPSE__QUEUE_DELAY_MS_MAX);
+    return elapse__queue_present(queue, false) + delay_ms +
+           (delay_ms > 0 && queue->options.present_is_rounded ? 1 : 0);
+}
+
+/* Returns the wall-clock time of a tick, by the difference of the two clocks now. */
+int64_t elapse__queue_tick_to_ms(const struct elapse__queue *queue, bool by_wall, uint64_t tick);
+
+/* Returns the tick of a wall-clock time, by the difference of the two clocks now. */
+uint64_t elapse__queue_ms_to_tick(const struct elapse__queue *queue, bool by_wall, int64_t wall_ms);
+
+/* ---- tubes (tubes.c) ---- */
+
+struct elapse__queue_tube *elapse__queue_tube_at(const struct elapse__queue *queue,
+                                                 uint32_t number);
+
+static inline struct elapse__queue_tube *
+elapse__queue_tube_of(const struct elapse__queue *queue, const struct elapse__queue_entry *entry)
+{
+    return elapse__queue_tube_at(queue, entry->tube_state & ELAPSE__QUEUE_TUBE_MASK);
+}
+
+/* Returns the tube with this name, or NULL. */
+struct elapse__queue_tube *elapse__queue_tube_find(const struct elapse__queue *queue,
+                                                   struct elapse__queue_text name);
+
+/* Finds or makes a tube. Returns OK, NO_MEMORY or LIMIT. */
+enum elapse__queue_result elapse__queue_tube_get(struct elapse__queue *queue,
+                                                 struct elapse__queue_text name,
+                                                 struct elapse__queue_tube **tube);
+
+/* Releases the tube if it has no jobs, no holds and no pause. */
+void elapse__queue_tube_end_if_empty(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+
+/* Drops one hold of the tube. Requires that it has one. */
+void elapse__queue_tube_release(struct elapse__queue *queue, struct elapse__queue_tube *tube);
+void elapse__queue_tubes_init(struct elapse__queue *queue);
+void elapse__queue_tubes_free(struct elapse__queue *queue);
+
+static inline bool elapse__queue_paused(const struct elapse__queue_tube *tube)
+{
+    return elapse_timer_pending(&tube->pause);
+}
+
+/* ---- waits (waits.c) ---- */
+
+void elapse__queue_waits_init(struct elapse__queue_waits *waits);
+
+/* A ready job begins to wait for a worker. Requires that its clock and its deadline are set. */
+void elapse__queue_wait_begin(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
+
+/* The job waits no longer. */
+void elapse__queue_wait_end(struct elapse__queue_tube *tube, struct elapse__queue_entry *entry);
+
+/* Returns for how long the oldest ready job of the tube has been due. */
+uint64_t elapse__queue_longest_wait_ms(const struct elapse__queue_tube *tube,
+                                       struct elapse__queue_now now);
+
+/* ---- side records and profiles (sides.c) ---- */
+
+void elapse__queue_sides_init(struct elapse__queue *queue);
+
+/* Returns the side record of the entry, or NULL. */
+static inline struct elapse__queue_side *
+elapse__queue_side_of(const struct elapse__queue *queue, const struct elapse__queue_entry *entry)
+{
+    if ((entry->tube_state & ELAPSE__QUEUE_HAS_SIDE) == 0)
+        return NULL;
+    struct elapse__queue_side *side = elapse__queue_slab_at(&queue->sides, entry->extra);
+    ELAPSE__ASSERT_THAT(side->entry, ==, elapse__queue_number(entry)); /* invariant 7 */
+    return side;
+}
+
+/* Returns the number of the entry's key record; 0: none. */
+static inline uint32_t elapse__queue_key_of(const struct elapse__queue *queue,
+                                            const struct elapse__queue_entry *entry)
+{
+    const struct elapse__queue_side *side = elapse__queue_side_of(queue, entry);
+    if (side != NULL)
+        return side->key;
+    return (entry->tube_state & ELAPSE__QUEUE_HAS_KEY) != 0 ? entry->extra : 0;
+}
+
+/* Makes sure that the entry has a side record. Returns NULL if there is no memory. */
+struct elapse__queue_side *elapse__queue_side_get(struct elapse__queue *queue,
+                                                  struct elapse__queue_entry *entry);
+
+/* Releases the side record, the key record, the recurrence and the profile of an entry. */
+void elapse__queue_extras_end(struct elapse__queue *queue, struct elapse__queue_entry *entry);
+
+/* Returns the profile of an entry. Requires that it has one. */
+const struct elapse__queue_profile *
+elapse__queue_profile_of(const struct elapse__queue *queue,
+                         const struct elapse__queue_entry *entry);
+
+/* Gives an entry without a profile the one with these values. Returns false if there is no memory.
+ */
+bool elapse__queue_profile_get(struct elapse__queue *queue, struct elapse__queue_entry *entry,
+                               const struct elapse__queue_fields *fields);
+
+/* Releases the description of a recurrence. NULL does nothing. */
+void elapse__queue_recurrence_end(struct elapse__queue *queue,
+                                  struct elapse__queue_recurrence *recurrence);
+
+/* ---- keys (keys.c) ---- */
+
+void elapse__queue_keys_init(struct elapse__queue *queue);
+struct elapse__hash_128 elapse__queue_key_hash(const struct elapse__queue *queue,
+                                               struct elapse__queue_text tube,
+                                               struct elapse__queue_text key);
+
+/* Returns the hash of a tag; 0 for an empty tag, and for no other. */
+uint64_t elapse__queue_tag_hash(const struct elapse__queue *queue, struct elapse__queue_text tag);
+
+/* Returns the live job with the key; if there is none and `shadow` is true, a shadow that had it;
+ * or NULL. */
+struct elapse__queue_entry *elapse__queue_key_find(const struct elapse__queue *queue,
+                                                   struct elapse__hash_128 hash, bool shadow);
+
+/* Makes a key record that is in no index yet. Returns its number; 0: no memory. */
+uint32_t elapse__queue_key_make(struct elapse__queue *queue, struct elapse__hash_128 hash,
+                                uint64_t tag);
+
+/* Links a key record that key_make made to its entry. Requires that the entry has none. */
+void elapse__queue_key_link(struct elapse__queue *queue, uint32_t number,
+                            struct elapse__queue_entry *entry);
+
+/* Releases a key record. */
+void elapse__queue_key_end(struct elapse__queue *queue, uint32_t number);
+
+static inline struct elapse__queue_key *elapse__queue_key_at(const struct elapse__queue *queue,
+                                                             uint32_t key)
+{
+    return elapse__queue_slab_at(&queue->keys, key);
+}
+
+static inline struct elapse__hash_128 elapse__queue_key_hash_of(const struct elapse__queue_key *key)
+{
+    return (struct elapse__hash_128){
+        .low = (uint64_t)key->hash[1] << 32 | key->hash[0],
+        .high = key->hash[2],
+    };
+}
+
+static inline uint64_t elapse__queue_key_tag_of(const struct elapse__queue_key *key)
+{
+    return (uint64_t)key->tag[1] << 32 | key->tag[0];
+}
+
+/* ---- recurrence (recurrence.c) ---- */
+
+/* Makes a description; parses cron and finds the zone. Returns OK, ARGUMENT (and `*fault`), or
+ * NO_MEMORY. While the queue is not open, a fault makes a broken description, and the caller buries
+ * the job. */
+enum elapse__queue_result
+elapse__queue_recurrence_make(struct elapse__queue *queue,
+                              const struct elapse__queue_fields *fields,
+                              struct elapse__queue_recurrence **recurrence, const char **fault);
+
+/* Stores the first occurrence after now. Returns false if there is none: cron has come to its end.
+ */
+bool elapse__queue_recurrence_first(struct elapse__queue_recurrence *recurrence, int64_t now_ms);
+
+/* Goes on to the next occurrence after now, and counts those that passed. Returns false if there is
+ * none. */
+bool elapse__queue_recurrence_next(struct elapse__queue_recurrence *recurrence, int64_t now_ms,
+                                   uint64_t *missed);
+
+/* ---- tokens (tokens.c) ---- */
+
+void elapse__queue_tokens_init(struct elapse__queue *queue);
+
+/* Returns the token with this hash that has not ended, or NULL. */
+struct elapse__queue_token *elapse__queue_token_find(const struct elapse__queue *queue,
+                                                     struct elapse__hash_128 hash, uint64_t tick);
+
+/* Returns the token whose record is at this position, also if it has ended; or NULL. */
+struct elapse__queue_token *elapse__queue_token_of_record(const struct elapse__queue *queue,
+                                                          struct elapse__hash_128 hash,
+                                                          uint64_t position);
+struct elapse__hash_128 elapse__queue_token_hash(const struct elapse__queue *queue,
+                                                 struct elapse__queue_text token);
+
+/* Makes an empty token that is in no list. Returns its number, or 0: no memory. */
+uint32_t elapse__queue_token_make(struct elapse__queue *queue);
+
+/* Puts a token that token_make made at the end of the list. */
+void elapse__queue_token_link(struct elapse__queue *queue, uint32_t number,
+                              struct elapse__queue_token token);
+
+/* Releases a token that token_make made, and that is in no list. */
+void elapse__queue_token_give(struct elapse__queue *queue, uint32_t number);
+
+/* Returns when the oldest token ends; ELAPSE_NEVER if there is none. */
+uint64_t elapse__queue_token_next(const struct elapse__queue *queue);
+
+/* Ends up to `most` tokens whose time has come. Returns true if there are more. */
+bool elapse__queue_tokens_expire(struct elapse__queue *queue, uint64_t tick, uint32_t most);
+
+/* A token was replayed: makes it, or the one of this name newer. Its end is in seconds by the wall
+ * clock until tokens_open. Returns false if there is no memory. */
+bool elapse__queue_token_replay(struct elapse__queue *queue, struct elapse__queue_token token);
+void elapse__queue_tokens_open(struct elapse__queue *queue);
+
+/* Ends the tokens whose records lie below this position. */
+void elapse__queue_tokens_forget(struct elapse__queue *queue, uint64_t position);
+
+#endif
