@@ -180,24 +180,4 @@ int elapse__engine_rebuild(struct elapse__engine *engine);
  * failed. */
 int elapse__engine_own(struct elapse__engine *engine);
 
-/* ---- for follow.c, which takes records of other journals ---- */
-
-enum { ELAPSE__ENGINE_EPOCH_BYTES = 4 };
-
-/* Takes a record of the log. `context` is the engine. */
-int elapse__engine_replay(void *context, uint64_t position, const struct elapse__record *record,
-                          struct elapse__record_sink *sink);
-
-/* Makes an empty queue by the engine's options. Requires that there is none. Returns false if there
- * is no memory. */
-bool elapse__engine_new_jobs(struct elapse__engine *engine);
-
-/* Everything that was replayed is nothing. Returns 0 or ENOMEM. `context` is the engine. */
-int elapse__engine_forget(void *context);
-
-/* Writes the number of the life. Returns 0 or the error of the sink. */
-int elapse__engine_write_epoch(struct elapse__engine *engine, enum elapse__record_purpose purpose);
-
-enum elapse_error elapse__engine_error(enum elapse__queue_result result);
-
 #endif

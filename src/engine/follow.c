@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "../base/assert.h"
-#include "engine.h"
+#include "jobs.h"
 #include "journal/log.h"
 
 static bool is_record(const struct elapse__engine *engine, const struct elapse__record *record)
@@ -115,21 +115,6 @@ int elapse__engine_follow(struct elapse__engine *engine, const struct elapse__en
     if (error == 0)
         take_facts(engine, &facts);
     return error;
-}
-
-int elapse__engine_forget(void *context)
-{
-    struct elapse__engine *engine = context;
-    uint64_t last_id = elapse__queue_last_id(engine->jobs);
-
-    elapse__queue_free(engine->jobs);
-    engine->jobs = NULL;
-    engine->life = 0;
-    engine->epoch_position = 0;
-    if (!elapse__engine_new_jobs(engine))
-        return ENOMEM;
-    elapse__queue_used_id(engine->jobs, last_id);
-    return 0;
 }
 
 int elapse__engine_rebuild(struct elapse__engine *engine)

@@ -3,7 +3,7 @@
  * order: the first makes space, and the second lets the owner go on.
  */
 #include "../../base/assert.h"
-#include "core.h"
+#include "lanes.h"
 
 bool elapse__background_next(struct elapse__journal *journal, struct elapse__operation *operation)
 {

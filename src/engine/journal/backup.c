@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "recover.h"
+#include "transfer.h"
 
 enum { BACKUP_ATTEMPTS = 1000, BACKUP_PATH_BYTES = 4096 };
 
@@ -130,7 +131,7 @@ static int copy_segment(struct backup_run *run, const char *name)
         return ENOMEM;
     int error = run->files->open(run->journal.directory, name, ELAPSE__FILE_READ, &file);
     if (error == 0) {
-        error = elapse__journal_read_all(run->files, file, 0, bytes, (size_t)size);
+        error = elapse__read_all(run->files, file, 0, bytes, (size_t)size);
         run->files->close(file);
     }
     if (error == 0)

@@ -2,7 +2,7 @@
  * The invariants of the core, in the order of journal.h.
  */
 #include "../../base/assert.h"
-#include "core.h"
+#include "space.h"
 
 #ifdef ELAPSE__ASSERTIONS
 

@@ -8,47 +8,9 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "lanes.h"
 
-/* On a full disk, cleaning makes room for growth while more than one byte in so many is not live.
- * So each byte that is put then costs at most three that are copied. */
-enum { CLEAN_CHUNK_BYTES = 1 << 16, GROWTH_GAIN = 4 };
-
-/* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
- * needed while the log is more than twice what lives in it and a segment, or spares lack and
- * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
- * until the owner appends something. The spares that are held let deletes go on; one more lets the
- * log grow. */
-bool elapse__clean_is_needed(const struct elapse__journal *journal)
-{
-    if (journal->tail >= journal->head || journal->error != 0)
-        return false;
-    /* The lanes end when all is durable: copies that are appended after that would never be. */
-    if (journal->stopping)
-        return false;
-    uint64_t segment = elapse__segment_bytes(journal);
-    uint64_t total = elapse__segments_bytes(journal);
-    uint64_t live = journal->live_bytes;
-    if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
-        return true;
-    if (journal->clean_pinned || journal->follows)
-        return false;
-    if (total > 2 * live + segment)
-        return true;
-    if (!journal->disk_is_full || journal->tail > journal->clean_limit)
-        return false;
-    int64_t spares = elapse__spares_free_to_use(journal);
-    return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
-           (spares < elapse__spares_wanted(journal) &&
-            total > live + total / GROWTH_GAIN + 2 * segment);
-}
-
-bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
-{
-    /* Files are freed in order, so one that is being read keeps all others. */
-    return !journal->clean_refused && journal->segments[0].readers == 0 &&
-           (journal->first < journal->tail || elapse__clean_is_needed(journal));
-}
+enum { CLEAN_CHUNK_BYTES = 1 << 16 };
 
 static void move_tail(struct elapse__journal *journal)
 {

@@ -5,16 +5,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
-
-/* Ends the journal: nothing more is acknowledged. The first error counts. */
-void elapse__journal_fail(struct elapse__journal *journal, int error)
-{
-    ELAPSE__ASSERT_THAT(error, !=, 0);
-    if (journal->error == 0)
-        journal->error = error;
-    journal->commit_state = ELAPSE__COMMIT_FAILED;
-}
+#include "lanes.h"
 
 static int head_file(const struct elapse__journal *journal)
 {
@@ -41,28 +32,6 @@ static bool sync_is_due(const struct elapse__journal *journal)
     return journal->written > journal->durable &&
            (journal->stopping || journal->now_ms >= journal->sync_due_ms ||
             journal->durable_tail < journal->committed_tail);
-}
-
-/* Gives the group in flight its COMMIT. */
-void elapse__commit_write(struct elapse__journal *journal)
-{
-    struct elapse__group *group = journal->in_flight;
-    struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
-    journal->idle_commit_wanted = group->size > 0;
-    if (journal->is_placed)
-        elapse__journal_log_place_group(journal, group);
-    ELAPSE__ASSERT_THAT(group->position, >=, journal->written);
-    ELAPSE__ASSERT_THAT(group->tail, >=, journal->committed_tail);
-    ELAPSE__ASSERT_THAT(group->size + ELAPSE__COMMIT_BYTES, <=, group->capacity);
-    elapse__commit_encode(&commit, group->position + group->size, journal->seed,
-                          group->bytes + group->size);
-    group->size += ELAPSE__COMMIT_BYTES;
-    group->padding = elapse__rest_of_page(journal, group->position + group->size);
-    ELAPSE__ASSERT_THAT(group->size + group->padding, <=, group->capacity);
-    memset(group->bytes + group->size, 0, group->padding);
-    journal->committed_tail = group->tail;
-    journal->progress = 0;
-    journal->commit_state = ELAPSE__COMMIT_WRITING;
 }
 
 /* Takes the next group. The log gets it first, if there is one. */

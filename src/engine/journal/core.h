@@ -1,22 +1,30 @@
 /*
- * The state of the journal's core, for the files of this room. journal.h has the definitions.
+ * The state of the journal's core, for the files of this room. journal.h has the definitions. Calls
+ * go down only, and so does what a file includes:
  *
- *      group.c       the group that forms: begin, append, end; admission
- *      commit.c      the commit lane: a group is written and synced
- *      rotate.c      the commit lane: the next segment begins
- *      background.c  the other lane: which of its works comes next
- *      spare.c       making and taking spares
- *      retire.c      files below the tail
- *      clean.c       the tail is read, and its live records are appended again
  *      life.c        open and free; what callers ask and say
- *      segments.c    the table of segments, names of files
- *      recover.c     open: walk.c reads segments, repair.c makes them trustworthy
- *      read.c        one record with its body
- *      replica.c     groups that lie in a replicated log, too (log.h)
+ *      recover.h     open: recover.c, walk.c, directory.c, repair.c, replay.c
+ *      lanes.h       commit.c: the commit lane: a group is written and synced
+ *                    rotate.c: the commit lane: the next segment begins
+ *                    replica.c: the commit lane: a group goes to the replicated log (log.h)
+ *                    background.c: the other lane: which of its works comes next
+ *                    retire.c: files below the tail
+ *                    clean.c: the tail is read, and its live records are appended again
+ *                    perform.c: operations, through the table of files
+ *      group.h       group.c: the group that forms: begin, append, end
+ *                    place.c: the end of a group: its place in the log, its COMMIT
+ *                    spare.c: making and taking spares
+ *      space.h       segments.c: the table of segments, names of files
+ *                    room.c: who may take which space
+ *      core.h        types
+ *
+ * read.c reads one record with its body, and needs space.h alone. transfer.h and frame.h know
+ * nothing of the journal.
  */
 #ifndef ELAPSE__JOURNAL_CORE_H
 #define ELAPSE__JOURNAL_CORE_H
 
+#include "../../base/assert.h"
 #include "journal.h"
 #include "log.h"
 
@@ -202,90 +210,19 @@ static inline size_t elapse__rest_of_page(const struct elapse__journal *journal,
     return page == 0 ? 0 : (size_t)(-offset & (page - 1));
 }
 
-/* segments.c */
-void elapse__name_segment(char *name, uint64_t number);
-void elapse__name_spare(char *name, uint64_t number);
-void elapse__name_new(char *name, uint64_t number);
-bool elapse__segments_reserve(struct elapse__journal *journal);
-void elapse__segments_add(struct elapse__journal *journal, int file);
-void elapse__segments_drop_first(struct elapse__journal *journal);
-struct elapse__segment *elapse__segments_find(const struct elapse__journal *journal,
-                                              uint64_t number);
-uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
+/* Ends the journal: nothing more is acknowledged. The first error counts. */
+static inline void elapse__journal_fail(struct elapse__journal *journal, int error)
+{
+    ELAPSE__ASSERT_THAT(error, !=, 0);
+    if (journal->error == 0)
+        journal->error = error;
+    journal->commit_state = ELAPSE__COMMIT_FAILED;
+}
 
-/* group.c */
-struct elapse__group *elapse__group_waiting(const struct elapse__journal *journal);
-bool elapse__journal_admits(const struct elapse__journal *journal,
-                            enum elapse__record_purpose purpose, bool crossing);
-uint64_t elapse__growth_bytes(const struct elapse__journal *journal);
-unsigned elapse__spares_held(const struct elapse__journal *journal);
-unsigned elapse__spares_wanted(const struct elapse__journal *journal);
-int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
-void elapse__sink_init(struct elapse__record_sink *sink);
-bool elapse__group_add_empty(struct elapse__journal *journal, enum elapse__record_purpose purpose);
-struct elapse__group *elapse__group_close(struct elapse__journal *journal);
-int elapse__group_add_mark(struct elapse__journal *journal,
-                           const struct elapse__journal_place *place);
-struct elapse__group *elapse__group_take(struct elapse__journal *journal);
-void elapse__group_release(struct elapse__journal *journal, struct elapse__group *group);
-void elapse__groups_free(struct elapse__journal *journal);
-
-/* commit.c, rotate.c */
-void elapse__journal_fail(struct elapse__journal *journal, int error);
-bool elapse__commit_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__commit_completed(struct elapse__journal *journal,
-                              const struct elapse__operation *operation);
-void elapse__commit_write(struct elapse__journal *journal);
-bool elapse__rotate_start(struct elapse__journal *journal);
-void elapse__rotate_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__rotate_completed(struct elapse__journal *journal,
-                              const struct elapse__operation *operation);
-
-/* background.c, spare.c, retire.c, clean.c */
-bool elapse__background_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__background_completed(struct elapse__journal *journal,
-                                  const struct elapse__operation *operation);
-bool elapse__spare_start(struct elapse__journal *journal);
-void elapse__spare_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__spare_completed(struct elapse__journal *journal,
-                             const struct elapse__operation *operation);
-bool elapse__journal_file_is_reusable(const struct elapse__journal *journal,
-                                      const struct elapse__file_status *status);
-bool elapse__spare_take(struct elapse__journal *journal, struct elapse__spare *spare);
-void elapse__spare_add(struct elapse__journal *journal, struct elapse__spare spare);
-bool elapse__retire_start(struct elapse__journal *journal);
-void elapse__retire_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__retire_completed(struct elapse__journal *journal,
-                              const struct elapse__operation *operation);
-bool elapse__clean_is_needed(const struct elapse__journal *journal);
-
-/* Returns whether a file will be free soon, because cleaning goes on or its tail has moved. */
-bool elapse__clean_frees_a_file(const struct elapse__journal *journal);
-void elapse__clean_step(struct elapse__journal *journal);
-bool elapse__clean_start(struct elapse__journal *journal);
-void elapse__clean_next(struct elapse__journal *journal, struct elapse__operation *operation);
-void elapse__clean_completed(struct elapse__journal *journal,
-                             const struct elapse__operation *operation);
-
-/* replica.c */
-bool elapse__journal_log_takes_records(const struct elapse__journal *journal);
-bool elapse__journal_log_wants(const struct elapse__journal *journal,
-                               const struct elapse__group *group);
-void elapse__journal_log_start(struct elapse__journal *journal);
-void elapse__journal_log_perform(struct elapse__journal *journal,
-                                 struct elapse__operation *operation);
-void elapse__journal_log_completed(struct elapse__journal *journal,
-                                   const struct elapse__operation *operation);
-void elapse__journal_log_place_group(struct elapse__journal *journal, struct elapse__group *group);
-void elapse__journal_log_trim(struct elapse__journal *journal);
-int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
-                                     const struct elapse__journal_place *place);
-
-/* perform.c: the same over and over until all bytes are done, for recovery. */
-int elapse__journal_read_all(const struct elapse__files *files, int file, uint64_t offset,
-                             void *bytes, size_t count);
-int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count);
-int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
-                      const void *bytes, size_t count);
+/* Returns whether the journal may take the owner's records for its log. */
+static inline bool elapse__journal_log_takes_records(const struct elapse__journal *journal)
+{
+    return journal->log != NULL && journal->commit_state != ELAPSE__LOG_FENCED;
+}
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "recover.h"
+#include "transfer.h"
 
 bool elapse__refuse_call(struct elapse__recovery *recovery, int error, const char *file)
 {
@@ -177,7 +178,7 @@ static int read_segment(struct elapse__recovery *recovery, uint64_t number, int 
     if (recovery->bytes == NULL)
         return ENOMEM;
     journal->files->read_ahead(file, 0, size);
-    int error = elapse__journal_read_all(journal->files, file, 0, recovery->bytes, size);
+    int error = elapse__read_all(journal->files, file, 0, recovery->bytes, size);
     if (error == 0)
         recovery->loaded = number;
     return error;

@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "recover.h"
+#include "transfer.h"
 
 struct examiner {
     struct elapse__examination *examination;
@@ -70,7 +71,7 @@ static int read_raw_header(struct examiner *examiner, uint64_t number, uint8_t *
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ, &file);
     if (error != 0)
         return error;
-    error = elapse__journal_read_all(journal->files, file, 0, bytes, ELAPSE__SEGMENT_HEADER_BYTES);
+    error = elapse__read_all(journal->files, file, 0, bytes, ELAPSE__SEGMENT_HEADER_BYTES);
     journal->files->close(file);
     return error;
 }
@@ -131,8 +132,8 @@ static bool guess_shape(struct examiner *examiner)
     if (error == 0 && journal->segment_bits >= ELAPSE__SEGMENT_BITS_MIN &&
         journal->segment_bits <= ELAPSE__SEGMENT_BITS_MAX)
         bytes = malloc((size_t)elapse__segment_bytes(journal));
-    if (bytes != NULL && elapse__journal_read_all(journal->files, file, 0, bytes,
-                                                  (size_t)elapse__segment_bytes(journal)) == 0)
+    if (bytes != NULL && elapse__read_all(journal->files, file, 0, bytes,
+                                          (size_t)elapse__segment_bytes(journal)) == 0)
         is_found = find_identity(examiner, bytes, elapse__segment_bytes(journal), number);
     journal->files->close(file);
     free(bytes);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "group.h"
 
 /* A group closes at this share of a segment: 4 MiB of 64. */
 enum { GROUP_SHARE_BITS = 4 };
@@ -16,39 +16,6 @@ enum { GROUP_SHARE_BITS = 4 };
 static struct elapse__journal *journal_of(struct elapse__record_sink *sink)
 {
     return (struct elapse__journal *)(void *)sink;
-}
-
-int64_t elapse__spares_free_to_use(const struct elapse__journal *journal)
-{
-    int64_t held = (int64_t)journal->spare_count + (journal->taken.file != ELAPSE__NO_FILE);
-    return held - (int64_t)(elapse__segment_of(journal, journal->place) - journal->head);
-}
-
-/* Returns whether longer copies take at most half a segment of the spares that are held for deletes
- * and for copies. Then cleaning can still copy all that lives. */
-static bool growth_is_covered(const struct elapse__journal *journal, int64_t spares)
-{
-    uint64_t segment = elapse__segment_bytes(journal);
-    uint64_t more = spares > ELAPSE__SPARES_HELD ? (uint64_t)(spares - ELAPSE__SPARES_HELD) : 0;
-    return elapse__growth_bytes(journal) <= more * segment + segment / 2;
-}
-
-bool elapse__journal_admits(const struct elapse__journal *journal,
-                            enum elapse__record_purpose purpose, bool crossing)
-{
-    int64_t spares = elapse__spares_free_to_use(journal);
-    if (journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_LEASE &&
-        !growth_is_covered(journal, spares))
-        return false;
-    if (!crossing && !(journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_GROWTH))
-        return true;
-    const int64_t to_keep[] = {
-        [ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),
-        [ELAPSE__RECORD_FOR_LEASE] = 1,
-        [ELAPSE__RECORD_FOR_RELIEF] = 1,
-        [ELAPSE__RECORD_FOR_COPY] = 0,
-    };
-    return spares - crossing >= to_keep[purpose];
 }
 
 static struct elapse__group *new_group(struct elapse__journal *journal)

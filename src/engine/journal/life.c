@@ -8,7 +8,7 @@
 
 #include "../../base/assert.h"
 #include "../../os/os.h"
-#include "core.h"
+#include "lanes.h"
 #include "recover.h"
 
 enum { BLOCK_BYTES = ELAPSE__SEGMENT_HEADER_BYTES + ELAPSE__FILE_PAGE_MAX };
@@ -301,4 +301,19 @@ void elapse__journal_figures(const struct elapse__journal *journal,
         .disk_is_full = journal->disk_is_full,
         .is_pinned = journal->clean_pinned,
     };
+}
+
+bool elapse__journal_work(struct elapse__journal *journal)
+{
+    struct elapse__operation operation;
+    bool worked = false;
+    for (unsigned i = 0; i < ELAPSE__JOURNAL_LANES; i++) {
+        enum elapse__journal_lane lane = (enum elapse__journal_lane)i;
+        if (!elapse__journal_next_operation(journal, lane, &operation))
+            continue;
+        elapse__operation_perform(journal, &operation);
+        elapse__journal_completed(journal, lane, &operation);
+        worked = true;
+    }
+    return worked;
 }

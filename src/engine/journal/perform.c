@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "lanes.h"
 
 void elapse__operation_perform(struct elapse__journal *journal, struct elapse__operation *operation)
 {
@@ -49,73 +49,4 @@ void elapse__operation_perform(struct elapse__journal *journal, struct elapse__o
         break;
     }
     ELAPSE__ASSERT_THAT(operation->done, <=, operation->count);
-}
-
-bool elapse__journal_work(struct elapse__journal *journal)
-{
-    struct elapse__operation operation;
-    bool worked = false;
-    for (unsigned i = 0; i < ELAPSE__JOURNAL_LANES; i++) {
-        enum elapse__journal_lane lane = (enum elapse__journal_lane)i;
-        if (!elapse__journal_next_operation(journal, lane, &operation))
-            continue;
-        elapse__operation_perform(journal, &operation);
-        elapse__journal_completed(journal, lane, &operation);
-        worked = true;
-    }
-    return worked;
-}
-
-/* Reads so many bytes. What lies behind the end of the file reads as zeros. */
-int elapse__journal_read_all(const struct elapse__files *files, int file, uint64_t offset,
-                             void *bytes, size_t count)
-{
-    uint8_t *to = bytes;
-    while (count > 0) {
-        size_t done = 0;
-        int error = files->read_at(file, offset, to, count, &done);
-        if (error != 0)
-            return error;
-        if (done == 0) {
-            for (size_t i = 0; i < count; i++)
-                to[i] = 0;
-            return 0;
-        }
-        to += done;
-        offset += done;
-        count -= done;
-    }
-    return 0;
-}
-
-int elapse__fill_all(const struct elapse__files *files, int file, uint64_t count)
-{
-    for (uint64_t filled = 0; filled < count;) {
-        size_t done = 0;
-        int error = files->fill(file, filled, count - filled, &done);
-        if (error != 0)
-            return error;
-        if (done == 0)
-            return EIO;
-        filled += done;
-    }
-    return 0;
-}
-
-int elapse__write_all(const struct elapse__files *files, int file, uint64_t offset,
-                      const void *bytes, size_t count)
-{
-    const uint8_t *from = bytes;
-    while (count > 0) {
-        size_t done = 0;
-        int error = files->write_at(file, offset, from, count, &done);
-        if (error != 0)
-            return error;
-        if (done == 0)
-            return EIO;
-        from += done;
-        offset += done;
-        count -= done;
-    }
-    return 0;
 }

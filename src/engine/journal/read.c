@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "space.h"
 
 static const uint8_t *find_in_group(const struct elapse__group *group, uint64_t position)
 {

@@ -5,6 +5,7 @@
 
 #include "../../base/assert.h"
 #include "recover.h"
+#include "transfer.h"
 
 /* Reads the header of a segment. Refuses nothing but an unknown version, and a call that failed. */
 static bool read_header(struct elapse__recovery *recovery, uint64_t number,
@@ -20,7 +21,7 @@ static bool read_header(struct elapse__recovery *recovery, uint64_t number,
     int error = journal->files->open(journal->directory, name, ELAPSE__FILE_READ, &file);
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);
-    error = elapse__journal_read_all(journal->files, file, 0, bytes, sizeof bytes);
+    error = elapse__read_all(journal->files, file, 0, bytes, sizeof bytes);
     journal->files->close(file);
     if (error != 0)
         return elapse__refuse_call(recovery, error, name);

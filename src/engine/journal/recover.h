@@ -4,7 +4,7 @@
 #ifndef ELAPSE__JOURNAL_RECOVER_H
 #define ELAPSE__JOURNAL_RECOVER_H
 
-#include "core.h"
+#include "group.h"
 #include "walk.h"
 
 /* The numbers in the names of one kind of file. */

@@ -16,6 +16,7 @@
 
 #include "../../base/assert.h"
 #include "recover.h"
+#include "transfer.h"
 
 /* Writes the bytes from .. end of the segment in memory again. */
 static int rewrite(struct elapse__recovery *recovery, int file, uint64_t from, uint64_t end)
@@ -44,7 +45,7 @@ static int copy_in_place(const struct elapse__journal *journal, int file, uint64
     uint8_t *bytes = malloc(count + 1); /* no bytes are no error */
     int error = bytes == NULL ? ENOMEM : 0;
     if (error == 0)
-        error = elapse__journal_read_all(journal->files, file, from, bytes, count);
+        error = elapse__read_all(journal->files, file, from, bytes, count);
     if (error == 0)
         error = elapse__write_all(journal->files, file, from, bytes, count);
     free(bytes);

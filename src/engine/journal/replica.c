@@ -10,7 +10,8 @@
 
 #include "../../base/assert.h"
 #include "../../base/little_endian.h"
-#include "core.h"
+#include "lanes.h"
+#include "transfer.h"
 
 bool elapse__journal_follows(const struct elapse__journal *journal)
 {
@@ -33,11 +34,6 @@ struct elapse__journal_place elapse__journal_place(const struct elapse__journal 
 bool elapse__journal_is_fenced(const struct elapse__journal *journal)
 {
     return journal->commit_state == ELAPSE__LOG_FENCED;
-}
-
-bool elapse__journal_log_takes_records(const struct elapse__journal *journal)
-{
-    return journal->log != NULL && !elapse__journal_is_fenced(journal);
 }
 
 /* ---- tails ---- */
@@ -81,65 +77,6 @@ uint64_t elapse__journal_dead_below(const struct elapse__journal *journal, uint6
     return dead;
 }
 
-/* ---- places ---- */
-
-/* What the segments have is nothing of the log. */
-static void forget_groups(struct elapse__journal *journal)
-{
-    for (size_t i = 0; i < journal->segment_count; i++)
-        journal->segments[i].first_group = 0;
-}
-
-static void forget_live(struct elapse__journal *journal)
-{
-    for (size_t i = 0; i < journal->segment_count; i++)
-        journal->segments[i].live_bytes = 0;
-    journal->live_bytes = 0;
-}
-
-/* This group of the log lies at this position, or before it. */
-static void note_group(struct elapse__journal *journal, uint64_t position, uint64_t group)
-{
-    struct elapse__segment *segment =
-        elapse__segments_find(journal, elapse__segment_of(journal, position));
-    ELAPSE__ASSERT(segment != NULL);
-    if (segment->first_group == 0)
-        segment->first_group = group;
-}
-
-int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
-                                     const struct elapse__journal_place *place)
-{
-    int error = 0;
-    if (place->forgets) {
-        if (journal->owner.forget != NULL) /* a reader may have nothing to forget */
-            error = journal->owner.forget(journal->owner.context);
-        forget_live(journal);
-        forget_groups(journal);
-    }
-    note_group(journal, position, place->group);
-    journal->log_end = journal->log_written = *place;
-    journal->log_end.forgets = journal->log_written.forgets = false;
-    return error;
-}
-
-/* Appends the LOG_PLACE to the group in flight. */
-void elapse__journal_log_place_group(struct elapse__journal *journal, struct elapse__group *group)
-{
-    uint64_t position = group->position + group->size;
-    bool is_read = group->has_place && !group->log_place.is_confirmed;
-    struct elapse__journal_place place = group->has_place ? group->log_place : journal->log_written;
-    ELAPSE__ASSERT_THAT(group->size + ELAPSE__LOG_PLACE_BYTES + ELAPSE__COMMIT_BYTES, <=,
-                        group->capacity);
-    elapse__journal_log_place_encode(&place, position, journal->seed, group->bytes + group->size);
-    group->size += ELAPSE__LOG_PLACE_BYTES;
-    journal->log_written = place;
-    journal->log_written.forgets = false; /* a repetition forgets nothing */
-    /* What was read was noted then; and perhaps all of it is to be forgotten soon. */
-    if (!is_read)
-        note_group(journal, position, place.group);
-}
-
 /* ---- following ---- */
 
 int elapse__journal_followed(struct elapse__journal *journal,
@@ -152,7 +89,7 @@ int elapse__journal_followed(struct elapse__journal *journal,
         struct elapse__group *group = elapse__group_close(journal);
         group->has_place = true;
         group->log_place = *place;
-        note_group(journal, group->position, place->group);
+        elapse__log_note_group(journal, group->position, place->group);
     } else {
         error = elapse__group_add_mark(journal, place);
     }
@@ -170,8 +107,7 @@ int elapse__journal_forget(struct elapse__journal *journal)
     int error = elapse__group_add_mark(journal, &nothing);
     if (error != 0)
         return error;
-    forget_live(journal);
-    forget_groups(journal);
+    elapse__log_forget(journal);
     journal->clean_pinned = false;
     journal->log_end = (struct elapse__journal_place){.group = 0};
     journal->log_trimmed = 0;

@@ -4,7 +4,7 @@
  * unlinked, never used again (F5).
  */
 #include "../../base/assert.h"
-#include "core.h"
+#include "lanes.h"
 
 bool elapse__retire_start(struct elapse__journal *journal)
 {

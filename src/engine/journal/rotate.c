@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "lanes.h"
 
 /* Takes a spare if there is one. */
 bool elapse__rotate_start(struct elapse__journal *journal)

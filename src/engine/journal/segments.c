@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "space.h"
 
 static void name_file(char *name, const char *format, uint64_t number)
 {

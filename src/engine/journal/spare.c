@@ -8,33 +8,10 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "core.h"
+#include "group.h"
 
 /* So long a full disk is left alone. */
 enum { FULL_FOR_MS = 1000 };
-
-/* By how much the copies of all that lives may be longer. */
-uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
-{
-    const struct elapse__journal_owner *owner = &journal->owner;
-    return owner->growth == NULL ? 0 : owner->growth(owner->context);
-}
-
-/* The spares that are kept for deletes and for copies. */
-unsigned elapse__spares_held(const struct elapse__journal *journal)
-{
-    uint64_t growth = elapse__growth_bytes(journal);
-    uint64_t segment = elapse__segment_bytes(journal);
-    uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs none */
-    return ELAPSE__SPARES_HELD +
-           (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
-}
-
-/* And the next one to rotate to. */
-unsigned elapse__spares_wanted(const struct elapse__journal *journal)
-{
-    return elapse__spares_held(journal) + 1;
-}
 
 /* A file with another name belongs to a backup: it must not be written (F5). One that is shorter
  * has not all of its blocks. */

@@ -4,6 +4,7 @@
 
 #include "../../base/assert.h"
 #include "core.h"
+#include "transfer.h"
 
 /* A window is asked for this long before it is read. */
 enum { READ_AHEAD_BYTES = 1 << 22 };
@@ -22,8 +23,7 @@ static bool move_window(struct elapse__window *window, uint64_t offset, uint64_t
     size_t count = size - offset < ELAPSE__WINDOW_BYTES ? (size_t)(size - offset)
                                                         : (size_t)ELAPSE__WINDOW_BYTES;
     window->files->read_ahead(window->file, offset + READ_AHEAD_BYTES, ELAPSE__WINDOW_BYTES);
-    window->error =
-        elapse__journal_read_all(window->files, window->file, offset, window->bytes, count);
+    window->error = elapse__read_all(window->files, window->file, offset, window->bytes, count);
     window->from = offset;
     window->have = window->error == 0 ? count : 0;
     return window->error == 0;

@@ -2,7 +2,7 @@
  * Putting, cancelling and rescheduling jobs.
  */
 #include "../../base/assert.h"
-#include "store.h"
+#include "command.h"
 
 /* How long a lease lasts unless the put says so. */
 #define TTR_DEFAULT_MS UINT64_C(60000)

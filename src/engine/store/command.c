@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "store.h"
+#include "command.h"
 
 struct elapse__queue_text elapse__store_text(const char *text)
 {
@@ -38,76 +38,10 @@ enum elapse_error elapse__store_enter(struct elapse_queue *store)
     return error;
 }
 
-/* Returns a time of an alarm; what no alarm can express is never. */
-static uint64_t alarm_ns(uint64_t time_ms)
-{
-    return time_ms > UINT64_MAX / ELAPSE__STORE_NS_PER_MS ? ELAPSE__OS_NEVER
-                                                          : time_ms * ELAPSE__STORE_NS_PER_MS;
-}
-
-void elapse__store_set_alarms(struct elapse_queue *store)
-{
-    if (store->follows || store->fenced)
-        return; /* no timer runs */
-    struct elapse__queue_due due = elapse__queue_next_due(store->engine.jobs);
-
-    if (due.boot_ms < store->alarm_boot_ms) {
-        store->alarm_boot_ms = due.boot_ms;
-        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT],
-                                    alarm_ns(due.boot_ms));
-    }
-    if (due.wall_ms < store->alarm_wall_ms) {
-        store->alarm_wall_ms = due.wall_ms;
-        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_WALL],
-                                    elapse__store_wall_alarm_ns(due.wall_ms));
-    }
-}
-
 void elapse__store_leave(struct elapse_queue *store)
 {
     elapse__store_pass_on(store);
     elapse__store_depart(store);
-}
-
-uint64_t elapse__store_until_ns(uint64_t timeout_ms)
-{
-    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
-
-    if (timeout_ms > (UINT64_MAX - now_ns) / ELAPSE__STORE_NS_PER_MS)
-        return ELAPSE__OS_NEVER;
-    return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
-}
-
-bool elapse__store_has_passed(uint64_t until_ns)
-{
-    return until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns;
-}
-
-enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
-                                             uint64_t until_ns)
-{
-    enum elapse_error error = ELAPSE_OK;
-    bool has_led = false;
-
-    while (!elapse__engine_may_reply(&store->engine, position)) {
-        error = elapse__store_life_error(store);
-        if (error == ELAPSE_OK && elapse__store_has_passed(until_ns))
-            error = ELAPSE_ERROR_TIMEOUT;
-        if (error != ELAPSE_OK)
-            break;
-        elapse__store_pass_on(store);
-        /* A disk that hangs must not hold up a thread that gives up at a certain time. */
-        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store)) {
-            has_led = true;
-            continue;
-        }
-        if (!store->lanes[ELAPSE__LANE_COMMIT].busy)
-            elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
-        (void)elapse__store_wait_progress(store, until_ns);
-    }
-    if (has_led)
-        elapse__store_stop_leading(store);
-    return error;
 }
 
 enum elapse_error elapse__store_error(const struct elapse_queue *store,

@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "../../base/assert.h"
-#include "store.h"
+#include "command.h"
 
 /* Returns OK, or why the store takes nothing from the log. */
 static enum elapse_error follow_error(const struct elapse_queue *store)

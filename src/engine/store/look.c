@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "store.h"
+#include "command.h"
 
 /* Places that are examined while the lock is held: of jobs, and of tubes. */
 enum { SLICE = 256, TUBES_SLICE = 1 << 14 };

@@ -12,7 +12,7 @@
 #include "../../os/memory_files.h"
 #include "../journal/log.h"
 #include "refusal.h"
-#include "store.h"
+#include "threads.h"
 
 enum {
     SEGMENT_BYTES_MIN = 16 << 10,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
-#include "store.h"
+#include "command.h"
 
 enum { TUBES_MAX = 1000 };
 

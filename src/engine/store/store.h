@@ -141,18 +141,7 @@ static inline enum elapse_error elapse__store_may_hand_out(const struct elapse_q
     return store->stopped ? ELAPSE_ERROR_CLOSED : elapse__store_life_error(store);
 }
 
-/* ---- threads (threads.c) ---- */
-
-/* Performs the next operation of the commit lane on the calling thread, which waits for it: that
- * saves two changes of threads. Returns false if there is none, or another thread performs one.
- * Requires the lock; releases it meanwhile. */
-bool elapse__store_lead(struct elapse_queue *store);
-
-void *elapse__store_commit_main(void *store);
-void *elapse__store_background_main(void *store);
-void *elapse__store_clock_main(void *argument);
-
-/* ---- what all commands share (command.c) ---- */
+/* ---- calls (command.c) ---- */
 
 /* Begins a call: the store is not released before it departs. Takes the lock. Calls may be within
  * each other, but the thread has the lock once. */
@@ -167,97 +156,5 @@ enum elapse_error elapse__store_enter(struct elapse_queue *store);
 
 /* Ends a command: passes on, and departs. */
 void elapse__store_leave(struct elapse_queue *store);
-
-/* Sets an alarm earlier, if the queue has something to do before it goes off. The clock thread sets
- * it later again. Requires the lock. */
-void elapse__store_set_alarms(struct elapse_queue *store);
-
-/* Returns when a wait of `timeout_ms` from now ends, by the monotonic clock. */
-uint64_t elapse__store_until_ns(uint64_t timeout_ms);
-
-/* Returns whether that time has come. */
-bool elapse__store_has_passed(uint64_t until_ns);
-
-/* Waits until everything up to `position` is durable. Returns OK, TIMEOUT, CLOSED or BROKEN.
- * Requires the lock, and holds it again at the end. */
-enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
-                                             uint64_t until_ns);
-
-/* Runs a command of the queue until the journal takes it: the journal may have to write first.
- * Translates the answer. */
-enum elapse_error elapse__store_run(struct elapse_queue *store, elapse__engine_command *command,
-                                    const void *arguments, struct elapse_answer *answer);
-
-/* Does the same for a command that a store which has stopped refuses. */
-enum elapse_error elapse__store_run_unless_stopped(struct elapse_queue *store,
-                                                   elapse__engine_command *command,
-                                                   const void *arguments,
-                                                   struct elapse_answer *answer);
-
-/* Translates a result of the queue. */
-enum elapse_error elapse__store_error(const struct elapse_queue *store,
-                                      enum elapse__queue_result result);
-
-/* A text of the queue from a C string; empty for NULL. */
-struct elapse__queue_text elapse__store_text(const char *text);
-
-/* ---- waiting and waking (wake.c); all require the lock ---- */
-
-/* The caller has changed something, and is about to release the lock: sets the alarms, and
- * wakes the commit thread and the reservers that have something to do now. */
-void elapse__store_pass_on(struct elapse_queue *store);
-
-/* Waits until there is a job for the reserver, most likely, for at most until `until_ns` by the
- * monotonic clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
-enum elapse_error elapse__store_sleep(struct elapse_queue *store,
-                                      const struct elapse__queue_reserve *reserve,
-                                      uint64_t until_ns);
-
-/* Wakes all reservers. */
-void elapse__store_wake_reservers(struct elapse_queue *store);
-
-/* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
-bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
-
-/* More is durable, or the journal may have room: wakes those that wait for it. */
-void elapse__store_tell_progress(struct elapse_queue *store);
-
-/* Makes the descriptor readable. */
-void elapse__store_tell_watcher(struct elapse_queue *store);
-
-/* Wakes all users' threads. */
-void elapse__store_wake_all(struct elapse_queue *store);
-
-/* How the journal stood when a command waited for room. Begins with zeros. */
-struct elapse__store_stall {
-    uint64_t durable, tail, spares, cleaned_bytes;
-    uint64_t until_ns;
-};
-
-/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN; or, when nothing has moved
- * in the journal for seconds, MEMORY or DISK_FULL: what stands in the way of cleaning. */
-enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
-                                          struct elapse__store_stall *stall);
-
-/* A command was refused because the disk is full: lets the background thread look whether it still
- * is, unless it has just done so. */
-void elapse__store_retry_room(struct elapse_queue *store);
-
-/* Tells the journal the time. */
-void elapse__store_tick(struct elapse_queue *store);
-
-/* The caller performs no more operations of the commit lane: the commit thread goes on with the
- * records that have come meanwhile. */
-void elapse__store_stop_leading(struct elapse_queue *store);
-
-/* Wakes the thread of a lane, if it sleeps. */
-void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane);
-
-/* Wakes the background thread, if the journal has an operation for it. */
-void elapse__store_offer_background(struct elapse_queue *store);
-
-/* Waits until the thread of this lane is woken. */
-void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane,
-                                 uint64_t until_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * The threads of a store.
  */
+#include "threads.h"
 #include "../../base/assert.h"
-#include "store.h"
 
 /* Returns whether a lane may end, because the store stops. The commit lane ends last: the other one
  * may still clean, and that makes groups. */
@@ -185,4 +185,31 @@ void *elapse__store_clock_main(void *argument)
             turn(store);
     }
     return NULL;
+}
+
+enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
+                                             uint64_t until_ns)
+{
+    enum elapse_error error = ELAPSE_OK;
+    bool has_led = false;
+
+    while (!elapse__engine_may_reply(&store->engine, position)) {
+        error = elapse__store_life_error(store);
+        if (error == ELAPSE_OK && elapse__store_has_passed(until_ns))
+            error = ELAPSE_ERROR_TIMEOUT;
+        if (error != ELAPSE_OK)
+            break;
+        elapse__store_pass_on(store);
+        /* A disk that hangs must not hold up a thread that gives up at a certain time. */
+        if (until_ns == ELAPSE__OS_NEVER && elapse__store_lead(store)) {
+            has_led = true;
+            continue;
+        }
+        if (!store->lanes[ELAPSE__LANE_COMMIT].busy)
+            elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
+        (void)elapse__store_wait_progress(store, until_ns);
+    }
+    if (has_led)
+        elapse__store_stop_leading(store);
+    return error;
 }

@@ -1,6 +1,6 @@
 /*
- * Waiting and waking. Each thread that changes something under the lock wakes those that
- * wait for it before it releases the lock, and nobody else.
+ * Waiting and waking. Each thread that changes something under the lock wakes those that wait for
+ * the change before it releases the lock, and nobody else.
  *
  *      reservers   wait for a job, each by a condition of its own, in a ring: the one that came
  *                  first is woken first. A job that nobody can take wakes nobody.
@@ -8,46 +8,49 @@
  *                  journal, and close: woken all together, when something became durable (or, if
  *                  somebody waits for room, when any operation has ended).
  *      commit      the thread that writes groups: woken when a record was appended, if somebody
- *                  waits for it, or much was appended. Otherwise it looks by itself within
- *                  ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make one
- *                  group and not five. The thread that commits writes it itself, if no other thread
- *                  does (elapse__store_lead), and wakes this one, when it leaves, for what has come
- *                  meanwhile (elapse__store_stop_leading).
+ *                  waits for the record, or much was appended. Otherwise the thread looks by itself
+ *                  within ELAPSE__STORE_LINGER_MS, so that a thousand puts and then a commit make
+ *                  one group and not five. A thread of the user that commits writes the group
+ *                  itself, if no other thread does (elapse__store_lead). When it leaves, it wakes
+ *                  the commit thread for what has come meanwhile (elapse__store_stop_leading).
  *      background  the thread that makes spares and cleans: woken with the operation that it is to
  *                  perform, because only the journal knows whether there is one, and mostly there
  *                  is none.
  *
  * Why no reserver sleeps beside a job that it could have. Call a reserver a sleeper while it is in
- * the ring, and woken from its removal until it runs. Always when nobody has the lock:
+ * the ring, and woken from its removal until it runs. Whenever nobody has the lock:
  *
  *      W   there is no job for any sleeper, or somebody is woken.
  *
- *   1. A sleeper has looked for a job, under the lock, since it took it last; so W holds when it
- *      begins to sleep, as far as it is concerned.
- *   2. A job for a sleeper comes by a change that makes `readied` grow. Who made the change
- *      calls elapse__store_pass_on before it releases the lock. That wakes sleepers with a job,
- * until as many are woken as jobs are ready. If it stops before the first one, all jobs that are
- *      ready have somebody woken beside them, so W holds.
- *   3. A woken one that runs takes a job, or finds none: another thread was quicker, or the job
- * that it was woken for is one that it does not want. It then makes pass_on look at all sleepers
- *      again, before it releases the lock. The last one that was woken finds nobody woken beside
- * it, so pass_on stops only when no sleeper has a job, or one is woken: W holds.
+ *   1. A reserver that begins to sleep has looked for a job since it last took the lock. So W holds
+ *      then, as far as this reserver is concerned.
+ *   2. A job for a sleeper comes by a change that makes `readied` grow. The thread that made the
+ *      change calls elapse__store_pass_on before it releases the lock. pass_on wakes sleepers that
+ *      have a job, until as many are woken as jobs are ready. If it stops before that, no sleeper
+ *      that is left has a job; otherwise somebody is woken. So W holds.
+ *   3. A woken reserver that runs takes a job, or finds none: another thread was quicker, or the
+ *      job that is left is one that this reserver does not want. It then makes pass_on look at all
+ *      sleepers again, before it releases the lock. When the last woken reserver runs, nobody else
+ *      is woken, so pass_on stops only when no sleeper has a job, or one is woken: W holds.
  *
  * One job wakes one reserver, unless jobs of several tubes are ready: then the count of jobs that
- * are ready lets pass_on wake one too many, which sleeps again.
+ * are ready lets pass_on wake one reserver too many, which sleeps again.
  *
  * Why no thread of the journal sleeps beside work. Each asks the journal for an operation, under
- * the lock, just before it sleeps. Afterwards a change comes from a command (records: pass_on wakes
- * the commit thread, unless it lingers), from an operation of the other lane (its thread wakes this
- * one), or from time, for which the waits of a journal that is not quiet end by themselves. A full
- * disk is the exception: the journal is quiet, and time, or another program, makes room. So a
- * command that is refused for that asks the journal to try again, for the next one:
- * elapse__store_retry_room.
+ * the lock, just before it sleeps. Afterwards a change comes from one of three places:
+ *
+ *   - from a command: pass_on wakes the commit thread for the records, unless that thread lingers;
+ *   - from an operation of the other lane: the thread of that lane wakes this one;
+ *   - from time: the waits of a journal that is not quiet end by themselves.
+ *
+ * A full disk is the exception: the journal is quiet, and time, or another program, makes room. So
+ * a command that is refused because the disk is full asks the journal to try again, for the next
+ * command: elapse__store_retry_room.
  */
 #include <errno.h>
 
 #include "../../base/assert.h"
-#include "store.h"
+#include "wake.h"
 
 /* Room may come by time alone, so the caller that waits for it looks again after a while. */
 #define ROOM_LOOK_MS UINT64_C(100)
@@ -130,10 +133,37 @@ static bool is_urgent(const struct elapse_queue *store)
            store->watched || store->engine.last_position - written >= ELAPSE__STORE_LINGER_BYTES;
 }
 
+/* Returns a time of an alarm; what no alarm can express is never. */
+static uint64_t alarm_ns(uint64_t time_ms)
+{
+    return time_ms > UINT64_MAX / ELAPSE__STORE_NS_PER_MS ? ELAPSE__OS_NEVER
+                                                          : time_ms * ELAPSE__STORE_NS_PER_MS;
+}
+
+/* Sets an alarm earlier, if the queue has something to do before the alarm goes off. The clock
+ * thread sets it later again. */
+static void set_alarms(struct elapse_queue *store)
+{
+    if (store->follows || store->fenced)
+        return; /* no timer runs */
+    struct elapse__queue_due due = elapse__queue_next_due(store->engine.jobs);
+
+    if (due.boot_ms < store->alarm_boot_ms) {
+        store->alarm_boot_ms = due.boot_ms;
+        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_BOOT],
+                                    alarm_ns(due.boot_ms));
+    }
+    if (due.wall_ms < store->alarm_wall_ms) {
+        store->alarm_wall_ms = due.wall_ms;
+        (void)elapse__os->alarm_set(&store->alarms[ELAPSE__STORE_ALARM_WALL],
+                                    elapse__store_wall_alarm_ns(due.wall_ms));
+    }
+}
+
 void elapse__store_pass_on(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
-    elapse__store_set_alarms(store);
+    set_alarms(store);
     if (store->engine.last_position != store->seen_position && is_urgent(store))
         elapse__store_wake_lane(store, ELAPSE__LANE_COMMIT);
     wake_sleepers(store);
@@ -180,7 +210,7 @@ enum elapse_error elapse__store_sleep(struct elapse_queue *store,
     return sleeper.woken ? elapse__store_may_hand_out(store) : ELAPSE_ERROR_TIMEOUT;
 }
 
-void elapse__store_wake_reservers(struct elapse_queue *store)
+static void wake_reservers(struct elapse_queue *store)
 {
     ELAPSE__ASSERT_LOCK_HELD(&store->lock);
     while (!elapse__ring_empty(&store->sleepers))
@@ -205,7 +235,7 @@ void elapse__store_tell_watcher(struct elapse_queue *store)
 
 void elapse__store_wake_all(struct elapse_queue *store)
 {
-    elapse__store_wake_reservers(store);
+    wake_reservers(store);
     elapse__store_tell_progress(store);
     elapse__store_tell_watcher(store);
 }

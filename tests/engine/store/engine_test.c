@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/engine/engine.h"
+#include "../../../src/engine/jobs.h"
 #include "../../../src/os/memory_files.h"
 #include "../../../src/queue/fields.h"
 

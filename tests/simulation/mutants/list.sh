@@ -12,44 +12,44 @@
 
 # ---- replies ----
 
-mutant reply_before_it_is_durable src/engine/engine.c \
+mutant reply_before_it_is_durable src/engine/hand_out.c \
     'return elapse__journal_durable(engine->journal) >= gate;' \
     'return gate > 0 || engine->life == 0;'
-mutant answer_without_records_is_not_gated src/engine/engine.c \
+mutant answer_without_records_is_not_gated src/engine/hand_out.c \
     'answer->position = engine->last_position;' \
     '(void)engine;'
-mutant hand_out_is_gated_by_nothing src/engine/engine.c \
+mutant hand_out_is_gated_by_nothing src/engine/hand_out.c \
     '*gate = engine->previous_position;' \
     '*gate = 0;'
-mutant hand_out_reads_the_old_place src/engine/engine.c \
+mutant hand_out_reads_the_old_place src/engine/hand_out.c \
     'elapse__journal_read_begin(engine->journal, place.position, place.body_size, reading);' \
     'elapse__journal_read_begin(engine->journal, handed->position, place.body_size, reading);'
-mutant cancelled_job_is_handed_out src/engine/engine.c \
+mutant cancelled_job_is_handed_out src/engine/hand_out.c \
     'if (elapse__queue_locate(engine->jobs, handed->id, &place->position, &place->body_size))' \
     '*place = (struct place){handed->position, handed->body_size};
     if (handed->id != 0)'
-mutant lost_hand_out_is_not_undone src/engine/engine.c \
-    '    (void)elapse__queue_lease_undo(engine->jobs, present(engine), holder_of(handed));' \
+mutant lost_hand_out_is_not_undone src/engine/hand_out.c \
+    '    (void)elapse__queue_lease_undo(engine->jobs, elapse__engine_present(engine), holder_of(handed));' \
     '    (void)engine, (void)handed;'
-mutant unread_job_is_not_buried src/engine/engine.c \
-    '        (void)elapse__queue_bury_damaged(engine->jobs, present(engine), handed->id);' \
+mutant unread_job_is_not_buried src/engine/hand_out.c \
+    '        (void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id);' \
     '        elapse__engine_take_back(engine, handed);'
 
 # ---- the life and its number ----
 
-mutant life_has_the_number_of_before src/engine/engine.c \
+mutant life_has_the_number_of_before src/engine/life.c \
     '    engine->life = next_life(engine, is_backup);' \
     '    engine->life = engine->life == 0 ? next_life(engine, is_backup) : engine->life;'
-mutant life_is_lost_by_cleaning src/engine/engine.c \
+mutant life_is_lost_by_cleaning src/engine/life.c \
     'return position == engine->epoch_position
                    ? elapse__engine_write_epoch(engine, ELAPSE__RECORD_FOR_COPY)
                    : 0;' \
     'return 0;'
-mutant life_is_not_synced src/engine/engine.c \
+mutant life_is_not_synced src/engine/life.c \
     '    inner.interval_ms = 0;
 ' \
     ''
-mutant ids_restart_when_all_jobs_are_gone src/engine/engine.c \
+mutant ids_restart_when_all_jobs_are_gone src/engine/life.c \
     'elapse__queue_used_id(engine->jobs, next_id - 1);' \
     '(void)engine;'
 
@@ -60,7 +60,7 @@ mutant group_is_not_synced src/engine/journal/commit.c \
         operation->file = head_file(journal);' \
     '        operation->kind = ELAPSE__OPERATION_STATUS;
         operation->file = head_file(journal);'
-mutant commit_before_its_records src/engine/journal/commit.c \
+mutant commit_before_its_records src/engine/journal/place.c \
     '    journal->progress = 0;
     journal->commit_state = ELAPSE__COMMIT_WRITING;' \
     '    journal->progress = group->size > 512 ? group->size / 2 : 0;

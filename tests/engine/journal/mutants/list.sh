@@ -60,13 +60,13 @@ mutant segment_is_sealed_before_it_is_synced src/engine/journal/commit.c \
 
 # ---- COMMIT ----
 
-mutant commit_has_the_tail_of_before src/engine/journal/commit.c \
+mutant commit_has_the_tail_of_before src/engine/journal/place.c \
     '.tail = group->tail}' \
     '.tail = journal->committed_tail}'
 mutant padding_counts_as_records src/engine/journal/commit.c \
     'journal->written = group->position + group->size;' \
     'journal->written = group->position + group->size + group->padding;'
-mutant commit_calls_itself_durable src/engine/journal/commit.c \
+mutant commit_calls_itself_durable src/engine/journal/place.c \
     '.durable = journal->durable, .tail = group' \
     '.durable = group->position + group->size, .tail = group'
 
@@ -134,7 +134,7 @@ mutant refused_copy_is_forgotten src/engine/journal/clean.c \
 mutant cleaning_stops_when_idle src/engine/journal/background.c \
     '!elapse__clean_start(journal))' \
     '(journal->forming == NULL || !elapse__clean_start(journal)))'
-mutant no_spare_is_held_for_deletes src/engine/journal/group.c \
+mutant no_spare_is_held_for_deletes src/engine/journal/room.c \
     '[ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),' \
     '[ELAPSE__RECORD_FOR_GROWTH] = 0,'
 
@@ -157,21 +157,21 @@ mutant new_life_stays_in_the_old_segment src/engine/journal/repair.c \
         journal->crosses_first = false;
         return true;
     }'
-mutant unreadable_dead_segment_is_kept src/engine/journal/clean.c \
+mutant unreadable_dead_segment_is_kept src/engine/journal/room.c \
     '    if (journal->tail >= journal->head || journal->error != 0)' \
     '    if (journal->tail >= journal->head || journal->clean_pinned || journal->error != 0)'
-mutant full_disk_is_cleaned_for_deletes_only src/engine/journal/clean.c \
+mutant full_disk_is_cleaned_for_deletes_only src/engine/journal/room.c \
     '(spares < elapse__spares_wanted(journal) &&' \
     '(spares < elapse__spares_held(journal) &&'
-mutant longer_copies_are_not_provided_for src/engine/journal/spare.c \
+mutant longer_copies_are_not_provided_for src/engine/journal/room.c \
     'more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH' \
     '0 * more'
-mutant full_disk_hands_out_without_end src/engine/journal/group.c \
+mutant full_disk_hands_out_without_end src/engine/journal/room.c \
     'elapse__growth_bytes(journal) <= more' \
     '0 <= more'
 mutant a_spare_is_made_beside_cleaning src/engine/journal/spare.c \
     'journal->spare_count >= elapse__spares_held(journal) && elapse__clean_frees_a_file(journal)' \
     'journal->spare_count >= elapse__spares_wanted(journal)'
-mutant cleaning_begins_late src/engine/journal/clean.c \
+mutant cleaning_begins_late src/engine/journal/room.c \
     'total > 2 * live + segment)' \
     'total > 2 * live + 3 * segment)'

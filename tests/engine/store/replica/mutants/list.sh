@@ -46,14 +46,14 @@ mutant read_group_counts_as_confirmed src/engine/follow.c \
     '.group = group->number, .hash = group->hash, .previous_hash = group->previous_hash};' \
     '.group = group->number, .hash = group->hash, .previous_hash = group->previous_hash,
         .is_confirmed = true};'
-mutant replay_takes_the_first_place src/engine/journal/replica.c \
+mutant replay_takes_the_first_place src/engine/journal/place.c \
     'journal->log_end = journal->log_written = *place;' \
     'if (journal->log_end.group == 0)
         journal->log_end = journal->log_written = *place;'
 
 # ---- L3: the place goes with the head ----
 
-mutant empty_group_has_no_place src/engine/journal/replica.c \
+mutant empty_group_has_no_place src/engine/journal/place.c \
     'struct elapse__journal_place place = group->has_place ? group->log_place : journal->log_written;' \
     'struct elapse__journal_place place = group->has_place ? group->log_place
                                                          : (struct elapse__journal_place){0};'
@@ -67,24 +67,24 @@ mutant tail_is_that_of_now src/engine/journal/replica.c \
     'uint64_t tail = first_group_from(journal, journal->committed_tail, end);' \
     'uint64_t tail = first_group_from(journal, journal->head, end);'
 mutant read_group_is_noted_when_it_is_written src/engine/journal/replica.c \
-    '        note_group(journal, group->position, place->group);' \
-    '        (void)note_group;'
+    '        elapse__log_note_group(journal, group->position, place->group);' \
+    '        (void)group->position;'
 mutant forgotten_groups_count_for_the_tail src/engine/journal/replica.c \
-    '    forget_live(journal);
-    forget_groups(journal);
+    '    elapse__log_forget(journal);
     journal->clean_pinned = false;' \
-    '    forget_live(journal);
+    '    uint64_t kept = journal->segments[0].first_group;
+    elapse__log_forget(journal);
+    journal->segments[0].first_group = kept;
     journal->clean_pinned = false;'
-mutant replay_keeps_forgotten_groups src/engine/journal/replica.c \
-    '        forget_live(journal);
-        forget_groups(journal);
-    }' \
-    '        forget_live(journal);
-    }'
+mutant replay_keeps_forgotten_groups src/engine/journal/place.c \
+    '        elapse__log_forget(journal);' \
+    '        uint64_t kept = journal->segments[0].first_group;
+        elapse__log_forget(journal);
+        journal->segments[0].first_group = kept;'
 
 # ---- L5: followers ----
 
-mutant follower_cleans src/engine/journal/clean.c \
+mutant follower_cleans src/engine/journal/room.c \
     'if (journal->clean_pinned || journal->follows)' \
     'if (journal->clean_pinned)'
 mutant follower_keeps_dead_records src/engine/follow.c \
@@ -109,7 +109,7 @@ mutant rebuild_keeps_the_jobs src/engine/follow.c \
 mutant rebuild_writes_nothing src/engine/journal/replica.c \
     'struct elapse__journal_place nothing = {.forgets = true};' \
     'struct elapse__journal_place nothing = {.forgets = false};'
-mutant replay_does_not_forget src/engine/journal/replica.c \
+mutant replay_does_not_forget src/engine/journal/place.c \
     'error = journal->owner.forget(journal->owner.context);' \
     'error = 0;'
 

@@ -1,0 +1,211 @@
+/*
+ * Commands of an engine, and hand-outs.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "../base/assert.h"
+#include "../queue/fields.h"
+#include "jobs.h"
+
+/* ---- commands ---- */
+
+uint64_t elapse__engine_segment_of(const struct elapse__engine *engine, uint64_t position)
+{
+    return elapse__journal_segment_of(engine->journal, position);
+}
+
+bool elapse__engine_may_reply(const struct elapse__engine *engine, uint64_t gate)
+{
+    return elapse__journal_durable(engine->journal) >= gate;
+}
+
+bool elapse__engine_run(struct elapse__engine *engine, elapse__engine_command *command,
+                        const void *arguments, struct elapse__queue_answer *answer)
+{
+    if (elapse__journal_is_full(engine->journal))
+        return false;
+    engine->refused = 0;
+    *answer = command(engine->jobs, elapse__engine_present(engine), arguments);
+    if (answer->result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
+        return false;
+    ELAPSE__ASSERT_THAT(answer->position, <=, engine->last_position);
+    answer->position = engine->last_position;
+    return true;
+}
+
+/* ---- hand-outs ---- */
+
+bool elapse__engine_lacks_room(const struct elapse__engine *engine)
+{
+    return engine->refused == EAGAIN;
+}
+
+bool elapse__engine_take_many(struct elapse__engine *engine,
+                              const struct elapse__queue_reserve *reserve,
+                              struct elapse__queue_handed *handed, uint32_t *count,
+                              enum elapse__queue_result *result, uint64_t *gate)
+{
+    if (engine->batch == NULL)
+        (void)elapse__queue_turn(engine->jobs, elapse__engine_present(engine));
+    uint64_t before = engine->last_position;
+    uint64_t groups_before = engine->groups;
+    engine->refused = 0;
+    struct elapse__queue_answer answer =
+        elapse__queue_reserve(engine->jobs, elapse__engine_present(engine), reserve, handed, count);
+    *result = answer.result;
+    if (answer.result == ELAPSE__QUEUE_REFUSED && engine->refused == EAGAIN)
+        *result = ELAPSE__QUEUE_OK;
+    ELAPSE__ASSERT_THAT(*count, <=, reserve->count);
+    /* Each lease has a group of its own. Groups beyond that are of jobs that expired: the reply
+     * waits for those, too, and they may lie between the leases. */
+    if (*count == 1)
+        *gate = engine->previous_position;
+    else
+        *gate = engine->groups - groups_before == *count ? before : engine->last_position;
+    return *count > 0;
+}
+
+bool elapse__engine_take(struct elapse__engine *engine, const struct elapse__queue_reserve *reserve,
+                         struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                         uint64_t *gate)
+{
+    uint32_t count = 0;
+
+    ELAPSE__ASSERT_THAT(reserve->count, ==, 1);
+    return elapse__engine_take_many(engine, reserve, handed, &count, result, gate);
+}
+
+bool elapse__engine_take_id(struct elapse__engine *engine, uint64_t id,
+                            struct elapse__queue_connection *connection,
+                            struct elapse__queue_handed *handed, enum elapse__queue_result *result,
+                            uint64_t *gate)
+{
+    uint64_t before = engine->last_position;
+
+    engine->refused = 0;
+    struct elapse__queue_answer answer = elapse__queue_reserve_id(
+        engine->jobs, elapse__engine_present(engine), id, connection, false, handed);
+    *result = answer.result;
+    *gate = answer.result == ELAPSE__QUEUE_OK ? before : engine->last_position;
+    return answer.result == ELAPSE__QUEUE_OK;
+}
+
+static struct elapse__queue_holder holder_of(const struct elapse__queue_handed *handed)
+{
+    return (struct elapse__queue_holder){.id = handed->id, .lease = handed->lease};
+}
+
+void elapse__engine_take_back(struct elapse__engine *engine,
+                              const struct elapse__queue_handed *handed)
+{
+    (void)elapse__queue_lease_undo(engine->jobs, elapse__engine_present(engine), holder_of(handed));
+}
+
+int elapse__engine_texts(struct elapse__engine *engine, struct elapse__journal_reading *reading,
+                         struct elapse__engine_job *job)
+{
+    struct elapse__record record;
+    struct elapse__queue_fields fields;
+    int error = elapse__journal_read_end(engine->journal, reading, &record, &job->memory);
+
+    if (error != 0)
+        return error;
+    if (record.type != ELAPSE__RECORD_PUT || (record.flags & ELAPSE__RECORD_BODY_LOST) != 0 ||
+        !elapse__queue_fields_decode(&fields, &record)) {
+        free(job->memory);
+        job->memory = NULL;
+        return EBADMSG;
+    }
+    job->tube = fields.tube;
+    job->key = fields.key;
+    job->tag = fields.tag;
+    job->put_ms = fields.put_ms;
+    job->due_ms = fields.due_ms;
+    job->body = (struct elapse__queue_text){record.body, record.body_size};
+    return 0;
+}
+
+int elapse__engine_peek(struct elapse__engine *engine, uint64_t id, struct elapse__engine_job *job)
+{
+    struct elapse__queue_view view;
+    struct elapse__journal_reading reading;
+
+    *job = (struct elapse__engine_job){.memory = NULL};
+    if (elapse__queue_look_up_id(engine->jobs, elapse__engine_present(engine), id, &view) !=
+        ELAPSE__QUEUE_OK)
+        return ENOENT;
+    elapse__journal_read_begin(engine->journal, view.position, view.body_size, &reading);
+    elapse__journal_read_perform(engine->journal, true, &reading, 1);
+    int error = elapse__engine_texts(engine, &reading, job);
+    return error == ENOENT ? EBADMSG : error; /* the job exists, and its record does not */
+}
+
+struct place {
+    uint64_t position;
+    uint32_t body_size;
+};
+
+/* Returns whether the job is still reserved, and where it lies; a cancelled one ends. */
+static bool is_there(struct elapse__engine *engine, const struct elapse__queue_handed *handed,
+                     struct place *place)
+{
+    if (elapse__queue_locate(engine->jobs, handed->id, &place->position, &place->body_size))
+        return true;
+    elapse__engine_take_back(engine, handed);
+    return false;
+}
+
+int elapse__engine_hand_over_begin(struct elapse__engine *engine,
+                                   const struct elapse__queue_handed *handed,
+                                   struct elapse__journal_reading *reading)
+{
+    struct place place;
+
+    /* Cleaning may have moved the record while the reply waited. */
+    if (!is_there(engine, handed, &place))
+        return ENOENT;
+    elapse__journal_read_begin(engine->journal, place.position, place.body_size, reading);
+    return 0;
+}
+
+int elapse__engine_hand_over_end(struct elapse__engine *engine,
+                                 const struct elapse__queue_handed *handed,
+                                 struct elapse__journal_reading *reading,
+                                 struct elapse__engine_job *job)
+{
+    struct place place;
+
+    *job = (struct elapse__engine_job){.memory = NULL};
+    int error = elapse__engine_texts(engine, reading, job);
+    bool stays = is_there(engine, handed, &place);
+    if (stays && (error == EBADMSG || error == ENOENT || error == EIO)) {
+        /* A disk that cannot read a sector says EIO. The job must not stand before all others. */
+        (void)elapse__queue_bury_damaged(engine->jobs, elapse__engine_present(engine), handed->id);
+        error = ENOENT;
+    } else if (stays && error != 0) {
+        elapse__engine_take_back(engine, handed);
+    } else if (!stays || elapse__queue_lease_begin(engine->jobs, elapse__engine_present(engine),
+                                                   holder_of(handed)) != ELAPSE__QUEUE_OK) {
+        error = ENOENT;
+    }
+    if (error != 0) {
+        free(job->memory);
+        job->memory = NULL;
+    }
+    return error;
+}
+
+int elapse__engine_hand_over(struct elapse__engine *engine,
+                             const struct elapse__queue_handed *handed,
+                             struct elapse__engine_job *job)
+{
+    struct elapse__journal_reading reading;
+
+    *job = (struct elapse__engine_job){.memory = NULL};
+    int error = elapse__engine_hand_over_begin(engine, handed, &reading);
+    if (error != 0)
+        return error;
+    elapse__journal_read_perform(engine->journal, true, &reading, 1);
+    return elapse__engine_hand_over_end(engine, handed, &reading, job);
+}

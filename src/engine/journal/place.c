@@ -1,0 +1,78 @@
+/*
+ * The end of a group: its place in the replicated log, and its COMMIT. log.h has the definitions.
+ */
+#include <string.h>
+
+#include "../../base/assert.h"
+#include "group.h"
+
+void elapse__log_forget(struct elapse__journal *journal)
+{
+    for (size_t i = 0; i < journal->segment_count; i++) {
+        journal->segments[i].live_bytes = 0;
+        journal->segments[i].first_group = 0;
+    }
+    journal->live_bytes = 0;
+}
+
+void elapse__log_note_group(struct elapse__journal *journal, uint64_t position, uint64_t group)
+{
+    struct elapse__segment *segment =
+        elapse__segments_find(journal, elapse__segment_of(journal, position));
+    ELAPSE__ASSERT(segment != NULL);
+    if (segment->first_group == 0)
+        segment->first_group = group;
+}
+
+int elapse__journal_log_replay_place(struct elapse__journal *journal, uint64_t position,
+                                     const struct elapse__journal_place *place)
+{
+    int error = 0;
+    if (place->forgets) {
+        if (journal->owner.forget != NULL) /* a reader may have nothing to forget */
+            error = journal->owner.forget(journal->owner.context);
+        elapse__log_forget(journal);
+    }
+    elapse__log_note_group(journal, position, place->group);
+    journal->log_end = journal->log_written = *place;
+    journal->log_end.forgets = journal->log_written.forgets = false;
+    return error;
+}
+
+/* Appends the LOG_PLACE to the group in flight. */
+static void place_group(struct elapse__journal *journal, struct elapse__group *group)
+{
+    uint64_t position = group->position + group->size;
+    bool is_read = group->has_place && !group->log_place.is_confirmed;
+    struct elapse__journal_place place = group->has_place ? group->log_place : journal->log_written;
+    ELAPSE__ASSERT_THAT(group->size + ELAPSE__LOG_PLACE_BYTES + ELAPSE__COMMIT_BYTES, <=,
+                        group->capacity);
+    elapse__journal_log_place_encode(&place, position, journal->seed, group->bytes + group->size);
+    group->size += ELAPSE__LOG_PLACE_BYTES;
+    journal->log_written = place;
+    journal->log_written.forgets = false; /* a repetition forgets nothing */
+    /* What was read was noted then; and perhaps all of it is to be forgotten soon. */
+    if (!is_read)
+        elapse__log_note_group(journal, position, place.group);
+}
+
+void elapse__commit_write(struct elapse__journal *journal)
+{
+    struct elapse__group *group = journal->in_flight;
+    struct elapse__commit commit = {.durable = journal->durable, .tail = group->tail};
+    journal->idle_commit_wanted = group->size > 0;
+    if (journal->is_placed)
+        place_group(journal, group);
+    ELAPSE__ASSERT_THAT(group->position, >=, journal->written);
+    ELAPSE__ASSERT_THAT(group->tail, >=, journal->committed_tail);
+    ELAPSE__ASSERT_THAT(group->size + ELAPSE__COMMIT_BYTES, <=, group->capacity);
+    elapse__commit_encode(&commit, group->position + group->size, journal->seed,
+                          group->bytes + group->size);
+    group->size += ELAPSE__COMMIT_BYTES;
+    group->padding = elapse__rest_of_page(journal, group->position + group->size);
+    ELAPSE__ASSERT_THAT(group->size + group->padding, <=, group->capacity);
+    memset(group->bytes + group->size, 0, group->padding);
+    journal->committed_tail = group->tail;
+    journal->progress = 0;
+    journal->commit_state = ELAPSE__COMMIT_WRITING;
+}

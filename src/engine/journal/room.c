@@ -1,0 +1,103 @@
+/*
+ * Who may take which space: questions that the lanes and the group that forms ask. Nothing here
+ * changes the journal.
+ */
+#include "space.h"
+
+#include "../../base/assert.h"
+
+/* On a full disk, cleaning makes room for growth while more than one byte in so many is not live.
+ * So each byte that is put then costs at most three that are copied. */
+enum { GROWTH_GAIN = 4 };
+
+/* By how much the copies of all that lives may be longer. */
+uint64_t elapse__growth_bytes(const struct elapse__journal *journal)
+{
+    const struct elapse__journal_owner *owner = &journal->owner;
+    return owner->growth == NULL ? 0 : owner->growth(owner->context);
+}
+
+/* The spares that are kept for deletes and for copies. */
+unsigned elapse__spares_held(const struct elapse__journal *journal)
+{
+    uint64_t growth = elapse__growth_bytes(journal);
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t more = (growth + segment / 2) / segment; /* rounded: half a segment needs none */
+    return ELAPSE__SPARES_HELD +
+           (unsigned)(more < ELAPSE__SPARES_GROWTH ? more : ELAPSE__SPARES_GROWTH);
+}
+
+/* And the next one to rotate to. */
+unsigned elapse__spares_wanted(const struct elapse__journal *journal)
+{
+    return elapse__spares_held(journal) + 1;
+}
+
+int64_t elapse__spares_free_to_use(const struct elapse__journal *journal)
+{
+    int64_t held = (int64_t)journal->spare_count + (journal->taken.file != ELAPSE__NO_FILE);
+    return held - (int64_t)(elapse__segment_of(journal, journal->place) - journal->head);
+}
+
+/* Returns whether longer copies take at most half a segment of the spares that are held for deletes
+ * and for copies. Then cleaning can still copy all that lives. */
+static bool growth_is_covered(const struct elapse__journal *journal, int64_t spares)
+{
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t more = spares > ELAPSE__SPARES_HELD ? (uint64_t)(spares - ELAPSE__SPARES_HELD) : 0;
+    return elapse__growth_bytes(journal) <= more * segment + segment / 2;
+}
+
+bool elapse__journal_admits(const struct elapse__journal *journal,
+                            enum elapse__record_purpose purpose, bool crossing)
+{
+    int64_t spares = elapse__spares_free_to_use(journal);
+    if (journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_LEASE &&
+        !growth_is_covered(journal, spares))
+        return false;
+    if (!crossing && !(journal->disk_is_full && purpose == ELAPSE__RECORD_FOR_GROWTH))
+        return true;
+    const int64_t to_keep[] = {
+        [ELAPSE__RECORD_FOR_GROWTH] = elapse__spares_held(journal),
+        [ELAPSE__RECORD_FOR_LEASE] = 1,
+        [ELAPSE__RECORD_FOR_RELIEF] = 1,
+        [ELAPSE__RECORD_FOR_COPY] = 0,
+    };
+    return spares - crossing >= to_keep[purpose];
+}
+
+/* A sealed tail without live bytes goes at once, also if it cannot be read. Otherwise cleaning is
+ * needed while the log is more than twice what lives in it and a segment, or spares lack and
+ * something would be gained. Then one pass is enough: copies that are copied again gain nothing,
+ * until the owner appends something. The spares that are held let deletes go on; one more lets the
+ * log grow. */
+bool elapse__clean_is_needed(const struct elapse__journal *journal)
+{
+    if (journal->tail >= journal->head || journal->error != 0)
+        return false;
+    /* The lanes end when all is durable: copies that are appended after that would never be. */
+    if (journal->stopping)
+        return false;
+    uint64_t segment = elapse__segment_bytes(journal);
+    uint64_t total = elapse__segments_bytes(journal);
+    uint64_t live = journal->live_bytes;
+    if (elapse__segments_find(journal, journal->tail)->live_bytes == 0)
+        return true;
+    if (journal->clean_pinned || journal->follows)
+        return false;
+    if (total > 2 * live + segment)
+        return true;
+    if (!journal->disk_is_full || journal->tail > journal->clean_limit)
+        return false;
+    int64_t spares = elapse__spares_free_to_use(journal);
+    return (spares < elapse__spares_held(journal) && total > live + 2 * segment) ||
+           (spares < elapse__spares_wanted(journal) &&
+            total > live + total / GROWTH_GAIN + 2 * segment);
+}
+
+bool elapse__clean_frees_a_file(const struct elapse__journal *journal)
+{
+    /* Files are freed in order, so one that is being read keeps all others. */
+    return !journal->clean_refused && journal->segments[0].readers == 0 &&
+           (journal->first < journal->tail || elapse__clean_is_needed(journal));
+}

@@ -1,0 +1,57 @@
+/*
+ * The segments, the names of files, and who may take which space.
+ */
+#ifndef ELAPSE__JOURNAL_SPACE_H
+#define ELAPSE__JOURNAL_SPACE_H
+
+#include "core.h"
+
+/* ---- segments.c ---- */
+
+/* Store the name of a file, which has ELAPSE__FILE_NAME_BYTES. */
+void elapse__name_segment(char *name, uint64_t number);
+void elapse__name_spare(char *name, uint64_t number);
+void elapse__name_new(char *name, uint64_t number);
+
+/* Makes room in the table for one segment more. Returns false if there is no memory. */
+bool elapse__segments_reserve(struct elapse__journal *journal);
+
+/* Adds the next segment. Requires room in the table. */
+void elapse__segments_add(struct elapse__journal *journal, int file);
+
+/* Takes the first segment out of the table. Requires that it lies below the tail, and that nobody
+ * reads it. */
+void elapse__segments_drop_first(struct elapse__journal *journal);
+
+/* Returns the segment with this number, or NULL. */
+struct elapse__segment *elapse__segments_find(const struct elapse__journal *journal,
+                                              uint64_t number);
+
+/* Returns how many bytes the segments from the tail to the place of the next record have. */
+uint64_t elapse__segments_bytes(const struct elapse__journal *journal);
+
+/* ---- room.c ---- */
+
+/* Returns by how many bytes the copies of all that lives may be longer. */
+uint64_t elapse__growth_bytes(const struct elapse__journal *journal);
+
+/* Returns how many spares are kept for deletes and for copies. */
+unsigned elapse__spares_held(const struct elapse__journal *journal);
+
+/* Returns how many spares there should be: those that are held, and the next one to rotate to. */
+unsigned elapse__spares_wanted(const struct elapse__journal *journal);
+
+/* Returns how many spares are not promised to a segment; fewer than 0 if too many are. */
+int64_t elapse__spares_free_to_use(const struct elapse__journal *journal);
+
+/* Returns whether records for this purpose may be appended. `crossing`: they need a new segment. */
+bool elapse__journal_admits(const struct elapse__journal *journal,
+                            enum elapse__record_purpose purpose, bool crossing);
+
+/* Returns whether the tail is to be cleaned now. */
+bool elapse__clean_is_needed(const struct elapse__journal *journal);
+
+/* Returns whether a file will be free soon, because cleaning goes on or its tail has moved. */
+bool elapse__clean_frees_a_file(const struct elapse__journal *journal);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * The threads of a store, and the threads of users that do their work meanwhile.
+ */
+#ifndef ELAPSE__STORE_THREADS_H
+#define ELAPSE__STORE_THREADS_H
+
+#include "wake.h"
+
+/* Performs the next operation of the commit lane on the calling thread, which waits for it: that
+ * saves two changes of threads. Returns false if there is none, or another thread performs one.
+ * Requires the lock; releases it meanwhile. */
+bool elapse__store_lead(struct elapse_queue *store);
+
+void *elapse__store_commit_main(void *store);
+void *elapse__store_background_main(void *store);
+void *elapse__store_clock_main(void *argument);
+
+/* Waits until everything up to `position` is durable. Returns OK, TIMEOUT, CLOSED or BROKEN.
+ * Requires the lock, and holds it again at the end. */
+enum elapse_error elapse__store_wait_durable(struct elapse_queue *store, uint64_t position,
+                                             uint64_t until_ns);
+
+#endif

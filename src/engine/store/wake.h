@@ -1,0 +1,81 @@
+/*
+ * Waiting and waking. The head of wake.c says why nobody sleeps beside work.
+ */
+#ifndef ELAPSE__STORE_WAKE_H
+#define ELAPSE__STORE_WAKE_H
+
+#include "store.h"
+
+/* Returns when a wait of `timeout_ms` from now ends, by the monotonic clock. */
+static inline uint64_t elapse__store_until_ns(uint64_t timeout_ms)
+{
+    uint64_t now_ns = elapse__os->clock_ns(ELAPSE__OS_MONOTONIC);
+
+    if (timeout_ms > (UINT64_MAX - now_ns) / ELAPSE__STORE_NS_PER_MS)
+        return ELAPSE__OS_NEVER;
+    return now_ns + timeout_ms * ELAPSE__STORE_NS_PER_MS;
+}
+
+/* Returns whether the time that elapse__store_until_ns returned has come. */
+static inline bool elapse__store_has_passed(uint64_t until_ns)
+{
+    return until_ns != ELAPSE__OS_NEVER && elapse__os->clock_ns(ELAPSE__OS_MONOTONIC) >= until_ns;
+}
+
+/* ---- all functions below require the lock ---- */
+
+/* The caller has changed something, and is about to release the lock: sets the alarms, and
+ * wakes the commit thread and the reservers that have something to do now. */
+void elapse__store_pass_on(struct elapse_queue *store);
+
+/* Waits until there is a job for the reserver, most likely, for at most until `until_ns` by the
+ * monotonic clock. Returns OK, TIMEOUT, CLOSED, BROKEN or SYSTEM. */
+enum elapse_error elapse__store_sleep(struct elapse_queue *store,
+                                      const struct elapse__queue_reserve *reserve,
+                                      uint64_t until_ns);
+
+/* Waits for elapse__store_tell_progress. Returns false when `until_ns` has come. */
+bool elapse__store_wait_progress(struct elapse_queue *store, uint64_t until_ns);
+
+/* More is durable, or the journal may have room: wakes those that wait for it. */
+void elapse__store_tell_progress(struct elapse_queue *store);
+
+/* Makes the descriptor readable. */
+void elapse__store_tell_watcher(struct elapse_queue *store);
+
+/* Wakes all users' threads. */
+void elapse__store_wake_all(struct elapse_queue *store);
+
+/* How the journal stood when a command waited for room. Begins with zeros. */
+struct elapse__store_stall {
+    uint64_t durable, tail, spares, cleaned_bytes;
+    uint64_t until_ns;
+};
+
+/* Waits until the journal may have room. Returns OK, CLOSED or BROKEN; or, when nothing has moved
+ * in the journal for seconds, MEMORY or DISK_FULL: what stands in the way of cleaning. */
+enum elapse_error elapse__store_wait_room(struct elapse_queue *store,
+                                          struct elapse__store_stall *stall);
+
+/* A command was refused because the disk is full: lets the background thread look whether it still
+ * is, unless it has just done so. */
+void elapse__store_retry_room(struct elapse_queue *store);
+
+/* Tells the journal the time. */
+void elapse__store_tick(struct elapse_queue *store);
+
+/* The caller performs no more operations of the commit lane: the commit thread goes on with the
+ * records that have come meanwhile. */
+void elapse__store_stop_leading(struct elapse_queue *store);
+
+/* Wakes the thread of a lane, if it sleeps. */
+void elapse__store_wake_lane(struct elapse_queue *store, enum elapse__journal_lane lane);
+
+/* Wakes the background thread, if the journal has an operation for it. */
+void elapse__store_offer_background(struct elapse_queue *store);
+
+/* Waits until the thread of this lane is woken. */
+void elapse__store_sleep_in_lane(struct elapse_queue *store, enum elapse__journal_lane lane,
+                                 uint64_t until_ns);
+
+#endif
