@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../../os/program.h"
+#include "../../protocol/put_options.h"
 #include "../common/output.h"
 #include "../common/text.h"
 #include "client.h"
@@ -41,21 +42,9 @@ struct put {
     const char *file;
     bool lines;
 
-    struct client_time in;
-    struct client_time at;
-    struct client_time every;
-    struct client_time maximum;
-    struct client_time ttr;
-    struct client_time expire;
-    struct client_time backoff_min;
-    struct client_time backoff_max;
+    struct client_time options[ELAPSE__PUT_OPTION_COUNT]; /* the first value of each */
+    struct client_time backoff_max;                       /* the second value of BACKOFF */
     char backoff[64];
-    const char *cron;
-    const char *zone;
-    const char *key;
-    const char *if_key;
-    const char *tag;
-    const char *put_token;
     uint64_t priority;
     bool has_priority;
     uint64_t retry;
@@ -81,7 +70,8 @@ static enum exit_status read_backoff(void *context, const char *value)
     char *dots = strstr(put->backoff, "..");
     if (dots != NULL)
         *dots = '\0';
-    enum exit_status status = client_read_duration(&put->backoff_min, put->backoff);
+    enum exit_status status =
+        client_read_duration(&put->options[ELAPSE__PUT_BACKOFF], put->backoff);
     return status != STATUS_OK
                ? status
                : client_read_duration(&put->backoff_max, dots != NULL ? dots + 2 : put->backoff);
@@ -89,12 +79,16 @@ static enum exit_status read_backoff(void *context, const char *value)
 
 static enum exit_status read_if_key(void *context, const char *value)
 {
-    static const char *const words[] = {"replace", "keep", "fail", "debounce"};
+    static const char *const words[] = {
+#define WORD(NAME, word) word,
+        ELAPSE__IF_KEY_WORDS(WORD)
+#undef WORD
+    };
     struct put *put = context;
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(value, words[i]) == 0) {
-            put->if_key = words[i];
+            put->options[ELAPSE__PUT_IFKEY].text = words[i];
             return STATUS_OK;
         }
     }
@@ -102,58 +96,61 @@ static enum exit_status read_if_key(void *context, const char *value)
                        quote_string(value).text);
 }
 
+static bool has(const struct put *put, enum elapse__put_option option)
+{
+    return put->options[option].text != NULL;
+}
+
+/* Returns whether --ifkey has this value. */
+static bool if_key_is(const struct put *put, const char *word)
+{
+    return has(put, ELAPSE__PUT_IFKEY) && strcmp(put->options[ELAPSE__PUT_IFKEY].text, word) == 0;
+}
+
 static enum exit_status check(const struct put *put)
 {
-    int times = (put->in.text != NULL) + (put->at.text != NULL) + (put->every.text != NULL) +
-                (put->cron != NULL);
-    bool debounces = put->if_key != NULL && strcmp(put->if_key, "debounce") == 0;
+    int times = has(put, ELAPSE__PUT_IN) + has(put, ELAPSE__PUT_AT) + has(put, ELAPSE__PUT_EVERY) +
+                has(put, ELAPSE__PUT_CRON);
 
     if (times > 1)
         return usage_error("give one of --in, --at, --every and --cron");
-    if (put->zone != NULL && put->cron == NULL)
+    if (has(put, ELAPSE__PUT_ZONE) && !has(put, ELAPSE__PUT_CRON))
         return usage_error("--zone needs --cron");
-    if (put->if_key != NULL && put->key == NULL)
+    if (has(put, ELAPSE__PUT_IFKEY) && !has(put, ELAPSE__PUT_KEY))
         return usage_error("--ifkey needs --key");
-    if (debounces != (put->maximum.text != NULL))
+    if (if_key_is(put, "debounce") != has(put, ELAPSE__PUT_MAX))
         return usage_error("--ifkey debounce and --max need each other");
-    if (put->lines && (put->key != NULL || put->put_token != NULL))
+    if (put->lines && (has(put, ELAPSE__PUT_KEY) || has(put, ELAPSE__PUT_TOKEN)))
         return usage_error("--lines makes many jobs, which cannot share a --key or --put-token");
     return STATUS_OK;
 }
 
 /* ---- the request ---- */
 
+/* Makes the text of an option that was read as a number. */
+static void set_number(struct client_time *option, uint64_t number)
+{
+    (void)snprintf(option->number, sizeof option->number, "%" PRIu64, number);
+    option->text = option->number;
+}
+
 static void fill_request(struct put *put, const char *body, size_t length)
 {
-    struct client *client = put->client;
-    struct request *request = &client->request;
+    struct request *request = &put->client->request;
+    static const char *const words[] = {
+#define WORD(NAME, json, form, values) #NAME,
+        ELAPSE__PUT_OPTIONS(WORD)
+#undef WORD
+    };
 
     request_clear(request);
     request_add_text(request, "PUT");
     request_add_text(request, put->tube);
     request_add(request, body, length);
-    client_add_option(client, "IN", put->in.text);
-    client_add_option(client, "AT", put->at.text);
-    client_add_option(client, "EVERY", put->every.text);
-    client_add_option(client, "CRON", put->cron);
-    client_add_option(client, "ZONE", put->zone);
-    client_add_option(client, "KEY", put->key);
-    client_add_option(client, "IFKEY", put->if_key);
-    client_add_option(client, "MAX", put->maximum.text);
-    client_add_option(client, "TAG", put->tag);
-    client_add_option(client, "TTR", put->ttr.text);
-    client_add_option(client, "EXPIRE", put->expire.text);
-    client_add_option(client, "TOKEN", put->put_token);
-    client_add_option(client, "BACKOFF", put->backoff_min.text);
-    if (put->backoff_max.text != NULL)
-        request_add_text(request, put->backoff_max.text);
-    if (put->has_priority) {
-        request_add_text(request, "PRIORITY");
-        request_add_number(request, put->priority);
-    }
-    if (put->has_retry) {
-        request_add_text(request, "RETRY");
-        request_add_number(request, put->retry);
+    for (int i = 0; i < ELAPSE__PUT_OPTION_COUNT; i++) {
+        client_add_option(put->client, words[i], put->options[i].text);
+        if (i == ELAPSE__PUT_BACKOFF && put->backoff_max.text != NULL)
+            request_add_text(request, put->backoff_max.text);
     }
 }
 
@@ -161,8 +158,7 @@ static void fill_request(struct put *put, const char *body, size_t length)
 static enum exit_status print_answer(struct put *put, const redisReply *reply, uint64_t line)
 {
     char part[40];
-    bool keeps = put->if_key != NULL && strcmp(put->if_key, "keep") == 0;
-    struct answer answer = answer_to_put(reply, keeps);
+    struct answer answer = answer_to_put(reply, if_key_is(put, "keep"));
 
     (void)snprintf(part, sizeof part, "line %" PRIu64, line);
     if (answer.error != NULL)
@@ -377,6 +373,10 @@ static enum exit_status run(void *context, const struct command_line *line)
         return usage_error("unknown argument %s",
                            quote_string(line->arguments[put->lines ? 1 : 2]).text);
     put->tube = line->arguments[0];
+    if (put->has_priority)
+        set_number(&put->options[ELAPSE__PUT_PRIORITY], put->priority);
+    if (put->has_retry)
+        set_number(&put->options[ELAPSE__PUT_RETRY], put->retry);
     if (!put->lines)
         return put_one(put, line->argument_count > 1 ? line->arguments[1] : NULL);
     if (put->file != NULL)
@@ -390,25 +390,25 @@ enum exit_status put_command(int argc, char **argv)
 {
     struct put put = {.client = client_new()};
     struct command_option table[OPTIONS_MAX] = {
-        client_duration_option("in", &put.in,
+        client_duration_option("in", &put.options[ELAPSE__PUT_IN],
                                "due after this time, such as 30m; due at once without it"),
-        client_moment_option(&put.at),
-        client_duration_option("every", &put.every,
+        client_moment_option(&put.options[ELAPSE__PUT_AT]),
+        client_duration_option("every", &put.options[ELAPSE__PUT_EVERY],
                                "due at this interval, the first time after one interval"),
         {.name = "cron",
          .value = "EXPRESSION",
          .kind = OPTION_TEXT,
-         .text = &put.cron,
+         .text = &put.options[ELAPSE__PUT_CRON].text,
          .help = "due when the expression says"},
         {.name = "zone",
          .value = "ZONE",
          .kind = OPTION_TEXT,
-         .text = &put.zone,
+         .text = &put.options[ELAPSE__PUT_ZONE].text,
          .help = "the time zone of --cron, such as Europe/Berlin; UTC without it"},
         {.name = "key",
          .value = "KEY",
          .kind = OPTION_TEXT,
-         .text = &put.key,
+         .text = &put.options[ELAPSE__PUT_KEY].text,
          .help = "a name for the job, unique in its tube"},
         {.name = "ifkey",
          .value = "WORD",
@@ -416,12 +416,12 @@ enum exit_status put_command(int argc, char **argv)
          .read = read_if_key,
          .context = &put,
          .help = "if the key is taken: replace (the default), keep, fail or debounce"},
-        client_duration_option("max", &put.maximum,
+        client_duration_option("max", &put.options[ELAPSE__PUT_MAX],
                                "with debounce: due no later than so long after the first put"),
         {.name = "tag",
          .value = "TAG",
          .kind = OPTION_TEXT,
-         .text = &put.tag,
+         .text = &put.options[ELAPSE__PUT_TAG].text,
          .help = "a name for many jobs, for list and cancel"},
         {.name = "priority",
          .value = "NUMBER",
@@ -431,9 +431,9 @@ enum exit_status put_command(int argc, char **argv)
          .given = &put.has_priority,
          .help = "among ready jobs, smaller numbers come first (default 1024)"},
         client_duration_option(
-            "ttr", &put.ttr,
+            "ttr", &put.options[ELAPSE__PUT_TTR],
             "how long a worker has the job until another one gets it (default 60s)"),
-        client_duration_option("expire", &put.expire,
+        client_duration_option("expire", &put.options[ELAPSE__PUT_EXPIRE],
                                "dropped if nobody took it so long after it was due"),
         {.name = "retry",
          .value = "COUNT",
@@ -451,7 +451,7 @@ enum exit_status put_command(int argc, char **argv)
         {.name = "put-token",
          .value = "TOKEN",
          .kind = OPTION_TEXT,
-         .text = &put.put_token,
+         .text = &put.options[ELAPSE__PUT_TOKEN].text,
          .help = "the same token within 10 minutes stores nothing, and answers known"},
         {.name = "file",
          .value = "FILE",

@@ -9,10 +9,9 @@
 
 #include "../../base/assert.h"
 #include "../../base/base64.h"
+#include "../../protocol/put_options.h"
 #include "../common/message.h"
 #include "../common/text.h"
-
-#define TTR_DEFAULT_MS 60000
 
 /* The members that are whole numbers. */
 static const struct number_member {
@@ -28,7 +27,7 @@ static const struct number_member {
     MEMBER(id, NUMBER_64, 0),
     MEMBER(due_ms, NUMBER_SIGNED, 0),
     MEMBER(priority, NUMBER_32, 0),
-    MEMBER(ttr_ms, NUMBER_64, TTR_DEFAULT_MS),
+    MEMBER(ttr_ms, NUMBER_64, ELAPSE__PUT_TTR_MS_DEFAULT),
     MEMBER(expire_ms, NUMBER_64, 0),
     MEMBER(retry, NUMBER_32, 0),
     MEMBER(backoff_min_ms, NUMBER_64, 0),
@@ -250,7 +249,7 @@ static bool complete(struct reading *reading)
     if (fields->recurring && fields->occurrence_ms == 0)
         fields->occurrence_ms = fields->due_ms;
     if (!reading->has_ttr)
-        fields->ttr_ms = TTR_DEFAULT_MS;
+        fields->ttr_ms = ELAPSE__PUT_TTR_MS_DEFAULT;
     if (!reading->has_state)
         fields->state = ELAPSE__QUEUE_DELAYED;
     if (fields->state != ELAPSE__QUEUE_BURIED)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "../../base/assert.h"
+#include "../../protocol/put_options.h"
 
 static bool is(struct elapse__queue_text text, const char *word)
 {
@@ -62,10 +63,9 @@ static const char *read_due(const struct elapse__inbox_row *row, enum elapse__qu
 static const char *read_if_key(const struct elapse__inbox_row *row, struct elapse__queue_put *put)
 {
     static const char *const words[] = {
-        [ELAPSE__QUEUE_REPLACE] = "replace",
-        [ELAPSE__QUEUE_KEEP] = "keep",
-        [ELAPSE__QUEUE_FAIL] = "fail",
-        [ELAPSE__QUEUE_DEBOUNCE] = "debounce",
+#define WORD(NAME, word) [ELAPSE__QUEUE_##NAME] = word,
+        ELAPSE__IF_KEY_WORDS(WORD)
+#undef WORD
     };
     enum { WORDS = sizeof words / sizeof *words };
     unsigned word = find(row->if_key, words, WORDS);

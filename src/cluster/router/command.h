@@ -55,24 +55,4 @@ void elapse__router_reply_fail(struct elapse__router_command *command, const cha
 void elapse__router_reply_value(struct elapse__router_command *command, const unsigned char *value,
                                 size_t size);
 
-/* ---- arguments.c ---- */
-
-/* Returns whether an argument is this word of capitals, in capitals or not. */
-bool elapse__router_argument_is(struct elapse__wire_resp_argument argument, const char *word);
-
-/* Reads the id of a job. Returns false if the argument is none. */
-bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
-
-struct elapse__router_route_option {
-    const char *name;
-    uint8_t values;
-};
-
-/* Stores the place of the first value of each option, or 0. Returns false if a partition refuses
- * the options, whichever partition it is. */
-bool elapse__router_route_options(const struct elapse__wire_resp_argument *arguments,
-                                  uint32_t count, uint32_t first,
-                                  const struct elapse__router_route_option *options,
-                                  uint32_t option_count, uint32_t *places);
-
 #endif

@@ -45,6 +45,9 @@ elapse__router_route_find(struct elapse__wire_resp_argument name);
 /* Returns the partition for commands of a client that may go to any. */
 uint32_t elapse__router_home(struct elapse__router_client *client);
 
+/* Reads the id of a job. Returns false if the argument is none. */
+bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id);
+
 /* Returns the partition of a PUT. */
 uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,

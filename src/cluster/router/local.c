@@ -202,7 +202,7 @@ static void reply_hello(struct elapse__router_command *command)
 static bool greet(struct elapse__router_command *command,
                   const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__router_route_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
     struct elapse__router_client *client = command->client;
     uint32_t places[2] = {0, 0};
     uint64_t version = client->resp3 ? 3 : 2;
@@ -212,7 +212,7 @@ static bool greet(struct elapse__router_command *command,
         elapse__router_reply_fail(command, "NOPROTO unsupported protocol version");
         return false;
     }
-    if (!elapse__router_route_options(arguments, count, 2, options, 2, places)) {
+    if (!elapse__wire_resp_find_options(arguments, count, 2, options, 2, places, NULL)) {
         elapse__router_reply_fail(command, "ERR syntax error");
         return false;
     }
@@ -267,22 +267,22 @@ static void reply_name(struct elapse__router_command *command)
 void elapse__router_local_client(struct elapse__router_command *command,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    if (count == 3 && elapse__router_argument_is(arguments[1], "SETNAME")) {
+    if (count == 3 && elapse__wire_resp_is(arguments[1], "SETNAME")) {
         if (set_name(command, arguments[2]))
             reply_word(command, "OK");
-    } else if (count == 2 && elapse__router_argument_is(arguments[1], "GETNAME")) {
+    } else if (count == 2 && elapse__wire_resp_is(arguments[1], "GETNAME")) {
         reply_name(command);
-    } else if (count == 2 && elapse__router_argument_is(arguments[1], "ID")) {
+    } else if (count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
         struct elapse__wire_resp_writer writer =
             elapse__router_reply_room(command, ELAPSE__WIRE_RESP_FRAME_MAX);
         elapse__wire_resp_write_integer(&writer, (int64_t)command->client->number);
         elapse__router_reply_written(command, &writer);
-    } else if (count == 2 && (elapse__router_argument_is(arguments[1], "INFO") ||
-                              elapse__router_argument_is(arguments[1], "LIST"))) {
+    } else if (count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
+                              elapse__wire_resp_is(arguments[1], "LIST"))) {
         reply_client(command);
-    } else if ((count == 4 && elapse__router_argument_is(arguments[1], "SETINFO")) ||
-               (count == 3 && (elapse__router_argument_is(arguments[1], "NO-EVICT") ||
-                               elapse__router_argument_is(arguments[1], "NO-TOUCH")))) {
+    } else if ((count == 4 && elapse__wire_resp_is(arguments[1], "SETINFO")) ||
+               (count == 3 && (elapse__wire_resp_is(arguments[1], "NO-EVICT") ||
+                               elapse__wire_resp_is(arguments[1], "NO-TOUCH")))) {
         reply_word(command, "OK");
     } else {
         reply_subcommand(command);
@@ -293,7 +293,7 @@ void elapse__router_local_config(struct elapse__router_command *command,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
     (void)count;
-    if (!elapse__router_argument_is(arguments[1], "GET")) {
+    if (!elapse__wire_resp_is(arguments[1], "GET")) {
         reply_subcommand(command);
         return;
     }

@@ -39,8 +39,8 @@ static uint32_t count_tubes(const struct elapse__wire_resp_argument *arguments, 
 {
     uint32_t place = 2;
 
-    while (place < count && !elapse__router_argument_is(arguments[place], "COUNT") &&
-           !elapse__router_argument_is(arguments[place], "WAIT"))
+    while (place < count && !elapse__wire_resp_is(arguments[place], "COUNT") &&
+           !elapse__wire_resp_is(arguments[place], "WAIT"))
         place++;
     return place - 1;
 }
@@ -110,7 +110,7 @@ static void step(struct elapse__router_command *command);
 bool elapse__router_reserve_take(struct elapse__router_client *client,
                                  const struct elapse__wire_resp_argument *arguments, uint32_t count)
 {
-    static const struct elapse__router_route_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
     struct elapse__router *router = client->router;
     uint32_t partitions = router->options.partitions;
     uint32_t tubes = count_tubes(arguments, count);
@@ -118,7 +118,7 @@ bool elapse__router_reserve_take(struct elapse__router_client *client,
     uint64_t wait_ms = 0;
 
     if (tubes > TUBES_MAX ||
-        !elapse__router_route_options(arguments, count, 1 + tubes, options, 2, places) ||
+        !elapse__wire_resp_find_options(arguments, count, 1 + tubes, options, 2, places, NULL) ||
         !read_options(arguments, places, &wait_ms))
         return false;
     struct elapse__router_command *command =

@@ -2,13 +2,15 @@
  * Which partition a command belongs to.
  *
  * A command that is not well formed may go to any partition, because each of them refuses it with
- * the same error. So this file must not take for wrong what a partition takes for right: it reads
- * ids and options by the same rules as src/server/resp_*.c.
+ * the same error. So this file must not take for wrong what a partition takes for right: both read
+ * options by src/protocol/resp_options.c, and ids by the same rules.
  */
 #include <string.h>
 
 #include "../../base/decimal.h"
 #include "kinds.h"
+
+#define ID_MAX ((UINT64_C(1) << 53) - 1) /* of a job, as src/queue/queue.h has it */
 
 uint32_t elapse__router_partition_of_key(uint32_t partitions, const void *tube, size_t tube_size,
                                          const void *key, size_t key_size)
@@ -77,10 +79,15 @@ static const struct elapse__router_route routes[] = {
 const struct elapse__router_route *elapse__router_route_find(struct elapse__wire_resp_argument name)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (elapse__router_argument_is(name, routes[i].name))
+        if (elapse__wire_resp_is(name, routes[i].name))
             return &routes[i];
     }
     return NULL;
+}
+
+bool elapse__router_argument_id(struct elapse__wire_resp_argument argument, uint64_t *id)
+{
+    return elapse__decimal_read(argument.bytes, argument.size, ID_MAX, id) && *id > 0;
 }
 
 /* Returns how many partitions are at a place, or at any for NOWHERE. */
@@ -120,26 +127,22 @@ uint32_t elapse__router_route_put(struct elapse__router_client *client,
                                   const struct elapse__wire_resp_argument *arguments,
                                   uint32_t count, bool *has_token)
 {
-    static const struct elapse__router_route_option options[] = {
-        {"KEY", 1},      {"TOKEN", 1},  {"IN", 1},    {"AT", 1},      {"EVERY", 1},
-        {"CRON", 1},     {"TAG", 1},    {"TTR", 1},   {"IFKEY", 1},   {"MAX", 1},
-        {"PRIORITY", 1}, {"EXPIRE", 1}, {"RETRY", 1}, {"BACKOFF", 2}, {"ZONE", 1},
-    };
-    enum { OPTIONS = sizeof options / sizeof *options, TUBE_BYTES_MAX = 200 };
+    enum { TUBE_BYTES_MAX = 200 };
     uint32_t partitions = client->router->options.partitions;
-    uint32_t places[OPTIONS];
+    uint32_t places[ELAPSE__PUT_OPTION_COUNT];
 
     *has_token = false;
-    if (!elapse__router_route_options(arguments, count, 3, options, OPTIONS, places) ||
+    if (!elapse__wire_resp_find_options(arguments, count, 3, elapse__wire_resp_put_options,
+                                        ELAPSE__PUT_OPTION_COUNT, places, NULL) ||
         arguments[1].size > TUBE_BYTES_MAX)
         return elapse__router_home(client);
-    *has_token = places[1] != 0 && arguments[places[1]].size > 0;
-    if (places[0] != 0)
+    struct elapse__wire_resp_argument key = arguments[places[ELAPSE__PUT_KEY]];
+    struct elapse__wire_resp_argument token = arguments[places[ELAPSE__PUT_TOKEN]];
+    *has_token = places[ELAPSE__PUT_TOKEN] != 0 && token.size > 0;
+    if (places[ELAPSE__PUT_KEY] != 0)
         return elapse__router_partition_of_key(partitions, arguments[1].bytes, arguments[1].size,
-                                               arguments[places[0]].bytes,
-                                               arguments[places[0]].size);
+                                               key.bytes, key.size);
     if (*has_token)
-        return elapse__router_partition_of_key(partitions, "", 0, arguments[places[1]].bytes,
-                                               arguments[places[1]].size);
+        return elapse__router_partition_of_key(partitions, "", 0, token.bytes, token.size);
     return elapse__router_home(client);
 }

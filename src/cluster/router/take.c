@@ -242,15 +242,16 @@ static enum elapse__router_taken take_page(struct elapse__router_client *client,
                                            const struct elapse__wire_resp_argument *arguments,
                                            uint32_t count)
 {
-    static const struct elapse__router_route_option options[] = {
+    static const struct elapse__wire_resp_option options[] = {
         {"CURSOR", 1}, {"STATE", 1}, {"TAG", 1}, {"COUNT", 1}};
-    bool is_list = elapse__router_argument_is(arguments[0], "LIST");
+    bool is_list = elapse__wire_resp_is(arguments[0], "LIST");
     uint32_t partitions = client->router->options.partitions;
     uint32_t places[4];
     uint64_t cursor = 0;
     char text[ELAPSE__DECIMAL_BYTES];
 
-    if (!elapse__router_route_options(arguments, count, is_list ? 2 : 1, options, 4, places) ||
+    if (!elapse__wire_resp_find_options(arguments, count, is_list ? 2 : 1, options, 4, places,
+                                        NULL) ||
         (places[0] != 0 &&
          !elapse__decimal_read(arguments[places[0]].bytes, arguments[places[0]].size,
                                UINT64_MAX / 2, &cursor)))

@@ -20,7 +20,6 @@
  *              hands.c       jobs that were handed out, and are given back
  *   command.h  command.c     commands, and replies in their order
  *              reply.c       what a command has to say
- *              arguments.c   words, ids and options
  *
  * A call goes to the same layer or down. What goes up goes by a function pointer, or waits for the
  * turn in the ring `work`: nothing takes further commands of a client, or reads on in a link, in
@@ -34,6 +33,7 @@
 
 #include "../../base/assert.h"
 #include "../../base/ring.h"
+#include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_value.h"
 #include "../../protocol/resp_write.h"

@@ -7,6 +7,7 @@
 
 #include "../../base/assert.h"
 #include "../../base/base64.h"
+#include "../../protocol/put_options.h"
 #include "building.h"
 #include "members.h"
 
@@ -49,37 +50,52 @@ static bool add_body(struct elapse__building *building)
     return elapse__build_string(building, "body", plain);
 }
 
-static bool add_backoff(struct elapse__building *building)
+/* Adds an option whose values are an array. */
+static bool add_texts(struct elapse__building *building, const char *option, const char *name,
+                      size_t values)
 {
-    const json_t *value = elapse__build_find(building, "backoff");
+    const json_t *array = elapse__build_find(building, name);
 
-    if (value == NULL)
+    if (array == NULL)
         return true;
-    if (!json_is_array(value) || json_array_size(value) != 2)
-        return elapse__build_refuse(building, "backoff",
-                                    "this has to be an array of two durations");
-    return elapse__build_word(building, "BACKOFF") &&
-           elapse__build_string(building, "backoff", json_array_get(value, 0)) &&
-           elapse__build_string(building, "backoff", json_array_get(value, 1));
+    if (!json_is_array(array) || json_array_size(array) != values)
+        return elapse__build_refuse(building, name, "this has to be an array of two durations");
+    bool is_added = elapse__build_word(building, option);
+    for (size_t i = 0; i < values && is_added; i++)
+        is_added = elapse__build_string(building, name, json_array_get(array, i));
+    return is_added;
+}
+
+static bool add_put_options(struct elapse__building *building)
+{
+    enum form { TEXT, NUMBER };
+    static const struct {
+        const char *option;
+        const char *name;
+        enum form form;
+        size_t values;
+    } options[] = {
+#define OPTION(NAME, json, form, values) {#NAME, #json, form, values},
+        ELAPSE__PUT_OPTIONS(OPTION)
+#undef OPTION
+    };
+    bool is_added = true;
+
+    for (size_t i = 0; i < ELAPSE__PUT_OPTION_COUNT && is_added; i++) {
+        if (options[i].values > 1)
+            is_added = add_texts(building, options[i].option, options[i].name, options[i].values);
+        else if (options[i].form == NUMBER)
+            is_added = elapse__build_number_option(building, options[i].option, options[i].name);
+        else
+            is_added = elapse__build_option(building, options[i].option, options[i].name);
+    }
+    return is_added;
 }
 
 static bool build_put(struct elapse__building *building)
 {
     return elapse__build_word(building, "PUT") && elapse__build_required(building, "tube") &&
-           add_body(building) && elapse__build_option(building, "IN", "in") &&
-           elapse__build_number_option(building, "AT", "at") &&
-           elapse__build_option(building, "EVERY", "every") &&
-           elapse__build_option(building, "CRON", "cron") &&
-           elapse__build_option(building, "ZONE", "zone") &&
-           elapse__build_option(building, "KEY", "key") &&
-           elapse__build_option(building, "IFKEY", "if_key") &&
-           elapse__build_option(building, "MAX", "max") &&
-           elapse__build_option(building, "TAG", "tag") &&
-           elapse__build_number_option(building, "PRIORITY", "priority") &&
-           elapse__build_option(building, "TTR", "ttr") &&
-           elapse__build_option(building, "EXPIRE", "expire") &&
-           elapse__build_number_option(building, "RETRY", "retry") && add_backoff(building) &&
-           elapse__build_option(building, "TOKEN", "token");
+           add_body(building) && add_put_options(building);
 }
 
 /* ---- the other changes ---- */

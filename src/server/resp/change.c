@@ -76,7 +76,7 @@ do_cancel_all(struct elapse__queue *queue, struct elapse__queue_now now, const v
 
 enum elapse__session_step elapse__resp_cancel_all(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option options[] = {{"STATE", 1}, {"TAG", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"STATE", 1}, {"TAG", 1}};
     uint32_t places[2];
     struct sweep sweep = {.session = call->session};
     struct elapse__queue_answer answer;

@@ -140,7 +140,7 @@ static void reply_hello(const struct elapse__resp_call *call)
  * with the error and returns false. */
 static bool greet(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"AUTH", 2}, {"SETNAME", 1}};
     const struct elapse__wire_resp_argument *arguments = call->arguments;
     uint32_t places[2] = {0, 0};
     uint64_t version = call->session->resp3 ? 3 : 2;
@@ -196,22 +196,22 @@ enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *ca
 {
     const struct elapse__wire_resp_argument *arguments = call->arguments;
 
-    if (call->count == 3 && elapse__resp_is(arguments[1], "SETNAME")) {
+    if (call->count == 3 && elapse__wire_resp_is(arguments[1], "SETNAME")) {
         if (set_name(call, arguments[2]))
             elapse__resp_reply_word(call, "OK");
-    } else if (call->count == 2 && elapse__resp_is(arguments[1], "GETNAME")) {
+    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "GETNAME")) {
         if (call->session->name_size == 0)
             elapse__resp_reply_null(call);
         else
             elapse__resp_reply_bytes(call, call->session->name, call->session->name_size);
-    } else if (call->count == 2 && elapse__resp_is(arguments[1], "ID")) {
+    } else if (call->count == 2 && elapse__wire_resp_is(arguments[1], "ID")) {
         elapse__resp_reply_integer(call, elapse__session_number(call->connection));
-    } else if (call->count == 2 &&
-               (elapse__resp_is(arguments[1], "INFO") || elapse__resp_is(arguments[1], "LIST"))) {
+    } else if (call->count == 2 && (elapse__wire_resp_is(arguments[1], "INFO") ||
+                                    elapse__wire_resp_is(arguments[1], "LIST"))) {
         reply_client(call);
-    } else if ((call->count == 4 && elapse__resp_is(arguments[1], "SETINFO")) ||
-               (call->count == 3 && (elapse__resp_is(arguments[1], "NO-EVICT") ||
-                                     elapse__resp_is(arguments[1], "NO-TOUCH")))) {
+    } else if ((call->count == 4 && elapse__wire_resp_is(arguments[1], "SETINFO")) ||
+               (call->count == 3 && (elapse__wire_resp_is(arguments[1], "NO-EVICT") ||
+                                     elapse__wire_resp_is(arguments[1], "NO-TOUCH")))) {
         elapse__resp_reply_word(call, "OK");
     } else {
         return elapse__resp_reply_error(call->connection,
@@ -225,7 +225,7 @@ enum elapse__session_step elapse__resp_client(const struct elapse__resp_call *ca
 
 enum elapse__session_step elapse__resp_config(const struct elapse__resp_call *call)
 {
-    if (!elapse__resp_is(call->arguments[1], "GET"))
+    if (!elapse__wire_resp_is(call->arguments[1], "GET"))
         return elapse__resp_reply_error(
             call->connection, "ERR the server is configured when it starts; unknown subcommand",
             &call->arguments[1]);

@@ -160,13 +160,13 @@ enum elapse__session_step elapse__resp_command(const struct elapse__resp_call *c
 {
     if (call->count == 1)
         reply_all(call);
-    else if (call->count == 2 && elapse__resp_is(call->arguments[1], "COUNT"))
+    else if (call->count == 2 && elapse__wire_resp_is(call->arguments[1], "COUNT"))
         elapse__resp_reply_integer(call, count_commands());
-    else if (call->count == 2 && elapse__resp_is(call->arguments[1], "LIST"))
+    else if (call->count == 2 && elapse__wire_resp_is(call->arguments[1], "LIST"))
         reply_names(call);
-    else if (elapse__resp_is(call->arguments[1], "INFO"))
+    else if (elapse__wire_resp_is(call->arguments[1], "INFO"))
         reply_some(call);
-    else if (elapse__resp_is(call->arguments[1], "DOCS"))
+    else if (elapse__wire_resp_is(call->arguments[1], "DOCS"))
         reply_documentations(call);
     else
         return elapse__resp_reply_error(call->connection,

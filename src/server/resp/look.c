@@ -207,7 +207,7 @@ static uint32_t list_batch(const struct elapse__resp_call *call,
 
 enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option options[] = {
+    static const struct elapse__wire_resp_option options[] = {
         {"STATE", 1}, {"TAG", 1}, {"CURSOR", 1}, {"COUNT", 1}};
     uint32_t places[4];
     struct elapse__queue_filter filter;
@@ -232,7 +232,7 @@ enum elapse__session_step elapse__resp_list(const struct elapse__resp_call *call
 
 enum elapse__session_step elapse__resp_tubes(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"CURSOR", 1}, {"COUNT", 1}};
     uint32_t places[2];
     uint32_t cursor = 0;
     uint32_t count = ELAPSE__RESP_COUNT_MAX;

@@ -6,18 +6,6 @@
 #include "../../protocol/duration.h"
 #include "resp.h"
 
-bool elapse__resp_is(struct elapse__wire_resp_argument argument, const char *word)
-{
-    uint32_t i = 0;
-
-    for (; i < argument.size && word[i] != '\0'; i++) {
-        unsigned char c = argument.bytes[i];
-        if ((c >= 'a' && c <= 'z' ? c - 0x20 : c) != (unsigned char)word[i])
-            return false;
-    }
-    return i == argument.size && word[i] == '\0';
-}
-
 struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument)
 {
     return (struct elapse__queue_text){.bytes = argument.bytes, .size = argument.size};
@@ -114,28 +102,18 @@ bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t pla
 }
 
 bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
-                               const struct elapse__resp_option *options, uint32_t option_count,
-                               uint32_t *places)
+                               const struct elapse__wire_resp_option *options,
+                               uint32_t option_count, uint32_t *places)
 {
-    uint32_t place = first;
+    struct elapse__wire_resp_fault fault;
+    struct elapse__resp_line line = {.size = 0};
 
-    ELAPSE__ASSERT_THAT(option_count, <=, ELAPSE__RESP_OPTIONS_MAX);
-    memset(places, 0, option_count * sizeof *places);
-    while (place < call->count) {
-        uint32_t option = 0;
-        while (option < option_count &&
-               !elapse__resp_is(call->arguments[place], options[option].name))
-            option++;
-        if (option == option_count)
-            return refuse(call, place, "ERR syntax error: there is no option");
-        if (places[option] != 0)
-            return refuse(call, place, "ERR syntax error: twice the option");
-        if (call->count - place - 1 < options[option].values)
-            return refuse(call, place, "ERR syntax error: a value is missing behind");
-        places[option] = place + 1;
-        place += 1 + options[option].values;
-    }
-    return true;
+    if (elapse__wire_resp_find_options(call->arguments, call->count, first, options, option_count,
+                                       places, &fault))
+        return true;
+    elapse__resp_add(&line, "ERR syntax error: ");
+    elapse__resp_add(&line, fault.text);
+    return refuse(call, fault.place, line.text);
 }
 
 bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first,
@@ -143,9 +121,9 @@ bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first
 {
     ELAPSE__ASSERT_THAT(first + 1, <, call->count);
     *time = (struct elapse__queue_time){.when = ELAPSE__QUEUE_IN};
-    if (elapse__resp_is(call->arguments[first], "IN"))
+    if (elapse__wire_resp_is(call->arguments[first], "IN"))
         return elapse__resp_read_duration(call, first + 1, &time->delay_ms);
-    if (!elapse__resp_is(call->arguments[first], "AT"))
+    if (!elapse__wire_resp_is(call->arguments[first], "AT"))
         return refuse(call, first, "ERR syntax error: IN or AT is expected, not");
     time->when = ELAPSE__QUEUE_AT;
     return elapse__resp_read_moment(call, first + 1, &time->at_ms);
@@ -171,7 +149,7 @@ bool elapse__resp_read_filter(const struct elapse__resp_call *call, uint32_t sta
         return refuse(call, 1, "ERR the name of a tube has 1 to 200 bytes:");
     if (state != 0) {
         uint32_t i = 0;
-        while (i < STATES && !elapse__resp_is(call->arguments[state], states[i].name))
+        while (i < STATES && !elapse__wire_resp_is(call->arguments[state], states[i].name))
             i++;
         if (i == STATES)
             return refuse(call, state, "ERR a state is delayed, ready, reserved or buried, not");

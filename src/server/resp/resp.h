@@ -25,6 +25,7 @@
 
 #include "../../base/assert.h"
 #include "../../base/decimal.h"
+#include "../../protocol/resp_options.h"
 #include "../../protocol/resp_parse.h"
 #include "../../protocol/resp_write.h"
 #include "../core/session.h"
@@ -32,8 +33,6 @@
 enum {
     /* Tube names, keys and cron expressions are arguments too, however short bodies must be. */
     ELAPSE__RESP_ARGUMENT_BYTES_MIN = 4096,
-    ELAPSE__RESP_TTR_MS = 60000,   /* the default of TTR */
-    ELAPSE__RESP_PRIORITY = 1024,  /* the default of PRIORITY: there is room on both sides */
     ELAPSE__RESP_COUNT_MAX = 1000, /* of COUNT, wherever it stands */
     ELAPSE__RESP_LIST_COUNT = 100, /* the default of COUNT of LIST */
     ELAPSE__RESP_CLIENT_NAME_MAX = 64,
@@ -138,9 +137,6 @@ enum elapse__session_step elapse__resp_run_part(const struct elapse__resp_call *
 
 /* ---- arguments (resp_options.c) ---- */
 
-/* Returns whether an argument is this word of capitals, in capitals or not. */
-bool elapse__resp_is(struct elapse__wire_resp_argument argument, const char *word);
-
 struct elapse__queue_text elapse__resp_text(struct elapse__wire_resp_argument argument);
 
 /* Each of these reads argument number `place`. Otherwise replies with an error and returns false.
@@ -156,20 +152,11 @@ bool elapse__resp_read_duration(const struct elapse__resp_call *call, uint32_t p
 bool elapse__resp_read_holder(const struct elapse__resp_call *call, uint32_t place,
                               struct elapse__queue_holder *holder);
 
-/* Options behind the arguments of a command: each has a name and some values, in any order, at most
- * once. */
-struct elapse__resp_option {
-    const char *name;
-    uint8_t values; /* arguments behind the name */
-};
-
-enum { ELAPSE__RESP_OPTIONS_MAX = 16 };
-
 /* Finds the options from argument `first` on. Stores for each where its first value stands, 0 if it
  * is not there. Otherwise replies with an error and returns false. */
 bool elapse__resp_find_options(const struct elapse__resp_call *call, uint32_t first,
-                               const struct elapse__resp_option *options, uint32_t option_count,
-                               uint32_t *places);
+                               const struct elapse__wire_resp_option *options,
+                               uint32_t option_count, uint32_t *places);
 
 /* Reads IN or AT: exactly one of two. */
 bool elapse__resp_read_time(const struct elapse__resp_call *call, uint32_t first,

@@ -10,8 +10,8 @@ static uint32_t count_tubes(const struct elapse__resp_call *call)
 {
     uint32_t place = 2;
 
-    while (place < call->count && !elapse__resp_is(call->arguments[place], "COUNT") &&
-           !elapse__resp_is(call->arguments[place], "WAIT"))
+    while (place < call->count && !elapse__wire_resp_is(call->arguments[place], "COUNT") &&
+           !elapse__wire_resp_is(call->arguments[place], "WAIT"))
         place++;
     return place - 1;
 }
@@ -44,7 +44,7 @@ static void give_tubes(const struct elapse__resp_call *call, uint32_t count,
 
 enum elapse__session_step elapse__resp_reserve(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
+    static const struct elapse__wire_resp_option options[] = {{"COUNT", 1}, {"WAIT", 1}};
     struct elapse__server_tube *tubes[ELAPSE__QUEUE_RESERVE_MAX];
     uint32_t tube_count = count_tubes(call);
     uint32_t places[2];
@@ -221,7 +221,7 @@ static enum elapse__session_step run_held(const struct elapse__resp_call *call,
 
 enum elapse__session_step elapse__resp_nack(const struct elapse__resp_call *call)
 {
-    static const struct elapse__resp_option option = {"IN", 1};
+    static const struct elapse__wire_resp_option option = {"IN", 1};
     struct held held = {.delay_ms = 0};
     uint32_t place = 0;
 

@@ -194,7 +194,7 @@ mutant token_stays_at_home src/cluster/router/route.c \
         return elapse__router_partition_of_key' \
     '    if (false)
         return elapse__router_partition_of_key'
-mutant id_zero_is_an_id src/cluster/router/arguments.c ' && *id > 0;' ';'
+mutant id_zero_is_an_id src/cluster/router/route.c ' && *id > 0;' ';'
 mutant password_is_not_asked_for src/cluster/router/take.c \
     'if (!client->known && !route->before_auth)' 'if (false)'
 mutant leases_are_not_looked_at src/cluster/router/take.c \

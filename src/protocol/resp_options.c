@@ -1,0 +1,58 @@
+#include "resp_options.h"
+
+#include <string.h>
+
+#include "../base/assert.h"
+
+const struct elapse__wire_resp_option elapse__wire_resp_put_options[] = {
+#define OPTION(NAME, json, form, values) {#NAME, values},
+    ELAPSE__PUT_OPTIONS(OPTION)
+#undef OPTION
+};
+
+_Static_assert((int)ELAPSE__PUT_OPTION_COUNT <= (int)ELAPSE__WIRE_RESP_OPTIONS_MAX,
+               "a command may have all options of PUT");
+
+bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word)
+{
+    uint32_t i = 0;
+
+    for (; i < argument.size && word[i] != '\0'; i++) {
+        unsigned char c = argument.bytes[i];
+        if ((c >= 'a' && c <= 'z' ? c - 0x20 : c) != (unsigned char)word[i])
+            return false;
+    }
+    return i == argument.size && word[i] == '\0';
+}
+
+bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
+                                    uint32_t count, uint32_t first,
+                                    const struct elapse__wire_resp_option *options,
+                                    uint32_t option_count, uint32_t *places,
+                                    struct elapse__wire_resp_fault *fault)
+{
+    uint32_t place = first;
+    const char *text = NULL;
+
+    ELAPSE__ASSERT_THAT(option_count, <=, ELAPSE__WIRE_RESP_OPTIONS_MAX);
+    memset(places, 0, option_count * sizeof *places);
+    while (place < count && text == NULL) {
+        uint32_t option = 0;
+        while (option < option_count &&
+               !elapse__wire_resp_is(arguments[place], options[option].name))
+            option++;
+        if (option == option_count) {
+            text = "there is no option";
+        } else if (places[option] != 0) {
+            text = "twice the option";
+        } else if (count - place - 1 < options[option].values) {
+            text = "a value is missing behind";
+        } else {
+            places[option] = place + 1;
+            place += 1 + options[option].values;
+        }
+    }
+    if (text != NULL && fault != NULL)
+        *fault = (struct elapse__wire_resp_fault){.place = place, .text = text};
+    return text == NULL;
+}

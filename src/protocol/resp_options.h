@@ -1,0 +1,43 @@
+/*
+ * Words among the arguments of a command of RESP, and options: a word with one or more values
+ * behind it. A partition that runs a command and the router in front of it read them alike.
+ */
+#ifndef ELAPSE__WIRE_RESP_OPTIONS_H
+#define ELAPSE__WIRE_RESP_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "put_options.h"
+#include "resp_parse.h"
+
+struct elapse__wire_resp_option {
+    const char *name; /* in capitals */
+    uint8_t values;   /* arguments behind the name */
+};
+
+enum { ELAPSE__WIRE_RESP_OPTIONS_MAX = 16 };
+
+/* The options of PUT, by enum elapse__put_option. */
+extern const struct elapse__wire_resp_option
+    elapse__wire_resp_put_options[ELAPSE__PUT_OPTION_COUNT];
+
+/* Returns whether an argument is this word of capitals, in capitals or not. */
+bool elapse__wire_resp_is(struct elapse__wire_resp_argument argument, const char *word);
+
+/* What is wrong with the options of a command. */
+struct elapse__wire_resp_fault {
+    uint32_t place;   /* the number of the argument that is wrong */
+    const char *text; /* a phrase that ends before the argument */
+};
+
+/* Finds options from argument number `first` on. Stores the place of the first value of each, or 0.
+ * Returns false if the arguments are no options, and says why unless `fault` is NULL. Requires that
+ * `option_count` is at most ELAPSE__WIRE_RESP_OPTIONS_MAX. */
+bool elapse__wire_resp_find_options(const struct elapse__wire_resp_argument *arguments,
+                                    uint32_t count, uint32_t first,
+                                    const struct elapse__wire_resp_option *options,
+                                    uint32_t option_count, uint32_t *places,
+                                    struct elapse__wire_resp_fault *fault);
+
+#endif
