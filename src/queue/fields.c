@@ -95,9 +95,10 @@ static uint32_t parts_of_state(const struct elapse__queue_fields *fields)
         parts |= PART_BY_WALL;
     if (fields->handed_out)
         parts |= PART_HANDED_OUT;
-    if ((fields->attempts | fields->reserves | fields->timeouts | fields->releases |
-         fields->buries | fields->kicks) != 0)
+#define IS_COUNTED(field) fields->field != 0 ||
+    if (ELAPSE__QUEUE_COUNTERS(IS_COUNTED) false)
         parts |= PART_COUNTERS;
+#undef IS_COUNTED
     if (fields->state == ELAPSE__QUEUE_RESERVED)
         parts |= PART_LEASE;
     if (fields->recurring)
@@ -123,6 +124,9 @@ static uint32_t parts_of_put(const struct elapse__queue_fields *fields)
     return parts;
 }
 
+#define WRITE(field) write_number(writer, fields->field, 4);
+#define READ(field)  fields->field = (uint32_t)read_number(reader, 4);
+
 static void write_state(struct field_writer *writer, const struct elapse__queue_fields *fields,
                         uint32_t parts)
 {
@@ -132,12 +136,7 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
     write_number(writer, (uint64_t)fields->due_ms, 8);
     write_number(writer, fields->priority, 4);
     if ((parts & PART_COUNTERS) != 0) {
-        write_number(writer, fields->attempts, 4);
-        write_number(writer, fields->reserves, 4);
-        write_number(writer, fields->timeouts, 4);
-        write_number(writer, fields->releases, 4);
-        write_number(writer, fields->buries, 4);
-        write_number(writer, fields->kicks, 4);
+        ELAPSE__QUEUE_COUNTERS(WRITE)
     }
     if ((parts & PART_LEASE) != 0) {
         write_number(writer, fields->lease.life, 4);
@@ -146,9 +145,7 @@ static void write_state(struct field_writer *writer, const struct elapse__queue_
     }
     if ((parts & PART_RECURRENCE) != 0) {
         write_number(writer, (uint64_t)fields->occurrence_ms, 8);
-        write_number(writer, fields->missed, 4);
-        write_number(writer, fields->reported, 4);
-        write_number(writer, fields->failures, 4);
+        ELAPSE__QUEUE_OCCURRENCES(WRITE)
     }
 }
 
@@ -170,12 +167,7 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     fields->by_wall = (parts & PART_BY_WALL) != 0;
     fields->handed_out = (parts & PART_HANDED_OUT) != 0;
     if ((parts & PART_COUNTERS) != 0) {
-        fields->attempts = (uint32_t)read_number(reader, 4);
-        fields->reserves = (uint32_t)read_number(reader, 4);
-        fields->timeouts = (uint32_t)read_number(reader, 4);
-        fields->releases = (uint32_t)read_number(reader, 4);
-        fields->buries = (uint32_t)read_number(reader, 4);
-        fields->kicks = (uint32_t)read_number(reader, 4);
+        ELAPSE__QUEUE_COUNTERS(READ)
     }
     if ((parts & PART_LEASE) != 0) {
         fields->lease.life = (uint32_t)read_number(reader, 4);
@@ -186,12 +178,13 @@ static uint32_t read_state(struct field_reader *reader, struct elapse__queue_fie
     fields->recurring = (parts & PART_RECURRENCE) != 0;
     if (fields->recurring) {
         fields->occurrence_ms = read_wall_ms(reader);
-        fields->missed = (uint32_t)read_number(reader, 4);
-        fields->reported = (uint32_t)read_number(reader, 4);
-        fields->failures = (uint32_t)read_number(reader, 4);
+        ELAPSE__QUEUE_OCCURRENCES(READ)
     }
     return parts;
 }
+
+#undef WRITE
+#undef READ
 
 static void write_job(struct field_writer *writer, const struct elapse__queue_fields *fields,
                       uint32_t parts)

@@ -17,6 +17,13 @@
 
 enum { ELAPSE__QUEUE_FIELDS_MAX = 2016 };
 
+/* Numbers of 32 bits that lie on disk one behind the other, in this order: X(field). Never change
+ * the rows; new ones come behind a bit of their own. What has happened to a job: */
+#define ELAPSE__QUEUE_COUNTERS(X) X(attempts) X(reserves) X(timeouts) X(releases) X(buries) X(kicks)
+
+/* What has happened to the occurrences of a job that recurs: */
+#define ELAPSE__QUEUE_OCCURRENCES(X) X(missed) X(reported) X(failures)
+
 struct elapse__queue_fields {
     uint64_t id;
 
@@ -27,12 +34,14 @@ struct elapse__queue_fields {
     uint8_t reason;
     int64_t due_ms;
     uint32_t priority;
-    uint32_t attempts, reserves, timeouts, releases, buries, kicks;
+#define FIELD(field) uint32_t field;
+    ELAPSE__QUEUE_COUNTERS(FIELD)
     struct elapse__queue_lease lease; /* RESERVED */
     int64_t lease_end_ms;             /* RESERVED, wall clock */
     bool recurring;
     int64_t occurrence_ms;
-    uint32_t missed, reported, failures;
+    ELAPSE__QUEUE_OCCURRENCES(FIELD)
+#undef FIELD
 
     /* the rest of the job: PUT */
     int64_t put_ms; /* when it was put, wall clock; 0: not known, and taken for due_ms */

@@ -36,15 +36,9 @@ static const struct number_member {
     MEMBER(occurrence_ms, NUMBER_SIGNED, 0),
     MEMBER(first_ms, NUMBER_SIGNED, 0),
     MEMBER(put_ms, NUMBER_SIGNED, 0),
-    MEMBER(missed, NUMBER_32, 0),
-    MEMBER(reported, NUMBER_32, 0),
-    MEMBER(failures, NUMBER_32, 0),
-    MEMBER(attempts, NUMBER_32, 0),
-    MEMBER(reserves, NUMBER_32, 0),
-    MEMBER(timeouts, NUMBER_32, 0),
-    MEMBER(releases, NUMBER_32, 0),
-    MEMBER(buries, NUMBER_32, 0),
-    MEMBER(kicks, NUMBER_32, 0),
+#define COUNTER(field) MEMBER(field, NUMBER_32, 0),
+    ELAPSE__QUEUE_OCCURRENCES(COUNTER) ELAPSE__QUEUE_COUNTERS(COUNTER)
+#undef COUNTER
 #undef MEMBER
 };
 
